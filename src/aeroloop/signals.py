@@ -1,0 +1,97 @@
+"""What crosses stages: frozen, typed, SI, each array with its shape.
+
+Every signal of the tilt-rotor loop is here, so that a stage needs to know no other stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from aeroloop.frames import Vec
+
+NS = 1_000_000_000
+"""Simulated time is an integer number of nanoseconds, so that it adds up exactly; logs show seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Air:
+    """The air at the aircraft."""
+
+    wind_W: Vec  # (3,) m/s
+    density_kg_m3: float
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What the actuators really deliver to the airframe."""
+
+    thrust_N: tuple[float, float]  # right, left
+    tilt_torque_Nm: tuple[float, float]  # right, left
+    saturated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The state of the aircraft, as only the simulator knows it."""
+
+    t_ns: int
+    pos_W: Vec  # (3,) m, origin of the body frame
+    quat_WB: Vec  # (4,) w, x, y, z
+    vel_W: Vec  # (3,) m/s
+    rate_B: Vec  # (3,) rad/s
+    tilt_rad: tuple[float, float]  # right, left
+    tilt_rate_rad_s: tuple[float, float]
+
+
+SENSOR_COUNT = 16
+"""x, y, z, roll, pitch, yaw, tilt right, tilt left (m, rad), then their time derivatives."""
+
+COMMAND_COUNT = 4
+"""thrust right, thrust left (N), tilt torque right, tilt torque left (N m)."""
+
+Sensors = tuple[float, ...]  # SENSOR_COUNT values
+Command = tuple[float, ...]  # COMMAND_COUNT values
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where the aircraft should be, and how it should be moving."""
+
+    t_ms: int  # simulated time it is meant for
+    pos_W: tuple[float, float, float]  # m
+    yaw_rad: float
+    vel_W: tuple[float, float, float]  # m/s
+    yaw_rate_rad_s: float
+
+    def row(self) -> tuple[float, ...]:
+        return (*self.pos_W, self.yaw_rad, *self.vel_W, self.yaw_rate_rad_s)
+
+
+REFERENCE_COUNT = 8
+
+
+class Mode(IntEnum):
+    """What the board is doing with the aircraft."""
+
+    WAITING = 0
+    FLYING = 1
+    HOLDING = 2
+    SAFE = 3
+
+
+class Event(IntEnum):
+    """Things worth a line in the log and in the report; the value's meaning stands beside each."""
+
+    STARTED = 1  # board's first valid sensor sample; value: cycle
+    SENSORS_LOST = 2  # an answer did not come in its cycle; value: cycle
+    SAFE_COMMAND = 3  # sensors lost for longer than the hold time; value: seconds without sensors
+    SENSORS_BACK = 4  # value: seconds without sensors
+    REFERENCE_LOST = 5  # holding the last one; value: seconds without a reference
+    REFERENCE_BACK = 6  # value: seconds without a reference
+    IMPLAUSIBLE_SENSORS = 7  # value: index of the first offending element
+    IMPLAUSIBLE_COMMAND = 8  # value: index of the first offending element
+    DEADLINE_MISSED = 9  # value: periods lost
+    DIVERGED = 10  # the aircraft left the world; value: distance from the origin in m
+    GROUND_CONTACT = 11  # value: vertical speed in m/s
+    LAW_NOT_FINITE = 12  # the control law returned NaN or infinity; value: index of the element
