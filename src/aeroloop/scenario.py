@@ -1,6 +1,6 @@
 """A scenario: vehicle + world + board + links + reference + checks, as TOML turned into frozen structs.
 
-Unknown keys are errors, every number has a unit and a range; `docs/scenario.md` is generated from these types.
+Unknown keys are errors, numbers have a unit and a range; `docs/scenario.md` is generated from these types.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ T = TypeVar("T", bound=Struct)
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
 
 
-def _meta(unit: str, meaning: str, **limits: float) -> Meta:
-    return Meta(description=meaning, extra={"unit": unit}, **limits)  # type: ignore[arg-type]
+def _meta(unit: str, meaning: str, **limits: Any) -> Meta:
+    return Meta(description=meaning, extra={"unit": unit}, **limits)
 
 
 def _note(meaning: str) -> Meta:

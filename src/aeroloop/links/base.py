@@ -23,7 +23,7 @@ class Link(Protocol):
         """Whatever has arrived, b"" if nothing. Raises LinkError when the peer has gone for good."""
 
     def next_due_ns(self) -> int | None:
-        """When held-back bytes become readable, on the clock of whoever holds them; None without such bytes."""
+        """When held-back bytes become readable, on the clock of whoever holds them; None if there are none."""
 
     def close(self) -> None:
         """Release everything, also files it made; closing twice is harmless."""

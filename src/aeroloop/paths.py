@@ -1,0 +1,30 @@
+"""Where files go that are not the user's: sockets and locks of running flights, and compiled laws."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from aeroloop.errors import ConfigError
+
+
+def runtime_dir() -> Path:
+    """A folder only this user can enter, for sockets, ptys and locks of running flights."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(base) / "aeroloop" if base else Path(tempfile.gettempdir()) / f"aeroloop-{os.getuid()}"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    info = folder.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise ConfigError(
+            f"{folder}: expected a folder of mode 700 that belongs to you; remove it and try again"
+        )
+    return folder
+
+
+def cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "aeroloop"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
