@@ -17,9 +17,7 @@ def runtime_dir() -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     info = folder.lstat()
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
-        raise ConfigError(
-            f"{folder}: expected a folder of mode 700 that belongs to you; remove it and try again"
-        )
+        raise ConfigError(f"{folder}: expected a folder of mode 700 that belongs to you; remove it and try again")
     return folder
 
 

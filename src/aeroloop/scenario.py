@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from aeroloop.errors import ConfigError
+from aeroloop.frames import Vec3
 
 SCENARIO_DIRS = (Path("scenarios"), Path(__file__).resolve().parents[2] / "scenarios")
 
@@ -28,9 +29,6 @@ def _meta(unit: str, meaning: str, **limits: Any) -> Meta:
 
 def _note(meaning: str) -> Meta:
     return Meta(description=meaning, extra={"unit": "-"})
-
-
-Vec3 = tuple[float, float, float]
 
 
 class _Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -51,16 +49,26 @@ class World(_Config, frozen=True):
     start_pos_W: Annotated[
         Vec3 | None, _meta("m", "where the flight starts, at equilibrium; by default on the reference")
     ] = None
+    start: Annotated[
+        Literal["rest", "moving"],
+        _note("`rest`: hovering; `moving`: with the reference's velocity, so that no step upsets the first seconds"),
+    ] = "rest"
     start_yaw_rad: Annotated[float, _meta("rad", "heading at the start", ge=-3.2, le=3.2)] = 0.0
     bound_m: Annotated[
-        float, _meta("m", "farther than this from the origin the flight counts as diverged and ends", gt=0)
+        float,
+        _meta("m", "farther than this from the origin, or upside down, the flight counts as diverged and ends", gt=0),
     ] = 200.0
 
 
 class Control(_Config, frozen=True):
     """The control law and its design."""
 
-    law: Annotated[Literal["dlqr"], _note("discrete LQR with integral action on x, y, z and yaw")] = "dlqr"
+    law: Annotated[
+        Literal["dlqr", "dlqr-heading"],
+        _note(
+            "discrete LQR with integral action; `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any heading"
+        ),
+    ] = "dlqr"
     weights: Annotated[str, _note("weight set in the vehicle's `params.toml`")] = "published"
     period_s: Annotated[float, _meta("s", "control period of the board", gt=0, le=1)] = 0.012
 
@@ -83,20 +91,12 @@ class Impairment(_Config, frozen=True):
     """What a link does to the bytes that cross it in one direction; zero means nothing."""
 
     delay_s: Annotated[float, _meta("s", "constant delay", ge=0, le=10)] = 0.0
-    jitter_s: Annotated[
-        float, _meta("s", "extra delay, uniform from zero to this; order is kept", ge=0, le=10)
-    ] = 0.0
+    jitter_s: Annotated[float, _meta("s", "extra delay, uniform from zero to this; order is kept", ge=0, le=10)] = 0.0
     loss: Annotated[float, _meta("-", "probability that a frame is lost", ge=0, le=1)] = 0.0
-    corrupt: Annotated[
-        float, _meta("-", "probability that a byte is replaced by another one", ge=0, le=1)
-    ] = 0.0
+    corrupt: Annotated[float, _meta("-", "probability that a byte is replaced by another one", ge=0, le=1)] = 0.0
     duplicate: Annotated[float, _meta("-", "probability that a frame arrives twice", ge=0, le=1)] = 0.0
-    reorder: Annotated[
-        float, _meta("-", "probability that a frame is overtaken by the next one", ge=0, le=1)
-    ] = 0.0
-    baud: Annotated[
-        int, _meta("Bd", "pace the bytes like a UART (10 bits a byte); 0 for no pacing", ge=0)
-    ] = 0
+    reorder: Annotated[float, _meta("-", "probability that a frame is overtaken by the next one", ge=0, le=1)] = 0.0
+    baud: Annotated[int, _meta("Bd", "pace the bytes like a UART (10 bits a byte); 0 for no pacing", ge=0)] = 0
 
     @property
     def active(self) -> bool:
@@ -107,13 +107,15 @@ class Link(_Config, frozen=True):
     """The link between plant and board."""
 
     url: Annotated[
-        str, _note("`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p`, `tcp://h:p`")
-    ] = "loopback://"
+        str,
+        _note(
+            "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; empty for the rung's "
+            "own: loopback for mil, pty for sil"
+        ),
+    ] = ""
     to_plant: Annotated[Impairment, _note("impairment on the way from board to plant")] = Impairment()
     to_board: Annotated[Impairment, _note("impairment on the way from plant to board")] = Impairment()
-    silence_s: Annotated[
-        float, _meta("s", "a board silent for this long in real time has failed", gt=0, le=60)
-    ] = 1.0
+    silence_s: Annotated[float, _meta("s", "a board silent for this long in real time has failed", gt=0, le=60)] = 1.0
     start_timeout_s: Annotated[
         float, _meta("s", "wall time in which the board must send its start message", gt=0, le=3600)
     ] = 15.0
@@ -132,12 +134,8 @@ class Sensors(_Config, frozen=True):
 class Actuators(_Config, frozen=True):
     """Limits and lag of rotors and tilt servos."""
 
-    thrust_max_N: Annotated[
-        float, _meta("N", "largest thrust of one rotor; the smallest is 0", gt=0, le=1000)
-    ] = 20.0
-    torque_max_Nm: Annotated[
-        float, _meta("N m", "largest tilt torque of one servo, both ways", gt=0, le=100)
-    ] = 2.0
+    thrust_max_N: Annotated[float, _meta("N", "largest thrust of one rotor; the smallest is 0", gt=0, le=1000)] = 20.0
+    torque_max_Nm: Annotated[float, _meta("N m", "largest tilt torque of one servo, both ways", gt=0, le=100)] = 2.0
     lag_s: Annotated[float, _meta("s", "first-order time constant of all four; 0 for none", ge=0, le=1)] = 0.0
 
 
@@ -193,9 +191,9 @@ class Ground(_Config, frozen=True):
     url: Annotated[str, _note("the reference link, as for `link.url`")] = "loopback://"
     trajectory: Annotated[Trajectory, _note("what the base station streams")] = Spiral()
     velocity_feedforward: Annotated[bool, _note("send the path's velocity, not only its position")] = True
-    rate_hz: Annotated[
-        float, _meta("Hz", "how often a joystick or an external base station sends", gt=0, le=1000)
-    ] = 50.0
+    rate_hz: Annotated[float, _meta("Hz", "how often a joystick or an external base station sends", gt=0, le=1000)] = (
+        50.0
+    )
     joystick_device: Annotated[str, _note("`/dev/input/event*`, or empty for the first stick found")] = ""
     joystick_map: Annotated[str, _note("axis map file, or empty for the map that ships with Aeroloop")] = ""
     joystick_recording: Annotated[str, _note("recorded event stream that stands in for a stick")] = ""
@@ -218,16 +216,12 @@ class Check(_Config, frozen=True):
 class Scenario(_Config, frozen=True):
     """The whole flight."""
 
-    name: Annotated[
-        str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$", description="name of the scenario", extra={"unit": "-"})
-    ]
+    name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$", description="name of the scenario", extra={"unit": "-"})]
     summary: Annotated[str, _note("one sentence for `aeroloop list`")] = ""
     duration_s: Annotated[float, _meta("s", "simulated length of the flight", gt=0, le=86400)] = 60.0
     seed: Annotated[int, _meta("-", "seed of every random stream", ge=0)] = 1
     loop: Annotated[Rung, _note("rung of the ladder; `--loop` overrides it")] = "mil"
-    pace: Annotated[str, _note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = (
-        "lockstep"
-    )
+    pace: Annotated[str, _note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = "lockstep"
     vehicle: Annotated[Vehicle, _note("which aircraft")] = Vehicle()
     world: Annotated[World, _note("the simulated world")] = World()
     control: Annotated[Control, _note("the control law")] = Control()
@@ -252,17 +246,24 @@ class Scenario(_Config, frozen=True):
         if self.lockstep and self.loop == "hil":
             raise ValueError("pace: a physical board keeps its own time; fly hil with --pace real")
         if self.lockstep and self.ground.source == "external":
-            raise ValueError(
-                "ground.source: external needs --pace real, since lockstep waits for its own base station"
-            )
+            raise ValueError("ground.source: external needs --pace real, since lockstep waits for its own base station")
         if self.lockstep and self.ground.source == "joystick" and not self.ground.joystick_recording:
-            raise ValueError(
-                "ground.source: a live joystick needs --pace real; in lockstep give joystick_recording"
-            )
+            raise ValueError("ground.source: a live joystick needs --pace real; in lockstep give joystick_recording")
 
     @property
     def lockstep(self) -> bool:
         return self.pace == "lockstep"
+
+    @property
+    def link_url(self) -> str:
+        """The link between plant and board, the rung's own where none is named."""
+        if self.link.url:
+            return self.link.url
+        if self.loop == "hil":
+            raise ConfigError(
+                "link.url: hil needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
+            )
+        return "loopback://" if self.loop == "mil" else "pty://"
 
     @property
     def speed(self) -> float:

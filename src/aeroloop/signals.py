@@ -1,4 +1,4 @@
-"""What crosses stages: frozen, typed, SI, each array with its shape.
+"""What crosses stages: frozen, typed, SI.
 
 Every signal of the tilt-rotor loop is here, so that a stage needs to know no other stage.
 """
@@ -8,18 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from aeroloop.frames import Vec
+from aeroloop.frames import Quat, Vec3
 
 NS = 1_000_000_000
 """Simulated time is an integer number of nanoseconds, so that it adds up exactly; logs show seconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Air:
-    """The air at the aircraft."""
-
-    wind_W: Vec  # (3,) m/s
-    density_kg_m3: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +28,10 @@ class Truth:
     """The state of the aircraft, as only the simulator knows it."""
 
     t_ns: int
-    pos_W: Vec  # (3,) m, origin of the body frame
-    quat_WB: Vec  # (4,) w, x, y, z
-    vel_W: Vec  # (3,) m/s
-    rate_B: Vec  # (3,) rad/s
+    pos_W: Vec3  # m, origin of the body frame
+    quat_WB: Quat
+    vel_W: Vec3  # m/s
+    rate_B: Vec3  # rad/s
     tilt_rad: tuple[float, float]  # right, left
     tilt_rate_rad_s: tuple[float, float]
 
@@ -59,9 +51,9 @@ class Reference:
     """Where the aircraft should be, and how it should be moving."""
 
     t_ms: int  # simulated time it is meant for
-    pos_W: tuple[float, float, float]  # m
+    pos_W: Vec3  # m
     yaw_rad: float
-    vel_W: tuple[float, float, float]  # m/s
+    vel_W: Vec3  # m/s
     yaw_rate_rad_s: float
 
     def row(self) -> tuple[float, ...]:
@@ -74,10 +66,10 @@ REFERENCE_COUNT = 8
 class Mode(IntEnum):
     """What the board is doing with the aircraft."""
 
-    WAITING = 0
-    FLYING = 1
-    HOLDING = 2
-    SAFE = 3
+    WAITING = 0  # for its first sensor sample
+    FLYING = 1  # every cycle has its sensors
+    HOLDING = 2  # no sensors: the last command stands
+    SAFE = 3  # no sensors for too long: the safe command stands
 
 
 class Event(IntEnum):
@@ -92,6 +84,6 @@ class Event(IntEnum):
     IMPLAUSIBLE_SENSORS = 7  # value: index of the first offending element
     IMPLAUSIBLE_COMMAND = 8  # value: index of the first offending element
     DEADLINE_MISSED = 9  # value: periods lost
-    DIVERGED = 10  # the aircraft left the world; value: distance from the origin in m
+    DIVERGED = 10  # out of bounds, upside down or a pod turned right round; value: distance from the origin in m
     GROUND_CONTACT = 11  # value: vertical speed in m/s
     LAW_NOT_FINITE = 12  # the control law returned NaN or infinity; value: index of the element

@@ -38,8 +38,7 @@ class Stream:
 
     def json_schema(self) -> dict[str, object]:
         properties = {
-            f.name: {"type": ["number", "null"], "description": f"{f.meaning} [{f.unit}]"}
-            for f in self.fields
+            f.name: {"type": ["number", "null"], "description": f"{f.meaning} [{f.unit}]"} for f in self.fields
         }
         return {"title": self.name, "description": self.meaning, "type": "object", "properties": properties}
 
@@ -161,9 +160,7 @@ STREAMS: tuple[Stream, ...] = (
     ),
     Stream("plant_event", "plant", 0.0, True, True, "what happened at the plant", _fields(*_EVENT)),
     Stream("board_event", "board", 0.0, True, True, "what happened on the board", _fields(*_EVENT)),
-    Stream(
-        "clock", "plant", 1 / 0.012, False, False, "the simulation clock, for ground and onlookers", _fields()
-    ),
+    Stream("clock", "plant", 1 / 0.012, False, False, "the simulation clock, for ground and onlookers", _fields()),
     Stream(
         "cycle",
         "plant",

@@ -14,16 +14,17 @@ class Link(Protocol):
     url: str
 
     def fileno(self) -> int:
-        """Descriptor to select() on for reading; -1 while there is no peer to read from."""
+        """Descriptor to select() on for reading, -1 once closed; ask each time, a new peer may change it."""
 
     def send(self, data: bytes) -> None:
         """Queue all of `data`. Raises LinkError when the link is gone or its peer stopped reading."""
 
     def poll(self) -> bytes:
-        """Whatever has arrived, b"" if nothing. Raises LinkError when the peer has gone for good."""
+        """What has arrived, b"" if nothing; also pushes queued bytes on. Raises LinkError when the peer has
+        gone for good."""
 
     def next_due_ns(self) -> int | None:
-        """When held-back bytes become readable, on the clock of whoever holds them; None if there are none."""
+        """When poll() has held-back bytes to move, on its holder's clock; None if there are none."""
 
     def close(self) -> None:
         """Release everything, also files it made; closing twice is harmless."""

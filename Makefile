@@ -1,0 +1,52 @@
+# Everything a newcomer needs. Set-up happens by itself, once: tools/setup.sh leaves the stamps named here.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help fly test lint format docs bench doctor clean FORCE
+
+BIN := .venv/bin
+SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
+
+# A virtual environment knows its own path: one that was moved, copied or lost its interpreter is made anew.
+INTACT := $(shell test -x $(BIN)/python && grep -qsF '$(CURDIR)/$(BIN)/python' $(BIN)/aeroloop && echo yes)
+STALE := $(if $(INTACT),,FORCE)
+
+help: ## list what can be made
+	@echo 'make TARGET [ARGS="..."]'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 12
+	@echo 'PYTHON=... chooses the interpreter when .venv is made; AEROLOOP_NO_APT=1 leaves system packages alone.'
+
+fly: .venv/.ready ## set up, then fly the tilt-rotor's spiral; ARGS go to `aeroloop fly`
+	@$(BIN)/aeroloop fly tiltrotor-spiral --pace lockstep $(ARGS)
+
+test: lint ## set up, lint, run every test; ARGS go to pytest
+	$(BIN)/pytest -n 2 -v --durations=10 $(ARGS)
+
+lint: .venv/.ready-dev ## check format, style, types and who imports whom
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: .venv/.ready-dev ## rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: .venv/.ready ## write docs/scenario.md and docs/streams.md from the types
+	$(BIN)/python -m aeroloop.describe docs
+
+bench: .venv/.ready ## measure speed, as ratios against named peers; ARGS go to the benchmarks
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+doctor: .venv/.ready ## say what this machine can do, and how to get what is missing
+	@$(BIN)/aeroloop doctor $(ARGS)
+
+clean: ## remove the set-up and caches; flights in runs/ stay
+	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/.ready: $(SETUP_INPUTS) $(STALE)
+	@sh tools/setup.sh
+
+.venv/.ready-dev: $(SETUP_INPUTS) $(STALE)
+	@sh tools/setup.sh dev

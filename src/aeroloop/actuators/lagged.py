@@ -1,0 +1,31 @@
+"""Rotors and tilt servos: what is commanded is cut to the limits and follows with a first-order lag."""
+
+from __future__ import annotations
+
+import math
+
+from aeroloop.scenario import Actuators as Config
+from aeroloop.signals import NS, Command, Effort
+
+
+class LaggedActuators:
+    def __init__(self, config: Config, initial: Command) -> None:
+        self._lag_s = config.lag_s
+        self._limits = (
+            (0.0, config.thrust_max_N),
+            (0.0, config.thrust_max_N),
+            (-config.torque_max_Nm, config.torque_max_Nm),
+            (-config.torque_max_Nm, config.torque_max_Nm),
+        )
+        self._state = initial
+
+    def step(self, command: Command, dt_ns: int) -> Effort:
+        """The effort delivered over the next dt."""
+        wanted = tuple(min(max(c, low), high) for c, (low, high) in zip(command, self._limits, strict=True))
+        if self._lag_s > 0.0:
+            gain = 1.0 - math.exp(-dt_ns / NS / self._lag_s)
+            self._state = tuple(s + gain * (w - s) for s, w in zip(self._state, wanted, strict=True))
+        else:
+            self._state = wanted
+        right, left, torque_right, torque_left = self._state
+        return Effort((right, left), (torque_right, torque_left), wanted != command)

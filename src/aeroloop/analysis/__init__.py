@@ -1,0 +1,1 @@
+"""From a log to a verdict: metrics, timing, checks, summary and report."""

@@ -1,0 +1,156 @@
+"""The report: one HTML file that needs nothing else, with the verdict, the numbers and the pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
+from aeroloop.analysis.timing import MEASURED, measured
+from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, AeroloopError
+from aeroloop.recording.log import Log
+from aeroloop.scenario import Impairment, Scenario, Spiral
+from aeroloop.streams import COUNTER_NAMES
+
+VERDICTS = {
+    EXIT_OK: ("passed", "Passed"),
+    EXIT_CHECK_FAILED: ("failed", "Failed"),
+    EXIT_INTERRUPTED: ("interrupted", "Interrupted"),
+}
+BROKEN = ("failed", "Did not finish")
+NOT_MEASURED = "not measured"
+
+# Predictions of the design model for the paper's spiral with the published weights, from an RK4 simulation
+# at 4 ms; by whether the path's velocity is fed forward.
+PREDICTED = {
+    True: {"pos_x_rms_m": 0.021, "pos_y_rms_m": 0.109, "pos_z_rms_m": 0.045, "roll_max_deg": 24.8},
+    False: {"pos_x_rms_m": 0.17, "pos_y_rms_m": 0.39, "pos_z_rms_m": 0.045, "roll_max_deg": 16.4},
+}
+
+
+def write_report(
+    path: Path,
+    scenario: Scenario,
+    log: Log,
+    summary: Mapping[str, Any],
+    *,
+    delay_margin: DelayMargin | None = None,
+) -> None:
+    html = render(scenario, log, summary, delay_margin=delay_margin)
+    unfinished = path.with_name(f"{path.name}.part")  # a full disk must not cost the report of before
+    try:
+        unfinished.write_text(html, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise AeroloopError(f"{path}: the report cannot be written: {error.strerror}") from None
+
+
+def render(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, delay_margin: DelayMargin | None = None) -> str:
+    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["number"] = _number
+    pages.filters["svg"] = lambda picture: Markup(picture.svg)
+    diverged = bool(summary["metrics"]["diverged"])
+    verdict_class, verdict = VERDICTS.get(summary["exit_code"], BROKEN)
+    return pages.get_template("report.html.j2").render(
+        scenario=scenario,
+        summary=summary,
+        verdict=verdict,
+        verdict_class=verdict_class,
+        claims=_claims(scenario, log, summary),
+        predictions=_predictions(scenario, summary["metrics"]),
+        spiral=_flies_the_papers_spiral(scenario),
+        timing={name: summary["timing"][name] for name in MEASURED},
+        counters=COUNTER_NAMES,
+        impairments=_impairments(scenario),
+        pictures=flight_pictures(log, scenario),
+        delay_margin=delay_margin_picture(delay_margin, diverged=diverged) if delay_margin else None,
+    )
+
+
+def _number(value: float | None, scale: float = 1.0, digits: int = 4) -> str:
+    """`digits` significant digits, but never fewer than the whole part has."""
+    if value is None:
+        return NOT_MEASURED
+    scaled = value * scale
+    return f"{scaled:.0f}" if abs(scaled) >= 10**digits else f"{scaled:.{digits}g}"
+
+
+def _flies_the_papers_spiral(scenario: Scenario) -> bool:
+    return scenario.ground.source == "base-station" and scenario.ground.trajectory == Spiral()
+
+
+def _claims(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What, what the paper says of it, and this flight's number."""
+    numbers = summary["metrics"]
+    rms = ", ".join(_number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
+    return [
+        ("Tracking", "“tracked properly the trajectory”", f"RMS error (x, y, z): {rms} m"),
+        (
+            "Yaw",
+            "“remained close to the origin”",
+            f"largest |yaw| {_number(numbers['yaw_max_deg'], digits=3)} deg",
+        ),
+        (
+            "Control inputs",
+            "“properly generated without saturation”",
+            f"{_number(numbers['saturated_steps'])} steps at a limit; thrust "
+            f"{_number(numbers['thrust_min_N'])} to {_number(numbers['thrust_max_N'])} N",
+        ),
+        ("Sampling time", "12 ms", f"{scenario.control.period_s * 1e3:g} ms"),
+        (
+            "Period between requests",
+            "most around 12 ms, “a small volume of data concentrated around 13 ms”",
+            _period_claim(scenario, log),
+        ),
+    ]
+
+
+def _period_claim(scenario: Scenario, log: Log) -> str:
+    if scenario.lockstep:
+        return "lockstep: the host's speed, not comparable"
+    periods_ms = measured(log, "period_s") * scenario.speed * 1e3
+    if not periods_ms.size:
+        return NOT_MEASURED
+    shares = [
+        100 * float((abs(periods_ms - center_ms) <= 0.5).mean())
+        for center_ms in (scenario.control.period_s * 1e3, scenario.control.period_s * 1e3 + 1)
+    ]
+    nominal = f"{scenario.control.period_s * 1e3:g}"
+    scaled = "" if scenario.speed == 1 else f" (wall time times {scenario.speed:g})"
+    return f"{shares[0]:.1f} % within 0.5 ms of {nominal} ms, {shares[1]:.1f} % around 1 ms later{scaled}"
+
+
+def _predictions(scenario: Scenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
+    """Metric, predicted and measured; empty where the prediction is for another flight."""
+    if not _flies_the_papers_spiral(scenario) or scenario.control.weights != "published":
+        return []
+    predicted = PREDICTED[scenario.ground.velocity_feedforward]
+    return [(name, value, numbers[name]) for name, value in predicted.items()]
+
+
+def _impairments(scenario: Scenario) -> list[tuple[str, str]]:
+    directions = {
+        "board to plant": scenario.link.to_plant,
+        "plant to board": scenario.link.to_board,
+        "ground to board": scenario.ground.impair,
+    }
+    return [(name, _changed(impairment)) for name, impairment in directions.items() if impairment.active]
+
+
+def _changed(impairment: Impairment) -> str:
+    nothing = msgspec.structs.asdict(Impairment())
+    changed = {key: value for key, value in msgspec.structs.asdict(impairment).items() if value != nothing[key]}
+    return ", ".join(f"{key} = {value:g}" for key, value in changed.items())

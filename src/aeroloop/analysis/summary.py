@@ -1,0 +1,120 @@
+"""summary.json: everything a script or CI wants to know about a flight, and the same as JUnit XML."""
+
+from __future__ import annotations
+
+import math
+import platform
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from aeroloop.analysis import checks, metrics, timing
+from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.recording.log import Log, log_sha256
+from aeroloop.scenario import Scenario
+from aeroloop.signals import Event
+from aeroloop.streams import COUNTER_NAMES
+
+LINKS = {
+    "board_link_at_plant": "plant_link",
+    "board_link_at_board": "board_link",
+    "reference_link": "reference_link",
+}
+PACKAGES = ("aeroloop", "mujoco", "casadi", "iceoryx2", "foxglove-sdk")
+EVENTS_SHOWN = 200
+NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """`outcome` is the supervisor's: ended (why), wall_s, exit_code, error (a sentence or None)."""
+    numbers = metrics.metrics(log, scenario)
+    results = checks.evaluate(checks.required(scenario), numbers)
+    exit_code = outcome["exit_code"]
+    if exit_code == EXIT_OK and not all(result.ok for result in results):
+        exit_code = EXIT_CHECK_FAILED
+    events = _events(log)
+    wall_s = outcome["wall_s"]
+    summary = {
+        "scenario": scenario.name,
+        "loop": scenario.loop,
+        "pace": scenario.pace,
+        "seed": scenario.seed,
+        "duration_s": scenario.duration_s,
+        "real_time_factor": numbers["flown_s"] / wall_s if wall_s > 0 else math.nan,
+        "ok": exit_code == EXIT_OK,
+        "exit_code": exit_code,
+        "ended": outcome["ended"],
+        "error": outcome["error"],
+        "checks": [asdict(result) for result in results],
+        "metrics": numbers,
+        "timing": timing.timing(log),
+        "links": {name: _counters(log, stream) for name, stream in LINKS.items()},
+        "events": events[:EVENTS_SHOWN],
+        "events_total": len(events),
+        "log_sha256": log_sha256(log),
+        "log_truncated": log.truncated,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+    }
+    safe: dict[str, Any] = _json_safe(summary)
+    return safe
+
+
+def _counters(log: Log, stream: str) -> dict[str, int] | None:
+    rows = log.rows[stream]
+    return dict(zip(COUNTER_NAMES, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None
+
+
+def _events(log: Log) -> list[dict[str, Any]]:
+    sources = {"plant": "plant_event", "board": "board_event"}
+    events = [
+        {"t_s": t_s, "source": source, "event": _event_name(code), "value": value}
+        for source, stream in sources.items()
+        for t_s, code, value in log.rows[stream].tolist()
+    ]
+    return sorted(events, key=lambda event: event["t_s"])
+
+
+def _event_name(code: float) -> str:
+    return Event(int(code)).name if code in list(Event) else f"EVENT_{code:g}"
+
+
+def _json_safe(value: Any) -> Any:
+    """JSON has no NaN and no infinity: say null."""
+    match value:
+        case dict():
+            return {key: _json_safe(item) for key, item in value.items()}
+        case list():
+            return [_json_safe(item) for item in value]
+        case float() if not np.isfinite(value):
+            return None
+        case _:
+            return value
+
+
+def junit_xml(summary: Mapping[str, Any]) -> str:
+    """One test case per check, and one for the flight itself when it did not end by itself."""
+    cases = []
+    name = f"aeroloop.{summary['scenario']}"
+    for check in summary["checks"]:
+        case = ET.Element("testcase", classname=name, name=check["name"])
+        if not check["ok"]:
+            value = "not measured" if check["value"] is None else f"{check['value']:.6g}"
+            message = f"{check['name']} is {value}, expected {check['limit']}"
+            ET.SubElement(case, "failure", message=message)
+        cases.append(case)
+    failures = sum(not check["ok"] for check in summary["checks"])
+    broken = summary["exit_code"] not in (EXIT_OK, EXIT_CHECK_FAILED)
+    if broken:
+        case = ET.Element("testcase", classname=name, name="flight")
+        reason = NOT_IN_XML.sub("?", summary["error"] or summary["ended"])
+        ET.SubElement(case, "error", message=reason)
+        cases.append(case)
+    suite = ET.Element("testsuite", name=name, tests=str(len(cases)), failures=str(failures), errors=str(int(broken)))
+    suite.extend(cases)
+    ET.indent(suite)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=False) + "\n"

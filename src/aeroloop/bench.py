@@ -1,0 +1,320 @@
+"""The supervisor: starts the processes a scenario needs, watches them, and takes them down again.
+
+Whatever happens (the end of the flight, Ctrl-C, SIGTERM, a child that dies, a link that vanishes) everything is
+down within two seconds, the log is complete up to that point, and the outcome says why.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError, ConfigError
+from aeroloop.links.url import ends
+from aeroloop.paths import runtime_dir
+from aeroloop.processes.common import Orders
+from aeroloop.realtime.topics import sweep
+from aeroloop.results import LOG
+from aeroloop.scenario import Scenario
+
+STARTUP_TIMEOUT_S = 60.0
+GRACE_S = 0.8
+"""What a process gets to end by itself before it is killed; plant side and recorder each get it once."""
+BLAME_S = 0.3
+"""After a failure, how long to listen for what the others have to say before naming the cause."""
+
+
+class Interrupted(Exception):  # noqa: N818 - a request, not an error
+    """Ctrl-C or SIGTERM."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else 128 + number
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A process of a flight, and the peers it shares a baton with in lockstep."""
+
+    name: str
+    peers: tuple[str, ...] = ()
+
+
+RECORDER, PLANT = Role("recorder"), Role("plant", ("board", "ground"))
+BOARD, GROUND = Role("board", ("plant", "ground")), Role("ground", ("plant", "board"))
+
+
+def cast(scenario: Scenario) -> tuple[Role, ...]:
+    """The processes of a flight, in the order in which their links open: servers before clients."""
+    roles = [RECORDER, PLANT]
+    if scenario.loop != "hil":
+        roles.append(BOARD)
+    if scenario.ground.source != "external":
+        roles.append(GROUND)
+    return tuple(roles)
+
+
+@dataclass
+class Child:
+    role: Role
+    process: subprocess.Popen[bytes]
+    line: socket.socket
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    def said(self, kind: str) -> dict[str, Any] | None:
+        return next((message for message in self.messages if message["kind"] == kind), None)
+
+    def listen(self) -> None:
+        """Take in what it has said; an ended process may still have last words in the line."""
+        while True:
+            try:
+                packet = self.line.recv(65536, socket.MSG_DONTWAIT)
+            except OSError:
+                return
+            if not packet:
+                return
+            message = json.loads(packet)
+            if message["kind"] == "progress":
+                self.messages = [m for m in self.messages if m["kind"] != "progress"]
+            self.messages.append(message)
+
+    def order(self, word: str) -> None:
+        try:
+            self.line.send(word.encode())
+        except OSError:
+            return  # it has ended: the watch says so
+
+    def verdict(self) -> AeroloopError | None:
+        """What this process did wrong, if anything."""
+        failed = self.said("failed")
+        if failed:
+            error = AeroloopError(failed["message"])
+            error.exit_code = failed["exit_code"]
+            return error
+        code = self.process.poll()
+        if code is None or code == 0:
+            return None
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        error = AeroloopError(f"the {self.role.name} process {how}")
+        error.exit_code = EXIT_LINK
+        return error
+
+
+@dataclass
+class Outcome:
+    ended: str
+    wall_s: float = 0.0
+    exit_code: int = EXIT_OK
+    error: str | None = None
+    remarks: list[str] = field(default_factory=list)
+
+
+Progress = Callable[[float], None]
+"""Called with the simulated time reached, in s."""
+
+
+class Flight:
+    """One flight from start to end; use it as a context manager."""
+
+    def __init__(self, scenario: Scenario, out: Path) -> None:
+        self.scenario = scenario
+        self.id = secrets.token_hex(4)
+        self.folder = runtime_dir() / f"flight-{self.id}"
+        self._out = out
+        self._children: dict[str, Child] = {}
+        self._handlers: dict[int, Any] = {}
+        self.orders = self._write_orders()
+
+    def __enter__(self) -> Flight:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers[number] = signal.signal(number, _interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._take_down()
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        for child in self._children.values():
+            child.line.close()
+        sweep(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def fly(self, progress: Progress, ready: Callable[[Orders], None] = lambda _: None) -> Outcome:
+        outcome = Outcome("failed")
+        try:
+            self._start()
+            ready(self.orders)
+            outcome.ended = self._watch(progress)
+        except Interrupted as interrupted:
+            outcome.ended = f"interrupted by {interrupted}"
+            outcome.exit_code = interrupted.exit_code
+        except AeroloopError as error:
+            outcome.error, outcome.exit_code = str(error), error.exit_code
+        finally:
+            self._take_down()
+        done = self._children["plant"].said("done") if "plant" in self._children else None
+        outcome.wall_s = done["wall_s"] if done else 0.0
+        recorder = self._children.get("recorder")
+        if recorder and outcome.exit_code == EXIT_OK and (lost := recorder.verdict()):
+            outcome.error, outcome.exit_code = str(lost), lost.exit_code
+        outcome.remarks = [
+            message["message"]
+            for child in self._children.values()
+            for message in child.messages
+            if message["kind"] == "say"
+        ]
+        return outcome
+
+    def _write_orders(self) -> Orders:
+        link_server, link_client = ends(self.scenario.link_url, folder=self.folder, name="link")
+        reference_server, reference_client = ends(self.scenario.ground.url, folder=self.folder, name="ref")
+        if link_client is None and self.scenario.loop != "hil":
+            raise ConfigError(f"link.url: {link_server} is a line to a board outside; fly it with --loop hil")
+        if reference_client is None:
+            # The board outside has its reference port; the ground opens the line itself.
+            reference_client = reference_server
+        orders = Orders(
+            scenario=self.scenario,
+            folder=str(self.folder),
+            log=str(self._out.resolve() / LOG),
+            link_server=link_server,
+            link_client=link_client or "",
+            reference_server=reference_server,
+            reference_client=reference_client,
+            supervisor_pid=os.getpid(),
+            core_draw=int(self.id, 16),
+        )
+        self.folder.mkdir(mode=0o700)
+        (self.folder / "orders.json").write_bytes(msgspec.json.encode(orders))
+        return orders
+
+    def _start(self) -> None:
+        roles = cast(self.scenario)
+        batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
+        try:
+            for role in roles:
+                self._spawn(role, {peer: end.fileno() for peer, end in batons[role.name].items()})
+        finally:
+            for mine in batons.values():
+                for end in mine.values():
+                    end.close()
+        for role in roles:
+            child = self._children[role.name]
+            child.order("open")
+            self._await_ready(child)
+        for child in self._children.values():
+            child.order("start")
+
+    def _spawn(self, role: Role, batons: dict[str, int]) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    f"aeroloop.processes.{role.name}",
+                    str(self.folder / "orders.json"),
+                    str(theirs.fileno()),
+                    *(f"{peer}={fd}" for peer, fd in batons.items()),
+                ],
+                pass_fds=(theirs.fileno(), *batons.values()),
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,  # Ctrl-C is ours to hand on
+            )
+        self._children[role.name] = Child(role, process, ours)
+
+    def _await_ready(self, child: Child) -> None:
+        deadline_s = time.monotonic() + STARTUP_TIMEOUT_S
+        while child.said("ready") is None:
+            self._listen(0.1)
+            self._raise_failure()
+            if child.process.poll() is not None and child.said("ready") is None:
+                raise AeroloopError(f"the {child.role.name} process ended before the flight began")
+            if time.monotonic() > deadline_s:
+                raise AeroloopError(f"the {child.role.name} process was not ready within {STARTUP_TIMEOUT_S:g} s")
+
+    def _watch(self, progress: Progress) -> str:
+        """Until the plant is done or somebody fails."""
+        plant = self._children["plant"]
+        while True:
+            self._listen(0.1)
+            recorded = self._children["recorder"].said("progress")
+            if recorded:
+                progress(recorded["flown_s"])
+            if done := plant.said("done"):
+                return str(done["ended"])
+            self._raise_failure()
+
+    def _listen(self, timeout_s: float) -> None:
+        lines = {child.line: child for child in self._children.values() if child.process.poll() is None}
+        if not lines:
+            return
+        readable, _, _ = select.select(list(lines), [], [], timeout_s)
+        for line in readable:
+            lines[line].listen()
+
+    def _raise_failure(self) -> None:
+        """Name the cause: a process that was killed before one that only noticed it."""
+        if not any(child.verdict() for child in self._children.values()):
+            return
+        deadline_s = time.monotonic() + BLAME_S
+        while time.monotonic() < deadline_s:
+            for child in self._children.values():
+                child.listen()
+            if self._children.get("plant") and self._children["plant"].said("done"):
+                return  # the flight was over: what the others saw was its end
+            time.sleep(0.01)
+        failures = [(child, error) for child in self._children.values() if (error := child.verdict())]
+        killed = [error for child, error in failures if child.said("failed") is None]
+        raise (killed or [error for _, error in failures])[0]
+
+    def _take_down(self) -> None:
+        """Plant, board and ground first; the recorder when nothing more can come."""
+        self._end([child for name, child in self._children.items() if name != "recorder"])
+        self._end([child for name, child in self._children.items() if name == "recorder"])
+
+    def _end(self, children: list[Child]) -> None:
+        for child in children:
+            if child.process.poll() is None:
+                child.process.terminate()
+        deadline_s = time.monotonic() + GRACE_S
+        for child in children:
+            while child.process.poll() is None and time.monotonic() < deadline_s:
+                child.listen()
+                time.sleep(0.005)
+            if child.process.poll() is None:
+                child.process.kill()
+                child.process.wait()
+            child.listen()
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    # A second one must not break the clean-up that the first one started.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    raise Interrupted(number)
+
+
+def _batons(roles: tuple[Role, ...]) -> dict[str, dict[str, socket.socket]]:
+    """A packet socket between each pair of peers: role -> peer -> its end."""
+    held: dict[str, dict[str, socket.socket]] = {role.name: {} for role in roles}
+    for role in roles:
+        for peer in role.peers:
+            if peer in held and peer not in held[role.name]:
+                held[role.name][peer], held[peer][role.name] = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    return held

@@ -1,0 +1,131 @@
+"""The controller's side as a program: the four activities of the paper's Figure 8, on a 12 ms timer.
+
+    timer ─▶ get references ─▶ get sensors ─▶ control ─▶ send actuators
+
+`HostBoard` is the logic and knows no clock and no link: it is told the time, given bytes, and returns bytes.
+When sensors do not come it keeps its last command for `sensor_hold_s`, then sends the safe one. When
+references do not come it holds the last. Both are said in `board_event`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aeroloop.protocols.board import BoardEnd
+from aeroloop.protocols.plausible import Bounds
+from aeroloop.protocols.reference import ReferenceEnd
+from aeroloop.scenario import Board as Config
+from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
+
+Law = Callable[[Sensors, Reference], Command]
+Say = Callable[[int, Event, float], None]
+"""(t_ns, event, value)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """What the board needs to know of the aircraft and of its own duties."""
+
+    period_ns: int
+    hover_command: Command
+    safe_command: Command
+    start: Reference  # held until the ground speaks
+    bounds: Bounds
+    config: Config
+
+
+class HostBoard:
+    def __init__(self, law: Law, behaviour: Behaviour, say: Say) -> None:
+        self._law = law
+        self._behaviour = behaviour
+        self._say = say
+        self._t_ns = 0
+        self.link = BoardEnd(behaviour.bounds, lambda index: say(self._t_ns, Event.IMPLAUSIBLE_SENSORS, index))
+        self.references = ReferenceEnd()
+        self.mode = Mode.WAITING
+        self.cycle = -1
+        self._reference = behaviour.start
+        self._reference_at_ns = 0
+        self._reference_lost = False
+        self._command = behaviour.hover_command
+        self._sensors_at_ns = 0
+        self._answered = True
+
+    @property
+    def next_timer_ns(self) -> int:
+        return (self.cycle + 1) * self._behaviour.period_ns
+
+    def on_timer(self, t_ns: int) -> tuple[bytes, bytes]:
+        """A cycle begins: what still closes the last one (actuators), and what opens this one (the request)."""
+        self._t_ns = t_ns
+        closing = b"" if self._answered else self.link.actuators(self._without_sensors(t_ns))
+        self.cycle += 1
+        self._answered = False
+        self._watch_references(t_ns)
+        opening = self.link.request()
+        if self.mode is Mode.WAITING:
+            opening = self.link.start() + opening
+        return closing, opening
+
+    def get_references(self, chunk: bytes, t_ns: int) -> None:
+        newest = self.references.receive(chunk)
+        if newest is None:
+            return
+        if self._reference_lost:
+            self._say(t_ns, Event.REFERENCE_BACK, (t_ns - self._reference_at_ns) / NS)
+        self._reference_lost = False
+        self._reference = newest
+        self._reference_at_ns = t_ns
+
+    def on_link(self, chunk: bytes, t_ns: int) -> bytes:
+        """Bytes from the plant: when they complete this cycle's answer, the actuators to send."""
+        self._t_ns = t_ns
+        sensors = self.link.receive(chunk)
+        if sensors is None or self._answered:
+            return b""
+        self._answered = True
+        self._note_sensors(t_ns)
+        return self.link.actuators(self._control(sensors, t_ns))
+
+    def _control(self, sensors: Sensors, t_ns: int) -> Command:
+        command = self._law(sensors, self._reference)
+        for index, value in enumerate(command):
+            if not math.isfinite(value):
+                self._say(t_ns, Event.LAW_NOT_FINITE, index)
+                self._command = self._behaviour.safe_command
+                return self._command
+        self._command = command
+        return command
+
+    def _note_sensors(self, t_ns: int) -> None:
+        if self.mode is Mode.WAITING:
+            self._say(t_ns, Event.STARTED, self.cycle)
+        elif self.mode is not Mode.FLYING:
+            self._say(t_ns, Event.SENSORS_BACK, (t_ns - self._sensors_at_ns) / NS)
+        self.mode = Mode.FLYING
+        self._sensors_at_ns = t_ns
+
+    def _without_sensors(self, t_ns: int) -> Command:
+        if self.mode is Mode.WAITING:
+            return self._command
+        silent_s = (t_ns - self._sensors_at_ns) / NS
+        if self.mode is Mode.FLYING:
+            self._say(t_ns, Event.SENSORS_LOST, self.cycle)
+            self.mode = Mode.HOLDING
+        if self.mode is Mode.HOLDING and silent_s > self._behaviour.config.sensor_hold_s:
+            self._say(t_ns, Event.SAFE_COMMAND, silent_s)
+            self.mode = Mode.SAFE
+            self._command = self._behaviour.safe_command
+        return self._command
+
+    def _watch_references(self, t_ns: int) -> None:
+        silent_s = (t_ns - self._reference_at_ns) / NS
+        if silent_s > self._behaviour.config.reference_timeout_s and not self._reference_lost:
+            self._reference_lost = True
+            # Velocity feed-forward of a reference that no longer moves would drag the aircraft along.
+            self._reference = Reference(
+                self._reference.t_ms, self._reference.pos_W, self._reference.yaw_rad, (0.0, 0.0, 0.0), 0.0
+            )
+            self._say(t_ns, Event.REFERENCE_LOST, silent_s)

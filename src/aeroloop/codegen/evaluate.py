@@ -1,0 +1,28 @@
+"""Calls a CasADi function, interpreted or compiled, without copying or allocating: a control law runs every cycle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from aeroloop.frames import Vec
+
+
+class Evaluator:
+    """Fill `inputs`, call, read `outputs`; the arrays stay the same ones for life."""
+
+    def __init__(self, function: ca.Function) -> None:
+        self.inputs: list[Vec] = [np.zeros(function.size1_in(i)) for i in range(function.n_in())]
+        self.outputs: list[Vec] = [np.zeros(function.size1_out(i)) for i in range(function.n_out())]
+        buffer: Any
+        buffer, self._trigger = function.buffer()
+        self._buffer = buffer  # the trigger does not keep it alive
+        for i, array in enumerate(self.inputs):
+            buffer.set_arg(i, array.data)
+        for i, array in enumerate(self.outputs):
+            buffer.set_res(i, array.data)
+
+    def __call__(self) -> None:
+        self._trigger()

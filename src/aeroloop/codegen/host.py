@@ -1,0 +1,53 @@
+"""One CasADi function -> C -> a shared object on this machine, compiled once and cached by its content."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import casadi as ca
+
+from aeroloop.errors import ConfigError
+
+FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall")
+COMPILE_TIMEOUT_S = 120
+
+
+def c_source(function: ca.Function) -> str:
+    """The C of a function; equal functions give equal text."""
+    generator = ca.CodeGenerator(f"{function.name()}.c", {"with_header": False})
+    generator.add(function)
+    return str(generator.dump())
+
+
+def compiled(function: ca.Function, cache: Path) -> ca.Function:
+    """The same function, running as compiled C."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise ConfigError("the rung sil needs a C compiler and none was found; install one: apt install gcc libc6-dev")
+    source = c_source(function)
+    key = hashlib.sha256("\0".join((source, compiler, *FLAGS)).encode()).hexdigest()[:24]
+    library = cache / f"{function.name()}-{key}.so"
+    if not library.exists():
+        _compile(compiler, source, library)
+    return ca.external(function.name(), str(library))
+
+
+def _compile(compiler: str, source: str, library: Path) -> None:
+    # Built aside and renamed, so that two flights at once never load half a file.
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        code, built = Path(folder) / "law.c", Path(folder) / "law.so"
+        code.write_text(source, encoding="utf-8")
+        command = [compiler, *FLAGS, "-o", str(built), str(code), "-lm"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise ConfigError(f"the C compiler {compiler} could not be run: {error}") from None
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines()
+            raise ConfigError(f"the C compiler {compiler} failed: {lines[0] if lines else done.returncode}")
+        built.replace(library)

@@ -1,0 +1,64 @@
+"""Discrete LQR with integral action: the gain, the law as a CasADi function, and how much delay it stands.
+
+    u = u_eq - K (X - X_ref),   X = (state, integral of the errors in x, y, z and yaw)
+
+The integrals follow the trapezoidal rule: i_k = i_{k-1} + T/2 (e_k + e_{k-1}).
+The gain is designed at yaw 0. `heading=True` turns horizontal errors into the heading frame before they meet it,
+so that the same gain flies any heading; the paper's law does not.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from scipy.linalg import solve_discrete_are
+
+from aeroloop.frames import Vec
+from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
+
+INTEGRATED = (0, 1, 2, 5)
+"""x, y, z and yaw among the sixteen states."""
+
+HORIZONTAL = ((0, 1), (8, 9), (16, 17))
+"""Pairs among the twenty augmented states that turn with the heading: position, velocity, position integral."""
+
+LAW_STATE = 2 * len(INTEGRATED)
+"""What the law remembers: the integrals, then the errors of the previous cycle."""
+
+
+def gain(Ad: Vec, Bd: Vec, state_weights: Vec, input_weights: Vec) -> Vec:
+    """K of the infinite-horizon discrete LQR, through the Riccati equation."""
+    Q, R = np.diag(state_weights), np.diag(input_weights)
+    P = solve_discrete_are(Ad, Bd, Q, R)
+    return np.linalg.solve(R + Bd.T @ P @ Bd, Bd.T @ P @ Ad)
+
+
+def law(K: Vec, state_eq: Vec, u_eq: Vec, period_s: float, *, heading: bool) -> ca.Function:
+    """(sensors (16,), reference (8,), law state (8,)) -> (command (4,), law state (8,))."""
+    sensors = ca.SX.sym("sensors", SENSOR_COUNT)
+    reference = ca.SX.sym("reference", REFERENCE_COUNT)
+    memory = ca.SX.sym("memory", LAW_STATE)
+    target = ca.SX(ca.DM(state_eq))
+    target[0:3], target[5] = reference[0:3], reference[3]
+    target[8:11], target[13] = reference[4:7], reference[7]
+    error = sensors - target
+    # Yaw lives on a circle: without this, a reference just past half a turn would unwind a whole one.
+    error[5] = ca.atan2(ca.sin(error[5]), ca.cos(error[5]))
+    tracked = ca.vertcat(*(error[i] for i in INTEGRATED))
+    integral, previous = memory[: len(INTEGRATED)], memory[len(INTEGRATED) :]
+    integral = integral + period_s / 2 * (tracked + previous)
+    augmented = ca.vertcat(error, integral)
+    if heading:
+        cos_yaw, sin_yaw = ca.cos(sensors[5]), ca.sin(sensors[5])
+        to_heading = ca.vertcat(ca.horzcat(cos_yaw, sin_yaw), ca.horzcat(-sin_yaw, cos_yaw))
+        for east, north in HORIZONTAL:
+            augmented[[east, north]] = to_heading @ augmented[[east, north]]
+    command = ca.DM(u_eq) - ca.DM(K) @ augmented
+    assert command.shape == (COMMAND_COUNT, 1)
+    return ca.Function(
+        "law",
+        [sensors, reference, memory],
+        [command, ca.vertcat(integral, tracked)],
+        ["sensors", "reference", "memory"],
+        ["command", "memory_next"],
+    )

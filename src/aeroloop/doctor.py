@@ -1,0 +1,318 @@
+"""What this machine can do for a flight, and how to get what is missing.
+
+Looks and never touches: whatever would change this process (priority, locked memory, loaded libraries) is
+tried in a short-lived child. A probe that fails or hangs becomes a finding itself.
+"""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import platform
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+State = Literal["ok", "limited", "missing"]
+Outcome = tuple[State, str, str]  # state, what was found, how to get it
+Probe = Callable[[], Outcome]
+
+PROBE_TIMEOUT_S = 5.0
+STYLES: dict[State, str] = {"ok": "green", "limited": "yellow", "missing": "red"}
+
+STEP_S = 0.004  # a wake-up later than one plant step is a missed deadline
+SLEEPS = 200
+GOOD_CLOCKS = (
+    "tsc",
+    "kvm-clock",
+    "arch_sys_counter",
+    "hyperv_clocksource_tsc_page",
+)  # read without a system call
+SHM_NEEDED_B = 64 << 20
+DISK_NEEDED_B = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    name: str
+    state: State
+    found: str  # one line, with the numbers measured
+    remedy: str  # a command or a sentence; empty when ok
+
+    def as_dict(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    return [bounded(name, probe) for name, probe in PROBES]
+
+
+def render(findings: list[Finding]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, title="What this machine can do")
+    table.add_column("")
+    table.add_column("part")
+    table.add_column("found, and how to get what is missing", overflow="fold")
+    for finding in findings:
+        style = STYLES[finding.state]
+        text = Text(finding.found)
+        if finding.remedy:
+            text.append(f"\n→ {finding.remedy}", style=style)
+        table.add_row(Text(finding.state, style=style), finding.name, text)
+    return table
+
+
+def bounded(name: str, probe: Probe, timeout_s: float = PROBE_TIMEOUT_S) -> Finding:
+    """Run one probe in a thread that may be left behind, so that nothing here can fail or hang."""
+    outcome: Outcome = (
+        "limited",
+        f"no answer within {timeout_s:g} s",
+        "see what keeps this machine busy, then try again",
+    )
+
+    def run() -> None:
+        nonlocal outcome
+        try:
+            outcome = probe()
+        except subprocess.TimeoutExpired:
+            return
+        except Exception as error:
+            outcome = (
+                "limited",
+                f"could not be examined: {error!r}",
+                "report this as a bug of aeroloop doctor",
+            )
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return Finding(name, *outcome)
+
+
+def _in_child(code: str) -> str:
+    """What a fresh interpreter prints for `code`; the last line of its complaint when it raises."""
+    child = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
+    )
+    return (child.stdout or child.stderr).strip().rpartition("\n")[2]
+
+
+def _first_line(*command: str) -> str:
+    """First line that a program says about itself."""
+    child = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
+    return (child.stdout or child.stderr).partition("\n")[0].strip()
+
+
+def _size(count_b: float) -> str:
+    return f"{count_b / 2**30:.1f} GiB" if count_b >= 2**30 else f"{count_b / 2**20:.0f} MiB"
+
+
+def _limit(kind: int) -> str:
+    soft, _ = resource.getrlimit(kind)
+    return "unlimited" if soft == resource.RLIM_INFINITY else str(soft)
+
+
+def _python() -> Outcome:
+    return "ok", f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}", ""
+
+
+def _cpu() -> Outcome:
+    cores = len(os.sched_getaffinity(0))
+    source_file = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    source = source_file.read_text().strip() if source_file.is_file() else "unknown"
+    kernel = platform.release() + (" PREEMPT_RT" if Path("/sys/kernel/realtime").is_file() else "")
+    found = f"{cores} cores, clock source {source}, kernel {kernel}"
+    if cores < 2:
+        return "limited", found, "plant and board want a core each; lockstep does not mind"
+    if source not in (*GOOD_CLOCKS, "unknown"):
+        return (
+            "limited",
+            found,
+            "reading this clock is slow; boot with clocksource=tsc if the processor allows it",
+        )
+    return "ok", found, ""
+
+
+def _priority() -> Outcome:
+    answer = _in_child(
+        "import os\n"
+        "try: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50)); print('granted')\n"
+        "except OSError as error: print('refused:', error.strerror)"
+    )
+    found = f"SCHED_FIFO {answer}, ulimit -r {_limit(resource.RLIMIT_RTPRIO)}"
+    if answer == "granted":
+        return "ok", found, ""
+    return "limited", found, _limits_remedy("rtprio 90", "SYS_NICE")
+
+
+def _locked_memory() -> Outcome:
+    # The reservation is as large as a plant process and inaccessible: it counts as locked but uses no memory.
+    answer = _in_child(
+        "import ctypes, mmap, os\n"
+        "libc = ctypes.CDLL(None, use_errno=True)\n"
+        "granted = libc.mlockall(3) == 0\n"
+        "if granted: mmap.mmap(-1, 1 << 30, prot=0)\n"
+        "print('granted' if granted else 'refused: ' + os.strerror(ctypes.get_errno()))"
+    )
+    found = f"mlockall {answer}, ulimit -l {_limit(resource.RLIMIT_MEMLOCK)} B"
+    if answer == "granted":
+        return "ok", found, ""
+    return "limited", found, _limits_remedy("memlock unlimited", "IPC_LOCK")
+
+
+def _limits_remedy(limit: str, capability: str) -> str:
+    return (
+        f'echo "$USER - {limit}" | sudo tee -a /etc/security/limits.d/aeroloop.conf, then log in again; '
+        f"in a container: --cap-add {capability}"
+    )
+
+
+def _clock() -> Outcome:
+    resolution_ns = time.clock_getres(time.CLOCK_MONOTONIC) * 1e9
+    lateness_s = []
+    for _ in range(SLEEPS):
+        deadline = time.monotonic() + 0.001
+        time.sleep(0.001)  # an absolute sleep on the monotonic clock inside
+        lateness_s.append(time.monotonic() - deadline)
+    median_s, worst_s = statistics.median(lateness_s), max(lateness_s)
+    found = (
+        f"resolution {resolution_ns:.0f} ns; wake-up late by {median_s * 1e6:.0f} us (median), "
+        f"{worst_s * 1e6:.0f} us (worst of {SLEEPS})"
+    )
+    if worst_s > STEP_S:
+        return (
+            "limited",
+            found,
+            "stop other programs, or allow real-time priority, before flying with --pace real",
+        )
+    return "ok", found, ""
+
+
+def _compiler() -> Outcome:
+    remedy = "for the rung sil: sudo apt-get install gcc libc6-dev"
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return "missing", "no cc or gcc", remedy
+    found = f"{_first_line(compiler, '--version')}, {compiler}"
+    check = [compiler, "-x", "c", "-fsyntax-only", "-"]
+    headers = subprocess.run(check, input=b"#include <math.h>\n", capture_output=True, timeout=PROBE_TIMEOUT_S)
+    return ("ok", found, "") if headers.returncode == 0 else ("limited", f"{found}, without C headers", remedy)
+
+
+def _program(name: str, remedy: str) -> Outcome:
+    path = shutil.which(name)
+    return ("ok", f"{_first_line(path, '--version')}, {path}", "") if path else ("missing", f"no {name}", remedy)
+
+
+def _serial() -> Outcome:
+    from serial.tools.list_ports import comports
+
+    ports = sorted(port.device for port in comports())
+    if not ports:
+        return (
+            "missing",
+            "no serial port",
+            "for the rung hil: plug in a board; it shows up as /dev/ttyACM0 or ttyUSB0",
+        )
+    # Opening a port would reset some boards, so permission is asked of the file instead.
+    refused = [port for port in ports if not os.access(port, os.R_OK | os.W_OK)]
+    found = ", ".join(f"{port} (no permission)" if port in refused else port for port in ports)
+    if refused:
+        return "limited", found, "sudo usermod -aG dialout $USER, then log in again"
+    return "ok", found, ""
+
+
+def _joystick() -> Outcome:
+    try:
+        import evdev
+    except ImportError:
+        return "missing", "Python package evdev not installed", "pip install 'aeroloop[joystick]'"
+    devices = sorted(Path("/dev/input").glob("event*"))
+    readable = [device for device in devices if os.access(device, os.R_OK)]
+    sticks = []
+    for device in readable:
+        with evdev.InputDevice(str(device)) as opened:
+            buttons = opened.capabilities().get(evdev.ecodes.EV_KEY, [])
+            if any(evdev.ecodes.BTN_JOYSTICK <= button < evdev.ecodes.BTN_DIGI for button in buttons):
+                sticks.append(f"{opened.name} at {device}")
+    found = f"{', '.join(sticks) or 'no joystick'}; {len(readable)} of {len(devices)} input devices readable"
+    if sticks:
+        return "ok", found, ""
+    if len(readable) < len(devices):
+        return "limited", found, "sudo usermod -aG input $USER, then log in again"
+    return "missing", found, "plug in a joystick, or fly a recorded one: ground.joystick_recording"
+
+
+def _shared_memory() -> Outcome:
+    folder = Path("/dev/shm")
+    if not os.access(folder, os.W_OK):
+        return (
+            "missing",
+            f"{folder} is not writable",
+            "topics need it: sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
+        )
+    usage = shutil.disk_usage(folder)
+    found = f"{folder}: {_size(usage.free)} free of {_size(usage.total)}"
+    if usage.free < SHM_NEEDED_B:
+        return "limited", found, "sudo mount -o remount,size=256m /dev/shm; in a container: --shm-size=256m"
+    return "ok", found, ""
+
+
+def _opengl() -> Outcome:
+    for backend, names in (("egl", ("EGL", "OpenGL")), ("osmesa", ("OSMesa",))):
+        libraries = [ctypes.util.find_library(name) for name in names]
+        code = f"import ctypes; [ctypes.CDLL(name) for name in {libraries!r}]; print('loaded')"
+        if all(libraries) and _in_child(code) == "loaded":
+            return "ok", f"MUJOCO_GL={backend} ({', '.join(map(str, libraries))})", ""
+    remedy = "for cameras: sudo apt-get install libegl1 libgl1-mesa-dri libopengl0 (or, slower, libosmesa6)"
+    return "missing", "neither egl nor osmesa", remedy
+
+
+def _disk() -> Outcome:
+    folder = Path.cwd()
+    usage = shutil.disk_usage(folder)
+    found = f"{_size(usage.free)} free of {_size(usage.total)} in {folder}"
+    if not os.access(folder, os.W_OK):
+        return "missing", f"{folder} is not writable", "fly with --out on another folder"
+    if usage.free < DISK_NEEDED_B:
+        return "limited", found, "make room, or fly with --out on another disk"
+    return "ok", found, ""
+
+
+PROBES: tuple[tuple[str, Probe], ...] = (
+    ("Python", _python),
+    ("processor", _cpu),
+    ("real-time priority", _priority),
+    ("locked memory", _locked_memory),
+    ("clock", _clock),
+    ("C compiler (sil)", _compiler),
+    (
+        "emulator (pil)",
+        partial(_program, "qemu-system-arm", "for the rung pil: sudo apt-get install qemu-system-arm"),
+    ),
+    (
+        "cross compiler (pil)",
+        partial(
+            _program,
+            "arm-none-eabi-gcc",
+            "for the rung pil: sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
+        ),
+    ),
+    ("serial ports (hil)", _serial),
+    ("joystick", _joystick),
+    ("shared memory", _shared_memory),
+    ("OpenGL", _opengl),
+    ("disk space", _disk),
+)

@@ -1,0 +1,71 @@
+"""The base station and the joystick reader as programs of their own, for a flight in another terminal.
+
+They find the running flight, follow its clock and drive its reference link, one at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from aeroloop.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.links.open import open_link
+from aeroloop.paths import runtime_dir
+from aeroloop.processes.common import Orders, read_orders, stop
+from aeroloop.processes.ground import build_source, run_wall
+from aeroloop.realtime.topics import Topics
+from aeroloop.reference.lock import claim
+from aeroloop.scenario import Ground, Scenario
+from aeroloop.streams import BY_NAME
+
+HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick --pace real"
+
+
+def find_flight(wanted: str = "") -> Orders:
+    """The running flight, or the one whose folder ends in `wanted`."""
+    flights = [orders for orders in map(_running, sorted(runtime_dir().glob("flight-*/orders.json"))) if orders]
+    if wanted:
+        flights = [orders for orders in flights if orders.folder.endswith(wanted)]
+    if not flights:
+        raise ConfigError(f"no {'such ' if wanted else ''}flight is running; {HOW_TO_START}")
+    if len(flights) > 1:
+        names = ", ".join(Path(orders.folder).name.removeprefix("flight-") for orders in flights)
+        raise ConfigError(f"several flights are running; choose one with --flight: {names}")
+    return flights[0]
+
+
+def _running(path: Path) -> Orders | None:
+    try:
+        orders = read_orders(path)
+        os.kill(orders.supervisor_pid, 0)
+    except (OSError, msgspec.MsgspecError):
+        return None  # ended, or not yet written
+    return orders
+
+
+def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
+    """Stream references until the flight ends or somebody stops us."""
+    scenario: Scenario = msgspec.structs.replace(orders.scenario, ground=ground)
+    if scenario.lockstep:
+        raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop.request)
+    over = lambda: stop() or not orders.folder_path.exists()  # noqa: E731
+    with claim(url, ground.source):
+        source = build_source(scenario, record)
+        topics = Topics(orders.folder_path, wait=False)
+        clock, publish = topics.subscriber(BY_NAME["clock"]), topics.publisher(BY_NAME["reference"])
+        link = open_link(url)
+        say(f"{ground.source} drives {url}; Ctrl-C stops it, and the board then holds its last reference")
+        try:
+            run_wall(source, link, publish, clock, over=over)
+        except LinkError as error:
+            if not over():
+                raise AeroloopError(f"{error}; the flight may have ended") from None
+        finally:
+            link.close()
+    say("stopped" if stop() else "the flight has ended")

@@ -1,0 +1,201 @@
+"""Impairments that any link can wear: loss, corruption, duplication, pacing, delay, jitter, reordering.
+
+They work on units: outbound, one send(); inbound, what a cutter makes of the bytes, a frame for instance. So
+a unit is lost as a whole, and the random draws do not depend on how the kernel chunked the bytes.
+
+    start   = max(now, end of the unit before on the wire)
+    release = start + 10 bits * length / baud + delay + uniform(0, jitter), never before the unit ahead of it
+
+Time and randomness are passed in: the same seed, units and times give the same result.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from aeroloop.links.base import Link
+from aeroloop.scenario import Impairment
+from aeroloop.signals import NS
+
+QUEUE_LIMIT = 4096  # units
+OVERTAKING_TIMEOUT_NS = 50_000_000
+BITS_PER_BYTE = 10  # start bit, 8 data bits, stop bit
+
+
+class Cutter(Protocol):
+    """Cuts a byte stream into units."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The units that `data` completes, in order."""
+
+
+class WholeChunks:
+    """Every chunk is a unit; fit for datagrams, or where chunking does not matter."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        return [data]
+
+
+@dataclass(slots=True)
+class LineCounts:
+    """What happened to the units of one direction."""
+
+    units: int = 0
+    lost: int = 0
+    corrupted_bytes: int = 0
+    duplicated: int = 0
+    reordered: int = 0
+    dropped: int = 0  # the oldest, when too many were on their way
+
+
+class Line:
+    """One direction: units go in at a time and come out later, or never, or twice, or in another order."""
+
+    def __init__(self, impairment: Impairment, rng: np.random.Generator) -> None:
+        self.counts = LineCounts()
+        self._impairment = impairment
+        self._delay_ns = round(impairment.delay_s * NS)
+        self._jitter_ns = round(impairment.jitter_s * NS)
+        self._rng = rng
+        self._queue: deque[tuple[int, bytes]] = deque()  # release time and unit, in order of release
+        self._held: list[bytes] = []  # a unit that waits to be overtaken, with its duplicate
+        self._held_until_ns = 0  # not before any release time in the queue
+        self._busy_until_ns = 0
+        self._last_release_ns = 0
+
+    def push(self, unit: bytes, now_ns: int) -> None:
+        self._let_go(now_ns)
+        self.counts.units += 1
+        if self._happens(self._impairment.loss):
+            self.counts.lost += 1
+            return
+        copies = [self._corrupted(unit)]
+        if self._happens(self._impairment.duplicate):
+            self.counts.duplicated += 1
+            copies *= 2
+        # One that overtakes is not held itself: with probability 1 neighbours swap, and none waits for ever.
+        if self._happens(self._impairment.reorder) and not self._held:
+            for copy in copies:
+                self._release_ns(copy, now_ns)
+            self._held = copies
+            self._held_until_ns = self._last_release_ns + OVERTAKING_TIMEOUT_NS
+            return
+        for copy in copies:
+            self._enqueue(self._release_ns(copy, now_ns), copy)
+        if self._held:
+            self.counts.reordered += 1
+            self._enqueue_held(self._last_release_ns)
+
+    def pop_due(self, now_ns: int) -> list[bytes]:
+        self._let_go(now_ns)
+        due = []
+        while self._queue and self._queue[0][0] <= now_ns:
+            due.append(self._queue.popleft()[1])
+        return due
+
+    def next_due_ns(self) -> int | None:
+        if self._queue:
+            return self._queue[0][0]
+        return self._held_until_ns if self._held else None
+
+    def _happens(self, probability: float) -> bool:
+        return probability > 0 and self._rng.random() < probability
+
+    def _corrupted(self, unit: bytes) -> bytes:
+        if self._impairment.corrupt == 0:
+            return unit
+        hits = np.flatnonzero(self._rng.random(len(unit)) < self._impairment.corrupt)
+        if not len(hits):
+            return unit
+        self.counts.corrupted_bytes += len(hits)
+        worn = np.frombuffer(unit, dtype=np.uint8).copy()
+        worn[hits] += self._rng.integers(1, 256, size=len(hits), dtype=np.uint8)  # wraps, never the same byte
+        return worn.tobytes()
+
+    def _release_ns(self, unit: bytes, now_ns: int) -> int:
+        self._busy_until_ns = max(now_ns, self._busy_until_ns)
+        if self._impairment.baud:
+            self._busy_until_ns += len(unit) * BITS_PER_BYTE * NS // self._impairment.baud
+        release_ns = self._busy_until_ns + self._delay_ns
+        if self._jitter_ns:
+            release_ns += int(self._rng.integers(self._jitter_ns, endpoint=True))
+        self._last_release_ns = max(release_ns, self._last_release_ns)
+        return self._last_release_ns
+
+    def _let_go(self, now_ns: int) -> None:
+        """Release the held unit when nothing came to overtake it."""
+        if self._held and self._held_until_ns <= now_ns:
+            self._enqueue_held(self._held_until_ns)
+
+    def _enqueue_held(self, release_ns: int) -> None:
+        for unit in self._held:
+            self._enqueue(release_ns, unit)
+        self._held = []
+
+    def _enqueue(self, release_ns: int, unit: bytes) -> None:
+        if len(self._queue) >= QUEUE_LIMIT:
+            self._queue.popleft()
+            self.counts.dropped += 1
+        self._queue.append((release_ns, unit))
+
+
+class Impaired:
+    """A link that wears impairments; its holder wakes it by `next_due_ns()`, on the clock it was given."""
+
+    def __init__(
+        self,
+        link: Link,
+        *,
+        inbound: Impairment,
+        outbound: Impairment,
+        clock_ns: Callable[[], int],
+        seed: int,
+        cut: Callable[[], Cutter] = WholeChunks,
+    ) -> None:
+        self.url = link.url
+        self._link = link
+        self._clock_ns = clock_ns
+        self._cutter = cut()
+        inbound_seed, outbound_seed = np.random.SeedSequence(seed).spawn(2)
+        self._inbound = Line(inbound, np.random.default_rng(inbound_seed))
+        self._outbound = Line(outbound, np.random.default_rng(outbound_seed))
+
+    @property
+    def inbound_counts(self) -> LineCounts:
+        return self._inbound.counts
+
+    @property
+    def outbound_counts(self) -> LineCounts:
+        return self._outbound.counts
+
+    def fileno(self) -> int:
+        return self._link.fileno()
+
+    def send(self, data: bytes) -> None:
+        now_ns = self._clock_ns()
+        self._outbound.push(data, now_ns)
+        self._push_on(now_ns)
+
+    def poll(self) -> bytes:
+        now_ns = self._clock_ns()
+        if data := self._link.poll():
+            for unit in self._cutter.feed(data):
+                self._inbound.push(unit, now_ns)
+        self._push_on(now_ns)
+        return b"".join(self._inbound.pop_due(now_ns))
+
+    def next_due_ns(self) -> int | None:
+        due = (self._inbound.next_due_ns(), self._outbound.next_due_ns(), self._link.next_due_ns())
+        return min((due_ns for due_ns in due if due_ns is not None), default=None)
+
+    def close(self) -> None:
+        self._link.close()
+
+    def _push_on(self, now_ns: int) -> None:
+        for unit in self._outbound.pop_due(now_ns):
+            self._link.send(unit)

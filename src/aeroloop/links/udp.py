@@ -1,0 +1,100 @@
+"""UDP: one send is one datagram; nobody notices a peer that comes late or goes away."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from aeroloop.errors import LinkError
+from aeroloop.links.base import Link
+from aeroloop.links.url import LinkUrl
+
+DATAGRAM_SIZE = 64 * 1024
+DATAGRAMS_PER_POLL = 64  # a flood must not hold up the loop
+
+Address = tuple[str, int]
+
+
+def open_udp(url: LinkUrl) -> Link:
+    return UdpServer(url) if url.listen else UdpLink(url)
+
+
+class UdpLink:
+    """Talks to one address; a full send buffer or an absent peer costs the datagram, as on the network."""
+
+    def __init__(self, url: LinkUrl) -> None:
+        self.url = str(url)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        try:
+            self._attach((url.host, url.port))
+        except OSError as error:
+            self._socket.close()
+            raise LinkError(f"{url}: cannot open: {error.strerror}") from None
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._send(data)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise LinkError(f"{self.url}: cannot send {len(data)} bytes: {error.strerror}") from None
+
+    def poll(self) -> bytes:
+        datagrams: list[bytes] = []
+        try:
+            while len(datagrams) < DATAGRAMS_PER_POLL:
+                datagrams.append(self._receive())
+        except (BlockingIOError, ConnectionRefusedError):
+            return b"".join(datagrams)
+        except OSError as error:
+            raise LinkError(f"{self.url}: cannot receive: {error.strerror}") from None
+        return b"".join(datagrams)
+
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _attach(self, address: Address) -> None:
+        self._socket.connect(address)
+
+    def _send(self, data: bytes) -> None:
+        try:
+            self._socket.send(data)
+        except ConnectionRefusedError:
+            # That was about an earlier datagram, and this one has not been sent.
+            with suppress(ConnectionRefusedError):
+                self._socket.send(data)
+
+    def _receive(self) -> bytes:
+        return self._socket.recv(DATAGRAM_SIZE)
+
+
+class UdpServer(UdpLink):
+    """Talks to the first address it hears; until then there is nobody to send to."""
+
+    def __init__(self, url: LinkUrl) -> None:
+        super().__init__(url)
+        self.strangers = 0  # datagrams from anyone else, ignored
+        self._peer: Address | None = None
+
+    def _attach(self, address: Address) -> None:
+        self._socket.bind(address)
+
+    def _send(self, data: bytes) -> None:
+        if self._peer is not None:
+            self._socket.sendto(data, self._peer)
+
+    def _receive(self) -> bytes:
+        data, sender = self._socket.recvfrom(DATAGRAM_SIZE)
+        if self._peer is None:
+            self._peer = sender
+        elif sender != self._peer:
+            self.strangers += 1
+            return b""
+        return data

@@ -1,0 +1,225 @@
+"""The bench as a loop: read this file and you know the project.
+
+    command ─▶ actuators ─▶ world ─▶ truth ─▶ sensors ─▶ protocol ─▶ link ─▶ board
+       ▲                                                                       │
+       └───────────────────────── protocol ◀────────── link ◀──────────────────┘
+
+A sensor request marks a cycle: the plant advances to the time of the request and then answers. It is the same
+loop at every pace; the pace alone decides what the time of the request is.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from aeroloop.errors import LinkError
+from aeroloop.frames import euler_from_quat
+from aeroloop.protocols.board import Actuators, PlantEnd, Request, Start
+from aeroloop.protocols.plausible import Bounds
+from aeroloop.signals import NS, Command, Effort, Event, Sensors, Truth
+
+START_POLL_S = 0.002
+COUNTERS_PERIOD_NS = NS
+
+
+class ActuatorStage(Protocol):
+    def step(self, command: Command, dt_ns: int) -> Effort: ...
+
+
+class WorldStage(Protocol):
+    @property
+    def touching(self) -> bool: ...
+    def step(self, effort: Effort, dt_ns: int) -> None: ...
+    def truth(self, t_ns: int) -> Truth: ...
+
+
+class SensorStage(Protocol):
+    def sample(self, truth: Truth) -> Sensors: ...
+
+
+class LinkStage(Protocol):
+    url: str
+
+    def send(self, data: bytes) -> None: ...
+    def poll(self) -> bytes: ...
+
+
+class PaceStage(Protocol):
+    missed_deadlines: int
+    lateness_s: float
+
+    def start(self) -> None: ...
+    def wait(self, t_ns: int) -> int: ...
+
+
+Publish = Callable[..., None]
+
+
+def out_of_control(truth: Truth, bound_m: float) -> bool:
+    """Beyond the bound, upside down, or a pod turned right round; written so that NaN counts as lost too."""
+    _, qx, qy, _ = truth.quat_WB
+    upright = qx * qx + qy * qy < 0.5
+    pods_sound = max(abs(tilt) for tilt in truth.tilt_rad) < math.pi
+    return not (math.hypot(*truth.pos_W) < bound_m and upright and pods_sound)
+
+
+class Loop:
+    """One aircraft, one board, one link."""
+
+    def __init__(
+        self,
+        *,
+        actuators: ActuatorStage,
+        world: WorldStage,
+        sensors: SensorStage,
+        link: LinkStage,
+        pace: PaceStage,
+        publish: dict[str, Publish],
+        bounds: Bounds,
+        initial_command: Command,
+        step_ns: int,
+        period_ns: int,
+        bound_m: float,
+        paced: bool,
+        silence_s: float,
+    ) -> None:
+        self._actuators, self._world, self._sensors = actuators, world, sensors
+        self._link, self._pace = link, pace
+        self._publish = publish
+        self._command = initial_command
+        self._step_ns, self._period_ns = step_ns, period_ns
+        self._bound_m = bound_m
+        self._paced = paced
+        self._silence_ns = int(silence_s * NS)
+        self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index))
+        self.t_ns = 0
+        self.ended = ""
+        self._truth = world.truth(0)
+        self._touching = world.touching
+        self._missed = 0
+        self._heard_ns = 0
+        self._request_ns = 0
+
+    def fly(self, duration_ns: int, stopped: Callable[[], bool]) -> str:
+        """Until the end of the flight; says why it ended."""
+        self._pace.start()
+        self._heard_ns = time.monotonic_ns()
+        self._note_step(self._actuators.step(self._command, 0))
+        while not self.ended:
+            if stopped():
+                self.ended = "stopped"
+            elif self.t_ns >= duration_ns:
+                self.ended = "completed"
+            else:
+                self.advance_to(min(self._pace.wait(self.t_ns), duration_ns))
+                self.serve()
+        self._publish["plant_link"](self.t_ns / NS, *self.protocol.counters.row())
+        return self.ended
+
+    def await_board(self, timeout_s: float, stopped: Callable[[], bool]) -> None:
+        """In wall time nothing moves before the board's first word."""
+        deadline_ns = time.monotonic_ns() + int(timeout_s * NS)
+        while not self._hear_start():
+            if stopped():
+                return
+            if time.monotonic_ns() > deadline_ns:
+                raise LinkError(
+                    f"no start message from the board over {self._link.url} within {timeout_s:g} s; "
+                    "is it connected, powered and running?"
+                )
+            time.sleep(START_POLL_S)
+
+    def advance_to(self, t_ns: int) -> None:
+        """Tick by tick to t_ns; a tick ends on the step grid or, when a message came in between, at t_ns."""
+        while self.t_ns < t_ns and not self.ended:
+            grid_ns = (self.t_ns // self._step_ns + 1) * self._step_ns
+            self._tick(min(grid_ns, t_ns))
+
+    def _tick(self, until_ns: int) -> None:
+        dt_ns = until_ns - self.t_ns
+        effort = self._actuators.step(self._command, dt_ns)
+        self._world.step(effort, dt_ns)
+        self._truth = self._world.truth(until_ns)
+        self.t_ns = until_ns
+        if until_ns % self._step_ns == 0:
+            self._note_step(effort)
+
+    def serve(self) -> None:
+        """Answer what the link has brought."""
+        chunk = self._link.poll()
+        if not chunk:
+            self._watch_silence()
+            return
+        read_ns = time.monotonic_ns()
+        for message in self.protocol.receive(chunk):
+            self._heard_ns = read_ns
+            if isinstance(message, Request):
+                self._answer(read_ns)
+            elif isinstance(message, Actuators):
+                self._command = message.command
+                self._publish["command"](self.t_ns / NS, *message.command)
+
+    def _answer(self, read_ns: int) -> None:
+        sensors = self._sensors.sample(self._truth)
+        self._link.send(self.protocol.answer(sensors))
+        sent_ns = time.monotonic_ns()
+        t_s = self.t_ns / NS
+        period_s = (read_ns - self._request_ns) / NS if self._request_ns else math.nan
+        self._request_ns = read_ns
+        self._publish["sensors"](t_s, *sensors)
+        self._publish["cycle"](t_s, period_s, (sent_ns - read_ns) / NS)
+
+    def _hear_start(self) -> bool:
+        heard = self.protocol.receive(self._link.poll())
+        if any(isinstance(message, Request) for message in heard):
+            self._answer(time.monotonic_ns())
+        return any(isinstance(message, Start | Request) for message in heard)
+
+    def _watch_silence(self) -> None:
+        if self._paced and time.monotonic_ns() - self._heard_ns > self._silence_ns:
+            raise LinkError(
+                f"the board has been silent on {self._link.url} for {self._silence_ns / NS:g} s "
+                f"(at {self.t_ns / NS:.2f} s of the flight)"
+            )
+
+    def _note_step(self, effort: Effort) -> None:
+        """Everything that is logged once a step, and what ends a flight."""
+        truth, t_s = self._truth, self.t_ns / NS
+        angles = euler_from_quat(truth.quat_WB)
+        self._publish["truth"](
+            t_s,
+            *truth.pos_W,
+            *angles,
+            *truth.tilt_rad,
+            *truth.vel_W,
+            *truth.rate_B,
+            *truth.tilt_rate_rad_s,
+            *truth.quat_WB,
+        )
+        self._publish["effort"](t_s, *effort.thrust_N, *effort.tilt_torque_Nm, effort.saturated)
+        if self.t_ns % self._period_ns == 0:
+            self._publish["clock"](t_s)
+        if self.t_ns % COUNTERS_PERIOD_NS == 0:
+            self._publish["plant_link"](t_s, *self.protocol.counters.row())
+        if self._paced:
+            self._note_pace(t_s)
+        if out_of_control(truth, self._bound_m):
+            self._say(Event.DIVERGED, math.hypot(*truth.pos_W))
+            self.ended = "diverged"
+        touching = self._world.touching
+        if touching and not self._touching:
+            self._say(Event.GROUND_CONTACT, truth.vel_W[2])
+        self._touching = touching
+
+    def _note_pace(self, t_s: float) -> None:
+        missed = self._pace.missed_deadlines
+        self._publish["pace"](t_s, self._pace.lateness_s, missed)
+        if missed != self._missed:
+            self._say(Event.DEADLINE_MISSED, missed - self._missed)
+            self._missed = missed
+
+    def _say(self, event: Event, value: float) -> None:
+        self._publish["plant_event"](self.t_ns / NS, event, value)

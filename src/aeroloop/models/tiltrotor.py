@@ -1,0 +1,148 @@
+"""Design model of the tilt-rotor: three rigid bodies, eight coordinates, Euler-Lagrange.
+
+    M(q) qdd + C(q, qd) qd + G(q) = B(q) u
+    q = (x, y, z, roll, pitch, yaw, tilt R, tilt L),  u = (thrust R, thrust L, tilt torque R, tilt torque L)
+
+Reference: Lara et al., "Hardware-in-the-loop simulation environment for testing of tilt-rotor UAV's control
+strategies"; Donadel et al. 2014 for the kinematics. The world describes the same aircraft independently.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+from msgspec import Struct
+
+Row3 = tuple[float, float, float]
+
+COORDINATES = 8
+INPUTS = 4
+
+
+class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
+    """One parameter set of `params.toml`; pairs are (right, left)."""
+
+    fuselage_mass_kg: float
+    pod_mass_kg: tuple[float, float]
+    fuselage_com_B_m: Row3
+    pod_pivot_B_m: tuple[Row3, Row3]
+    fuselage_inertia_kgm2: tuple[Row3, Row3, Row3]
+    pod_inertia_kgm2: tuple[Row3, Row3]
+    gravity_m_s2: float
+    drag_to_thrust_m: float
+    spin: tuple[float, float]
+    cant_rad: float
+
+    @property
+    def mass_kg(self) -> float:
+        return self.fuselage_mass_kg + sum(self.pod_mass_kg)
+
+
+def _rot_x(a: ca.SX) -> ca.SX:
+    return ca.vertcat(ca.horzcat(1, 0, 0), ca.horzcat(0, ca.cos(a), -ca.sin(a)), ca.horzcat(0, ca.sin(a), ca.cos(a)))
+
+
+def _rot_y(a: ca.SX) -> ca.SX:
+    return ca.vertcat(ca.horzcat(ca.cos(a), 0, ca.sin(a)), ca.horzcat(0, 1, 0), ca.horzcat(-ca.sin(a), 0, ca.cos(a)))
+
+
+def _rot_z(a: ca.SX) -> ca.SX:
+    return ca.vertcat(ca.horzcat(ca.cos(a), -ca.sin(a), 0), ca.horzcat(ca.sin(a), ca.cos(a), 0), ca.horzcat(0, 0, 1))
+
+
+def _euler_to_body_rates(roll: ca.SX, pitch: ca.SX) -> ca.SX:
+    """W in omega_B = W (roll rate, pitch rate, yaw rate)."""
+    return ca.vertcat(
+        ca.horzcat(1, 0, -ca.sin(pitch)),
+        ca.horzcat(0, ca.cos(roll), ca.cos(pitch) * ca.sin(roll)),
+        ca.horzcat(0, -ca.sin(roll), ca.cos(roll) * ca.cos(pitch)),
+    )
+
+
+def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
+    """M(q), h(q, qd) = C qd + G, and B(q), as CasADi functions."""
+    q, qd = ca.SX.sym("q", COORDINATES), ca.SX.sym("qd", COORDINATES)
+    roll, pitch, yaw = q[3], q[4], q[5]
+    R_WB = _rot_z(yaw) @ _rot_y(pitch) @ _rot_x(roll)
+    W = _euler_to_body_rates(roll, pitch)
+    e2, e3 = ca.DM([0, 1, 0]), ca.DM([0, 0, 1])
+    no_tilt = ca.DM.zeros(3, 2)
+
+    def velocity_jacobian(com_B: Row3) -> ca.SX:
+        return ca.horzcat(ca.DM.eye(3), -R_WB @ ca.skew(ca.DM(com_B)) @ W, no_tilt)
+
+    fuselage = (
+        p.fuselage_mass_kg,
+        velocity_jacobian(p.fuselage_com_B_m),
+        ca.horzcat(ca.DM.zeros(3, 3), W, no_tilt),
+        ca.SX(ca.DM(np.array(p.fuselage_inertia_kgm2))),
+    )
+    bodies = [fuselage]
+    B = ca.SX.zeros(COORDINATES, INPUTS)
+    for i, inward in enumerate((-1.0, 1.0)):  # right, left: the cant angle changes sign
+        canted = _rot_x(ca.SX(inward * p.cant_rad))
+        R_BP = canted @ _rot_y(q[6 + i])
+        tilt_axis = ca.horzcat(*(canted @ e2 if j == i else ca.DM.zeros(3) for j in range(2)))
+        Jv = velocity_jacobian(p.pod_pivot_B_m[i])
+        Jw = ca.horzcat(ca.DM.zeros(3, 3), W, tilt_axis)
+        bodies.append((p.pod_mass_kg[i], Jv, Jw, R_BP @ ca.diag(ca.DM(p.pod_inertia_kgm2[i])) @ R_BP.T))
+        thrust_axis_B = R_BP @ e3
+        B[:, i] = Jv.T @ R_WB @ thrust_axis_B + p.spin[i] * p.drag_to_thrust_m * Jw.T @ thrust_axis_B
+        B[6 + i, 2 + i] = 1
+
+    M = ca.SX.zeros(COORDINATES, COORDINATES)
+    G = ca.SX.zeros(COORDINATES)
+    for mass, Jv, Jw, inertia_B in bodies:
+        M += mass * Jv.T @ Jv + Jw.T @ inertia_B @ Jw
+        G += mass * p.gravity_m_s2 * Jv.T @ e3
+    # C qd = d(M qd)/dq qd - 1/2 d(qd' M qd)/dq: the Christoffel form without forming its 512 symbols.
+    momentum = M @ qd
+    coriolis = ca.jtimes(momentum, q, qd) - 0.5 * ca.gradient(qd.T @ momentum, q)
+    return (
+        ca.Function("M", [q], [M]),
+        ca.Function("h", [q, qd], [coriolis + G]),
+        ca.Function("B", [q], [B]),
+    )
+
+
+def dynamics(p: Parameters) -> ca.Function:
+    """(state (16,), input (4,)) -> state derivative; state = (q, qd)."""
+    M, h, B = equations(p)
+    state, u = ca.SX.sym("state", 2 * COORDINATES), ca.SX.sym("u", INPUTS)
+    q, qd = state[:COORDINATES], state[COORDINATES:]
+    qdd = ca.solve(M(q), B(q) @ u - h(q, qd))
+    return ca.Function("dynamics", [state, u], [ca.vertcat(qd, qdd)], ["state", "u"], ["state_dot"])
+
+
+def energy(p: Parameters) -> ca.Function:
+    """(state) -> kinetic plus potential energy in J, for the conservation test."""
+    M, _, _ = equations(p)
+    state = ca.SX.sym("state", 2 * COORDINATES)
+    q, qd = state[:COORDINATES], state[COORDINATES:]
+    R_WB = _rot_z(q[5]) @ _rot_y(q[4]) @ _rot_x(q[3])
+    height = p.fuselage_mass_kg * (q[2] + (R_WB @ ca.DM(p.fuselage_com_B_m))[2])
+    for mass, pivot in zip(p.pod_mass_kg, p.pod_pivot_B_m, strict=True):
+        height += mass * (q[2] + (R_WB @ ca.DM(pivot))[2])
+    return ca.Function("energy", [state], [0.5 * qd.T @ M(q) @ qd + p.gravity_m_s2 * height])
+
+
+def equilibrium(p: Parameters, *, tolerance: float = 1e-12) -> tuple[np.ndarray, np.ndarray, float]:
+    """Hover: (q, u, residual), from the eight static equations G(q) = B(q) u by Newton's method.
+
+    The eight unknowns are roll, pitch, both tilts and the four inputs; position and yaw are free.
+    """
+    _, h, B = equations(p)
+    unknown = ca.SX.sym("unknown", 8)
+    q = ca.vertcat(ca.SX.zeros(3), unknown[0], unknown[1], 0, unknown[2], unknown[3])
+    static = B(q) @ unknown[4:] - h(q, ca.DM.zeros(COORDINATES))
+    newton = ca.Function("newton", [unknown], [static, ca.jacobian(static, unknown)])
+    guess = np.zeros(8)
+    guess[4:6] = p.mass_kg * p.gravity_m_s2 / 2
+    for _ in range(50):
+        residual, jacobian = (np.array(part) for part in newton(guess))
+        if np.max(np.abs(residual)) < tolerance:
+            break
+        guess = guess - np.linalg.solve(jacobian, residual).ravel()
+    worst = float(np.max(np.abs(np.array(newton(guess)[0]))))
+    q_eq = np.array([0.0, 0.0, 0.0, guess[0], guess[1], 0.0, guess[2], guess[3]])
+    return q_eq, guess[4:], worst

@@ -1,0 +1,104 @@
+"""What every process of a flight shares: its orders, its line to the supervisor, and how it ends.
+
+supervisor ─▶ "open" ─▶ process opens its links ─▶ "ready" ─▶ supervisor ─▶ "start" ─▶ process runs ─▶ "done"
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from aeroloop.errors import AeroloopError, LinkError
+from aeroloop.realtime.setup import die_with_parent
+from aeroloop.scenario import Scenario
+
+ORDERS_TIMEOUT_S = 120.0
+"""A supervisor that gives no orders for this long has gone wrong; better to end than to linger."""
+
+
+class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All a process needs to know, written by the supervisor as `orders.json` in the flight's folder."""
+
+    scenario: Scenario
+    folder: str  # private to the flight: sockets, topics
+    log: str  # where the recorder writes
+    link_server: str
+    link_client: str
+    reference_server: str
+    reference_client: str
+    supervisor_pid: int
+    core_draw: int  # which core plant and board share in lockstep
+
+    @property
+    def folder_path(self) -> Path:
+        return Path(self.folder)
+
+
+class Line:
+    """The process's end of its line to the supervisor, one JSON packet a message."""
+
+    def __init__(self, fd: int) -> None:
+        self._socket = socket.socket(fileno=fd)
+
+    def tell(self, kind: str, **values: Any) -> None:
+        try:
+            self._socket.send(json.dumps({"kind": kind, **values}).encode())
+        except OSError:
+            stop.request()
+
+    def await_order(self, order: str) -> None:
+        self._socket.settimeout(ORDERS_TIMEOUT_S)
+        while True:
+            try:
+                packet = self._socket.recv(64)
+            except InterruptedError:
+                continue
+            except OSError as error:
+                raise LinkError(f"no word from the supervisor: {error}") from None
+            if stop.requested or not packet:
+                raise SystemExit(0)
+            if packet.decode() == order:
+                return
+
+
+class Stop:
+    """Set by SIGTERM; loops look at it."""
+
+    requested = False
+
+    def request(self, *_: object) -> None:
+        self.requested = True
+
+    def __call__(self) -> bool:
+        return self.requested
+
+
+stop = Stop()
+
+
+def read_orders(path: Path) -> Orders:
+    return msgspec.json.decode(path.read_bytes(), type=Orders)
+
+
+def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:
+    """Entry point of every process: `python -m aeroloop.processes.NAME orders.json LINE_FD [peer=FD ...]`."""
+    signal.signal(signal.SIGTERM, stop.request)
+    die_with_parent(signal.SIGTERM)
+    orders = read_orders(Path(sys.argv[1]))
+    line = Line(int(sys.argv[2]))
+    batons = {name: int(fd) for name, fd in (pair.split("=") for pair in sys.argv[3:])}
+    if os.getppid() != orders.supervisor_pid:
+        return  # it died before we could ask to be told
+    try:
+        main(orders, line, batons)
+    except AeroloopError as error:
+        line.tell("failed", message=str(error), exit_code=error.exit_code)
+        sys.exit(error.exit_code)

@@ -1,0 +1,138 @@
+"""The ground process: the base station or the joystick reader, whichever drives the reference link.
+
+It follows the simulation clock: in lockstep the plant's baton, in wall time the `clock` topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from aeroloop.links.base import Link
+from aeroloop.links.open import open_link
+from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.protocols.reference import encode_reference
+from aeroloop.realtime.lockstep import Baton, PeerGoneError
+from aeroloop.realtime.topics import Publisher, Subscriber, Topics
+from aeroloop.reference import axis_map
+from aeroloop.reference.axes import AxisSource
+from aeroloop.reference.evdev_stick import open_stick
+from aeroloop.reference.lock import claim
+from aeroloop.reference.stick import Pilot, Stick
+from aeroloop.reference.stick_recording import RecordedSource, Recorder
+from aeroloop.reference.trajectories import as_reference, build, reference_at
+from aeroloop.scenario import Ground, Scenario
+from aeroloop.signals import NS, Reference
+from aeroloop.streams import BY_NAME
+
+READS = ("clock",)
+WRITES = ("reference",)
+
+CLOCK_PATIENCE_S = 0.2
+"""How long to wait for the clock before looking whether to stop."""
+
+Source = Callable[[int], Reference]
+"""Simulated time in ns -> the reference for it."""
+
+
+class StickSource:
+    """A person at a stick, or the recording of one."""
+
+    def __init__(self, ground: Ground, scenario: Scenario, recorder: Path | None) -> None:
+        self._axes: AxisSource
+        if ground.joystick_recording:
+            self._axes = RecordedSource(Path(ground.joystick_recording))
+        else:
+            self._axes = open_stick(ground.joystick_device)
+        mapping = axis_map.load(ground.joystick_map)
+        self._stick = Stick(mapping, self._axes.ranges, self._axes.name)
+        start = build(ground.trajectory)(0.0)
+        self._pilot = Pilot(
+            self._stick, mapping, pos_W=scenario.world.start_pos_W or start.pos_W, yaw_rad=scenario.world.start_yaw_rad
+        )
+        self._recorder = Recorder(recorder, self._axes.ranges) if recorder else None
+        self._feedforward = ground.velocity_feedforward
+        self._last_ns = 0
+
+    def __call__(self, t_ns: int) -> Reference:
+        events = self._axes.poll(t_ns / NS)
+        self._stick.feed(events)
+        if self._recorder:
+            self._recorder.write(events)
+        point = self._pilot.step(max(0, t_ns - self._last_ns) / NS)
+        self._last_ns = t_ns
+        return as_reference(point, t_ns, feedforward=self._feedforward)
+
+    def close(self) -> None:
+        self._axes.close()
+        if self._recorder:
+            self._recorder.close()
+
+
+def base_station(ground: Ground) -> Source:
+    path = build(ground.trajectory)
+    return lambda t_ns: reference_at(path, t_ns, feedforward=ground.velocity_feedforward)
+
+
+def build_source(scenario: Scenario, recorder: Path | None = None) -> Source:
+    ground = scenario.ground
+    return StickSource(ground, scenario, recorder) if ground.source == "joystick" else base_station(ground)
+
+
+def run_lockstep(source: Source, link: Link, publish: Publisher, plant: Baton, board: Baton, *, period_ns: int) -> None:
+    """Until the plant goes, not until SIGTERM: a window half done would make the log depend on the machine."""
+    t_ns = sent_bytes = 0
+    while True:
+        try:
+            granted_ns, *_ = plant.take()
+            while t_ns <= granted_ns:
+                sent_bytes += len(_send(source(t_ns), t_ns, link, publish))
+                board.pass_on(t_ns, sent_bytes)
+                t_ns += period_ns
+        except PeerGoneError:
+            return
+
+
+def run_wall(
+    source: Source, link: Link, publish: Publisher, clock: Subscriber, *, over: Callable[[], bool] = stop
+) -> None:
+    while not over():
+        clock.wait(CLOCK_PATIENCE_S)
+        newest = clock.latest()
+        if newest is not None:
+            t_ns = round(newest[0] * NS)
+            _send(source(t_ns), t_ns, link, publish)
+
+
+def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> bytes:
+    frame = encode_reference(reference)
+    link.send(frame)
+    publish.send(t_ns / NS, *reference.row())
+    return frame
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    scenario = orders.scenario
+    source = build_source(scenario)
+    line.await_order("open")
+    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    publish = topics.publisher(BY_NAME["reference"])
+    clock = topics.subscriber(BY_NAME["clock"]) if not scenario.lockstep else None
+    with claim(orders.reference_client, scenario.ground.source):
+        link = open_link(orders.reference_client)
+        line.tell("ready")
+        line.await_order("start")
+        try:
+            if clock is None:
+                plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
+                period_ns = round(scenario.control.period_s * NS)
+                run_lockstep(source, link, publish, plant, board, period_ns=period_ns)
+            else:
+                run_wall(source, link, publish, clock)
+            line.tell("done")
+        finally:
+            link.close()
+
+
+if __name__ == "__main__":
+    run_process(main)

@@ -1,0 +1,116 @@
+"""The plant process: builds the loop from the scenario and flies it. The only time-critical process."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.frames import quat_from_euler
+from aeroloop.links.base import Link
+from aeroloop.links.impair import Impaired
+from aeroloop.links.open import open_link
+from aeroloop.loop import Loop
+from aeroloop.models.tiltrotor import equilibrium
+from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.protocols.framing import FrameCutter
+from aeroloop.realtime.lockstep import Baton, StampedLink
+from aeroloop.realtime.pace import LockstepPace, Pace, WallPace
+from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.topics import Topics
+from aeroloop.reference.trajectories import build as build_path
+from aeroloop.scenario import Scenario
+from aeroloop.sensors.state import StateSensors
+from aeroloop.signals import NS, Command
+from aeroloop.streams import STREAMS
+from aeroloop.vehicles.tiltrotor import airframe
+from aeroloop.vehicles.tiltrotor.design import parameter_file, parameters
+from aeroloop.world.multibody import Multibody
+
+READS = ("board link",)
+WRITES = tuple(s.name for s in STREAMS if s.producer == "plant")
+
+
+def ns(seconds: float) -> int:
+    return round(seconds * NS)
+
+
+def build_world(scenario: Scenario) -> tuple[Multibody, Command]:
+    """The aircraft at hover where the flight starts, and the command that keeps it there."""
+    p = parameters(scenario.vehicle.parameters)
+    q_eq, u_eq, _ = equilibrium(p)
+    path_start = build_path(scenario.ground.trajectory)(0.0)
+    start_W = scenario.world.start_pos_W or path_start.pos_W
+    moving_W = path_start.vel_W if scenario.world.start == "moving" else (0.0, 0.0, 0.0)
+    world = Multibody(airframe.build(p, scenario.world.step_s))
+    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), scenario.world.start_yaw_rad)
+    world.reset(start_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=moving_W)
+    return world, tuple(u_eq.tolist())
+
+
+def dress(link: Link, scenario: Scenario, pace: list[Pace]) -> Link:
+    """The link with the scenario's impairments on; their clock is simulated time at every pace."""
+    config = scenario.link
+    if not (config.to_plant.active or config.to_board.active):
+        return link
+    return Impaired(
+        link,
+        inbound=config.to_plant,
+        outbound=config.to_board,
+        clock_ns=lambda: pace[0].now_ns(),
+        seed=scenario.seed,
+        cut=FrameCutter,
+    )
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    scenario = orders.scenario
+    world, hover = build_world(scenario)
+    line.await_order("open")
+    pace: list[Pace] = []  # filled below: the impaired link asks it for the time
+    wire = open_link(orders.link_server)
+    if scenario.lockstep:
+        share_core(orders.core_draw)
+        stamped = StampedLink(wire, lambda: pace[0].now_ns())
+        link = dress(stamped, scenario, pace)
+        ground = Baton(batons["ground"], "ground") if "ground" in batons else None
+        board = Baton(batons["board"], "board")
+        period_ns, end_ns = ns(scenario.control.period_s), ns(scenario.duration_s)
+        pace.append(LockstepPace(stamped, link, board, ground, period_ns=period_ns, end_ns=end_ns))
+    else:
+        link = dress(wire, scenario, pace)
+        pace.append(WallPace(link, ns(scenario.world.step_s), scenario.speed))
+    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    loop = Loop(
+        actuators=LaggedActuators(scenario.actuators, hover),
+        world=world,
+        sensors=StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1])),
+        link=link,
+        pace=pace[0],
+        publish={s.name: topics.publisher(s).send for s in STREAMS if s.producer == "plant"},
+        bounds=parameter_file().plausible.command,
+        initial_command=hover,
+        step_ns=ns(scenario.world.step_s),
+        period_ns=ns(scenario.control.period_s),
+        bound_m=scenario.world.bound_m,
+        paced=not scenario.lockstep,
+        silence_s=scenario.link.silence_s,
+    )
+    line.tell("ready")
+    line.await_order("start")
+    try:
+        if not scenario.lockstep:
+            for refused in enter_realtime(PLANT_PRIORITY):
+                line.tell("say", message=f"plant: {refused}")
+            loop.await_board(scenario.link.start_timeout_s, stop)
+        began_ns = time.monotonic_ns()
+        ended = loop.fly(ns(scenario.duration_s), stop)
+        # Said before the link closes, so that the supervisor never takes the end for a failure of the board.
+        line.tell("done", ended=ended, wall_s=(time.monotonic_ns() - began_ns) / NS)
+    finally:
+        link.close()
+
+
+if __name__ == "__main__":
+    run_process(main)

@@ -1,0 +1,71 @@
+"""The recorder process: every logged stream into one MCAP file, and the flight's progress to the supervisor."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.realtime.topics import Subscriber, Topics
+from aeroloop.recording.log import LogWriter
+from aeroloop.signals import NS
+from aeroloop.streams import BY_NAME, STREAMS
+
+READS = tuple(s.name for s in STREAMS if s.logged)
+WRITES: tuple[str, ...] = ()
+
+IDLE_S = 0.002
+FLUSH_PERIOD_NS = NS // 4
+"""After `kill -9` the file ends at the last flush, well within its last second."""
+PROGRESS_PERIOD_NS = NS // 10
+
+
+class Recording:
+    def __init__(self, topics: Topics, log: LogWriter) -> None:
+        self._log = log
+        self._subscribers: list[Subscriber] = [topics.subscriber(BY_NAME[name]) for name in READS]
+        self.flown_s = 0.0
+
+    def drain(self) -> int:
+        """Write everything that has arrived; how many records that was."""
+        written = 0
+        for subscriber in self._subscribers:
+            record = None
+            for record in subscriber.records():
+                self._log.write(subscriber.stream, record)
+                written += 1
+            if record is not None and subscriber.stream.name == "truth":
+                self.flown_s = subscriber.stream.packing.unpack(record)[0]
+        return written
+
+    @property
+    def lost(self) -> int:
+        return sum(subscriber.lost for subscriber in self._subscribers)
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    line.await_order("open")
+    log = LogWriter(Path(orders.log))
+    recording = Recording(Topics(orders.folder_path, wait=orders.scenario.lockstep), log)
+    line.tell("ready")
+    line.await_order("start")
+    flushed_ns = told_ns = time.monotonic_ns()
+    while not stop():
+        if not recording.drain():
+            time.sleep(IDLE_S)
+        now_ns = time.monotonic_ns()
+        if now_ns - flushed_ns > FLUSH_PERIOD_NS:
+            flushed_ns = now_ns
+            log.flush()
+        if now_ns - told_ns > PROGRESS_PERIOD_NS:
+            told_ns = now_ns
+            line.tell("progress", flown_s=recording.flown_s)
+    while recording.drain():
+        pass
+    log.write_metadata("recorder", {"lost_rows": str(recording.lost)})
+    log.close()
+    line.tell("done", lost=recording.lost)
+
+
+if __name__ == "__main__":
+    run_process(main)

@@ -1,0 +1,95 @@
+"""A run's folder: what a flight leaves behind, and how it is made from the log alone.
+
+scenario.toml   the resolved scenario        flight.mcap   the log
+summary.json    numbers and verdict          report.html   pictures
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomli_w
+
+from aeroloop.analysis.summary import summarise
+from aeroloop.errors import AeroloopError, ConfigError
+from aeroloop.recording.log import Log, read
+from aeroloop.scenario import Scenario, load
+from aeroloop.vehicles.tiltrotor.design import design
+
+SCENARIO, LOG, SUMMARY, REPORT, OUTCOME = "scenario.toml", "flight.mcap", "summary.json", "report.html", "outcome.json"
+DELAY_STEPS = 73
+
+
+def make_folder(folder: Path, scenario: Scenario) -> None:
+    """A new run folder with its scenario; one that exists is never touched."""
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise ConfigError(f"{folder}: exists already, and a run is never overwritten; choose another --out") from None
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
+    table = msgspec.to_builtins(scenario)
+    _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+
+
+def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """summary.json from the log; also of a flight that was cut short."""
+    summary = summarise(scenario, _log(folder), outcome=outcome)
+    _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    return summary
+
+
+def write_report(folder: Path) -> Path:
+    """report.html of a run, from what its folder holds."""
+    from aeroloop.analysis.plots import DelayMargin  # matplotlib takes a moment, so it comes when it is needed
+    from aeroloop.analysis.report import write_report as write
+
+    scenario, summary = load_run(folder)
+    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
+    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
+    margin = DelayMargin(
+        delays_s=delays_s,
+        radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
+        margin_s=plan.delay_margin_s(),
+        flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
+    )
+    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=margin)
+    return folder / REPORT
+
+
+def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such run; expected a folder that `aeroloop fly` made")
+    for name in (SCENARIO, SUMMARY):
+        if not (folder / name).is_file():
+            raise ConfigError(f"{folder}: not a run, it holds no {name}")
+    try:
+        summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"{folder / SUMMARY}: expected JSON: {error}") from None
+    return load(folder / SCENARIO), summary
+
+
+def _log(folder: Path) -> Log:
+    path = folder / LOG
+    return read(path) if path.exists() and path.stat().st_size else Log.empty()
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise AeroloopError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _without_none(table: Any) -> Any:
+    """TOML has no null: a key that is not set is left out."""
+    if isinstance(table, dict):
+        return {key: _without_none(value) for key, value in table.items() if value is not None}
+    if isinstance(table, list | tuple):
+        return [_without_none(value) for value in table]
+    return table

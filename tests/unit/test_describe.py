@@ -1,0 +1,96 @@
+"""The reference pages say what the types say now, and leave nothing out."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from aeroloop import describe, scenario, streams
+from aeroloop.signals import Event
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = {"scenario.md": describe.scenario_markdown, "streams.md": describe.streams_markdown}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_in_docs_are_up_to_date(page: str) -> None:
+    assert (DOCS / page).read_text("utf-8") == PAGES[page](), "run: make docs"
+
+
+def test_every_scenario_key_has_a_unit_and_a_meaning() -> None:
+    bare = [
+        f"{section.headers}: {key.name}"
+        for section in describe.scenario_sections()
+        for key in section.keys
+        if not key.unit or not key.meaning
+    ]
+    assert not bare
+
+
+def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
+    sections = describe.scenario_sections()
+    places = [header for section in sections for header in section.headers]
+    for field in ("vehicle", "world", "control", "board", "link", "sensors", "actuators", "ground"):
+        assert places.count(f"[{field}]") == 1
+    assert {"[[checks]]", "[link.to_plant]", "[link.to_board]", "[ground.impair]"} <= set(places)
+    tags = {section.tag for section in sections if section.headers == ("[ground.trajectory]",)}
+    assert tags == {f'kind = "{kind}"' for kind in ("spiral", "hover", "circle", "lemniscate", "waypoints")}
+    assert all(section.meaning for section in sections)
+
+
+def test_key_shows_type_unit_default_and_range() -> None:
+    keys = {(s.headers[0], key.name): key for s in describe.scenario_sections() for key in s.keys}
+    step = keys["[world]", "step_s"]
+    assert (step.type, step.unit, step.default, step.range) == ("number", "s", "`0.004`", "> 0, ≤ 0.02")
+    assert keys["[world]", "start_pos_W"].type == "list of 3 numbers"
+    assert keys["", "name"].default == "required"
+    assert keys["[ground]", "trajectory"].default == "`spiral`"
+
+
+def test_example_is_a_valid_scenario_with_every_key(tmp_path: Path) -> None:
+    text = describe.scenario_markdown().partition("```toml\n")[2].partition("```")[0]
+    file = tmp_path / "my-flight.toml"
+    file.write_text(text, "utf-8")
+    assert scenario.load(file) == describe.EXAMPLE
+    shown = tomllib.loads(text)
+    for section in describe.scenario_sections():
+        for header in section.headers:
+            if section.tag not in ("", 'kind = "spiral"') or header == "[[checks]]":
+                continue
+            table = shown
+            for part in filter(None, header.strip("[]").split(".")):
+                table = table[part]
+            assert {key.name for key in section.keys} <= table.keys(), header
+
+
+def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = streams.Field("t_s", "s", "this | that")
+    stream = streams.Stream("odd", "plant", 0.0, True, True, "x", (field,))
+    monkeypatch.setattr(describe, "STREAMS", (stream,))
+    assert "| `t_s` | s | this \\| that |" in describe.streams_markdown()
+
+
+def test_every_stream_field_and_event_is_on_the_page() -> None:
+    page = describe.streams_markdown()
+    for stream in streams.STREAMS:
+        section = page.partition(f"\n## {stream.name}\n")[2].partition("\n## ")[0]
+        for field in stream.fields:
+            assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section
+    assert [number for number, _, meaning in describe.members(Event) if meaning] == [
+        str(int(e)) for e in Event
+    ]
+
+
+def test_write_touches_only_what_changed(tmp_path: Path) -> None:
+    assert [path.name for path in describe.write(tmp_path)] == ["scenario.md", "streams.md"]
+    assert describe.write(tmp_path) == []
+    (tmp_path / "streams.md").write_text("old")
+    assert describe.write(tmp_path) == [tmp_path / "streams.md"]
+
+
+def test_a_type_without_words_is_refused() -> None:
+    with pytest.raises(NotImplementedError):
+        describe._type(msgspec.inspect.type_info(bytes))

@@ -1,0 +1,93 @@
+#!/bin/sh
+# Makes .venv ready: system packages where they are missing and allowed, then the pinned Python packages.
+#
+#   sh tools/setup.sh         what a flight needs
+#   sh tools/setup.sh dev     what the tests and linters need as well
+#
+# PYTHON=...          interpreter to use, 3.11 or newer
+# AEROLOOP_NO_APT=1   never install system packages, only say which are missing
+#
+# The stamps .venv/.ready and .venv/.ready-dev say that it went through; make asks for them.
+set -eu
+cd "$(dirname "$0")/.."
+tree=$(pwd -P)
+
+say() { echo "setup: $*"; }
+fail() { echo "setup: $*" >&2; exit 1; }
+
+is_recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+choose_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        is_recent "$PYTHON" || fail "PYTHON=$PYTHON is not a Python of version 3.11 or newer"
+        echo "$PYTHON"
+        return
+    fi
+    for candidate in python3 python3.13 python3.12 python3.11; do
+        if is_recent "$candidate"; then echo "$candidate"; return; fi
+    done
+    fail "no Python of version 3.11 or newer found; install python3, or name one with PYTHON=..."
+}
+
+# Debian ships ensurepip apart from python3.
+has_venv() { "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; }
+
+# A compiler without the C library's headers is as good as none.
+has_compiler() { echo '#include <math.h>' | "${CC:-cc}" -x c -fsyntax-only - >/dev/null 2>&1; }
+
+# Empty when we are root, a command prefix when sudo asks nothing, failure when apt is out of reach.
+apt_prefix() {
+    [ "${AEROLOOP_NO_APT:-}" != 1 ] && command -v apt-get >/dev/null || return 1
+    [ "$(id -u)" != 0 ] || return 0
+    sudo -n true >/dev/null 2>&1 && echo "sudo -n"
+}
+
+install_system_packages() {
+    venv_package=python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv
+    compiler_packages="gcc libc6-dev"
+    missing=
+    has_venv || missing=$venv_package
+    has_compiler || missing="$missing $compiler_packages"
+    if [ -n "$missing" ] && prefix=$(apt_prefix); then
+        say "installing missing system packages through apt:" $missing
+        $prefix apt-get update -qq || say "apt-get update failed; trying with the package lists at hand"
+        $prefix env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -qq --no-install-recommends $missing >/dev/null || say "apt-get install failed"
+    fi
+    has_compiler ||
+        say "no C compiler, so the rung sil is unavailable; to get it: sudo apt-get install $compiler_packages"
+    has_venv ||
+        fail "$python cannot make a virtual environment (no ensurepip); run: sudo apt-get install $venv_package"
+}
+
+# What was killed half-way cannot be trusted, nor what was moved or copied: it knows its own path.
+venv_is_sound() {
+    [ ! -e .venv/.incomplete ] && grep -qsF "$tree/.venv/bin/python" .venv/bin/pip &&
+        .venv/bin/python -m pip --version >/dev/null 2>&1
+}
+
+make_venv() {
+    python=$(choose_python)
+    install_system_packages
+    say "making .venv with $("$python" --version)"
+    rm -rf .venv
+    mkdir .venv
+    touch .venv/.incomplete
+    "$python" -m venv .venv
+}
+
+install_python_packages() {
+    say "installing aeroloop[$1] into .venv, versions from requirements.lock"
+    touch .venv/.incomplete
+    status=0
+    .venv/bin/python -m pip install --disable-pip-version-check -c requirements.lock -e ".[$1]" || status=$?
+    # pip undoes its own failures, unless a signal ended it.
+    [ $status -gt 128 ] || rm .venv/.incomplete
+    [ $status -eq 0 ] || fail "pip could not install the packages; its message stands above"
+}
+
+venv_is_sound || make_venv
+case "${1:-}" in
+    dev) install_python_packages joystick,dev; touch .venv/.ready .venv/.ready-dev ;;
+    *) install_python_packages joystick; touch .venv/.ready ;;
+esac
