@@ -54,7 +54,10 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
         raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop.request)
-    over = lambda: stop() or not orders.folder_path.exists()  # noqa: E731
+
+    def over() -> bool:
+        return stop.requested or not orders.folder_path.exists()
+
     with claim(url, ground.source):
         source = build_source(scenario, record)
         topics = Topics(orders.folder_path, wait=False)
@@ -68,4 +71,4 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
                 raise AeroloopError(f"{error}; the flight may have ended") from None
         finally:
             link.close()
-    say("stopped" if stop() else "the flight has ended")
+    say("stopped" if stop.requested else "the flight has ended")

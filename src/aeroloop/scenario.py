@@ -110,7 +110,7 @@ class Link(_Config, frozen=True):
         str,
         _note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; empty for the rung's "
-            "own: loopback for mil, pty for sil"
+            "own: loopback for mil, TCP on a free port for sil"
         ),
     ] = ""
     to_plant: Annotated[Impairment, _note("impairment on the way from board to plant")] = Impairment()
@@ -263,7 +263,7 @@ class Scenario(_Config, frozen=True):
             raise ConfigError(
                 "link.url: hil needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
             )
-        return "loopback://" if self.loop == "mil" else "pty://"
+        return "loopback://" if self.loop == "mil" else "tcp://127.0.0.1:0"
 
     @property
     def speed(self) -> float:
@@ -306,9 +306,9 @@ def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
     source = str(path)
-    for override in overrides:
-        _apply(table, override)
-        source = f"{path} with --set {' --set '.join(overrides)}"
+    if overrides:
+        apply_overrides(table, overrides)
+        source = f"{path} with {' '.join(overrides)}"
     resolved = convert(table, Scenario, source)
     return _anchored(resolved, path.resolve().parent)
 
@@ -349,6 +349,12 @@ def _table_at(kind: type[Struct], key: str) -> type[Struct] | None:
             return None
         kind = info.cls
     return kind
+
+
+def apply_overrides(table: dict[str, Any], overrides: tuple[str, ...]) -> None:
+    """Set `key.path=value` in a table, where value is TOML or else taken as text."""
+    for override in overrides:
+        _apply(table, override)
 
 
 def _apply(table: dict[str, Any], override: str) -> None:

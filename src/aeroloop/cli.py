@@ -1,0 +1,273 @@
+"""The command line: what a user starts. Thin: it reads options, calls one function, and shows what came of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from aeroloop import __version__, results, scenario
+from aeroloop.errors import EXIT_USAGE, AeroloopError, ConfigError
+
+app = typer.Typer(
+    help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
+    epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+notes = Console(stderr=True)
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario, e.g. link.to_plant.delay_s=0.006"),
+]
+
+
+def main() -> None:
+    try:
+        app()
+    except AeroloopError as error:
+        notes.print(f"[red]aeroloop:[/] {_plain(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has left: nothing to tell it
+        sys.exit(EXIT_USAGE)
+
+
+def _plain(text: str) -> str:
+    """Text from files and devices is shown as it is, not as markup."""
+    return text.replace("[", r"\[")
+
+
+@app.callback(invoke_without_command=True)
+def top(version: Annotated[bool, typer.Option("--version", help="Say the version and leave.")] = False) -> None:
+    if version:
+        typer.echo(f"aeroloop {__version__}")
+        raise typer.Exit
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "`aeroloop fly tiltrotor-spiral`\n\n"
+    "`aeroloop fly tiltrotor-spiral --loop sil --link pty:// --pace real`\n\n"
+    "`aeroloop fly tiltrotor-spiral --set link.to_plant.delay_s=0.006 --json`\n\n"
+    "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
+)
+def fly(
+    name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")],
+    loop: Annotated[
+        str | None, typer.Option(help="Rung: mil (Python law), sil (its C on this host), hil (a board).")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(metavar="URL", help="Link to the board: loopback:// pty:// udp:// tcp:// serial://")
+    ] = None,
+    pace: Annotated[
+        str | None, typer.Option(help="lockstep (as fast as it goes), real, or a speed such as 4x.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
+    overrides: Overrides = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the verdict as JUnit XML.")] = None,
+) -> None:
+    """Fly a scenario, judge it, and write log, summary and report."""
+    from aeroloop.analysis.checks import verify
+    from aeroloop.bench import Flight
+
+    options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
+    given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
+    flight_plan = scenario.load(scenario.find(name), (*(overrides or ()), *given))
+    if flight_plan.loop == "pil":
+        raise ConfigError("loop: pil needs the emulated board, which this version does not have; use mil, sil or hil")
+    verify(flight_plan)
+    folder = out or _new_folder(flight_plan)
+    if junit and not junit.parent.is_dir():
+        raise ConfigError(f"--junit {junit}: the folder {junit.parent} does not exist")
+    with Flight(flight_plan, folder) as flight:
+        results.make_folder(folder, flight_plan)
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:5.1f} / {task.total:.1f} s"),
+            TimeRemainingColumn(),
+            console=notes,
+            transient=True,
+            disable=not notes.is_terminal,
+        ) as bar:
+            task = bar.add_task(
+                f"{flight_plan.name} [{flight_plan.loop}, {flight_plan.pace}]", total=flight_plan.duration_s
+            )
+            outcome = flight.fly(
+                lambda flown_s: bar.update(task, completed=flown_s),
+                lambda orders: _tell_where(flight_plan, orders.reference_client, flight.id),
+            )
+    for remark in outcome.remarks:
+        notes.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
+    summary = results.write_summary(folder, flight_plan, msgspec.to_builtins(outcome))
+    if junit:
+        _write_junit(junit, summary)
+    interrupted = outcome.ended.startswith("interrupted")
+    report = None if interrupted else results.write_report(folder)
+    if as_json:
+        sys.stdout.write((folder / results.SUMMARY).read_text(encoding="utf-8"))
+    else:
+        _show(summary, folder, report)
+    if outcome.error:
+        notes.print(f"[red]aeroloop:[/] {_plain(outcome.error)}", highlight=False, soft_wrap=True)
+    raise typer.Exit(summary["exit_code"])
+
+
+@app.command("list")
+def list_scenarios() -> None:
+    """List the scenarios that can be flown by name."""
+    table = Table("scenario", "flies", box=None, header_style="bold")
+    for path in scenario.available():
+        table.add_row(path.stem, _plain(scenario.load(path).summary))
+    Console().print(table)
+
+
+@app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
+def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
+    """Write the report of a run again, from its log and summary."""
+    typer.echo(results.write_report(run))
+
+
+@app.command()
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
+    """Say what this machine can do, and how to get what is missing."""
+    from aeroloop.doctor import examine, render
+
+    findings = examine()
+    if as_json:
+        typer.echo(json.dumps([finding.as_dict() for finding in findings], indent=2))
+    else:
+        Console().print(render(findings))
+
+
+Wanted = Annotated[str, typer.Option("--flight", metavar="ID", help="Which flight, if several are running.")]
+ReferenceLink = Annotated[
+    str | None, typer.Option("--link", metavar="URL", help="Reference link; by default the running flight's.")
+]
+
+
+@app.command(
+    "base-station",
+    epilog="Examples, with a flight in another terminal (`aeroloop fly tiltrotor-joystick --pace real "
+    "--set ground.source=external`):\n\n"
+    "`aeroloop base-station`\n\n"
+    "`aeroloop base-station --trajectory circle --set radius_m=2 --no-feedforward`",
+)
+def base_station(
+    trajectory: Annotated[
+        str | None, typer.Option(help="spiral, hover, circle, lemniscate or waypoints; by default the scenario's.")
+    ] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the trajectory.")
+    ] = None,
+    feedforward: Annotated[bool, typer.Option(help="Send the path's velocity too.")] = True,
+    wanted: Wanted = "",
+    link: ReferenceLink = None,
+) -> None:
+    """Stream a trajectory to the board of a running flight, in step with its clock."""
+    from aeroloop.ground_station import drive, find_flight
+
+    orders = find_flight(wanted)
+    ground = orders.scenario.ground
+    table: dict[str, Any] = {"source": "base-station", "velocity_feedforward": feedforward}
+    if trajectory:
+        table["trajectory"] = {"kind": trajectory}
+    elif overrides:
+        table["trajectory"] = msgspec.to_builtins(ground.trajectory)
+    scenario.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
+    chosen = scenario.convert({**msgspec.to_builtins(ground), **table}, scenario.Ground, "base-station")
+    drive(orders, chosen, link or orders.reference_client, None, _say)
+
+
+@app.command(epilog="Examples: `aeroloop joystick`, `aeroloop joystick --map my-stick.toml --record flight.stick`")
+def joystick(
+    device: Annotated[str, typer.Option(help="/dev/input/event*; by default the first stick found.")] = "",
+    axis_map: Annotated[str, typer.Option("--map", metavar="FILE", help="Axis map; by default the one we ship.")] = "",
+    recording: Annotated[str, typer.Option(metavar="FILE", help="Fly a recorded stick instead of a real one.")] = "",
+    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Record the stick while flying.")] = None,
+    wanted: Wanted = "",
+    link: ReferenceLink = None,
+) -> None:
+    """Fly the aircraft of a running flight with a joystick."""
+    from aeroloop.ground_station import drive, find_flight
+
+    orders = find_flight(wanted)
+    ground = msgspec.structs.replace(
+        orders.scenario.ground,
+        source="joystick",
+        joystick_device=device,
+        joystick_map=axis_map,
+        joystick_recording=recording,
+    )
+    drive(orders, ground, link or orders.reference_client, record, _say)
+
+
+def _say(text: str) -> None:
+    notes.print(_plain(text), highlight=False, soft_wrap=True)
+
+
+def _new_folder(plan: scenario.Scenario) -> Path:
+    stem = f"runs/{plan.name}-{plan.loop}-{datetime.now():%Y%m%d-%H%M%S}"
+    folder, n = Path(stem), 1
+    while folder.exists():
+        n += 1
+        folder = Path(f"{stem}-{n}")
+    return folder
+
+
+def _tell_where(plan: scenario.Scenario, reference_url: str, flight_id: str) -> None:
+    if plan.ground.source == "external":
+        _say(
+            f"flight {flight_id} waits for references on {reference_url}; "
+            "in another terminal: aeroloop base-station, or: aeroloop joystick"
+        )
+
+
+def _write_junit(path: Path, summary: dict[str, Any]) -> None:
+    from aeroloop.analysis.summary import junit_xml
+
+    try:
+        path.write_text(junit_xml(summary), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"--junit {path}: cannot be written: {error.strerror}") from None
+
+
+def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
+    screen = Console()
+    table = Table("check", "value", "limit", "", header_style="bold")
+    for check in summary["checks"]:
+        value = "not measured" if check["value"] is None else f"{check['value']:.4g}"
+        table.add_row(check["name"], value, check["limit"], "[green]pass[/]" if check["ok"] else "[red]FAIL[/]")
+    screen.print(table)
+    verdict = (
+        "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'broken off'}[/]"
+    )
+    factor = summary["real_time_factor"]
+    speed = f", {factor:.1f} times real time" if factor else ""
+    screen.print(
+        f"{summary['scenario']} on rung {summary['loop']}: {verdict} ({summary['ended']}{speed})", highlight=False
+    )
+    missed = summary["timing"]["missed_deadlines"]
+    if missed:
+        screen.print(f"[yellow]{missed} deadlines missed[/]: this machine did not keep up all the time")
+    where = report or f"{folder} (no report yet: aeroloop report {folder})"
+    screen.print(f"{'report' if report else 'run'}: {_plain(str(where))}", highlight=False, soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()
