@@ -20,7 +20,8 @@ fly: .venv/.ready ## set up, then fly the tilt-rotor's spiral; ARGS go to `aerol
 	@$(BIN)/aeroloop fly tiltrotor-spiral --pace lockstep $(ARGS)
 
 test: lint ## set up, lint, run every test; ARGS go to pytest
-	$(BIN)/pytest -n 2 -v --durations=10 $(ARGS)
+	$(BIN)/pytest -n 2 -v --durations=10 -m "not realtime" $(ARGS)
+	$(BIN)/pytest -v -m realtime $(ARGS)
 
 lint: .venv/.ready-dev ## check format, style, types and who imports whom
 	$(BIN)/ruff format --check .

@@ -79,9 +79,7 @@ def test_every_stream_field_and_event_is_on_the_page() -> None:
         section = page.partition(f"\n## {stream.name}\n")[2].partition("\n## ")[0]
         for field in stream.fields:
             assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section
-    assert [number for number, _, meaning in describe.members(Event) if meaning] == [
-        str(int(e)) for e in Event
-    ]
+    assert [number for number, _, meaning in describe.members(Event) if meaning] == [str(int(e)) for e in Event]
 
 
 def test_write_touches_only_what_changed(tmp_path: Path) -> None:

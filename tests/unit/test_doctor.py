@@ -95,9 +95,7 @@ def test_library_that_is_listed_but_does_not_load_is_not_a_backend(monkeypatch: 
 
 
 @pytest.mark.parametrize("probe", [doctor._priority, doctor._locked_memory])
-def test_refused_privilege_is_a_limit_with_both_remedies(
-    probe: doctor.Probe, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_privilege_is_a_limit_with_both_remedies(probe: doctor.Probe, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_in_child", lambda code: "refused: Operation not permitted")
     state, found, remedy = probe()
     assert state == "limited"

@@ -17,9 +17,7 @@ from aeroloop.scenario import Impairment
 
 MS = 1_000_000
 NOTHING = Impairment()
-EVERYTHING = Impairment(
-    delay_s=0.003, jitter_s=0.02, loss=0.1, corrupt=0.05, duplicate=0.2, reorder=0.3, baud=115_200
-)
+EVERYTHING = Impairment(delay_s=0.003, jitter_s=0.02, loss=0.1, corrupt=0.05, duplicate=0.2, reorder=0.3, baud=115_200)
 
 
 def line(impairment: Impairment, seed: int = 1) -> Line:
@@ -311,9 +309,7 @@ def test_what_is_due_comes_joined() -> None:
     cuts=st.lists(st.integers(0, 800), max_size=20),
     seed=st.integers(0, 2**32),
 )
-def test_inbound_does_not_depend_on_how_the_bytes_were_chunked(
-    units: list[bytes], cuts: list[int], seed: int
-) -> None:
+def test_inbound_does_not_depend_on_how_the_bytes_were_chunked(units: list[bytes], cuts: list[int], seed: int) -> None:
     data = b"".join(units)
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     chunks = [data[a:b] for a, b in itertools.pairwise(edges)]

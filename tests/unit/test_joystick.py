@@ -62,9 +62,7 @@ def test_shaping_reaches_exactly_one_at_the_ends(dead_zone: float, expo: float) 
 @settings(deadline=None)
 @given(x=deflections, dx=st.floats(0.0, 0.01), dead_zone=dead_zones, expo=expos)
 def test_shaping_is_monotonic_and_continuous(x: float, dx: float, dead_zone: float, expo: float) -> None:
-    rise = shaped(min(1.0, x + dx), dead_zone=dead_zone, expo=expo) - shaped(
-        x, dead_zone=dead_zone, expo=expo
-    )
+    rise = shaped(min(1.0, x + dx), dead_zone=dead_zone, expo=expo) - shaped(x, dead_zone=dead_zone, expo=expo)
     # steepest at the ends: (1 + 2 expo) / (1 - dead zone)
     assert -1e-12 <= rise <= dx * 3.0 / (1.0 - dead_zone) + 1e-12
 
@@ -227,8 +225,7 @@ def test_a_map_may_leave_out_what_has_a_default(tmp_path: Path) -> None:
     file = tmp_path / "map.toml"
     file.write_text(
         "".join(
-            f"[{q}]\naxis='ABS_{a}'\nscale=1\n"
-            for q, a in zip(("forward", "left", "up", "yaw"), "XYZR", strict=True)
+            f"[{q}]\naxis='ABS_{a}'\nscale=1\n" for q, a in zip(("forward", "left", "up", "yaw"), "XYZR", strict=True)
         )
     )
     assert axis_map.load(str(file)).limits == Limits()
@@ -314,9 +311,7 @@ def input_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Fake
             raise device
         return device
 
-    monkeypatch.setitem(
-        sys.modules, "evdev", SimpleNamespace(InputDevice=opened, ecodes=SimpleNamespace(ABS=NAMES))
-    )
+    monkeypatch.setitem(sys.modules, "evdev", SimpleNamespace(InputDevice=opened, ecodes=SimpleNamespace(ABS=NAMES)))
     monkeypatch.setattr(evdev_stick, "INPUT_DIR", tmp_path)
     for name in ("event2", "event10"):
         (tmp_path / name).touch()
@@ -382,9 +377,7 @@ def test_a_real_device_moves_the_stick() -> None:
 
 @settings(deadline=None)
 @given(
-    moves=st.lists(
-        st.tuples(st.floats(0.0, 1e6), st.sampled_from(sorted(RANGES)), st.integers(-(2**31), 2**31 - 1))
-    )
+    moves=st.lists(st.tuples(st.floats(0.0, 1e6), st.sampled_from(sorted(RANGES)), st.integers(-(2**31), 2**31 - 1)))
 )
 def test_a_recording_plays_back_what_was_recorded(
     moves: list[tuple[float, str, int]], tmp_path_factory: pytest.TempPathFactory

@@ -132,9 +132,7 @@ def test_a_single_waypoint_is_a_hover(tmp_path: Path, text: str) -> None:
         (HEADER + "1,0,0,0,0\n0.5,1,0,0,0\n", 3, "t_s: expected at least 0.001 s more"),
     ],
 )
-def test_a_bad_waypoint_file_names_line_and_expectation(
-    tmp_path: Path, text: str, line: int, expected: str
-) -> None:
+def test_a_bad_waypoint_file_names_line_and_expectation(tmp_path: Path, text: str, line: int, expected: str) -> None:
     file = tmp_path / "bad.csv"
     file.write_text(text)
     with pytest.raises(ConfigError) as error:

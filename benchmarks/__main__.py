@@ -1,0 +1,106 @@
+"""`python -m benchmarks [NAME ...] [--json FILE] [--quick]`, from the root of the repository."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import codec, flight, plant_step, pty_answer, topics
+from benchmarks.measure import Aim, Outcome, Row, Spread
+
+BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
+    "flight": flight.run,
+    "plant-step": plant_step.run,
+    "pty-answer": pty_answer.run,
+    "codec": codec.run,
+    "topics": topics.run,
+}
+BUSY_LOAD = 0.5
+"""Load average per core above which somebody else's work is in the numbers."""
+
+
+def main() -> None:
+    options = _options()
+    load_before = os.getloadavg()[0]
+    outcomes: dict[str, Outcome] = {}
+    screen = Console()
+    for name in options.names or BENCHMARKS:
+        outcomes[name] = BENCHMARKS[name](options.quick)
+        screen.print(_table(name, outcomes[name].rows))
+        for note in outcomes[name].notes:
+            screen.print(f"note: {note}", highlight=False, markup=False)
+    if load_before > BUSY_LOAD * (os.cpu_count() or 1):
+        screen.print(f"note: the machine was busy before the first benchmark (load {load_before:.2f})", highlight=False)
+    if options.json:
+        options.json.write_text(json.dumps(_document(outcomes, options.quick, load_before), indent=2) + "\n")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; by default all")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write every number to FILE")
+    parser.add_argument("--quick", action="store_true", help="as little as shows that it works: no numbers to quote")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}; expected one of {', '.join(BENCHMARKS)}")
+    if options.json and not options.json.parent.is_dir():
+        parser.error(f"--json {options.json}: the folder {options.json.parent} does not exist")
+    return options
+
+
+def _table(name: str, rows: list[Row]) -> Table:
+    table = Table(
+        "what", "value", "peer", "ratio", "aim", "met?", title=name, title_justify="left", header_style="bold"
+    )
+    for row in rows:
+        met = {True: "[green]yes[/]", False: "[red]NO[/]", None: ""}[row.met]
+        peer = f"{row.peer_name}: {_number(row.peer)} {row.unit}"
+        table.add_row(row.what, f"{_number(row.value)} {row.unit}", peer, _number(row.ratio), _aim(row.aim), met)
+    return table
+
+
+def _number(of: Spread) -> str:
+    """Median, then lowest and highest round where they differ."""
+    text = f"{of.median:.3g}" if abs(of.median) < 1000 else f"{of.median:,.0f}"
+    if of.low == of.high:
+        return text
+    style = ".3g" if abs(of.high) < 1000 else ",.0f"
+    return f"{text} [dim]({of.low:{style}} to {of.high:{style}})[/]"
+
+
+def _aim(aim: Aim | None) -> str:
+    return f"{'≥' if aim.at_least else '≤'} {aim.bound:g}" if aim else ""
+
+
+def _document(outcomes: dict[str, Outcome], quick: bool, load_before: float) -> dict[str, Any]:
+    return {
+        "quick": quick,
+        "machine": {
+            "cores": os.cpu_count(),
+            "architecture": platform.machine(),
+            "python": platform.python_version(),
+            "load_before": load_before,
+        },
+        "benchmarks": {
+            name: {
+                "rows": [{**dataclasses.asdict(row), "met": row.met} for row in outcome.rows],
+                "notes": outcome.notes,
+            }
+            for name, outcome in outcomes.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

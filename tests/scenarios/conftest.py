@@ -1,0 +1,218 @@
+"""Aeroloop as a user has it: the command in a folder of its own, and what it leaves behind in plain view."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aeroloop.realtime.topics import Topics
+from aeroloop.recording.log import Log, read
+from aeroloop.results import LOG
+from aeroloop.streams import BY_NAME
+
+COMMAND = str(Path(sys.executable).with_name("aeroloop"))
+HANG_S = 60.0
+GONE_S = 10.0
+"""A guard, not the promise: what has not gone by then never goes."""
+
+_PROCESS = re.compile(r"aeroloop\.processes\.(\w+)")
+_FLIGHT = re.compile(r"flight-([0-9a-f]{8})[/_]")
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    out: str
+    err: str
+
+    def sentence(self) -> str:
+        """The one line on standard error."""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        assert lines[0].startswith("aeroloop: "), self.err
+        return lines[0].removeprefix("aeroloop: ")
+
+
+def until(happens: Callable[[], Any], within_s: float, what: str) -> Any:
+    """Poll until `happens()` is truthy, and hand that on."""
+    deadline_s = time.monotonic() + within_s
+    while not (result := happens()):
+        assert time.monotonic() < deadline_s, f"{what}: not within {within_s:g} s"
+        time.sleep(0.01)
+    return result
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode(errors="replace")
+    except OSError:
+        return ""  # the process has ended meanwhile
+
+
+def _commands() -> dict[int, str]:
+    return {int(name): _read(f"/proc/{name}/cmdline") for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
+
+
+def _gone(pid: int) -> bool:
+    """Ended, whether or not somebody has asked for its status."""
+    state = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return not state or state[0] in "ZX"
+
+
+class Running:
+    """An `aeroloop` command in the background."""
+
+    def __init__(self, args: tuple[str, ...], folder: Path, env: Mapping[str, str], name: str) -> None:
+        self._out, self._err = folder.with_name(f"{name}.out"), folder.with_name(f"{name}.err")
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                [COMMAND, *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text()
+
+    def children(self) -> dict[str, int]:
+        """Name and process id of each process of the flight."""
+        found = {}
+        for pid, command in _commands().items():
+            stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+            role = _PROCESS.search(command)
+            if role and stat and int(stat[1]) == self.process.pid:
+                found[role[1]] = pid
+        return found
+
+    def says(self, text: str) -> None:
+        until(lambda: text in self.err or self.process.poll() is not None, HANG_S, f"{text!r} on standard error")
+        assert text in self.err, self.err
+
+    def wait(self, within_s: float = HANG_S) -> Ended:
+        code = self.process.wait(within_s)
+        return Ended(code, self._out.read_text(), self.err)
+
+
+class Bench:
+    """A user's folder, runtime folder and environment."""
+
+    def __init__(self, folder: Path, runtime: Path) -> None:
+        self.folder = folder
+        self.runtime = runtime / "aeroloop"
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(runtime)}
+        self._segments = _segments()
+        self._started: list[Running] = []
+
+    def run(self, *args: str, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> Ended:
+        done = subprocess.run(
+            [COMMAND, *args],
+            cwd=self.folder,
+            env=env or self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=HANG_S,
+            preexec_fn=before,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *args: str) -> Running:
+        running = Running(args, self.folder, self.env, f"command-{len(self._started)}")
+        self._started.append(running)
+        return running
+
+    def flight(self) -> Path:
+        """The runtime folder of the one running flight, once it has its orders."""
+        orders: list[Path] = until(lambda: list(self.runtime.glob("flight-*/orders.json")), HANG_S, "a flight")
+        return orders[0].parent
+
+    def clock_s(self) -> float:
+        """Simulated time that the running flight has reached; only at a paced flight, which waits for nobody."""
+        clock = Topics(self.flight(), wait=False).subscriber(BY_NAME["clock"])
+        newest: tuple[float, ...] = until(clock.latest, HANG_S, "the flight's clock")
+        return newest[0]
+
+    def await_clock(self, flown_s: float) -> None:
+        self.await_log(0.1)  # the topics are there
+        until(lambda: self.clock_s() >= flown_s, HANG_S, f"{flown_s:g} s of flight")
+
+    def await_log(self, flown_s: float) -> None:
+        until(lambda: self.logged_s() >= flown_s, HANG_S, f"{flown_s:g} s of flight in the log")
+
+    def logged_s(self) -> float:
+        """Simulated time up to which the log of the run holds the truth."""
+        times = self.log().column("truth", "t_s")
+        return float(times[-1]) if len(times) else -1.0
+
+    def log(self, run: str = "run") -> Log:
+        path = self.folder / run / LOG
+        return read(path) if path.exists() and path.stat().st_size else Log.empty()
+
+    def tree(self) -> dict[str, bytes | None]:
+        """Every file and folder of the user's, with what is in it."""
+        return {str(p): p.read_bytes() if p.is_file() else None for p in sorted(self.folder.rglob("*"))}
+
+    def leftovers(self) -> list[str]:
+        """Files of ended flights. The lock of a reference link stays by design, empty."""
+        files = [p for p in self.runtime.rglob("*") if not (p.suffix == ".lock" and p.stat().st_size == 0)]
+        alive = {match[1] for command in _commands().values() if (match := _FLIGHT.search(command))}
+        segments = [name for name, flight in (_segments() - self._segments) if flight not in alive]
+        return [*map(str, files), *segments]
+
+    def await_gone(self, pids: Iterable[int]) -> float:
+        """Until all of these processes have ended; how long that took, in s."""
+        began_s = time.monotonic()
+        pids = list(pids)
+        until(lambda: all(map(_gone, pids)), GONE_S, f"end of processes {pids}")
+        return time.monotonic() - began_s
+
+    def assert_clean(self) -> None:
+        until(lambda: not self.leftovers(), GONE_S, f"removal of {self.leftovers()}")
+
+    def end(self) -> None:
+        for running in self._started:
+            if running.process.poll() is None:
+                children = running.children().values()
+                running.process.kill()
+                running.process.wait()
+                self.await_gone(children)
+
+
+def _segments() -> set[tuple[str, str]]:
+    """Shared memory of flights: name and flight."""
+    names = (path.name for path in Path("/dev/shm").glob("flight-*"))
+    return {(name, match[1]) for name in names if (match := _FLIGHT.match(name))}
+
+
+def _bench(folder: Path) -> Iterator[Bench]:
+    folder.mkdir()
+    # The path of a Unix socket has room for about 100 characters: pytest's own folders are too long.
+    runtime = Path(tempfile.mkdtemp(prefix="al-", dir="/tmp"))
+    bench = Bench(folder, runtime)
+    try:
+        yield bench
+    finally:
+        bench.end()
+        shutil.rmtree(runtime)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    yield from _bench(tmp_path / "home")
+
+
+@pytest.fixture(scope="module")
+def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One for all tests of a module, for flights that several of them look at."""
+    yield from _bench(tmp_path_factory.mktemp("shared") / "home")

@@ -1,0 +1,57 @@
+"""Real time: 60 s over a pty while another program keeps every core busy. No wall-clock time is asserted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLIGHT_GUARD_S = 240
+
+pytestmark = pytest.mark.realtime
+
+
+@pytest.fixture
+def busy_cores() -> Iterator[None]:
+    """Every core kept busy by another program, at ordinary priority."""
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    yield
+    for hog in hogs:
+        hog.kill()
+        hog.wait()
+
+
+def fly(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "aeroloop.cli", "fly", "tiltrotor-spiral", "--out", str(folder), *arguments],
+        timeout=FLIGHT_GUARD_S,
+        check=False,
+    )
+    return done.returncode, json.loads((folder / "summary.json").read_text())
+
+
+def test_a_minute_in_real_time_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
+    exit_code, summary = fly(tmp_path / "run", "--loop", "sil", "--link", "pty://", "--pace", "real")
+    assert exit_code == 0, summary
+    assert summary["metrics"]["flown_s"] == pytest.approx(60)
+    timing = summary["timing"]
+    histogram = timing["period_histogram"]
+    assert sum(histogram["counts"]) + histogram["overflow"] == timing["period_s"]["count"] > 4000
+    assert timing["period_s"]["p50"] == pytest.approx(0.012, rel=0.05)  # what the board's timer is set to
+    assert timing["missed_deadlines"] is not None
+    assert timing["answer_latency_s"]["count"] > 4000
+    assert timing["round_trip_s"]["count"] > 4000
+    assert "Period between sensor requests" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
+    exit_code, summary = fly(tmp_path / "run", "--pace", "4x", "--set", "duration_s=12")
+    assert exit_code == 0, summary
+    assert summary["timing"]["period_s"]["p50"] == pytest.approx(0.003, rel=0.1)
+    assert summary["real_time_factor"] == pytest.approx(4, rel=0.1)

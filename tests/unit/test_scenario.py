@@ -1,0 +1,77 @@
+"""Scenario files: what is refused, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+import tomli_w
+
+from aeroloop import results, scenario
+from aeroloop.errors import ConfigError
+
+SPIRAL = Path(__file__).parents[2] / "scenarios" / "tiltrotor-spiral.toml"
+
+
+@pytest.mark.parametrize("path", scenario.available(), ids=lambda path: path.stem)
+def test_shipped_scenarios_are_valid_and_named_after_their_file(path: Path) -> None:
+    plan = scenario.load(path)
+    assert plan.name == path.stem
+    assert plan.summary
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("colour=1", "colour: unknown key, expected one of: name, summary"),
+        ("link.to_plant.los=0.1", "link.to_plant.los: unknown key, expected one of: delay_s"),
+        ("link.to_plant.loss=3", "link.to_plant.loss: expected `float` <= 1.0"),
+        ("seed=abc", "seed: expected `int`, got `str`"),
+        ("duration_s=-1", "duration_s: expected `float` > 0"),
+        ("ground.trajectory.kind=zigzag", "ground.trajectory.kind: invalid value 'zigzag'"),
+        ("pace=fast", "pace: expected lockstep, real or a speed"),
+        ("pace=0x", "pace: expected lockstep, real or a speed"),
+        ("control.period_s=0.01", "control.period_s: expected a multiple of world.step_s"),
+        ("control.period_s=0.0125", "control.period_s"),
+        ("loop=hil", "fly hil with --pace real"),
+        ("ground.source=external", "external needs --pace real"),
+        ("ground.source=joystick", "joystick_recording"),
+        ('checks=[{metric="roll_max_deg"}]', "expected exactly one of below, above, equals"),
+        ("nonsense", "expected key=value"),
+        ("name.x=1", "name is not a table"),
+    ],
+)
+def test_bad_values_get_one_sentence(override: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        scenario.load(SPIRAL, (override,))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_overrides_take_toml_values_and_plain_words() -> None:
+    plan = scenario.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
+    assert (plan.seed, plan.loop, plan.speed, plan.link.to_board.delay_s) == (7, "sil", 4.0, 0.002)
+
+
+def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
+    table = {"name": "x", "ground": {"trajectory": {"kind": "waypoints", "file": "points.csv"}}}
+    (tmp_path / "x.toml").write_text(tomli_w.dumps(table))
+    trajectory = scenario.load(tmp_path / "x.toml").ground.trajectory
+    assert isinstance(trajectory, scenario.Waypoints)
+    assert trajectory.file == str(tmp_path / "points.csv")
+
+
+@pytest.mark.parametrize("path", scenario.available(), ids=lambda path: path.stem)
+def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> None:
+    plan = scenario.load(path)
+    results.make_folder(tmp_path / "run", plan)
+    assert scenario.load(tmp_path / "run" / results.SCENARIO) == plan
+
+
+def test_each_rung_has_its_link() -> None:
+    plan = scenario.load(SPIRAL)
+    assert plan.link_url == "loopback://"
+    assert msgspec.structs.replace(plan, loop="sil").link_url == "tcp://127.0.0.1:0"
+    with pytest.raises(ConfigError, match="hil needs the board's link"):
+        _ = msgspec.structs.replace(plan, loop="hil", pace="real").link_url

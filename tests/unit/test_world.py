@@ -1,0 +1,88 @@
+"""The world: hover, ground contact, partial steps."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from aeroloop.loop import out_of_control
+from aeroloop.models.tiltrotor import equilibrium
+from aeroloop.signals import Effort
+from aeroloop.vehicles.tiltrotor import airframe
+from aeroloop.vehicles.tiltrotor.design import parameters
+from aeroloop.world.multibody import Multibody
+
+MS = 1_000_000
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+IDLE = Effort((0.0, 0.0), (0.0, 0.0), False)
+
+
+@pytest.fixture
+def world() -> Multibody:
+    return Multibody(airframe.build(parameters("cad"), 0.004))
+
+
+def test_falls_freely_without_thrust(world: Multibody) -> None:
+    world.reset((0.0, 0.0, 100.0), LEVEL, (0.0, 0.0))
+    for _ in range(250):
+        world.step(IDLE, 4 * MS)
+    truth = world.truth(0)
+    assert truth.pos_W[2] == pytest.approx(100.0 - 9.81 / 2, abs=1e-6)
+    assert truth.vel_W[2] == pytest.approx(-9.81, abs=1e-9)
+
+
+def test_hovers_at_equilibrium(world: Multibody) -> None:
+    q, u, _ = equilibrium(parameters("cad"))
+    attitude = (math.cos(q[4] / 2), 0.0, math.sin(q[4] / 2), 0.0)
+    world.reset((0.0, 0.0, 10.0), attitude, (q[6], q[7]))
+    for _ in range(25):
+        world.step(Effort((u[0], u[1]), (u[2], u[3]), False), 4 * MS)
+    assert world.truth(0).pos_W == pytest.approx((0.0, 0.0, 10.0), abs=1e-4)
+
+
+def test_lands_on_its_legs_and_stays(world: Multibody) -> None:
+    world.reset((0.0, 0.0, 0.5), LEVEL, (0.0, 0.0))
+    assert not world.touching
+    for _ in range(1000):
+        world.step(IDLE, 4 * MS)
+    truth = world.truth(0)
+    assert world.touching
+    assert truth.pos_W == pytest.approx((0.0, 0.0, 0.208), abs=0.01)
+    assert math.hypot(*truth.vel_W, *truth.rate_B) < 1e-3
+    assert not out_of_control(truth, 200.0)
+
+
+def test_a_step_may_be_cut_in_two(world: Multibody) -> None:
+    """A message in the middle of a step costs truncation error of RK4, not more."""
+    effort = Effort((11.0, 9.5), (0.01, -0.02), False)
+    ends = []
+    for parts in ([4], [1.5, 2.5]):
+        world.reset((0.0, 0.0, 10.0), LEVEL, (0.1, -0.1))
+        for _ in range(25):
+            for part in parts:
+                world.step(effort, int(part * MS))
+        ends.append(world.truth(0).pos_W)
+    assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("pos_W", "quat_WB", "tilt"),
+    [
+        ((300.0, 0.0, 0.0), LEVEL, (0.0, 0.0)),
+        ((math.nan, 0.0, 0.0), LEVEL, (0.0, 0.0)),
+        ((0.0, 0.0, 5.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0)),
+        ((0.0, 0.0, 5.0), LEVEL, (0.0, -4.0)),
+        ((0.0, 0.0, 5.0), (math.nan, math.nan, 0.0, 0.0), (0.0, 0.0)),
+    ],
+)
+def test_out_of_control_is_seen(
+    world: Multibody,
+    pos_W: tuple[float, float, float],
+    quat_WB: tuple[float, float, float, float],
+    tilt: tuple[float, float],
+) -> None:
+    from dataclasses import replace
+
+    truth = replace(world.truth(0), pos_W=pos_W, quat_WB=quat_WB, tilt_rad=tilt)
+    assert out_of_control(truth, 200.0)
