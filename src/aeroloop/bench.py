@@ -118,6 +118,7 @@ class Child:
 @dataclass
 class Outcome:
     ended: str
+    began: bool = False
     wall_s: float = 0.0
     exit_code: int = EXIT_OK
     error: str | None = None
@@ -158,6 +159,7 @@ class Flight:
         outcome = Outcome("failed")
         try:
             self._start()
+            outcome.began = True
             ready(self.orders)
             outcome.ended = self._watch(progress)
         except Interrupted as interrupted:
@@ -182,12 +184,9 @@ class Flight:
 
     def _write_orders(self) -> Orders:
         link_server, link_client = ends(self.scenario.link_url, folder=self.folder, name="link")
-        reference_server, reference_client = ends(self.scenario.ground.url, folder=self.folder, name="ref")
         if link_client is None and self.scenario.loop != "hil":
             raise ConfigError(f"link.url: {link_server} is a line to a board outside; fly it with --loop hil")
-        if reference_client is None:
-            # The board outside has its reference port; the ground opens the line itself.
-            reference_client = reference_server
+        reference_server, reference_client = self._reference_ends()
         orders = Orders(
             scenario=self.scenario,
             folder=str(self.folder),
@@ -202,6 +201,22 @@ class Flight:
         self.folder.mkdir(mode=0o700)
         (self.folder / "orders.json").write_bytes(msgspec.json.encode(orders))
         return orders
+
+    def _reference_ends(self) -> tuple[str, str]:
+        """Where the board listens for references, and where the ground speaks."""
+        url = self.scenario.ground.url
+        server, client = ends(url, folder=self.folder, name="ref")
+        if self.scenario.loop != "hil":
+            if client is None:
+                raise ConfigError(f"ground.url: {url} is a line to a board outside; fly it with --loop hil")
+            return server, client
+        if url == "loopback://" and self.scenario.ground.source != "external":
+            raise ConfigError(
+                "ground.url: hil needs the board's reference link, for example serial:///dev/ttyACM1; "
+                "or set ground.source=external for a board that needs no references"
+            )
+        # Nobody but us can make a pty; a board outside listens itself on the other kinds of link.
+        return server, server if client is None or url.startswith("pty:") else client
 
     def _start(self) -> None:
         roles = cast(self.scenario)

@@ -38,11 +38,15 @@ def main() -> None:
     try:
         app()
     except AeroloopError as error:
-        notes.print(f"[red]aeroloop:[/] {_plain(str(error))}", highlight=False, soft_wrap=True)
+        _say_error(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has left: nothing to tell it
         sys.exit(EXIT_USAGE)
+
+
+def _say_error(text: str) -> None:
+    notes.print(f"[red]aeroloop:[/] {_plain(text)}", highlight=False, soft_wrap=True)
 
 
 def _plain(text: str) -> str:
@@ -112,6 +116,10 @@ def fly(
                 lambda flown_s: bar.update(task, completed=flown_s),
                 lambda orders: _tell_where(flight_plan, orders.reference_client, flight.id),
             )
+    if not outcome.began:
+        results.discard(folder)
+        _say_error(outcome.error or outcome.ended)
+        raise typer.Exit(outcome.exit_code)
     for remark in outcome.remarks:
         notes.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
     summary = results.write_summary(folder, flight_plan, msgspec.to_builtins(outcome))
@@ -124,7 +132,7 @@ def fly(
     else:
         _show(summary, folder, report)
     if outcome.error:
-        notes.print(f"[red]aeroloop:[/] {_plain(outcome.error)}", highlight=False, soft_wrap=True)
+        _say_error(outcome.error)
     raise typer.Exit(summary["exit_code"])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from aeroloop.recording.log import Log, read
 from aeroloop.scenario import Scenario, load
 from aeroloop.vehicles.tiltrotor.design import design
 
-SCENARIO, LOG, SUMMARY, REPORT, OUTCOME = "scenario.toml", "flight.mcap", "summary.json", "report.html", "outcome.json"
+SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
 DELAY_STEPS = 73
 
 
@@ -34,6 +35,14 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
     table = msgspec.to_builtins(scenario)
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+
+
+def discard(folder: Path) -> None:
+    """Take back the folder of a flight that never began; what somebody else put there stays."""
+    for name in (SCENARIO, LOG):
+        (folder / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) -> dict[str, Any]:

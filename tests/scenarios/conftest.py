@@ -27,7 +27,6 @@ GONE_S = 10.0
 """A guard, not the promise: what has not gone by then never goes."""
 
 _PROCESS = re.compile(r"aeroloop\.processes\.(\w+)")
-_FLIGHT = re.compile(r"flight-([0-9a-f]{8})[/_]")
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,12 @@ def _gone(pid: int) -> bool:
 class Running:
     """An `aeroloop` command in the background."""
 
-    def __init__(self, args: tuple[str, ...], folder: Path, env: Mapping[str, str], name: str) -> None:
-        self._out, self._err = folder.with_name(f"{name}.out"), folder.with_name(f"{name}.err")
+    def __init__(self, bench: Bench, args: tuple[str, ...], name: str, **options: Any) -> None:
+        self._bench = bench
+        self._out, self._err = bench.folder.with_name(f"{name}.out"), bench.folder.with_name(f"{name}.err")
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
-                [COMMAND, *args], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+                [COMMAND, *args], cwd=bench.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, **options
             )
 
     @property
@@ -99,8 +99,8 @@ class Running:
         assert text in self.err, self.err
 
     def wait(self, within_s: float = HANG_S) -> Ended:
-        code = self.process.wait(within_s)
-        return Ended(code, self._out.read_text(), self.err)
+        until(lambda: self._bench.note_flights() or self.process.poll() is not None, within_s, "end of the command")
+        return Ended(self.process.returncode, self._out.read_text(), self.err)
 
 
 class Bench:
@@ -110,31 +110,28 @@ class Bench:
         self.folder = folder
         self.runtime = runtime / "aeroloop"
         self.env = {**os.environ, "XDG_RUNTIME_DIR": str(runtime)}
-        self._segments = _segments()
+        self._flights: set[str] = set()
         self._started: list[Running] = []
 
     def run(self, *args: str, env: Mapping[str, str] | None = None, before: Callable[[], None] | None = None) -> Ended:
-        done = subprocess.run(
-            [COMMAND, *args],
-            cwd=self.folder,
-            env=env or self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=HANG_S,
-            preexec_fn=before,
-            check=False,
-        )
-        return Ended(done.returncode, done.stdout, done.stderr)
+        return self._start(args, env=env or self.env, preexec_fn=before).wait()
 
     def start(self, *args: str) -> Running:
-        running = Running(args, self.folder, self.env, f"command-{len(self._started)}")
+        return self._start(args, env=self.env)
+
+    def _start(self, args: tuple[str, ...], **options: Any) -> Running:
+        running = Running(self, args, f"command-{len(self._started)}", **options)
         self._started.append(running)
         return running
+
+    def note_flights(self) -> None:
+        """Remember the flights that are there: the names of their shared memory begin like their folders."""
+        self._flights |= {path.name for path in self.runtime.glob("flight-*")}
 
     def flight(self) -> Path:
         """The runtime folder of the one running flight, once it has its orders."""
         orders: list[Path] = until(lambda: list(self.runtime.glob("flight-*/orders.json")), HANG_S, "a flight")
+        self.note_flights()
         return orders[0].parent
 
     def clock_s(self) -> float:
@@ -164,11 +161,9 @@ class Bench:
         return {str(p): p.read_bytes() if p.is_file() else None for p in sorted(self.folder.rglob("*"))}
 
     def leftovers(self) -> list[str]:
-        """Files of ended flights. The lock of a reference link stays by design, empty."""
-        files = [p for p in self.runtime.rglob("*") if not (p.suffix == ".lock" and p.stat().st_size == 0)]
-        alive = {match[1] for command in _commands().values() if (match := _FLIGHT.search(command))}
-        segments = [name for name, flight in (_segments() - self._segments) if flight not in alive]
-        return [*map(str, files), *segments]
+        """What flights have left in the runtime folder and in shared memory."""
+        segments = [path for flight in self._flights for path in Path("/dev/shm").glob(f"{flight}_*")]
+        return list(map(str, [*self.runtime.rglob("*"), *segments]))
 
     def await_gone(self, pids: Iterable[int]) -> float:
         """Until all of these processes have ended; how long that took, in s."""
@@ -184,15 +179,12 @@ class Bench:
         for running in self._started:
             if running.process.poll() is None:
                 children = running.children().values()
-                running.process.kill()
-                running.process.wait()
+                running.process.terminate()
+                running.wait()
                 self.await_gone(children)
-
-
-def _segments() -> set[tuple[str, str]]:
-    """Shared memory of flights: name and flight."""
-    names = (path.name for path in Path("/dev/shm").glob("flight-*"))
-    return {(name, match[1]) for name in names if (match := _FLIGHT.match(name))}
+        for flight in self._flights:
+            for segment in Path("/dev/shm").glob(f"{flight}_*"):
+                segment.unlink()
 
 
 def _bench(folder: Path) -> Iterator[Bench]:

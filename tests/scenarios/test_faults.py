@@ -92,7 +92,7 @@ def test_a_board_that_freezes_is_a_silent_link(bench: Bench) -> None:
 
 
 def test_without_its_supervisor_no_process_stays(bench: Bench) -> None:
-    """Nobody is left to write a summary or to clean up: the log is whole, and what lies about hinders nobody."""
+    """Nobody is left to write a summary: the log is whole, and the next flight clears away what lies about."""
     flight = bench.start(*REAL)
     strike(bench, flight, "supervisor", signal.SIGKILL)
     assert not (bench.folder / "run" / SUMMARY).exists()

@@ -136,9 +136,10 @@ def to_plant(table: Plausible, before: bytes, wire: bytes) -> tuple[Row | None, 
     plant = PlantEnd(table, lambda index: None)
     request = encode(b"\x02")
     assert len(plant.receive(request + before + request)) == 3
-    commands = [message.command for message in plant.receive(wire) if isinstance(message, Actuators)]
+    messages = plant.receive(wire)
+    commands = [message.command for message in messages if isinstance(message, Actuators)]
     assert len(commands) <= 1
-    return (commands[0] if commands else None), plant.counters.implausible + len(commands)
+    return (commands[0] if commands else None), plant.counters.implausible + len(messages)
 
 
 def distance(table: Plausible, one: Row, other: Row) -> float:
@@ -178,10 +179,10 @@ def bombard(kind: str, sent: list[Sent], table: Plausible, deliver: Deliver, sou
         tally.past_form += formed > 0
         if kind == "one byte":
             # A byte that turns into a flag or an escape cuts or shortens the frame. Such a piece may have a good
-            # checksum (one of zeros always has), but never the length of a message: it ends at the form.
+            # checksum (one of zeros always has), but never the length of a row of values: it ends at the form.
             whole = [data for data in decoded if len(data) == len(good.data)]
             assert all(differs_in_one_blind_byte(data, good.data) for data in whole)
-            assert formed == len(whole)
+            assert whole or accepted is None
         if accepted is not None:
             tally.accepted += 1
             assert all(map(math.isfinite, accepted))
@@ -206,7 +207,9 @@ def table_of(tallies: dict[tuple[str, str], Tally]) -> str:
     return "\n".join(lines)
 
 
-def test_of_a_million_corrupted_frames_none_that_matters_gets_through(capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_a_million_corrupted_frames_none_that_matters_gets_through(
+    capsys: pytest.CaptureFixture[str], record_property: Callable[[str, object], None]
+) -> None:
     tables = parameter_file().plausible
     walks = np.random.default_rng(SEED)
     hover = (2.0, 0.0, 1.0, 0.0, -0.0117, 0.0, 0.0117, 0.0116, *[0.0] * 8)
@@ -217,6 +220,7 @@ def test_of_a_million_corrupted_frames_none_that_matters_gets_through(capsys: py
         source = random.Random(f"{SEED} {kind}")
         tallies[kind, "answer"] = bombard(kind, answers, tables.sensors, partial(to_board, tables.sensors), source)
         tallies[kind, "actuators"] = bombard(kind, commands, tables.command, partial(to_plant, tables.command), source)
+    record_property("table", table_of(tallies))
     with capsys.disabled():
         print("\n" + table_of(tallies))
 
