@@ -110,7 +110,7 @@ def fly(
             disable=not notes.is_terminal,
         ) as bar:
             task = bar.add_task(
-                f"{flight_plan.name} [{flight_plan.loop}, {flight_plan.pace}]", total=flight_plan.duration_s
+                f"{flight_plan.name} ({flight_plan.loop}, {flight_plan.pace})", total=flight_plan.duration_s
             )
             outcome = flight.fly(
                 lambda flown_s: bar.update(task, completed=flown_s),

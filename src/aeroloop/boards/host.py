@@ -81,15 +81,21 @@ class HostBoard:
 
     def on_link(self, chunk: bytes, t_ns: int) -> bytes:
         """Bytes from the plant: when they complete this cycle's answer, the actuators to send."""
+        sensors = self.get_sensors(chunk, t_ns)
+        if sensors is None:
+            return b""
+        return self.link.actuators(self.control(sensors, t_ns))
+
+    def get_sensors(self, chunk: bytes, t_ns: int) -> Sensors | None:
         self._t_ns = t_ns
         sensors = self.link.receive(chunk)
         if sensors is None or self._answered:
-            return b""
+            return None
         self._answered = True
         self._note_sensors(t_ns)
-        return self.link.actuators(self._control(sensors, t_ns))
+        return sensors
 
-    def _control(self, sensors: Sensors, t_ns: int) -> Command:
+    def control(self, sensors: Sensors, t_ns: int) -> Command:
         command = self._law(sensors, self._reference)
         for index, value in enumerate(command):
             if not math.isfinite(value):
