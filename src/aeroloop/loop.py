@@ -94,7 +94,7 @@ class Loop:
         self._bound_m = bound_m
         self._paced = paced
         self._silence_ns = int(silence_s * NS)
-        self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index))
+        self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index), initial_command)
         self.t_ns = 0
         self.ended = ""
         self._truth = world.truth(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,7 @@ class Running:
 
     def __init__(self, bench: Bench, args: tuple[str, ...], name: str, **options: Any) -> None:
         self._bench = bench
+        self.seen: set[int] = set()
         self._out, self._err = bench.folder.with_name(f"{name}.out"), bench.folder.with_name(f"{name}.err")
         with self._out.open("wb") as out, self._err.open("wb") as err:
             self.process = subprocess.Popen(
@@ -92,6 +94,7 @@ class Running:
             role = _PROCESS.search(command)
             if role and stat and int(stat[1]) == self.process.pid:
                 found[role[1]] = pid
+        self.seen |= set(found.values())
         return found
 
     def says(self, text: str) -> None:
@@ -176,12 +179,15 @@ class Bench:
         until(lambda: not self.leftovers(), GONE_S, f"removal of {self.leftovers()}")
 
     def end(self) -> None:
+        """Also after a test that failed, nothing may stay behind."""
         for running in self._started:
             if running.process.poll() is None:
-                children = running.children().values()
+                running.children()
                 running.process.terminate()
                 running.wait()
-                self.await_gone(children)
+            for pid in running.seen:
+                if not _gone(pid):
+                    os.kill(pid, signal.SIGKILL)
         for flight in self._flights:
             for segment in Path("/dev/shm").glob(f"{flight}_*"):
                 segment.unlink()

@@ -228,6 +228,24 @@ def test_an_absurd_answer_is_refused_and_named_and_a_good_one_still_taken(value:
     assert board.receive(answer()) == SENSORS
 
 
+@pytest.mark.parametrize("missed", [0, 2])
+def test_both_ends_allow_a_step_for_each_cycle_since_the_last_accepted_message(missed: int) -> None:
+    def tight(width: int) -> Bounds:
+        return Bounds((-100.0,) * width, (100.0,) * width, (1.0,) * width)
+
+    plant = PlantEnd(tight(4), lambda index: None)
+    plant.receive(REQUEST + actuators((0.0,) * 4) + REQUEST * (missed + 1))
+    assert plant.receive(actuators((missed + 1.5,) * 4)) == []
+    assert plant.receive(actuators((missed + 1.0,) * 4)) == [Actuators((missed + 1.0,) * 4)]
+    board = BoardEnd(tight(16), lambda index: None)
+    board.request()
+    board.receive(answer((0.0,) * 16))
+    for _ in range(missed + 1):
+        board.request()
+    assert board.receive(answer((missed + 1.5,) * 16)) is None
+    assert board.receive(answer((missed + 1.0,) * 16)) == (missed + 1.0,) * 16
+
+
 def test_a_bad_checksum_is_never_acted_on() -> None:
     plant, _ = plant_end()
     frame = bytearray(actuators())

@@ -258,10 +258,13 @@ def test_cut_units_do_not_depend_on_the_chunks_even_when_no_flag_comes(stream: b
 
 
 @given(streams)
-def test_a_cut_unit_holds_at_most_one_frame(stream: bytes) -> None:
+def test_a_cut_unit_is_one_frame_with_the_flags_before_it(stream: bytes) -> None:
     units, still_open = cut([stream])
-    for unit in [*units, still_open]:
-        assert len([body for body in unit.split(b"\x7e") if body]) <= 1
+    for unit in units:
+        body = unit.lstrip(b"\x7e")
+        assert len(body) > 1
+        assert body.index(b"\x7e") == len(body) - 1
+    assert b"\x7e" not in still_open.lstrip(b"\x7e")
 
 
 @given(st.lists(payloads, max_size=20), chunkings)

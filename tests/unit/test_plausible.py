@@ -61,6 +61,16 @@ def test_out_of_range_is_refused_first_or_later_and_named(row: Row, index: int) 
     assert barrier.fault(row) == index
 
 
+@pytest.mark.parametrize("index", range(3))
+@pytest.mark.parametrize("edge", [TABLE.low, TABLE.high])
+def test_a_small_step_out_of_the_range_is_refused(index: int, edge: Row) -> None:
+    barrier = after(edge)
+    barrier.cycle()
+    outside = tuple(v + math.copysign(0.25, v) if i == index else v for i, v in enumerate(edge))
+    assert barrier.fault(outside) == index
+    assert barrier.fault(edge) is None
+
+
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_one_step_is_believed_and_more_is_not(sign: float) -> None:
     barrier = after((0.0, 0.0, 1.0))

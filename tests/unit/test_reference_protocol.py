@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.protocols.framing import Counters, encode
-from aeroloop.protocols.reference import FARTHEST_M, FASTEST_M_S, MOST_RAD, ReferenceEnd, encode_reference
+from aeroloop.protocols.reference import ReferenceBounds, ReferenceEnd, encode_reference
 from aeroloop.signals import Reference
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "reference.hex"
@@ -104,10 +104,7 @@ def test_an_absurd_value_is_refused_and_leaves_no_trace(index: int, value: float
     assert (end.counters.late, end.counters.duplicates) == (0, 0)
 
 
-@pytest.mark.parametrize(
-    ("index", "limit"),
-    [*((i, FARTHEST_M) for i in range(3)), *((i, FASTEST_M_S) for i in range(4, 7)), (3, MOST_RAD), (7, MOST_RAD)],
-)
+@pytest.mark.parametrize(("index", "limit"), list(enumerate(ReferenceBounds().high)))
 def test_the_limits_of_belief(index: int, limit: float) -> None:
     for sign in (-1.0, 1.0):
         end = ReferenceEnd()
@@ -117,6 +114,15 @@ def test_the_limits_of_belief(index: int, limit: float) -> None:
         values[index] = sign * limit * 1.001
         assert end.receive(raw(2, *values)) is None
         assert end.counters.implausible == 1
+
+
+def test_a_jump_is_not_believed_at_first_but_a_lasting_one_is() -> None:
+    """One frame damaged behind the checksum must not pull the aircraft; a new path far away is taken up soon."""
+    end = ReferenceEnd()
+    assert end.receive(raw(0, *[0.0] * 8)) is not None
+    far = [3.5] + [0.0] * 7
+    assert [end.receive(raw(12 * n, *far)) is not None for n in range(1, 6)] == [False, False, False, True, True]
+    assert end.counters.implausible == 3
 
 
 @pytest.mark.parametrize("size", [1, 35, 37, 64])

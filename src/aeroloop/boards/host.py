@@ -9,7 +9,6 @@ references do not come it holds the last. Both are said in `board_event`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -22,6 +21,9 @@ from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
 Law = Callable[[Sensors, Reference], Command]
 Say = Callable[[int, Event, float], None]
 """(t_ns, event, value)"""
+
+LARGEST_SENT = 3.4e38
+"""What is larger is infinite on the wire, which is single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class HostBoard:
     def control(self, sensors: Sensors, t_ns: int) -> Command:
         command = self._law(sensors, self._reference)
         for index, value in enumerate(command):
-            if not math.isfinite(value):
+            if not abs(value) <= LARGEST_SENT:  # also catches NaN
                 self._say(t_ns, Event.LAW_NOT_FINITE, index)
                 self._command = self._behaviour.safe_command
                 return self._command

@@ -26,6 +26,9 @@ _COMMAND = struct.Struct(f"<B{COMMAND_COUNT}f")
 START_FRAME = encode(bytes([START]))
 REQUEST_FRAME = encode(bytes([SENSORS]))
 
+LATEST_CYCLES = 8
+"""A message that is later than this is not told from a duplicate."""
+
 Suspect = Callable[[int], None]
 """Called with the index of a value that passed the checksum and is not plausible."""
 
@@ -54,11 +57,17 @@ class _Expectation:
         self._counters = counters
         self._due = False
         self._owed = 0  # cycles that ended without their message; each may still come, late
+        self._kept = 0  # cycles in a row that had theirs
 
     def begin(self) -> None:
         if self._due:
             self._owed += 1
+            self._kept = 0
             self._counters.lost += 1
+        elif self._owed:
+            self._kept += 1
+            if self._kept > LATEST_CYCLES:
+                self._owed = 0  # it never comes: a surplus message from here on is a duplicate
         self._due = True
 
     def arrives(self) -> bool:
@@ -80,11 +89,11 @@ class _Expectation:
 class PlantEnd:
     """The server's side: frames in, accepted messages out."""
 
-    def __init__(self, bounds: Bounds, suspect: Suspect) -> None:
+    def __init__(self, bounds: Bounds, suspect: Suspect, first_command: Command | None = None) -> None:
         self.counters = Counters()
         self._deframer = Deframer(_COMMAND.size, self.counters)
         self._expected = _Expectation(self.counters)
-        self._plausibility = Plausibility(bounds)
+        self._plausibility = Plausibility(bounds, first_command)
         self._suspect = suspect
 
     def receive(self, chunk: bytes) -> list[Start | Request | Actuators]:

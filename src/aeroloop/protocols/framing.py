@@ -107,15 +107,16 @@ class FrameCutter:
         start = 0
         while True:
             body = start
-            while stream[body : body + 1] == FLAG:
+            while body < start + self.LONGEST and stream[body : body + 1] == FLAG:
                 body += 1
-            end = stream.find(FLAG, body)
-            if end < 0:
+            end = stream.find(FLAG, body, start + self.LONGEST)
+            if end >= 0:
+                cut = end + 1
+            elif len(stream) - start >= self.LONGEST:
+                cut = start + self.LONGEST  # by place, not by what has come so far: chunks must not matter
+            else:
                 break
-            units.append(stream[start : end + 1])
-            start = end + 1
+            units.append(stream[start:cut])
+            start = cut
         self._open = stream[start:]
-        if len(self._open) > self.LONGEST:
-            units.append(self._open)
-            self._open = b""
         return units

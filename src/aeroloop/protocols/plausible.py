@@ -27,9 +27,9 @@ class Bounds(Protocol):
 class Plausibility:
     """Remembers the last accepted row; each cycle that passes without one allows one more step of change."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, last: tuple[float, ...] | None = None) -> None:
         self._bounds = bounds
-        self._last: tuple[float, ...] | None = None
+        self._last = last
         self._cycles = 0
 
     def cycle(self) -> None:

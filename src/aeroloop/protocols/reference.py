@@ -5,30 +5,29 @@ Data: simulated time in ms (uint32), then x, y, z, yaw, their rates, as little-e
 
 from __future__ import annotations
 
-import math
 import struct
+from typing import NamedTuple
 
 from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.plausible import Plausibility
 from aeroloop.signals import REFERENCE_COUNT, Reference
 
 _DATA = struct.Struct(f"<I{REFERENCE_COUNT}f")
-FARTHEST_M = 1e4
-FASTEST_M_S = 200.0
-MOST_RAD = 100.0
+LATEST_MS = 2000
+"""Further back than this is no late reference: the time came full circle or, behind the checksum's back, was wrong."""
 
 
 def encode_reference(reference: Reference) -> bytes:
     return encode(_DATA.pack(reference.t_ms & 0xFFFFFFFF, *reference.row()))
 
 
-def _believable(values: tuple[float, ...]) -> bool:
-    x, y, z, yaw, vx, vy, vz, yaw_rate = values
-    return (
-        all(map(math.isfinite, values))
-        and max(abs(x), abs(y), abs(z)) <= FARTHEST_M
-        and max(abs(vx), abs(vy), abs(vz)) <= FASTEST_M_S
-        and max(abs(yaw), abs(yaw_rate)) <= MOST_RAD
-    )
+class ReferenceBounds(NamedTuple):
+    """x, y, z, yaw, then their rates. A step is what one message may change; each further one allows it again."""
+
+    low: tuple[float, ...] = (-1e4, -1e4, -1e4, -100.0, -200.0, -200.0, -200.0, -100.0)
+    high: tuple[float, ...] = (1e4, 1e4, 1e4, 100.0, 200.0, 200.0, 200.0, 100.0)
+    step: tuple[float, ...] = (1.0, 1.0, 1.0, 0.5, 5.0, 5.0, 5.0, 2.0)
+    wraps: tuple[int, ...] = (3,)
 
 
 class ReferenceEnd:
@@ -37,7 +36,8 @@ class ReferenceEnd:
     def __init__(self) -> None:
         self.counters = Counters()
         self._deframer = Deframer(_DATA.size, self.counters)
-        self._newest_ms = -1
+        self._plausibility = Plausibility(ReferenceBounds())
+        self._newest_ms: int | None = None
 
     def receive(self, chunk: bytes) -> Reference | None:
         newest = None
@@ -47,12 +47,16 @@ class ReferenceEnd:
                 continue
             t_ms, *rest = _DATA.unpack(data)
             values = tuple(rest)
-            if not _believable(values):
-                self.counters.implausible += 1
-            elif t_ms == self._newest_ms:
+            behind_ms = LATEST_MS + 1 if self._newest_ms is None else (self._newest_ms - t_ms) & 0xFFFFFFFF
+            if behind_ms == 0:
                 self.counters.duplicates += 1
-            elif t_ms < self._newest_ms:
+                continue
+            if behind_ms <= LATEST_MS:
                 self.counters.late += 1
+                continue
+            self._plausibility.cycle()
+            if self._plausibility.fault(values) is not None:
+                self.counters.implausible += 1
             else:
                 self._newest_ms = t_ms
                 newest = Reference(t_ms, values[0:3], values[3], values[4:7], values[7])
