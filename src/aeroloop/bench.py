@@ -27,15 +27,17 @@ import msgspec
 from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError, ConfigError
 from aeroloop.links.url import ends
 from aeroloop.paths import runtime_dir
-from aeroloop.processes.common import Orders
+from aeroloop.processes.common import Orders, read_orders
 from aeroloop.realtime.topics import sweep
 from aeroloop.results import LOG
 from aeroloop.scenario import Scenario
 
 STARTUP_TIMEOUT_S = 60.0
-GRACE_S = 0.8
-"""What a process gets to end by itself before it is killed; plant side and recorder each get it once."""
-BLAME_S = 0.3
+GRACE_S = 0.6
+"""What plant, board and ground get to end by themselves before they are killed."""
+RECORDER_GRACE_S = 5.0
+"""The recorder's: it still has to write what has come, and that is worth waiting for."""
+BLAME_S = 0.2
 """After a failure, how long to listen for what the others have to say before naming the cause."""
 
 
@@ -78,6 +80,12 @@ class Child:
 
     def said(self, kind: str) -> dict[str, Any] | None:
         return next((message for message in self.messages if message["kind"] == kind), None)
+
+    @property
+    def failed_at_ns(self) -> int:
+        """When it said that it failed; one that was killed could not, and comes before all others."""
+        failed = self.said("failed")
+        return int(failed["at_ns"]) if failed else 0
 
     def listen(self) -> None:
         """Take in what it has said; an ended process may still have last words in the line."""
@@ -139,6 +147,7 @@ class Flight:
         self._out = out
         self._children: dict[str, Child] = {}
         self._handlers: dict[int, Any] = {}
+        _clear_away_dead_flights()
         self.orders = self._write_orders()
 
     def __enter__(self) -> Flight:
@@ -198,8 +207,12 @@ class Flight:
             supervisor_pid=os.getpid(),
             core_draw=int(self.id, 16),
         )
-        self.folder.mkdir(mode=0o700)
-        (self.folder / "orders.json").write_bytes(msgspec.json.encode(orders))
+        try:
+            self.folder.mkdir(mode=0o700)
+            (self.folder / "orders.json").write_bytes(msgspec.json.encode(orders))
+        except OSError as error:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise ConfigError(f"{self.folder}: cannot be written: {error.strerror}") from None
         return orders
 
     def _reference_ends(self) -> tuple[str, str]:
@@ -241,6 +254,7 @@ class Flight:
             process = subprocess.Popen(
                 [
                     sys.executable,
+                    "-P",  # a file in the user's folder must not stand in for a library
                     "-m",
                     f"aeroloop.processes.{role.name}",
                     str(self.folder / "orders.json"),
@@ -284,7 +298,7 @@ class Flight:
             lines[line].listen()
 
     def _raise_failure(self) -> None:
-        """Name the cause: a process that was killed before one that only noticed it."""
+        """Name the cause: a process that was killed, else the one that failed first; the others only noticed."""
         if not any(child.verdict() for child in self._children.values()):
             return
         deadline_s = time.monotonic() + BLAME_S
@@ -294,20 +308,19 @@ class Flight:
             if self._children.get("plant") and self._children["plant"].said("done"):
                 return  # the flight was over: what the others saw was its end
             time.sleep(0.01)
-        failures = [(child, error) for child in self._children.values() if (error := child.verdict())]
-        killed = [error for child, error in failures if child.said("failed") is None]
-        raise (killed or [error for _, error in failures])[0]
+        failures = [(child.failed_at_ns, error) for child in self._children.values() if (error := child.verdict())]
+        raise min(failures, key=lambda failure: failure[0])[1]
 
     def _take_down(self) -> None:
         """Plant, board and ground first; the recorder when nothing more can come."""
-        self._end([child for name, child in self._children.items() if name != "recorder"])
-        self._end([child for name, child in self._children.items() if name == "recorder"])
+        self._end([child for name, child in self._children.items() if name != "recorder"], GRACE_S)
+        self._end([child for name, child in self._children.items() if name == "recorder"], RECORDER_GRACE_S)
 
-    def _end(self, children: list[Child]) -> None:
+    def _end(self, children: list[Child], grace_s: float) -> None:
         for child in children:
             if child.process.poll() is None:
                 child.process.terminate()
-        deadline_s = time.monotonic() + GRACE_S
+        deadline_s = time.monotonic() + grace_s
         for child in children:
             while child.process.poll() is None and time.monotonic() < deadline_s:
                 child.listen()
@@ -316,6 +329,18 @@ class Flight:
                 child.process.kill()
                 child.process.wait()
             child.listen()
+
+
+def _clear_away_dead_flights() -> None:
+    """What a supervisor left that was killed itself."""
+    for path in runtime_dir().glob("flight-*/orders.json"):
+        try:
+            os.kill(read_orders(path).supervisor_pid, 0)
+        except ProcessLookupError:
+            sweep(path.parent)
+            shutil.rmtree(path.parent, ignore_errors=True)
+        except (OSError, msgspec.MsgspecError):
+            continue  # another user's, or being written
 
 
 def _interrupt(number: int, _: FrameType | None) -> None:

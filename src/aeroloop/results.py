@@ -23,6 +23,8 @@ from aeroloop.vehicles.tiltrotor.design import design
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
 DELAY_STEPS = 73
+KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
+"""What a report needs of a summary."""
 
 
 def make_folder(folder: Path, scenario: Scenario) -> None:
@@ -77,9 +79,12 @@ def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
         if not (folder / name).is_file():
             raise ConfigError(f"{folder}: not a run, it holds no {name}")
     try:
-        summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         raise ConfigError(f"{folder / SUMMARY}: expected JSON: {error}") from None
+    missing = [key for key in KEYS if not (isinstance(summary, dict) and key in summary)]
+    if missing:
+        raise ConfigError(f"{folder / SUMMARY}: expected the summary of a flight, with the key {missing[0]}")
     return load(folder / SCENARIO), summary
 
 
@@ -92,6 +97,7 @@ def _write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
+        path.unlink(missing_ok=True)  # half a file would pass for a whole one
         raise AeroloopError(f"{path}: cannot be written: {error.strerror}") from None
 
 

@@ -332,7 +332,29 @@ def _explain(message: str, kind: type[Struct]) -> str:
         expected = ", ".join(owner.__struct_fields__) if owner else "a documented key"
         return f"{full}: unknown key, expected one of: {expected}"
     text = text[0].lower() + text[1:]
+    if text.startswith("invalid") and (choices := _choices_at(kind, key)):
+        text += f", expected one of: {', '.join(choices)}"
     return f"{key}: {text}" if key else text
+
+
+def _choices_at(kind: type[Struct], key: str) -> list[str]:
+    """The values that a key may have, where they are listed."""
+    parent, _, last = key.rpartition(".")
+    owner = _table_at(kind, parent)
+    if owner is None:  # the tag of a union of tables
+        parent, _, last = parent.rpartition(".")
+        owner = _table_at(kind, parent)
+    table = msgspec.inspect.type_info(owner) if owner else None
+    if not isinstance(table, msgspec.inspect.StructType):
+        return []
+    info = {f.name: f.type for f in table.fields}.get(last)
+    while isinstance(info, msgspec.inspect.Metadata):
+        info = info.type
+    if isinstance(info, msgspec.inspect.LiteralType):
+        return [str(value) for value in info.values]
+    if isinstance(info, msgspec.inspect.UnionType):
+        return [str(t.tag) for t in info.types if isinstance(t, msgspec.inspect.StructType)]
+    return []
 
 
 def _table_at(kind: type[Struct], key: str) -> type[Struct] | None:

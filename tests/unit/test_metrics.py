@@ -16,7 +16,7 @@ from aeroloop.scenario import Actuators, Check, Scenario
 from aeroloop.signals import Event
 from aeroloop.streams import BY_NAME
 
-SCENARIO = Scenario(name="test", duration_s=1.0, actuators=Actuators(thrust_max_N=12.0))
+SCENARIO = Scenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
 
 
 def make_log(metadata: dict[str, dict[str, str]] | None = None, **streams: dict[str, list[float]]) -> Log:

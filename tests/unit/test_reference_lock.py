@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from aeroloop.errors import ConfigError
+from aeroloop.paths import runtime_dir
 from aeroloop.reference.lock import canonical, claim
 
 HOLDER = """
@@ -24,8 +25,10 @@ URL = "pty:///tmp/ref0"
 
 
 @pytest.fixture(autouse=True)
-def _private_runtime_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+def _private_runtime_dir(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # socket paths are short, so runtime folders are too
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        yield
 
 
 @pytest.fixture
@@ -76,9 +79,9 @@ def test_released_by_an_exception_too() -> None:
         pass
 
 
-def test_a_holder_that_left_no_name_still_refuses(tmp_path: Path) -> None:
+def test_a_holder_that_left_no_name_still_refuses() -> None:
     with claim(URL, "base-station"):
-        (lock,) = (tmp_path / "aeroloop").glob("reference-*.lock")
+        (lock,) = runtime_dir().glob("reference-*.lock")
         lock.write_text("")
         with pytest.raises(ConfigError, match="driven by another program; stop it"), claim(URL, "joystick"):
             pass

@@ -11,6 +11,7 @@ import casadi as ca
 from aeroloop.boards.host import Behaviour, HostBoard
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.links.open import open_link
@@ -188,10 +189,38 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
     return 0
 
 
+class ReferencePort:
+    """The server's end of the reference link: when its driver leaves, it is there for the next one."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._link = open_link(url)
+
+    def fileno(self) -> int:
+        return self._link.fileno()
+
+    def send(self, data: bytes) -> None:
+        self._link.send(data)
+
+    def poll(self) -> bytes:
+        try:
+            return self._link.poll()
+        except LinkError:
+            self._link.close()
+            self._link = open_link(self.url)
+            return b""
+
+    def next_due_ns(self) -> int | None:
+        return self._link.next_due_ns()
+
+    def close(self) -> None:
+        self._link.close()
+
+
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     shell = Shell(orders)
     line.await_order("open")
-    references = open_link(orders.reference_server)
+    references = ReferencePort(orders.reference_server)
     link = open_link(orders.link_client)
     line.tell("ready")
     line.await_order("start")

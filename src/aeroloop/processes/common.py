@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,5 +101,5 @@ def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:
     try:
         main(orders, line, batons)
     except AeroloopError as error:
-        line.tell("failed", message=str(error), exit_code=error.exit_code)
+        line.tell("failed", message=str(error), exit_code=error.exit_code, at_ns=time.monotonic_ns())
         sys.exit(error.exit_code)

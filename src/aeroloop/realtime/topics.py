@@ -10,6 +10,7 @@ import ctypes
 import shutil
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,8 @@ class Subscriber:
     def wait(self, timeout_s: float) -> None:
         """Until the publisher rings, or the time is over."""
         assert self._listener is not None, f"stream {self.stream.name} has no bell"
-        self._listener.timed_wait(iox2.Duration.from_nanos(int(timeout_s * 1e9)))
+        with suppress(iox2.ListenerWaitError):  # a signal came: whoever waits looks whether to stop
+            self._listener.timed_wait(iox2.Duration.from_nanos(int(timeout_s * 1e9)))
 
 
 class Topics:

@@ -44,12 +44,14 @@ def _record_type(name: str) -> type[msgspec.Struct]:
 class _Sink:
     """The file under the MCAP writer, which only prints write errors: keep the first one for `LogWriter`.
 
-    After an error nothing more is written, so that what is on the disk stays readable.
+    After an error nothing more is written, so that what is on the disk stays readable; the writer, which
+    panics when its position is not where it left it, is told the one it would have.
     """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self.error: OSError | None = None
+        self._position = self._end = 0
 
     def write(self, data: bytes) -> int:
         rest = memoryview(data)
@@ -58,10 +60,15 @@ class _Sink:
                 rest = rest[self._file.write(rest) :]
         except OSError as error:
             self.error = error
+        self._position += len(data)
+        self._end = max(self._end, self._position)
         return len(data)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
+        self._position = offset + (0, self._position, self._end)[whence]
+        if self.error is None:
+            self._file.seek(self._position)
+        return self._position
 
     def flush(self) -> None:
         """The file is unbuffered: there is nothing to flush."""

@@ -22,10 +22,10 @@ from aeroloop.paths import runtime_dir
 def claim(link_url: str, owner: str) -> Iterator[None]:
     """Hold the right to drive a reference link; ConfigError while another program has it."""
     line = canonical(link_url)
-    if line.startswith("loopback:"):  # never leaves its process, so every flight has its own
+    if line == "loopback://":  # no path yet: every flight makes its own
         yield
         return
-    path = runtime_dir() / f"reference-{hashlib.sha256(line.encode()).hexdigest()[:16]}.lock"
+    path = _home(link_url) / f"reference-{hashlib.sha256(line.encode()).hexdigest()[:16]}.lock"
     with _held(path, link_url) as fd:
         with suppress(OSError):  # a full disk costs the name in the message, not the lock
             os.ftruncate(fd, 0)
@@ -47,6 +47,12 @@ def canonical(link_url: str) -> str:
         return f"line:{path}"
     host = url.netloc.lower().replace("localhost", "127.0.0.1")
     return f"{url.scheme}://{host}{url.path.rstrip('/')}"
+
+
+def _home(link_url: str) -> Path:
+    """A link inside a flight's folder has its lock there too: both go with the flight."""
+    folder = Path(urlsplit(link_url).path).parent
+    return folder if folder.parent == runtime_dir() else runtime_dir()
 
 
 @contextmanager
