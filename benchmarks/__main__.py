@@ -28,12 +28,15 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
 BUSY_LOAD = 0.5
 """Load average per core above which somebody else's work is in the numbers."""
 
+FILE_WIDTH = 150
+"""Columns of the table when it does not go to a terminal."""
+
 
 def main() -> None:
     options = _options()
     load_before = os.getloadavg()[0]
     outcomes: dict[str, Outcome] = {}
-    screen = Console()
+    screen = Console(width=None if sys.stdout.isatty() else FILE_WIDTH)
     for name in options.names or BENCHMARKS:
         outcomes[name] = BENCHMARKS[name](options.quick)
         screen.print(_table(name, outcomes[name].rows))
@@ -103,4 +106,4 @@ def _document(outcomes: dict[str, Outcome], quick: bool, load_before: float) -> 
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

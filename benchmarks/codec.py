@@ -6,6 +6,7 @@ import random
 import struct
 import time
 from collections.abc import Callable
+from functools import partial
 
 from aeroloop.protocols.board import ACTUATORS
 from aeroloop.protocols.framing import Counters, Deframer, encode
@@ -32,8 +33,7 @@ def run(quick: bool) -> Outcome:
         }
         _must_agree(codecs, packing, messages)
         taken = take_turns(
-            {who: lambda codec=codec: _rate(codec, packing, messages, repeats) for who, codec in codecs.items()},
-            rounds,
+            {who: partial(_rate, codec, packing, messages, repeats) for who, codec in codecs.items()}, rounds
         )
         outcome.rows.append(
             row(f"{name}, there and back", "frames/s", taken["aeroloop"], "byte by byte", taken["byte by byte"])

@@ -71,7 +71,7 @@ def take_turns(contestants: Mapping[str, Callable[[], float]], rounds: int) -> d
     """One number per contestant and round; every other round in reverse, so that nobody always goes first."""
     taken: dict[str, list[float]] = {name: [] for name in contestants}
     for index in range(rounds):
-        order = list(contestants) if index % 2 == 0 else list(reversed(contestants))
+        order = list(contestants) if index % 2 == 0 else list(contestants)[::-1]
         for name in order:
             taken[name].append(contestants[name]())
     return taken

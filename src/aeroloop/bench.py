@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError, ConfigError
+from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_TERMINATED, AeroloopError, ConfigError
 from aeroloop.links.url import ends
 from aeroloop.paths import runtime_dir
 from aeroloop.processes.common import Orders, read_orders
@@ -46,7 +46,7 @@ class Interrupted(Exception):  # noqa: N818 - a request, not an error
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
-        self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else 128 + number
+        self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
 
 
 @dataclass(frozen=True, slots=True)

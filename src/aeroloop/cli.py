@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,8 @@ from aeroloop.errors import EXIT_USAGE, AeroloopError, ConfigError
 
 app = typer.Typer(
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
-    epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed.",
+    epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed, "
+    "130 or 143 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -32,6 +34,13 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario, e.g. link.to_plant.delay_s=0.006"),
 ]
+
+
+class Screen(Console):
+    """A terminal whose reader may leave early: the verdict's exit code must not depend on that."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
@@ -171,8 +180,7 @@ ReferenceLink = Annotated[
 
 @app.command(
     "base-station",
-    epilog="Examples, with a flight in another terminal (`aeroloop fly tiltrotor-joystick --pace real "
-    "--set ground.source=external`):\n\n"
+    epilog="Examples, with a flight in another terminal (`aeroloop fly tiltrotor-joystick`):\n\n"
     "`aeroloop base-station`\n\n"
     "`aeroloop base-station --trajectory circle --set radius_m=2 --no-feedforward`",
 )
@@ -256,7 +264,7 @@ def _write_junit(path: Path, summary: dict[str, Any]) -> None:
 
 
 def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
-    screen = Console()
+    screen = Screen()
     table = Table("check", "value", "limit", "", header_style="bold")
     for check in summary["checks"]:
         value = "not measured" if check["value"] is None else f"{check['value']:.4g}"

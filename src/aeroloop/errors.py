@@ -7,6 +7,7 @@ EXIT_CHECK_FAILED = 1
 EXIT_USAGE = 2
 EXIT_LINK = 3
 EXIT_INTERRUPTED = 130  # what shells expect after Ctrl-C
+EXIT_TERMINATED = 143  # and after SIGTERM
 
 
 class AeroloopError(Exception):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from aeroloop.processes.common import Orders, read_orders, stop
 from aeroloop.processes.ground import build_source, run_wall
 from aeroloop.realtime.topics import Topics
 from aeroloop.reference.lock import claim
+from aeroloop.reference.trajectories import REST, Point
 from aeroloop.scenario import Ground, Scenario
 from aeroloop.streams import BY_NAME
 
-HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick --pace real"
+HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 
 def find_flight(wanted: str = "") -> Orders:
@@ -47,6 +49,17 @@ def _running(path: Path) -> Orders | None:
     return orders
 
 
+def _present(topics: Topics, over: Callable[[], bool]) -> tuple[Point, float]:
+    """Where the aircraft is, and when: a reference that starts elsewhere would upset it."""
+    truth = topics.subscriber(BY_NAME["truth"])
+    while (row := truth.latest()) is None:
+        if over():
+            raise ConfigError("the flight has ended")
+        time.sleep(0.01)
+    t_s, x, y, z, _, _, yaw_rad, *_ = row
+    return Point((x, y, z), yaw_rad, REST, 0.0), t_s
+
+
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
     """Stream references until the flight ends or somebody stops us."""
     scenario: Scenario = msgspec.structs.replace(orders.scenario, ground=ground)
@@ -59,8 +72,8 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
         return stop.requested or not orders.folder_path.exists()
 
     with claim(url, ground.source):
-        source = build_source(scenario, record)
         topics = Topics(orders.folder_path, wait=False)
+        source = build_source(scenario, record, _present(topics, over))
         clock, publish = topics.subscriber(BY_NAME["clock"]), topics.publisher(BY_NAME["reference"])
         link = open_link(url)
         say(f"{ground.source} drives {url}; Ctrl-C stops it, and the board then holds its last reference")

@@ -191,9 +191,6 @@ class Ground(_Config, frozen=True):
     url: Annotated[str, _note("the reference link, as for `link.url`")] = "loopback://"
     trajectory: Annotated[Trajectory, _note("what the base station streams")] = Spiral()
     velocity_feedforward: Annotated[bool, _note("send the path's velocity, not only its position")] = True
-    rate_hz: Annotated[float, _meta("Hz", "how often a joystick or an external base station sends", gt=0, le=1000)] = (
-        50.0
-    )
     joystick_device: Annotated[str, _note("`/dev/input/event*`, or empty for the first stick found")] = ""
     joystick_map: Annotated[str, _note("axis map file, or empty for the map that ships with Aeroloop")] = ""
     joystick_recording: Annotated[str, _note("recorded event stream that stands in for a stick")] = ""
@@ -327,10 +324,9 @@ def _explain(message: str, kind: type[Struct]) -> str:
     key = where.strip("`").removeprefix("$").removeprefix(".")
     unknown = re.match(r"Object contains unknown field `(.+)`", text)
     if unknown:
-        owner = _table_at(kind, key)
         full = f"{key}.{unknown.group(1)}" if key else unknown.group(1)
-        expected = ", ".join(owner.__struct_fields__) if owner else "a documented key"
-        return f"{full}: unknown key, expected one of: {expected}"
+        expected = dict.fromkeys(name for table in _tables_at(kind, key) for name in table.__struct_fields__)
+        return f"{full}: unknown key, expected one of: {', '.join(expected)}"
     text = text[0].lower() + text[1:]
     if text.startswith("invalid") and (choices := _choices_at(kind, key)):
         text += f", expected one of: {', '.join(choices)}"
@@ -340,37 +336,37 @@ def _explain(message: str, kind: type[Struct]) -> str:
 def _choices_at(kind: type[Struct], key: str) -> list[str]:
     """The values that a key may have, where they are listed."""
     parent, _, last = key.rpartition(".")
-    owner = _table_at(kind, parent)
-    if owner is None:  # the tag of a union of tables
-        parent, _, last = parent.rpartition(".")
-        owner = _table_at(kind, parent)
-    table = msgspec.inspect.type_info(owner) if owner else None
-    if not isinstance(table, msgspec.inspect.StructType):
-        return []
-    info = {f.name: f.type for f in table.fields}.get(last)
-    while isinstance(info, msgspec.inspect.Metadata):
-        info = info.type
-    if isinstance(info, msgspec.inspect.LiteralType):
-        return [str(value) for value in info.values]
-    if isinstance(info, msgspec.inspect.UnionType):
-        return [str(t.tag) for t in info.types if isinstance(t, msgspec.inspect.StructType)]
-    return []
+    tables = _tables_at(kind, parent)
+    if len(tables) > 1:  # the key is the tag of a union of tables
+        return [str(table.__struct_config__.tag) for table in tables]
+    info = _fields(tables[0]).get(last) if tables else None
+    return [str(value) for value in info.values] if isinstance(info, msgspec.inspect.LiteralType) else []
 
 
-def _table_at(kind: type[Struct], key: str) -> type[Struct] | None:
-    """The struct type that a dotted key names, for the list of keys it accepts."""
+def _tables_at(kind: type[Struct], key: str) -> list[type[Struct]]:
+    """The struct types that a dotted key may name: one, or several where the scenario chooses by `kind`."""
+    tables = [kind]
     for part in filter(None, re.sub(r"\[.*?\]", "", key).split(".")):
-        table = msgspec.inspect.type_info(kind)
-        assert isinstance(table, msgspec.inspect.StructType)
-        info = {f.name: f.type for f in table.fields}.get(part)
-        while isinstance(info, msgspec.inspect.Metadata):
-            info = info.type
+        info = _fields(tables[0]).get(part)
         if isinstance(info, msgspec.inspect.VarTupleType):
             info = info.item_type
-        if not isinstance(info, msgspec.inspect.StructType):
-            return None
-        kind = info.cls
-    return kind
+        members = info.types if isinstance(info, msgspec.inspect.UnionType) else [info]
+        tables = [member.cls for member in members if isinstance(member, msgspec.inspect.StructType)]
+        if not tables:
+            return []
+    return tables
+
+
+def _fields(table: type[Struct]) -> dict[str, Any]:
+    """Name -> type of a struct's fields, without the notes that the types carry."""
+    info = msgspec.inspect.type_info(table)
+    assert isinstance(info, msgspec.inspect.StructType)
+    bare = {}
+    for field in info.fields:
+        bare[field.name] = field.type
+        while isinstance(bare[field.name], msgspec.inspect.Metadata):
+            bare[field.name] = bare[field.name].type  # type: ignore[attr-defined]
+    return bare
 
 
 def apply_overrides(table: dict[str, Any], overrides: tuple[str, ...]) -> None:

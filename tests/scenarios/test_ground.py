@@ -36,9 +36,9 @@ def summary(bench: Bench, run: str = "run") -> dict[str, Any]:
 
 
 def test_a_base_station_in_another_terminal_drives_the_flight(bench: Bench) -> None:
-    flight = bench.start(*OPEN_FLIGHT, "duration_s=8")
+    flight = bench.start(*OPEN_FLIGHT, "duration_s=16")
     flight.says("waits for references")
-    station = bench.start(*CIRCLE)
+    station = bench.start("base-station", "--trajectory", "circle")
     station.says("base-station drives")
     ended, left = flight.wait(), station.wait()
     assert ended.code == EXIT_OK, ended.err
@@ -46,13 +46,16 @@ def test_a_base_station_in_another_terminal_drives_the_flight(bench: Bench) -> N
     assert left.code == EXIT_OK, left.err
     assert left.err.endswith("the flight has ended\n")
     log = bench.log()
-    x_m, y_m, t_s = (log.column("reference", name) for name in ("x_m", "y_m", "t_s"))
-    assert len(t_s) > 20
-    assert np.hypot(x_m, y_m) == pytest.approx(1.0, abs=1e-6)
+    t_s, path_W = log.column("reference", "t_s"), log.rows["reference"][:, 1:4]
     assert np.all(np.diff(t_s) > 0)
-    # The board flies where it is told to, not where the scenario would have it hover: at 2 m, not 3.
-    assert log.column("reference", "z_m") == pytest.approx(3.0)
-    assert log.column("truth", "z_m")[-1] > 2.2
+    # It joins where the aircraft hovers and leads it to the circle without a jump: 3 m away, and a metre higher.
+    assert path_W[0] == pytest.approx((0, 0, 2), abs=0.05)
+    assert np.max(np.abs(np.diff(path_W, axis=0)).max(axis=1) / np.diff(t_s)) < 3.0
+    assert np.hypot(path_W[-1, 0], path_W[-1, 1]) == pytest.approx(3.0, abs=1e-6)
+    assert path_W[-1, 2] == pytest.approx(3.0)
+    assert log.column("truth", "z_m")[-1] == pytest.approx(3.0, abs=0.2)
+    assert summary(bench)["metrics"]["roll_max_deg"] < 20
+    assert summary(bench)["metrics"]["log_lost_rows"] == 0
     bench.assert_clean()
 
 
@@ -85,11 +88,11 @@ def test_only_one_drives_and_the_next_may_take_over(bench: Bench) -> None:
     assert landed.err.endswith("the flight has ended\n")
 
     rows = bench.log().rows["reference"]
-    circled = np.hypot(rows[:, 1], rows[:, 2]) > 0.5
-    assert circled[0]
-    assert not circled[-1]
-    first_of_stick = int(np.argmin(circled))
-    assert not np.any(circled[first_of_stick:])
+    first_of_stick = int(np.argmax(np.diff(rows[:, 0]))) + 1  # after the longest silence
+    assert 1 < first_of_stick < len(rows) - 10
+    # The stick takes over from where the aircraft is, and goes straight up from there.
+    assert np.ptp(rows[first_of_stick:, 1:3], axis=0) == pytest.approx((0, 0), abs=1e-6)
+    assert rows[first_of_stick, 1:4] == pytest.approx(rows[first_of_stick - 1, 1:4], abs=0.5)
     climbed_m = rows[-1, 3] - rows[first_of_stick, 3]
     assert climbed_m == pytest.approx(CLIMB_M_S * (rows[-1, 0] - rows[first_of_stick, 0]), rel=1e-6)
     events = bench.log().column("board_event", "code")
@@ -115,7 +118,7 @@ def test_a_flight_with_its_own_base_station_refuses_another(bench: Bench) -> Non
 def test_without_a_flight_there_is_nothing_to_drive(bench: Bench, command: str) -> None:
     ended = bench.run(command)
     assert ended.code == EXIT_USAGE
-    assert ended.sentence() == "no flight is running; start one: aeroloop fly tiltrotor-joystick --pace real"
+    assert ended.sentence() == "no flight is running; start one: aeroloop fly tiltrotor-joystick"
     assert "no such flight is running" in bench.run(command, "--flight", "abcd").sentence()
 
 

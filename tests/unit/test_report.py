@@ -19,7 +19,7 @@ from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Scenario
+from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Scenario, Sensors
 from aeroloop.signals import Event
 from aeroloop.streams import BY_NAME, COUNTER_NAMES
 
@@ -239,16 +239,32 @@ def test_report_says_the_verdict_in_words() -> None:
 
 @pytest.mark.usefixtures("words_only")
 def test_report_puts_numbers_beside_the_papers_claims() -> None:
-    html, page = page_of(a_scenario(pace="real"), a_log())
+    _, page = page_of(a_scenario(pace="real"), a_log())
     text = " ".join(page.text.split())
     assert "remained close to the origin" in text
     assert "without saturation" in text
     assert "99.9 % within 0.5 ms of 12 ms, 0.1 % around 1 ms later" in text
-    assert "The paper gives no tracking numbers. The next table is the design model's own prediction" in text
-    assert '<code>pos_y_rms_m</code></th><td class="n">0.109</td>' in html
     _, hover = page_of(a_scenario(ground=Ground(trajectory=Hover())), a_log())
     assert "another reference" in hover.text
     assert "design model's own prediction" not in hover.text
+
+
+@pytest.mark.usefixtures("words_only")
+def test_predictions_stand_only_beside_flights_they_describe() -> None:
+    def page(scenario: Scenario, flown_s: float) -> str:
+        summary = summarise(scenario, a_log(), outcome=FLOWN)
+        return render(scenario, a_log(), {**summary, "metrics": {**summary["metrics"], "flown_s": flown_s}})
+
+    whole = page(a_scenario(), 60.0)
+    assert "The paper gives no tracking numbers. The next table is the design model's own prediction" in whole
+    assert '<code>pos_y_rms_m</code></th><td class="n">0.109</td>' in whole
+    delayed = a_scenario(link=Link(to_plant=Impairment(delay_s=0.006)))
+    for other in (
+        page(a_scenario(), 20.0),
+        page(delayed, 60.0),
+        page(a_scenario(sensors=Sensors(pos_std_m=0.1)), 60.0),
+    ):
+        assert "design model's own prediction" not in other
 
 
 def test_lockstep_is_not_shown_as_pacing() -> None:

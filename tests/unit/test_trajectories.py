@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aeroloop.errors import ConfigError
 from aeroloop.reference import waypoints
-from aeroloop.reference.trajectories import Point, build, reference_at, wrapped
+from aeroloop.reference.trajectories import Point, build, joined, reference_at, wrapped
 from aeroloop.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 
 HEADER = "t_s,x_m,y_m,z_m,yaw_rad\n"
@@ -196,3 +197,21 @@ def test_feedforward_carries_the_yaw_rate(corners: Path) -> None:
     path = build(Waypoints(file=str(corners)))
     assert reference_at(path, 2_500_000_000, feedforward=True).yaw_rate_rad_s > 0.1
     assert reference_at(path, 2_500_000_000, feedforward=False).yaw_rate_rad_s == 0.0
+
+
+@pytest.mark.parametrize("trajectory", [Spiral(), Circle(), Lemniscate(), Hover(pos_W=(1.0, -2.0, 4.0), yaw_rad=-3.0)])
+def test_a_path_is_joined_smoothly_from_anywhere(trajectory: Trajectory) -> None:
+    path, here = build(trajectory), Point((0.5, 7.0, 2.0), 3.0, (0.0, 0.0, 0.0), 0.0)
+    along = joined(path, here, 10.0)
+    assert along(10.0) == here
+    assert along(60.0) == path(50.0)  # it runs from its beginning, and ends up on it
+    step_s = 1e-4
+    for t_s in np.arange(10.0, 40.0, 0.37):
+        before, point, after = along(t_s - step_s), along(t_s), along(t_s + step_s)
+        numeric = (np.array(after.pos_W) - np.array(before.pos_W)) / (2 * step_s)
+        if t_s > 10.0:
+            assert point.vel_W == pytest.approx(numeric, abs=1e-3)
+            assert wrapped(after.yaw_rad - before.yaw_rad) / (2 * step_s) == pytest.approx(
+                point.yaw_rate_rad_s, abs=1e-3
+            )
+        assert math.hypot(*point.vel_W) < 4.0

@@ -12,15 +12,16 @@ from markupsafe import Markup
 
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, AeroloopError
+from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Impairment, Scenario, Spiral
+from aeroloop.scenario import Impairment, Scenario, Sensors, Spiral
 from aeroloop.streams import COUNTER_NAMES
 
 VERDICTS = {
     EXIT_OK: ("passed", "Passed"),
     EXIT_CHECK_FAILED: ("failed", "Failed"),
     EXIT_INTERRUPTED: ("interrupted", "Interrupted"),
+    EXIT_TERMINATED: ("interrupted", "Interrupted"),
 }
 BROKEN = ("failed", "Did not finish")
 NOT_MEASURED = "not measured"
@@ -136,7 +137,9 @@ def _period_claim(scenario: Scenario, log: Log) -> str:
 
 def _predictions(scenario: Scenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
-    if not _flies_the_papers_spiral(scenario) or scenario.control.weights != "published":
+    undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == Sensors()
+    whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
+    if not (_flies_the_papers_spiral(scenario) and scenario.control.weights == "published" and undisturbed and whole):
         return []
     predicted = PREDICTED.get((scenario.world.start, scenario.ground.velocity_feedforward), {})
     return [(name, value, numbers[name]) for name, value in predicted.items()]

@@ -97,11 +97,12 @@ class Shell:
         self._publish["board_cycle"](t_s, round_trip_ns / NS, self._law.took_ns / NS, late_ns / NS, self.board.mode)
         if int(t_s) > self._counted_s:
             self._counted_s = int(t_s)
-            self.note_counters(t_ns)
+            self.note_counters()
 
-    def note_counters(self, t_ns: int) -> None:
-        self._publish["board_link"](t_ns / NS, *self.board.link.counters.row())
-        self._publish["reference_link"](t_ns / NS, *self.board.references.counters.row())
+    def note_counters(self) -> None:
+        t_s = self.board.next_timer_ns / NS
+        self._publish["board_link"](t_s, *self.board.link.counters.row())
+        self._publish["reference_link"](t_s, *self.board.references.counters.row())
 
 
 def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, ground: Baton | None) -> None:
@@ -146,7 +147,6 @@ def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, groun
             sent_bytes += len(ahead)
         except PeerGoneError:
             break
-    shell.note_counters(now_ns)
 
 
 def run_wall(shell: Shell, link: Link, references: Link) -> None:
@@ -175,7 +175,6 @@ def run_wall(shell: Shell, link: Link, references: Link) -> None:
                     link.send(out)
                     shell.note_cycle(t_ns, time.monotonic_ns() - sent_ns, late_ns)
                     break
-    shell.note_counters(board.next_timer_ns)
 
 
 def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
@@ -234,7 +233,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
                 line.tell("say", message=f"board: {refused}")
             run_wall(shell, link, references)
         line.tell("done")
-    finally:
+    finally:  # also when the plant has closed the link before we were told to stop
+        shell.note_counters()
         link.close()
         references.close()
 

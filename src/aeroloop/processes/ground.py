@@ -20,7 +20,7 @@ from aeroloop.reference.evdev_stick import open_stick
 from aeroloop.reference.lock import claim
 from aeroloop.reference.stick import Pilot, Stick
 from aeroloop.reference.stick_recording import RecordedSource, Recorder
-from aeroloop.reference.trajectories import as_reference, build, reference_at
+from aeroloop.reference.trajectories import Point, as_reference, build, joined, reference_at
 from aeroloop.scenario import Ground, Scenario
 from aeroloop.signals import NS, Reference
 from aeroloop.streams import BY_NAME
@@ -38,7 +38,7 @@ Source = Callable[[int], Reference]
 class StickSource:
     """A person at a stick, or the recording of one."""
 
-    def __init__(self, ground: Ground, scenario: Scenario, recorder: Path | None) -> None:
+    def __init__(self, ground: Ground, scenario: Scenario, recorder: Path | None, here: Point | None = None) -> None:
         self._axes: AxisSource
         if ground.joystick_recording:
             self._axes = RecordedSource(Path(ground.joystick_recording))
@@ -47,19 +47,20 @@ class StickSource:
         mapping = axis_map.load(ground.joystick_map)
         self._stick = Stick(mapping, self._axes.ranges, self._axes.name)
         start = build(ground.trajectory)(0.0)
-        self._pilot = Pilot(
-            self._stick, mapping, pos_W=scenario.world.start_pos_W or start.pos_W, yaw_rad=scenario.world.start_yaw_rad
-        )
+        pos_W = here.pos_W if here else scenario.world.start_pos_W or start.pos_W
+        yaw_rad = here.yaw_rad if here else scenario.world.start_yaw_rad
+        self._pilot = Pilot(self._stick, mapping, pos_W=pos_W, yaw_rad=yaw_rad)
         self._recorder = Recorder(recorder, self._axes.ranges) if recorder else None
         self._feedforward = ground.velocity_feedforward
-        self._last_ns = 0
+        self._last_ns: int | None = None
 
     def __call__(self, t_ns: int) -> Reference:
         events = self._axes.poll(t_ns / NS)
         self._stick.feed(events)
         if self._recorder:
             self._recorder.write(events)
-        point = self._pilot.step(max(0, t_ns - self._last_ns) / NS)
+        since_ns = t_ns if self._last_ns is None else self._last_ns  # one that joins late starts where it joins
+        point = self._pilot.step(max(0, t_ns - since_ns) / NS)
         self._last_ns = t_ns
         return as_reference(point, t_ns, feedforward=self._feedforward)
 
@@ -69,14 +70,19 @@ class StickSource:
             self._recorder.close()
 
 
-def base_station(ground: Ground) -> Source:
+def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> Source:
     path = build(ground.trajectory)
+    if joins:
+        path = joined(path, *joins)
     return lambda t_ns: reference_at(path, t_ns, feedforward=ground.velocity_feedforward)
 
 
-def build_source(scenario: Scenario, recorder: Path | None = None) -> Source:
+def build_source(scenario: Scenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None) -> Source:
+    """`joins`: where the aircraft is and the time, when the flight has begun without us."""
     ground = scenario.ground
-    return StickSource(ground, scenario, recorder) if ground.source == "joystick" else base_station(ground)
+    if ground.source == "joystick":
+        return StickSource(ground, scenario, recorder, joins[0] if joins else None)
+    return base_station(ground, joins)
 
 
 def run_lockstep(source: Source, link: Link, publish: Publisher, plant: Baton, board: Baton, *, period_ns: int) -> None:
@@ -99,7 +105,7 @@ def run_wall(
     while not over():
         clock.wait(CLOCK_PATIENCE_S)
         newest = clock.latest()
-        if newest is not None:
+        if newest is not None and newest[0] > 0.0:  # the reference for the start has been sent
             t_ns = round(newest[0] * NS)
             _send(source(t_ns), t_ns, link, publish)
 
@@ -120,6 +126,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     clock = topics.subscriber(BY_NAME["clock"]) if not scenario.lockstep else None
     with claim(orders.reference_client, scenario.ground.source):
         link = open_link(orders.reference_client)
+        if clock is not None:
+            _send(source(0), 0, link, publish)  # there when the board's first cycle begins
         line.tell("ready")
         line.await_order("start")
         try:

@@ -77,7 +77,8 @@ class Subscriber:
             sample.delete()
             (sequence,) = struct.unpack_from("<d", data)
             if self._next_sequence is not None:
-                self.lost += int(sequence - self._next_sequence)
+                # A lower number is another publisher's first: the reference link changes hands.
+                self.lost += max(0, int(sequence - self._next_sequence))
             self._next_sequence = sequence + 1
             yield data[8:]
 

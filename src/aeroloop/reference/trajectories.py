@@ -21,6 +21,8 @@ from aeroloop.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Way
 from aeroloop.signals import NS, Reference
 
 REST = (0.0, 0.0, 0.0)
+SHORTEST_FADE_S = 3.0
+FADE_M_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,29 @@ def build(trajectory: Trajectory) -> Path:
             f"ground.trajectory: expected coordinates and speeds within +-{waypoints.MAX_VALUE:g} m and m/s"
         )
     return path
+
+
+def joined(path: Path, here: Point, t_s: float) -> Path:
+    """`path` begun at `t_s` by an aircraft that hovers elsewhere: faded in, slowly enough for the law to follow."""
+    start = path(0.0)
+    fade_s = max(SHORTEST_FADE_S, math.dist(here.pos_W, start.pos_W) / FADE_M_S)
+
+    def along(now_s: float) -> Point:
+        since_s = max(0.0, now_s - t_s)
+        point = path(since_s)
+        if since_s >= fade_s:
+            return point
+        u = since_s / fade_s
+        share = u**3 * (10 - 15 * u + 6 * u * u)
+        share_rate = 30 * (u * (1 - u)) ** 2 / fade_s
+        way_W = [there - from_ for there, from_ in zip(point.pos_W, here.pos_W, strict=True)]
+        turn_rad = wrapped(point.yaw_rad - here.yaw_rad)
+        x, y, z = (from_ + share * way for from_, way in zip(here.pos_W, way_W, strict=True))
+        vx, vy, vz = (share * v + share_rate * way for v, way in zip(point.vel_W, way_W, strict=True))
+        yaw_rate_rad_s = share * point.yaw_rate_rad_s + share_rate * turn_rad
+        return Point((x, y, z), wrapped(here.yaw_rad + share * turn_rad), (vx, vy, vz), yaw_rate_rad_s)
+
+    return along
 
 
 def reference_at(path: Path, t_ns: int, *, feedforward: bool) -> Reference:

@@ -1,0 +1,86 @@
+"""The benchmarks run and say what they should. How fast anything is, is never looked at here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+HANG_S = 300
+
+FLIGHTS = ("mil over loopback (its own link)", "sil over pty")
+ROWS = {
+    "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
+    "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
+    "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
+    "codec": ("answer, there and back", "actuators, there and back"),
+    "topics": ("streamed to another process", "one at a time, one process"),
+}
+FIFO_ROWS = ("median, SCHED_FIFO", "99th percentile, SCHED_FIFO")
+AIMS = {
+    "mil over loopback (its own link)": {"bound": 30.0, "at_least": True},
+    "median, ordinary priority": {"bound": 2.0, "at_least": False},
+    "median, SCHED_FIFO": {"bound": 2.0, "at_least": False},
+}
+
+
+def bench(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "benchmarks", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=HANG_S, check=False)
+
+
+def check_row(row: dict[str, Any]) -> None:
+    for part in ("value", "peer", "ratio"):
+        assert 0 < row[part]["low"] <= row[part]["median"] <= row[part]["high"], (row["what"], part)
+        assert row[part]["rounds"] == row["value"]["rounds"] >= 1
+    assert row["unit"]
+    assert row["peer_name"]
+    assert row["aim"] == AIMS.get(row["what"])
+    if row["aim"] is None:
+        assert row["met"] is None
+    else:
+        ratio, bound = row["ratio"]["median"], row["aim"]["bound"]
+        assert row["met"] is (ratio >= bound if row["aim"]["at_least"] else ratio <= bound)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_quick_run_gives_every_row_with_its_peer_and_ratio(name: str, tmp_path: Path) -> None:
+    done = bench(name, "--quick", "--json", tmp_path / "out.json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
+    assert document["quick"] is True
+    assert set(document["benchmarks"]) == {name}
+    result = document["benchmarks"][name]
+    found = [row["what"] for row in result["rows"]]
+    without_fifo = any("SCHED_FIFO was not measured" in note for note in result["notes"])
+    assert found == [*ROWS[name], *(FIFO_ROWS if name == "pty-answer" and not without_fifo else ())]
+    for row in result["rows"]:
+        check_row(row)
+        assert row["what"].partition(",")[0].partition(" (")[0] in " ".join(done.stdout.split())
+    for heading in ("what", "value", "peer", "ratio", "aim", "met?"):
+        assert heading in done.stdout
+
+
+def test_an_unknown_benchmark_is_refused_with_the_names_there_are() -> None:
+    done = bench("speed", "--quick")
+    assert done.returncode == 2
+    assert "unknown benchmark 'speed'" in done.stderr
+    assert all(name in done.stderr for name in ROWS)
+
+
+def test_a_result_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    done = bench("codec", "--json", tmp_path / "nowhere" / "out.json")
+    assert done.returncode == 2
+    assert "does not exist" in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_readme_names_every_benchmark() -> None:
+    readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in readme for name in ROWS)
