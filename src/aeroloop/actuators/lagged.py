@@ -18,9 +18,12 @@ class LaggedActuators:
             (-config.torque_max_Nm, config.torque_max_Nm),
         )
         self._state = initial
+        self._last: tuple[Command, Effort] | None = None
 
     def step(self, command: Command, dt_ns: int) -> Effort:
         """The effort delivered over the next dt."""
+        if self._last is not None and self._last[0] is command:
+            return self._last[1]  # without lag the effort changes with the command alone: once in a control period
         wanted = tuple(min(max(c, low), high) for c, (low, high) in zip(command, self._limits, strict=True))
         if self._lag_s > 0.0:
             gain = 1.0 - math.exp(-dt_ns / NS / self._lag_s)
@@ -28,4 +31,7 @@ class LaggedActuators:
         else:
             self._state = wanted
         right, left, torque_right, torque_left = self._state
-        return Effort((right, left), (torque_right, torque_left), wanted != command)
+        effort = Effort((right, left), (torque_right, torque_left), wanted != command)
+        if self._lag_s == 0.0:
+            self._last = (command, effort)
+        return effort

@@ -34,9 +34,12 @@ class StreamLink:
         return self._fd
 
     def send(self, data: bytes) -> None:
-        self._queue += data
         try:
-            self._flush()
+            if self._queue:
+                self._queue += data
+                self._flush()
+            else:
+                self._queue += data[self._write(data) :]
         except OSError as error:
             raise LinkError(f"{self.url}: cannot send, the peer has gone: {error.strerror}") from None
         if len(self._queue) > QUEUE_LIMIT:
@@ -65,11 +68,13 @@ class StreamLink:
             self._fd = -1
 
     def _flush(self) -> None:
+        del self._queue[: self._write(self._queue)]
+
+    def _write(self, data: bytes | bytearray) -> int:
         try:
-            sent = os.write(self._fd, self._queue)
+            return os.write(self._fd, data)
         except BlockingIOError:
-            return
-        del self._queue[:sent]
+            return 0
 
 
 class ListeningLink(StreamLink):
@@ -95,9 +100,8 @@ class ListeningLink(StreamLink):
         super().close()
         self._listener.close()
 
-    def _flush(self) -> None:
-        if self._fd >= 0 or self._accept():
-            super()._flush()
+    def _write(self, data: bytes | bytearray) -> int:
+        return super()._write(data) if self._fd >= 0 or self._accept() else 0
 
     def _accept(self) -> bool:
         try:

@@ -17,6 +17,8 @@ class Multibody:
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model
         self._data = mujoco.MjData(model)
+        self._held: Effort | None = None
+        self._dt_ns = 0
         self._qpos, self._qvel, self._ctrl = self._data.qpos, self._data.qvel, self._data.ctrl
 
     def reset(
@@ -30,14 +32,19 @@ class Multibody:
         hinge_rates_rad_s: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         mujoco.mj_resetData(self._model, self._data)
+        self._held = None
         self._qpos[:] = (*pos_W, *quat_WB, *hinges_rad)
         self._qvel[:] = (*vel_W, *rate_B, *hinge_rates_rad_s)
         mujoco.mj_forward(self._model, self._data)
 
     def step(self, effort: Effort, dt_ns: int) -> None:
         """Advance with the effort held. A step may be shorter than usual: a message can arrive in between."""
-        self._ctrl[:2], self._ctrl[2:] = effort.thrust_N, effort.tilt_torque_Nm
-        self._model.opt.timestep = dt_ns / NS
+        if effort is not self._held:
+            self._ctrl[:] = (*effort.thrust_N, *effort.tilt_torque_Nm)
+            self._held = effort
+        if dt_ns != self._dt_ns:
+            self._model.opt.timestep = dt_ns / NS
+            self._dt_ns = dt_ns
         mujoco.mj_step(self._model, self._data)
 
     def truth(self, t_ns: int) -> Truth:
