@@ -1,7 +1,8 @@
 """The supervisor: starts the processes a scenario needs, watches them, and takes them down again.
 
 Whatever happens (the end of the flight, Ctrl-C, SIGTERM, a child that dies, a link that vanishes) everything is
-down within two seconds, the log is complete up to that point, and the outcome says why.
+down within two seconds, the log is complete up to that point, and the outcome says why. Only a recorder that still
+has rows to write may take longer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -83,9 +85,14 @@ class Child:
 
     @property
     def failed_at_ns(self) -> int:
-        """When it said that it failed; one that was killed could not, and comes before all others."""
+        """When it said that it failed; one that was killed could not, and comes before all others.
+
+        One that ended in peace comes last: mostly it left because another had failed.
+        """
         failed = self.said("failed")
-        return int(failed["at_ns"]) if failed else 0
+        if failed:
+            return int(failed["at_ns"])
+        return time.monotonic_ns() if self.process.poll() == 0 else 0
 
     def listen(self) -> None:
         """Take in what it has said; an ended process may still have last words in the line."""
@@ -107,17 +114,19 @@ class Child:
         except OSError:
             return  # it has ended: the watch says so
 
-    def verdict(self) -> AeroloopError | None:
-        """What this process did wrong, if anything."""
+    def verdict(self, *, flying: bool = False) -> AeroloopError | None:
+        """What this process did wrong, if anything; in flight, leaving is wrong too."""
         failed = self.said("failed")
         if failed:
             error = AeroloopError(failed["message"])
             error.exit_code = failed["exit_code"]
             return error
         code = self.process.poll()
-        if code is None or code == 0:
+        if code is None or (code == 0 and not flying):
             return None
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        if code == 0:
+            how = "ended before the flight did"
         error = AeroloopError(f"the {self.role.name} process {how}")
         error.exit_code = EXIT_LINK
         return error
@@ -262,6 +271,8 @@ class Flight:
                     *(f"{peer}={fd}" for peer, fd in batons.items()),
                 ],
                 pass_fds=(theirs.fileno(), *batons.values()),
+                # No process of a flight draws, and MuJoCo would start a program of its own to look for a screen.
+                env={**os.environ, "MUJOCO_GL": "disable"},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is ours to hand on
             )
@@ -290,16 +301,15 @@ class Flight:
             self._raise_failure()
 
     def _listen(self, timeout_s: float) -> None:
-        lines = {child.line: child for child in self._children.values() if child.process.poll() is None}
-        if not lines:
-            return
-        readable, _, _ = select.select(list(lines), [], [], timeout_s)
-        for line in readable:
-            lines[line].listen()
+        alive = [child.line for child in self._children.values() if child.process.poll() is None]
+        if alive:
+            select.select(alive, [], [], timeout_s)
+        for child in self._children.values():  # one that has ended meanwhile may have said why, or that it is done
+            child.listen()
 
     def _raise_failure(self) -> None:
         """Name the cause: a process that was killed, else the one that failed first; the others only noticed."""
-        if not any(child.verdict() for child in self._children.values()):
+        if not any(child.verdict(flying=True) for child in self._children.values()):
             return
         deadline_s = time.monotonic() + BLAME_S
         while time.monotonic() < deadline_s:
@@ -308,7 +318,9 @@ class Flight:
             if self._children.get("plant") and self._children["plant"].said("done"):
                 return  # the flight was over: what the others saw was its end
             time.sleep(0.01)
-        failures = [(child.failed_at_ns, error) for child in self._children.values() if (error := child.verdict())]
+        failures = [
+            (child.failed_at_ns, error) for child in self._children.values() if (error := child.verdict(flying=True))
+        ]
         raise min(failures, key=lambda failure: failure[0])[1]
 
     def _take_down(self) -> None:
@@ -320,6 +332,8 @@ class Flight:
         for child in children:
             if child.process.poll() is None:
                 child.process.terminate()
+                with suppress(OSError):  # wakes one that still waits for an order, which no signal does
+                    child.line.shutdown(socket.SHUT_WR)
         deadline_s = time.monotonic() + grace_s
         for child in children:
             while child.process.poll() is None and time.monotonic() < deadline_s:

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from aeroloop import __version__, results, scenario
 from aeroloop.errors import EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.processes.common import Orders
 
 app = typer.Typer(
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
@@ -123,7 +124,7 @@ def fly(
             )
             outcome = flight.fly(
                 lambda flown_s: bar.update(task, completed=flown_s),
-                lambda orders: _tell_where(flight_plan, orders.reference_client, flight.id),
+                lambda orders: _tell_where(orders, flight.id),
             )
     if not outcome.began:
         results.discard(folder)
@@ -191,7 +192,10 @@ def base_station(
     overrides: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the trajectory.")
     ] = None,
-    feedforward: Annotated[bool, typer.Option(help="Send the path's velocity too.")] = True,
+    feedforward: Annotated[
+        bool | None,
+        typer.Option("--feedforward/--no-feedforward", help="Send the path's velocity too; by default as flown."),
+    ] = None,
     wanted: Wanted = "",
     link: ReferenceLink = None,
 ) -> None:
@@ -200,7 +204,9 @@ def base_station(
 
     orders = find_flight(wanted)
     ground = orders.scenario.ground
-    table: dict[str, Any] = {"source": "base-station", "velocity_feedforward": feedforward}
+    table: dict[str, Any] = {"source": "base-station"}
+    if feedforward is not None:
+        table["velocity_feedforward"] = feedforward
     if trajectory:
         table["trajectory"] = {"kind": trajectory}
     elif overrides:
@@ -246,10 +252,13 @@ def _new_folder(plan: scenario.Scenario) -> Path:
     return folder
 
 
-def _tell_where(plan: scenario.Scenario, reference_url: str, flight_id: str) -> None:
-    if plan.ground.source == "external":
+def _tell_where(orders: Orders, flight_id: str) -> None:
+    """What somebody outside must know to take part."""
+    if orders.scenario.loop == "hil":
+        _say(f"flight {flight_id} waits for the board on {orders.link_server}")
+    if orders.scenario.ground.source == "external":
         _say(
-            f"flight {flight_id} waits for references on {reference_url}; "
+            f"flight {flight_id} waits for references on {orders.reference_client}; "
             "in another terminal: aeroloop base-station, or: aeroloop joystick"
         )
 

@@ -24,6 +24,8 @@ from aeroloop.reference.trajectories import REST, Point
 from aeroloop.scenario import Ground, Scenario
 from aeroloop.streams import BY_NAME
 
+ENDING_S = 2.0
+"""How long a flight takes to clear up after itself."""
 HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 
@@ -80,6 +82,10 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
         try:
             run_wall(source, link, publish, clock, over=over)
         except LinkError as error:
+            # At the end of a flight the board goes first, its folder last.
+            deadline_s = time.monotonic() + ENDING_S
+            while not over() and time.monotonic() < deadline_s:
+                time.sleep(0.02)
             if not over():
                 raise AeroloopError(f"{error}; the flight may have ended") from None
         finally:

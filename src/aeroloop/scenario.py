@@ -5,8 +5,10 @@ Unknown keys are errors, numbers have a unit and a range; `docs/scenario.md` is 
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -15,6 +17,7 @@ from msgspec import Meta, Struct
 
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec3
+from aeroloop.signals import NS
 
 SCENARIO_DIRS = (Path("scenarios"), Path(__file__).resolve().parents[2] / "scenarios")
 
@@ -45,7 +48,7 @@ class Vehicle(_Config, frozen=True):
 class World(_Config, frozen=True):
     """The simulated world."""
 
-    step_s: Annotated[float, _meta("s", "integration step (Runge-Kutta 4)", gt=0, le=0.02)] = 0.004
+    step_s: Annotated[float, _meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
     start_pos_W: Annotated[
         Vec3 | None, _meta("m", "where the flight starts, at equilibrium; by default on the reference")
     ] = None
@@ -232,8 +235,7 @@ class Scenario(_Config, frozen=True):
     def __post_init__(self) -> None:
         if self.pace not in ("lockstep", "real") and not (SPEED.match(self.pace) and self.speed > 0):
             raise ValueError(f"pace: expected lockstep, real or a speed such as 4x, not {self.pace!r}")
-        ratio = self.control.period_s / self.world.step_s
-        if abs(ratio - round(ratio)) > 1e-9 or round(ratio) < 1:
+        if round(self.control.period_s * NS) % round(self.world.step_s * NS):
             raise ValueError(
                 f"control.period_s: expected a multiple of world.step_s ({self.world.step_s} s), "
                 f"not {self.control.period_s}"
@@ -313,9 +315,25 @@ def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
 def convert(table: dict[str, Any], kind: type[T], source: str) -> T:
     """A TOML table as a config struct, or one sentence about the first thing wrong with it."""
     try:
-        return msgspec.convert(table, kind)
+        resolved = msgspec.convert(table, kind)
     except msgspec.ValidationError as error:
         raise ConfigError(f"{source}: {_explain(str(error), kind)}") from None
+    for key, value in _leaves(table):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ConfigError(f"{source}: {key}: expected a finite number, not {value}")
+    return resolved
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a table that is no table or array itself, with its key."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield from _leaves(item, f"{key}.{name}" if key else name)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _leaves(item, f"{key}[{index}]")
+    else:
+        yield key, value
 
 
 def _explain(message: str, kind: type[Struct]) -> str:

@@ -83,6 +83,14 @@ def test_a_process_that_is_killed_ends_the_flight_and_is_named(bench: Bench, rol
     bench.assert_clean()
 
 
+@pytest.mark.parametrize("role", ["ground", "recorder"])
+def test_a_process_that_leaves_in_flight_ends_it_too(bench: Bench, role: str) -> None:
+    ended = strike(bench, bench.start(*REAL), role, signal.SIGTERM)
+    assert ended.code == EXIT_LINK, ended.err
+    assert ended.sentence() == f"the {role} process ended before the flight did"
+    bench.assert_clean()
+
+
 def test_a_board_that_freezes_is_a_silent_link(bench: Bench) -> None:
     ended = strike(bench, bench.start(*REAL), "board", signal.SIGSTOP)
     assert ended.code == EXIT_LINK, ended.err

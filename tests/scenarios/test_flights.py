@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,37 @@ def test_six_ms_of_delay_flies_and_a_full_sample_diverges(runs: Path) -> None:
     assert beyond.summary["ended"] == "diverged"
     assert beyond.summary["metrics"]["flown_s"] < 5
     assert "Delay margin" in (beyond.folder / "report.html").read_text()
+
+
+def test_a_flight_that_is_cut_short_repeats_to_the_bit_too(runs: Path) -> None:
+    again = fly(runs, "tiltrotor-delay-12ms", "--set", "summary=again")
+    assert fly(runs, "tiltrotor-delay-12ms").summary["log_sha256"] == again.summary["log_sha256"]
+
+
+def test_impairments_work_the_same_in_real_time(runs: Path) -> None:
+    run = fly(runs, "tiltrotor-delay-6ms", "--pace", "real", "--set", "duration_s=3")
+    assert run.exit_code == 0
+    assert run.summary["metrics"]["safe_commands"] == 0
+    assert run.log.column("command", "t_s")[0] < 0.05
+
+
+def test_a_supervisor_that_is_held_up_still_hears_that_the_flight_is_done(tmp_path: Path) -> None:
+    """A blocked terminal holds up the progress bar: the plant may be gone before anybody listens again."""
+    from aeroloop import results, scenario
+    from aeroloop.bench import Flight
+
+    plan = scenario.load(scenario.find("tiltrotor-spiral"), ("duration_s=6",))
+    results.make_folder(tmp_path / "run", plan)
+    held_up = False
+
+    def progress(_: float) -> None:
+        nonlocal held_up
+        if not held_up:
+            held_up = True
+            time.sleep(4)
+
+    with Flight(plan, tmp_path / "run") as flight:
+        assert flight.fly(progress).ended == "completed"
 
 
 @pytest.mark.parametrize(("delay_ms", "diverges"), [(8, False), (10, True)])

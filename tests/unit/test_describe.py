@@ -44,7 +44,7 @@ def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
 def test_key_shows_type_unit_default_and_range() -> None:
     keys = {(s.headers[0], key.name): key for s in describe.scenario_sections() for key in s.keys}
     step = keys["[world]", "step_s"]
-    assert (step.type, step.unit, step.default, step.range) == ("number", "s", "`0.004`", "> 0, ≤ 0.02")
+    assert (step.type, step.unit, step.default, step.range) == ("number", "s", "`0.004`", "≥ 1e-05, ≤ 0.02")
     assert keys["[world]", "start_pos_W"].type == "list of 3 numbers"
     assert keys["", "name"].default == "required"
     assert keys["[ground]", "trajectory"].default == "`spiral`"

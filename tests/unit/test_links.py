@@ -441,6 +441,25 @@ def test_udp_server_keeps_to_its_first_peer(tmp_path: Path) -> None:
         link.close()
 
 
+def test_udp_server_takes_the_next_peer_when_the_first_has_fallen_silent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 100.0
+    monkeypatch.setattr("aeroloop.links.udp.time.monotonic", lambda: now_s)
+    server_url, client_url = ends("udp://127.0.0.1:0", folder=tmp_path, name="board")
+    assert client_url is not None
+    server, first, second = open_link(server_url), open_link(client_url), open_link(client_url)
+    first.send(b"1")
+    assert receive(server, 1) == b"1"
+    now_s += 1.5
+    second.send(b"2")
+    assert receive(server, 1) == b"2"
+    server.send(b"3")
+    assert receive(second, 1) == b"3"
+    for link in (first, second, server):
+        link.close()
+
+
 def test_udp_client_reaches_a_server_that_comes_later(tmp_path: Path) -> None:
     server_url, client_url = ends("udp://127.0.0.1:0", folder=tmp_path, name="board")
     assert client_url is not None

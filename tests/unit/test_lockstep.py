@@ -147,6 +147,22 @@ def test_wall_pace_keeps_absolute_deadlines(clock: Clock) -> None:
     assert pace.missed_deadlines == 0
 
 
+def test_wall_time_never_goes_back(clock: Clock) -> None:
+    """Impaired links stamp frames with it: one set back would hold every frame until it had caught up."""
+    pace = WallPace(Wire([]), 4 * MS, 1.0)
+    seen = [pace.now_ns()]
+    clock.ns += 4000 * MS  # the board connects late
+    seen.append(pace.now_ns())
+    pace.start()
+    t_ns = 0
+    for stall in (0, 0, 50, 0, 7, 0):
+        seen.append(pace.now_ns())
+        t_ns = pace.wait(t_ns)
+        clock.ns += stall * MS
+    assert pace.missed_deadlines > 5
+    assert seen == sorted(seen)
+
+
 @pytest.mark.parametrize("speed", [1.0, 4.0])
 def test_missed_deadlines_are_counted_and_not_made_up_for(clock: Clock, speed: float) -> None:
     pace = WallPace(Wire([]), 4 * MS, speed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -64,6 +65,13 @@ def test_a_step_may_be_cut_in_two(world: Multibody) -> None:
                 world.step(effort, int(part * MS))
         ends.append(world.truth(0).pos_W)
     assert ends[0] == pytest.approx(ends[1], abs=1e-8)
+
+
+def test_a_state_that_is_no_number_stays_so(world: Multibody, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a note about it where it runs
+    world.reset((3.0, 4.0, 5.0), LEVEL, (0.0, 0.0), hinge_rates_rad_s=(math.nan, 0.0))
+    world.step(IDLE, 4 * MS)
+    assert out_of_control(world.truth(0), 200.0)
 
 
 @pytest.mark.parametrize(

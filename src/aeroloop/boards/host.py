@@ -59,6 +59,10 @@ class HostBoard:
     def next_timer_ns(self) -> int:
         return (self.cycle + 1) * self._behaviour.period_ns
 
+    def skip(self, cycles: int) -> None:
+        """Timers that were missed: time went on without them."""
+        self.cycle += cycles
+
     def on_timer(self, t_ns: int) -> tuple[bytes, bytes]:
         """A cycle begins: what still closes the last one (actuators), and what opens this one (the request)."""
         self._t_ns = t_ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -33,7 +34,10 @@ def compiled(function: ca.Function, cache: Path) -> ca.Function:
     key = hashlib.sha256("\0".join((source, compiler, *FLAGS)).encode()).hexdigest()[:24]
     library = cache / f"{function.name()}-{key}.so"
     if not library.exists():
-        _compile(compiler, source, library)
+        try:
+            _compile(compiler, source, library)
+        except OSError as error:
+            raise ConfigError(f"{library}: the compiled law cannot be kept there: {error.strerror}") from None
     return ca.external(function.name(), str(library))
 
 
@@ -42,7 +46,7 @@ def _compile(compiler: str, source: str, library: Path) -> None:
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         code, built = Path(folder) / "law.c", Path(folder) / "law.so"
         code.write_text(source, encoding="utf-8")
-        command = [compiler, *FLAGS, "-o", str(built), str(code), "-lm"]
+        command = [*shlex.split(compiler), *FLAGS, "-o", str(built), str(code), "-lm"]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:

@@ -1,4 +1,4 @@
-"""Discrete LQR with integral action: the gain, the law as a CasADi function, and how much delay it stands.
+"""Discrete LQR with integral action: the gain, and the law as a CasADi function.
 
     u = u_eq - K (X - X_ref),   X = (state, integral of the errors in x, y, z and yaw)
 

@@ -24,6 +24,7 @@ from aeroloop.signals import NS
 
 QUEUE_LIMIT = 4096  # units
 OVERTAKING_TIMEOUT_NS = 50_000_000
+LONG_AGO_NS = -(1 << 62)  # a clock may begin below zero
 BITS_PER_BYTE = 10  # start bit, 8 data bits, stop bit
 
 
@@ -65,8 +66,7 @@ class Line:
         self._queue: deque[tuple[int, bytes]] = deque()  # release time and unit, in order of release
         self._held: list[bytes] = []  # a unit that waits to be overtaken, with its duplicate
         self._held_until_ns = 0  # not before any release time in the queue
-        self._busy_until_ns = 0
-        self._last_release_ns = 0
+        self._busy_until_ns = self._last_release_ns = LONG_AGO_NS
 
     def push(self, unit: bytes, now_ns: int) -> None:
         self._let_go(now_ns)

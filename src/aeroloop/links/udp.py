@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from contextlib import suppress
 
 from aeroloop.errors import LinkError
@@ -10,6 +11,7 @@ from aeroloop.links.base import Link
 from aeroloop.links.url import LinkUrl
 
 DATAGRAM_SIZE = 64 * 1024
+PEER_LEFT_S = 1.0
 DATAGRAMS_PER_POLL = 64  # a flood must not hold up the loop
 
 Address = tuple[str, int]
@@ -76,12 +78,16 @@ class UdpLink:
 
 
 class UdpServer(UdpLink):
-    """Talks to the first address it hears; until then there is nobody to send to."""
+    """Talks to the first address it hears; until then there is nobody to send to.
+
+    Datagrams have no hang-up: a peer that has been silent for a while has left, and the next one may come.
+    """
 
     def __init__(self, url: LinkUrl) -> None:
         super().__init__(url)
         self.strangers = 0  # datagrams from anyone else, ignored
         self._peer: Address | None = None
+        self._heard_s = 0.0
 
     def _attach(self, address: Address) -> None:
         self._socket.bind(address)
@@ -92,9 +98,11 @@ class UdpServer(UdpLink):
 
     def _receive(self) -> bytes:
         data, sender = self._socket.recvfrom(DATAGRAM_SIZE)
-        if self._peer is None:
+        now_s = time.monotonic()
+        if sender != self._peer:
+            if self._peer is not None and now_s - self._heard_s < PEER_LEFT_S:
+                self.strangers += 1
+                return b""
             self._peer = sender
-        elif sender != self._peer:
-            self.strangers += 1
-            return b""
+        self._heard_s = now_s
         return data

@@ -59,7 +59,9 @@ def build_board(scenario: Scenario, say: Callable[[int, Event, float], None]) ->
         period_ns=round(scenario.control.period_s * NS),
         hover_command=tuple(plan.u_eq.tolist()),
         safe_command=plan.safe_command(scenario.board.safe_thrust_ratio),
-        start=Reference(0, scenario.world.start_pos_W or start.pos_W, start.yaw_rad, (0.0, 0.0, 0.0), 0.0),
+        start=Reference(
+            0, scenario.world.start_pos_W or start.pos_W, scenario.world.start_yaw_rad, (0.0, 0.0, 0.0), 0.0
+        ),
         bounds=parameter_file().plausible.sensors,
         config=scenario.board,
     )
@@ -158,7 +160,9 @@ def run_wall(shell: Shell, link: Link, references: Link) -> None:
     while not stop():
         late_ns = _wait_until(timer_ns, board, link)
         if late_ns > period_wall_ns:
-            timer_ns += late_ns // period_wall_ns * period_wall_ns
+            skipped = late_ns // period_wall_ns
+            timer_ns += skipped * period_wall_ns
+            board.skip(skipped)
         t_ns = board.next_timer_ns
         board.get_references(dressed.poll(), t_ns)
         closing, opening = board.on_timer(t_ns)

@@ -60,8 +60,6 @@ class Line:
         while True:
             try:
                 packet = self._socket.recv(64)
-            except InterruptedError:
-                continue
             except OSError as error:
                 raise LinkError(f"no word from the supervisor: {error}") from None
             if stop.requested or not packet:

@@ -86,15 +86,23 @@ def build_source(scenario: Scenario, recorder: Path | None = None, joins: tuple[
 
 
 def run_lockstep(source: Source, link: Link, publish: Publisher, plant: Baton, board: Baton, *, period_ns: int) -> None:
-    """Until the plant goes, not until SIGTERM: a window half done would make the log depend on the machine."""
-    t_ns = sent_bytes = 0
+    """Until the plant goes, not until SIGTERM; a window is logged whole before any of it is sent.
+
+    Otherwise the end of a flight that is cut short, and with it the log, would depend on the machine.
+    """
+    next_ns = sent_bytes = 0
     while True:
         try:
             granted_ns, *_ = plant.take()
-            while t_ns <= granted_ns:
-                sent_bytes += len(_send(source(t_ns), t_ns, link, publish))
+            window = [(t_ns, source(t_ns)) for t_ns in range(next_ns, granted_ns + 1, period_ns)]
+            next_ns += len(window) * period_ns
+            for t_ns, reference in window:
+                publish.send(t_ns / NS, *reference.row())
+            for t_ns, reference in window:
+                frame = encode_reference(reference)
+                link.send(frame)
+                sent_bytes += len(frame)
                 board.pass_on(t_ns, sent_bytes)
-                t_ns += period_ns
         except PeerGoneError:
             return
 
@@ -110,11 +118,9 @@ def run_wall(
             _send(source(t_ns), t_ns, link, publish)
 
 
-def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> bytes:
-    frame = encode_reference(reference)
-    link.send(frame)
+def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> None:
+    link.send(encode_reference(reference))
     publish.send(t_ns / NS, *reference.row())
-    return frame
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:

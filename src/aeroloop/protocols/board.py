@@ -5,8 +5,9 @@
     plant -> board   16 floats            the answer
     board -> plant   3, 4 floats          actuators, the end of the cycle
 
-Floats are little-endian single precision. There is no cycle number on the wire, so each end keeps count of
-what is due: a second message for a cycle is ignored and counted, and so is one that comes after its cycle.
+Floats are little-endian single precision. There is no cycle number on the wire, so each end keeps count of what is
+due: a message that comes when none is due is ignored, and counted as late where one was missed before, else as a
+duplicate. A late one that comes while the next is due cannot be told from it, and is taken.
 """
 
 from __future__ import annotations

@@ -12,6 +12,9 @@ from aeroloop.signals import NS
 GROUND_AHEAD_CYCLES = 64
 """How far the ground may work ahead in lockstep: references depend on time alone, so nobody need wait for them."""
 
+BEFORE_START_NS = 24 * 3600 * NS
+"""How far below zero a wall clock begins while the board is awaited: the start must not set it back."""
+
 
 class Pace(Protocol):
     missed_deadlines: int
@@ -85,14 +88,21 @@ class WallPace:
         self._step_ns = step_ns
         self._speed = speed
         self._origin_ns = time.monotonic_ns()
+        self._now_ns: int | None = None
 
     def start(self) -> None:
         self._origin_ns = time.monotonic_ns()
+        self._now_ns = 0
 
     def now_ns(self) -> int:
-        return int((time.monotonic_ns() - self._origin_ns) * self._speed)
+        """The loop's time, which a slip does not set back; before the start it runs below zero."""
+        return self._elapsed_ns() - BEFORE_START_NS if self._now_ns is None else self._now_ns
 
     def wait(self, t_ns: int) -> int:
+        self._now_ns = self._wait(t_ns)
+        return self._now_ns
+
+    def _wait(self, t_ns: int) -> int:
         step_ns = (t_ns // self._step_ns + 1) * self._step_ns
         due_ns = self._link.next_due_ns()
         target_ns = step_ns if due_ns is None else max(t_ns, min(step_ns, due_ns))
@@ -100,10 +110,13 @@ class WallPace:
         if early_ns > 0:
             readable, _, _ = select.select([self._link.fileno()], [], [], early_ns / NS)
             if readable:
-                return max(t_ns, min(target_ns, self.now_ns()))
+                return max(t_ns, min(target_ns, self._elapsed_ns()))
         if target_ns == step_ns:
             self._note_lateness(time.monotonic_ns() - self._wall_ns(step_ns))
         return target_ns
+
+    def _elapsed_ns(self) -> int:
+        return int((time.monotonic_ns() - self._origin_ns) * self._speed)
 
     def _wall_ns(self, t_ns: int) -> int:
         return self._origin_ns + int(t_ns / self._speed)

@@ -17,6 +17,8 @@ FILE = "vehicles/tiltrotor/model.xml"
 def build(p: Parameters, step_s: float) -> mujoco.MjModel:
     spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
     spec.option.timestep = step_s
+    # A state that is no number must stay so: MuJoCo would put the aircraft back at the origin and fly on.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.option.gravity = [0.0, 0.0, -p.gravity_m_s2]
     fuselage = spec.body("fuselage")
     inertia = np.array(p.fuselage_inertia_kgm2)
