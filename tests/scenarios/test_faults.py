@@ -200,7 +200,8 @@ def test_a_board_that_is_unplugged_ends_the_flight(bench: Bench) -> None:
     bench.await_gone(children.values())
     ended = flight.wait()
     assert ended.code == EXIT_LINK, ended.err
-    waits, sentence = ended.err.splitlines()
+    board_waits, waits, sentence = ended.err.splitlines()
+    assert f"waits for the board on serial://{line.port}" in board_waits
     assert "waits for references" in waits
     assert line.port in sentence
     assert "Traceback" not in ended.err
