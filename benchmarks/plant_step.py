@@ -77,11 +77,7 @@ class Plant:
             publish=publish,
             bounds=parameter_file().plausible.command,
             initial_command=hover,
-            step_ns=ns(scenario.world.step_s),
-            period_ns=ns(scenario.control.period_s),
-            bound_m=scenario.world.bound_m,
-            paced=False,
-            silence_s=scenario.link.silence_s,
+            scenario=scenario,
         )
 
     def serve(self, to_plant: bytes) -> bytes:

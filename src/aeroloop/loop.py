@@ -19,6 +19,7 @@ from aeroloop.errors import LinkError
 from aeroloop.frames import euler_from_quat
 from aeroloop.protocols.board import Actuators, PlantEnd, Request, Start
 from aeroloop.protocols.plausible import Bounds
+from aeroloop.scenario import Scenario
 from aeroloop.signals import NS, Command, Effort, Event, Sensors, Truth
 
 START_POLL_S = 0.002
@@ -62,7 +63,7 @@ def out_of_control(truth: Truth, bound_m: float) -> bool:
     """Beyond the bound, upside down, or a pod turned right round; written so that NaN counts as lost too."""
     _, qx, qy, _ = truth.quat_WB
     upright = qx * qx + qy * qy < 0.5
-    pods_sound = max(abs(tilt) for tilt in truth.tilt_rad) < math.pi
+    pods_sound = all(abs(tilt) < math.pi for tilt in truth.tilt_rad)
     return not (math.hypot(*truth.pos_W) < bound_m and upright and pods_sound)
 
 
@@ -80,20 +81,16 @@ class Loop:
         publish: dict[str, Publish],
         bounds: Bounds,
         initial_command: Command,
-        step_ns: int,
-        period_ns: int,
-        bound_m: float,
-        paced: bool,
-        silence_s: float,
+        scenario: Scenario,
     ) -> None:
         self._actuators, self._world, self._sensors = actuators, world, sensors
         self._link, self._pace = link, pace
         self._publish = publish
         self._command = initial_command
-        self._step_ns, self._period_ns = step_ns, period_ns
-        self._bound_m = bound_m
-        self._paced = paced
-        self._silence_ns = int(silence_s * NS)
+        self._step_ns, self._period_ns = round(scenario.world.step_s * NS), round(scenario.control.period_s * NS)
+        self._silence_ns = round(scenario.link.silence_s * NS)
+        self._bound_m = scenario.world.bound_m
+        self._paced = not scenario.lockstep
         self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index), initial_command)
         self.t_ns = 0
         self.ended = ""

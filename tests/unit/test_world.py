@@ -81,6 +81,7 @@ def test_a_state_that_is_no_number_stays_so(world: Multibody, tmp_path: Path, mo
         ((math.nan, 0.0, 0.0), LEVEL, (0.0, 0.0)),
         ((0.0, 0.0, 5.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0)),
         ((0.0, 0.0, 5.0), LEVEL, (0.0, -4.0)),
+        ((0.0, 0.0, 5.0), LEVEL, (0.0, math.nan)),
         ((0.0, 0.0, 5.0), (math.nan, math.nan, 0.0, 0.0), (0.0, 0.0)),
     ],
 )

@@ -91,11 +91,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         publish={s.name: topics.publisher(s).send for s in STREAMS if s.producer == "plant"},
         bounds=parameter_file().plausible.command,
         initial_command=hover,
-        step_ns=ns(scenario.world.step_s),
-        period_ns=ns(scenario.control.period_s),
-        bound_m=scenario.world.bound_m,
-        paced=not scenario.lockstep,
-        silence_s=scenario.link.silence_s,
+        scenario=scenario,
     )
     line.tell("ready")
     line.await_order("start")
