@@ -56,10 +56,10 @@ class NoPace:
     lateness_s = 0.0
 
     def start(self) -> None:
-        raise NotImplementedError
+        """Nothing to start."""
 
     def wait(self, t_ns: int) -> int:
-        raise NotImplementedError
+        return t_ns
 
 
 class Plant:

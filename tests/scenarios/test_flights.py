@@ -118,6 +118,12 @@ def test_one_seed_one_hash(runs: Path) -> None:
     assert first["log_sha256"] == again["log_sha256"] != other["log_sha256"]
 
 
+def test_sensor_noise_follows_the_seed(runs: Path) -> None:
+    noisy = ("tiltrotor-spiral", "--set", "sensors.pos_std_m=0.01", "--set", "duration_s=3")
+    first, again, other = (fly(runs, *noisy, "--set", f"summary=s{n}", "--seed", s) for n, s in enumerate("112"))
+    assert first.summary["log_sha256"] == again.summary["log_sha256"] != other.summary["log_sha256"]
+
+
 def test_without_randomness_the_seed_changes_nothing(runs: Path) -> None:
     short = ("tiltrotor-spiral", "--set", "duration_s=3")
     assert (

@@ -102,7 +102,7 @@ def test_events_deadlines_and_lost_rows_are_counted() -> None:
 
 def test_what_an_empty_log_cannot_tell_is_nan_and_fails_its_check() -> None:
     numbers = metrics(Log.empty(), SCENARIO)
-    counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands", "log_lost_rows"}
+    counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands"}
     assert {name for name, value in numbers.items() if not math.isnan(value)} == counted
     for check in (Check(metric="pos_max_m", below=1e9), Check(metric="flown_s", above=-1e9)):
         [result] = evaluate((check,), numbers)

@@ -45,7 +45,7 @@ def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
         "sensor_losses": _events(log, "board_event", Event.SENSORS_LOST),
         "safe_commands": _events(log, "board_event", Event.SAFE_COMMAND),
         "deadlines_missed": 0.0 if scenario.lockstep else _last(log.column("pace", "missed")),
-        "log_lost_rows": float(log.metadata.get("recorder", {}).get("lost_rows", 0)),
+        "log_lost_rows": float(log.metadata.get("recorder", {}).get("lost_rows", math.nan)),
     }
 
 
