@@ -15,20 +15,13 @@ from hypothesis import strategies as st
 from aeroloop.protocols.board import Actuators, BoardEnd, PlantEnd, Request, Start
 from aeroloop.protocols.framing import Counters, encode
 from aeroloop.signals import Command, Sensors
+from aeroloop.vehicles.tiltrotor.design import Plausible
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-@dataclass(frozen=True)
-class Bounds:
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    step: tuple[float, ...]
-    wraps: tuple[int, ...] = ()
-
-
-SENSOR_BOUNDS = Bounds((-200.0,) * 16, (200.0,) * 16, (400.0,) * 16)
-COMMAND_BOUNDS = Bounds((-10.0,) * 4, (10.0,) * 4, (20.0,) * 4)
+SENSOR_BOUNDS = Plausible((-200.0,) * 16, (200.0,) * 16, (400.0,) * 16)
+COMMAND_BOUNDS = Plausible((-10.0,) * 4, (10.0,) * 4, (20.0,) * 4)
 SENSORS: Sensors = (
     *(2.0, -0.5, 10.25, 0.125, -0.01171875, 3.125, 0.01171875, 0.248046875),
     *(3.96875, -3.953125, 0.0, -1.5, 0.25, -0.0078125, 40.5, -119.0),
@@ -95,7 +88,7 @@ def test_the_board_reads_the_golden_bytes() -> None:
 
 def test_an_answer_that_is_all_flags_is_read() -> None:
     """Every byte of its data escaped: the paper's worst case, but for the checksum."""
-    wide = Bounds((-1e39,) * 16, (1e39,) * 16, (1e39,) * 16)
+    wide = Plausible((-1e39,) * 16, (1e39,) * 16, (1e39,) * 16)
     board = BoardEnd(wide, lambda index: None)
     board.request()
     frame = encode(b"\x7e" * 64)
@@ -230,8 +223,8 @@ def test_an_absurd_answer_is_refused_and_named_and_a_good_one_still_taken(value:
 
 @pytest.mark.parametrize("missed", [0, 2])
 def test_both_ends_allow_a_step_for_each_cycle_since_the_last_accepted_message(missed: int) -> None:
-    def tight(width: int) -> Bounds:
-        return Bounds((-100.0,) * width, (100.0,) * width, (1.0,) * width)
+    def tight(width: int) -> Plausible:
+        return Plausible((-100.0,) * width, (100.0,) * width, (1.0,) * width)
 
     plant = PlantEnd(tight(4), lambda index: None)
     plant.receive(REQUEST + actuators((0.0,) * 4) + REQUEST * (missed + 1))

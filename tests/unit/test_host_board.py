@@ -14,20 +14,13 @@ from aeroloop.protocols.board import Actuators, PlantEnd, Request, Start
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.scenario import Board as Config
 from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
+from aeroloop.vehicles.tiltrotor.design import Plausible
 
 PERIOD_NS = 12_000_000
 HOVER: Command = (10.0, 10.5, 0.0, 0.25)
 SAFE: Command = (9.0, 9.5, 0.0, 0.0)
 START = Reference(0, (1.0, 2.0, 3.0), 0.5, (0.0, 0.0, 0.0), 0.0)
 CONFIG = Config(sensor_hold_s=0.06, reference_timeout_s=0.5)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    step: tuple[float, ...]
-    wraps: tuple[int, ...] = ()
 
 
 @dataclass
@@ -46,11 +39,11 @@ class Bench:
             hover_command=HOVER,
             safe_command=SAFE,
             start=START,
-            bounds=Bounds((-1000.0,) * 16, (1000.0,) * 16, (2000.0,) * 16),
+            bounds=Plausible((-1000.0,) * 16, (1000.0,) * 16, (2000.0,) * 16),
             config=self.config,
         )
         self.board = HostBoard(self.law, behaviour, lambda *event: self.said.append(event))
-        self.plant = PlantEnd(Bounds((-1e3,) * 4, (1e3,) * 4, (2e3,) * 4), lambda index: None)
+        self.plant = PlantEnd(Plausible((-1e3,) * 4, (1e3,) * 4, (2e3,) * 4), lambda index: None)
 
     def law(self, sensors: Sensors, reference: Reference) -> Command:
         self.seen.append(reference)

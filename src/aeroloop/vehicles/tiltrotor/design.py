@@ -30,7 +30,7 @@ class Plausible(Struct, frozen=True, forbid_unknown_fields=True):
     low: tuple[float, ...]
     high: tuple[float, ...]
     step: tuple[float, ...]
-    wraps: tuple[int, ...]
+    wraps: tuple[int, ...] = ()
 
 
 class PlausibleRows(Struct, frozen=True, forbid_unknown_fields=True):
