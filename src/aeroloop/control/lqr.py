@@ -13,13 +13,14 @@ import casadi as ca
 import numpy as np
 from scipy.linalg import solve_discrete_are
 
+from aeroloop.control import toolkit
+from aeroloop.control.toolkit import VX, VY, YAW, X, Y, Z
 from aeroloop.frames import Vec
-from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
 
-INTEGRATED = (0, 1, 2, 5)
+INTEGRATED = (X, Y, Z, YAW)
 """x, y, z and yaw among the sixteen states."""
 
-HORIZONTAL = ((0, 1), (8, 9), (16, 17))
+HORIZONTAL = ((X, Y), (VX, VY), (16, 17))
 """Pairs among the twenty augmented states that turn with the heading: position, velocity, position integral."""
 
 LAW_STATE = 2 * len(INTEGRATED)
@@ -35,30 +36,16 @@ def gain(Ad: Vec, Bd: Vec, state_weights: Vec, input_weights: Vec) -> Vec:
 
 def law(K: Vec, state_eq: Vec, u_eq: Vec, period_s: float, *, heading: bool) -> ca.Function:
     """(sensors (16,), reference (8,), law state (8,)) -> (command (4,), law state (8,))."""
-    sensors = ca.SX.sym("sensors", SENSOR_COUNT)
-    reference = ca.SX.sym("reference", REFERENCE_COUNT)
-    memory = ca.SX.sym("memory", LAW_STATE)
-    target = ca.SX(ca.DM(state_eq))
-    target[0:3], target[5] = reference[0:3], reference[3]
-    target[8:11], target[13] = reference[4:7], reference[7]
-    error = sensors - target
-    # Yaw lives on a circle: without this, a reference just past half a turn would unwind a whole one.
-    error[5] = ca.atan2(ca.sin(error[5]), ca.cos(error[5]))
+    sensors, reference, memory = toolkit.inputs(LAW_STATE)
+    error = toolkit.error(sensors, reference, state_eq)
     tracked = ca.vertcat(*(error[i] for i in INTEGRATED))
     integral, previous = memory[: len(INTEGRATED)], memory[len(INTEGRATED) :]
     integral = integral + period_s / 2 * (tracked + previous)
     augmented = ca.vertcat(error, integral)
     if heading:
-        cos_yaw, sin_yaw = ca.cos(sensors[5]), ca.sin(sensors[5])
+        cos_yaw, sin_yaw = ca.cos(sensors[YAW]), ca.sin(sensors[YAW])
         to_heading = ca.vertcat(ca.horzcat(cos_yaw, sin_yaw), ca.horzcat(-sin_yaw, cos_yaw))
         for east, north in HORIZONTAL:
             augmented[[east, north]] = to_heading @ augmented[[east, north]]
     command = ca.DM(u_eq) - ca.DM(K) @ augmented
-    assert command.shape == (COMMAND_COUNT, 1)
-    return ca.Function(
-        "law",
-        [sensors, reference, memory],
-        [command, ca.vertcat(integral, tracked)],
-        ["sensors", "reference", "memory"],
-        ["command", "memory_next"],
-    )
+    return toolkit.function(sensors, reference, memory, command, ca.vertcat(integral, tracked))

@@ -5,16 +5,17 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
 from msgspec import Struct
 
-from aeroloop.control import lqr
+from aeroloop.control import custom, lqr
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
 from aeroloop.models import delay, linear, tiltrotor
-from aeroloop.scenario import convert
+from aeroloop.scenario import Control, convert
 
 FILE = "vehicles/tiltrotor/params.toml"
 
@@ -67,10 +68,14 @@ class Design:
     K: Vec  # (4, 20)
     period_s: float
 
+    @property
+    def state_eq(self) -> Vec:
+        """(16,) Hovering at rest, in the order of the sensors."""
+        return np.concatenate([self.q_eq, np.zeros(8)])
+
     def law(self, name: str) -> ca.Function:
         """One of the laws of `control.law`."""
-        state_eq = np.concatenate([self.q_eq, np.zeros(8)])
-        return lqr.law(self.K, state_eq, self.u_eq, self.period_s, heading=name == "dlqr-heading")
+        return lqr.law(self.K, self.state_eq, self.u_eq, self.period_s, heading=name == "dlqr-heading")
 
     def safe_command(self, thrust_ratio: float) -> tuple[float, ...]:
         """Below hover thrust without tilt torque: blind, the aircraft sinks rather than climbs."""
@@ -81,6 +86,11 @@ class Design:
 
     def delay_margin_s(self) -> float:
         return delay.margin_s(self.A, self.B, self.K, self.period_s)
+
+
+def flight_law(control: Control, plan: Design) -> ca.Function:
+    """The law that a scenario flies: the user's file where one is named, else a built-in one."""
+    return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law)
 
 
 def design(parameter_set: str, weight_set: str, period_s: float) -> Design:

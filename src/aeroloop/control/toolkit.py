@@ -1,0 +1,52 @@
+"""What a law's author needs so as not to count elements: names of the states, and the shape that every law has.
+
+sensors, reference, memory = toolkit.inputs(memory=4)
+...
+return toolkit.function(sensors, reference, memory, command, memory_next)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from aeroloop.frames import Vec
+from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
+
+INPUTS = ("sensors", "reference", "memory")
+OUTPUTS = ("command", "memory_next")
+
+X, Y, Z, ROLL, PITCH, YAW, TILT_RIGHT, TILT_LEFT = range(8)
+"""Places in `sensors`: m and rad."""
+VX, VY, VZ, ROLL_RATE, PITCH_RATE, YAW_RATE, TILT_RIGHT_RATE, TILT_LEFT_RATE = range(8, SENSOR_COUNT)
+"""Places in `sensors`: m/s and rad/s."""
+THRUST_RIGHT, THRUST_LEFT, TORQUE_RIGHT, TORQUE_LEFT = range(COMMAND_COUNT)
+"""Places in `command`: N and N m."""
+
+REFERENCED = (X, Y, Z, YAW, VX, VY, VZ, YAW_RATE)
+"""The states that a reference speaks of, in its order."""
+
+
+def inputs(memory: int = 0) -> tuple[Any, Any, Any]:
+    """Symbols for a law's inputs; `memory` is how many numbers it keeps from one cycle to the next."""
+    return ca.SX.sym("sensors", SENSOR_COUNT), ca.SX.sym("reference", REFERENCE_COUNT), ca.SX.sym("memory", memory)
+
+
+def error(sensors: Any, reference: Any, state_eq: Vec) -> Any:
+    """(16,) How far each state is from where it should be: the reference, and for the rest the equilibrium."""
+    target = ca.SX(ca.DM(state_eq))
+    target[list(REFERENCED)] = reference
+    off = sensors - target
+    # Yaw lives on a circle: without this, a reference just past half a turn would unwind a whole one.
+    off[YAW] = ca.atan2(ca.sin(off[YAW]), ca.cos(off[YAW]))
+    return off
+
+
+def function(sensors: Any, reference: Any, memory: Any, command: Any, memory_next: Any = None) -> ca.Function:
+    """The law as a CasADi function; `memory_next` is what the next cycle gets as `memory`."""
+    if memory_next is None:
+        if memory.numel():
+            raise ValueError(f"a law with a memory of {memory.numel()} must say what the next cycle gets: memory_next")
+        memory_next = memory
+    return ca.Function("law", [sensors, reference, memory], [command, memory_next], list(INPUTS), list(OUTPUTS))
