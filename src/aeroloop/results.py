@@ -2,6 +2,7 @@
 
 scenario.toml   the resolved scenario        flight.mcap   the log
 summary.json    numbers and verdict          report.html   pictures
+law.py          the control law, where the scenario brought its own
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from aeroloop.scenario import Scenario, load
 from aeroloop.vehicles.tiltrotor.design import design
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
+LAW = "law.py"
 DELAY_STEPS = 73
+NAME_LENGTH = 160  # of a file; many file systems take 255 bytes
 KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
 """What a report needs of a summary."""
 
 
 def make_folder(folder: Path, scenario: Scenario) -> None:
     """A new run folder with its scenario; one that exists is never touched."""
+    law = _law_of(scenario)
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -36,12 +40,25 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
     table = msgspec.to_builtins(scenario)
+    if law is not None:  # the run keeps what it flew: its author goes on changing the file
+        _write(folder / LAW, law)
+        table["control"]["law_file"] = LAW
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+
+
+def _law_of(scenario: Scenario) -> str | None:
+    file = scenario.control.law_file
+    try:
+        return Path(file).read_bytes().decode() if file else None
+    except OSError as error:
+        raise ConfigError(f"{file}: the control law cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{file}: expected a Python file in UTF-8") from None
 
 
 def discard(folder: Path) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LOG):
+    for name in (SCENARIO, LAW, LOG):
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
@@ -68,8 +85,40 @@ def write_report(folder: Path) -> Path:
         margin_s=plan.delay_margin_s(),
         flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
     )
-    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=margin)
+    # The margin is the built-in gain's: of a law from a file nothing is known but how it flew.
+    known = margin if not scenario.control.law_file else None
+    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=known)
     return folder / REPORT
+
+
+def comparison_path(folders: list[Path]) -> Path:
+    """Where the page of a comparison goes when nobody says: beside the first run."""
+    names = [folder.resolve().name for folder in folders]
+    stem = f"compare-{'-'.join(names)}"
+    if len(stem) > NAME_LENGTH:
+        stem = f"compare-{names[0]}-and-{len(names) - 1}-more"
+    return folders[0].resolve().parent / f"{stem}.html"
+
+
+def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
+    """The page of a comparison of runs, written to `out`; returns its numbers."""
+    from aeroloop.analysis import page
+    from aeroloop.analysis.compare import Run, compare
+    from aeroloop.analysis.compare_page import render
+
+    if out.suffix != ".html":
+        raise ConfigError(f"{out}: expected the name of an .html file for the comparison")
+    if not out.parent.is_dir():
+        raise ConfigError(f"{out}: the folder {out.parent} does not exist")
+    if out.name == REPORT and (out.parent / SCENARIO).exists():
+        raise ConfigError(f"{out}: is the report of a run; choose another name for the comparison")
+    runs = []
+    for folder in folders:
+        scenario, summary = load_run(folder)
+        runs.append(Run(folder.resolve().name, scenario, _log(folder), summary))
+    comparison = compare(runs)
+    page.write(out, render(runs, comparison), "comparison")
+    return comparison
 
 
 def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:

@@ -72,6 +72,10 @@ class Mode(IntEnum):
     SAFE = 3  # no sensors for too long: the safe command stands
 
 
+WATCHDOG_PERIODS = 4
+"""A board with our firmware whose tasks hang for this many control periods starts anew."""
+
+
 class Event(IntEnum):
     """Things worth a line in the log and in the report; the value's meaning stands beside each."""
 
@@ -87,3 +91,36 @@ class Event(IntEnum):
     DIVERGED = 10  # out of bounds, upside down or a pod turned right round; value: distance from the origin in m
     GROUND_CONTACT = 11  # value: vertical speed in m/s
     LAW_NOT_FINITE = 12  # the control law returned NaN or infinity; value: index of the element
+    OVERRUN = 13  # the board's work of one cycle took longer than its period; value: seconds it took
+    LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
+    BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause
+    MESSAGES_LOST = 16  # events or statistics of the board never arrived; value: how many
+
+
+class ResetCause(IntEnum):
+    """Why the board last started, as its start message says."""
+
+    POWER_ON = 0  # or the emulator started
+    WATCHDOG = 1  # a task hung and the watchdog bit
+    COMMANDED = 2  # the reset button, or the emulator was told to
+    FAULT = 3  # the processor met an instruction or address it cannot do
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task of the firmware; the most urgent has the smallest priority number."""
+
+    name: str
+    priority: int
+    trigger: str
+
+
+TASKS = (
+    Task("cycle", 1, "timer, every control period"),
+    Task("get_references", 2, "bytes on the reference link"),
+    Task("get_sensors", 3, "bytes on the board link"),
+    Task("control", 4, "sensors of this cycle are complete"),
+    Task("send_actuators", 5, "control has a command"),
+    Task("statistics", 6, "actuators are sent"),
+)
+"""The tilt-rotor firmware's tasks: the paper's four activities, the cycle that starts them and the statistics."""

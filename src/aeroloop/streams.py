@@ -21,7 +21,7 @@ class Field:
 @dataclass(frozen=True)
 class Stream:
     name: str
-    producer: str  # the process that writes it
+    producer: str  # the process that writes it; see `writes` for boards that have no process of ours
     rate_hz: float  # nominal; 0 when it comes as it comes
     simulated: bool  # a function of scenario and seed alone, so part of the log hash
     logged: bool
@@ -191,10 +191,11 @@ STREAMS: tuple[Stream, ...] = (
         1 / 0.012,
         False,
         True,
-        "wall-clock timing of one cycle on a host board",
+        "timing of one cycle at the board's process",
         _fields(
             ("round_trip_s", "s", "wall time from sending the request to having the answer"),
-            ("law_s", "s", "wall time in the control law"),
+            ("law_s", "s", "wall time in the control law; on the emulated board: in the emulator"),
+            ("busy_s", "s", "instruction-count time of the emulated board's work; 0 on the host"),
             (
                 "timer_lateness_s",
                 "s",
@@ -230,7 +231,52 @@ STREAMS: tuple[Stream, ...] = (
         "counters of the reference link at the board",
         _fields(*_COUNTERS),
     ),
+    Stream(
+        "board_cpu",
+        "plant",
+        1.0,
+        True,
+        True,
+        "run-time statistics of a board with our firmware; on the emulated board times are instruction-count times",
+        _fields(
+            ("use_pct", "%", "processor time in tasks since the sample before"),
+            ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
+            ("stack_used_B", "B", "most stack ever in use"),
+            ("stack_size_B", "B", "stack there is"),
+            ("overruns", "-", "cycles since the start whose work took longer than the period"),
+            ("worst_cycle_s", "s", "longest work of one cycle since the start"),
+            ("uptime_s", "s", "time since the board started"),
+        ),
+    ),
+    Stream(
+        "board_task",
+        "plant",
+        0.0,
+        True,
+        True,
+        "run-time statistics of one task of a board with our firmware, one row a task and sample",
+        _fields(
+            ("task", "-", "number of the task in signals.TASKS"),
+            ("exec_s", "s", "execution time per control period, mean since the sample before"),
+            ("share_pct", "%", "its part of the execution time of all tasks"),
+            ("worst_s", "s", "longest single run since the start"),
+            ("runs", "-", "runs since the sample before"),
+        ),
+    ),
 )
+
+TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "board_task")
+"""What a board with firmware of its own tells over its link, so that the plant writes it."""
+
+
+def writes(process: str, loop: str) -> tuple[Stream, ...]:
+    """The streams that a process of a flight writes on a rung."""
+    if loop not in ("pil", "hil"):
+        return tuple(s for s in STREAMS if s.producer == process)
+    told = tuple(s for s in STREAMS if s.name in TOLD_BY_BOARD)
+    own = tuple(s for s in STREAMS if s.producer == process and s not in told)
+    return own + told if process == "plant" else own
+
 
 BY_NAME: dict[str, Stream] = {s.name: s for s in STREAMS}
 COUNTER_NAMES: tuple[str, ...] = tuple(name for name, _, _ in _COUNTERS)

@@ -13,7 +13,7 @@ from aeroloop.analysis.timing import MEASURED, timing
 from aeroloop.errors import ConfigError
 from aeroloop.recording.log import Log
 from aeroloop.scenario import Actuators, Check, Scenario
-from aeroloop.signals import Event
+from aeroloop.signals import Event, ResetCause
 from aeroloop.streams import BY_NAME
 
 SCENARIO = Scenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
@@ -100,9 +100,63 @@ def test_events_deadlines_and_lost_rows_are_counted() -> None:
     assert numbers["log_lost_rows"] == 7
 
 
+def test_what_the_board_did_to_stay_safe_is_counted() -> None:
+    absurd, law, silent = Event.IMPLAUSIBLE_SENSORS, Event.LAW_NOT_FINITE, Event.REFERENCE_LOST
+    late, restarted, gone = Event.LATE_CYCLE, Event.BOARD_RESTARTED, Event.MESSAGES_LOST
+    log = make_log(
+        board_event={"t_s": [0, 1, 2, 3, 4, 5], "code": [absurd, law, silent, absurd, silent, absurd]},
+        plant_event={
+            "t_s": [1, 2, 3, 4, 5, 6, 7],
+            "code": [late, restarted, gone, late, Event.IMPLAUSIBLE_COMMAND, gone, late],
+            "value": [0.02, ResetCause.WATCHDOG, 3, 0.019, 0, 4, 0.02],
+        },
+    )
+    numbers = metrics(log, SCENARIO)
+    assert (numbers["implausible_sensors"], numbers["implausible_commands"]) == (3, 1)
+    assert (numbers["law_not_finite"], numbers["references_lost"]) == (1, 2)
+    assert (numbers["late_cycles"], numbers["board_restarts"], numbers["board_messages_lost"]) == (3, 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("events", "counts", "uptimes_s", "overruns"),
+    [
+        (3, [], [], 3),
+        (0, [0, 2, 5], [1, 2, 3], 5),
+        (7, [0, 2, 5], [1, 2, 3], 7),
+        (0, [2, 5, 1, 4], [1, 2, 0.5, 1.5], 9),  # restarted with a smaller count
+        (0, [2, 5, 5, 6], [1, 2, 0.5, 1.5], 11),  # with the same count: only its uptime tells
+        (0, [2, 3, 1], [1, 1, 1], 6),
+    ],
+)
+def test_overruns_are_the_larger_of_events_and_counts_over_all_starts(
+    events: int, counts: list[float], uptimes_s: list[float], overruns: float
+) -> None:
+    log = make_log(
+        board_event={"t_s": [float(i) for i in range(events)], "code": [Event.OVERRUN] * events},
+        board_cpu={"t_s": [float(i) for i in range(len(counts))], "overruns": counts, "uptime_s": uptimes_s},
+    )
+    assert metrics(log, SCENARIO)["overruns"] == overruns
+
+
+def test_the_boards_processor_in_numbers() -> None:
+    log = make_log(
+        board_cpu={
+            "t_s": [1, 2, 3],
+            "use_pct": [10, 30, 20],
+            "stack_used_B": [400, 900, 500],
+            "worst_cycle_s": [0.001, 0.004, 0.002],
+        }
+    )
+    numbers = metrics(log, SCENARIO)
+    assert (numbers["cpu_use_mean_pct"], numbers["cpu_use_max_pct"]) == (20, 30)
+    assert (numbers["stack_used_max_B"], numbers["worst_cycle_max_s"]) == (900, 0.004)
+
+
 def test_what_an_empty_log_cannot_tell_is_nan_and_fails_its_check() -> None:
     numbers = metrics(Log.empty(), SCENARIO)
-    counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands"}
+    counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands", "implausible_sensors"}
+    counted |= {"implausible_commands", "law_not_finite", "references_lost", "overruns", "late_cycles"}
+    counted |= {"board_restarts", "board_messages_lost"}
     assert {name for name, value in numbers.items() if not math.isnan(value)} == counted
     for check in (Check(metric="pos_max_m", below=1e9), Check(metric="flown_s", above=-1e9)):
         [result] = evaluate((check,), numbers)
@@ -141,15 +195,25 @@ def test_an_unknown_metric_is_refused_before_the_flight() -> None:
 
 @pytest.mark.parametrize(("flown_s", "ok"), [(1.0, True), (0.988, True), (0.984, False), (0.5, False)])
 def test_every_flight_must_reach_its_end_within_a_control_period(flown_s: float, ok: bool) -> None:
-    results = evaluate(required(SCENARIO), {"flown_s": flown_s, "diverged": 0.0})
-    assert [(result.name, result.ok) for result in results] == [("flown_s", ok), ("diverged", True)]
+    results = evaluate(required(SCENARIO), {**dict.fromkeys(NAMES, 0.0), "flown_s": flown_s})
+    others = [(name, True) for name in ("diverged", "overruns", "board_restarts")]
+    assert [(result.name, result.ok) for result in results] == [("flown_s", ok), *others]
 
 
 def test_a_scenario_may_expect_divergence() -> None:
     expects = (Check(metric="diverged", equals=1.0), Check(metric="flown_s", above=0.1))
-    assert required(Scenario(name="test", checks=expects)) == expects
-    [result] = evaluate(required(SCENARIO)[1:], {"diverged": 1.0})
+    assert required(Scenario(name="test", checks=expects))[:2] == expects
+    [result] = evaluate(required(SCENARIO)[1:2], {"diverged": 1.0})
     assert not result.ok
+
+
+@pytest.mark.parametrize("metric", ["overruns", "board_restarts"])
+def test_an_overrun_or_a_restart_fails_a_flight_that_does_not_expect_it(metric: str) -> None:
+    numbers = {**dict.fromkeys(NAMES, 0.0), "flown_s": 1.0, metric: 1.0}
+    assert [result.name for result in evaluate(required(SCENARIO), numbers) if not result.ok] == [metric]
+    expects = Scenario(name="test", duration_s=1.0, checks=(Check(metric=metric, below=2.0),))
+    assert [check.metric for check in required(expects)].count(metric) == 1
+    assert all(result.ok for result in evaluate(required(expects), numbers))
 
 
 def test_timing_statistics_by_hand() -> None:

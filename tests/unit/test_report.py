@@ -14,16 +14,18 @@ import numpy as np
 import pytest
 
 from aeroloop.analysis import report
-from aeroloop.analysis.plots import POINTS_PER_LINE, DelayMargin, _envelope
+from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
+from aeroloop.analysis.plots import DelayMargin
 from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.recording.log import Log, log_sha256
 from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Scenario, Sensors
-from aeroloop.signals import Event
+from aeroloop.signals import TASKS, Event, ResetCause
 from aeroloop.streams import BY_NAME, COUNTER_NAMES
 
 FLOWN = {"ended": "the whole flight was flown", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
+IMPLIED = ("flown_s", "diverged", "overruns", "board_restarts")
 MARGIN: DelayMargin = {
     "delays_s": [0.0, 0.006, 0.012],
     "radius": [0.98, 0.99, 1.02],
@@ -77,7 +79,7 @@ def test_summary_holds_the_contract() -> None:
     assert summary["ok"] is True and summary["exit_code"] == EXIT_OK
     assert summary["ended"] == FLOWN["ended"]
     names = [check["name"] for check in summary["checks"]]
-    assert names == ["pos_x_rms_m", "saturated_steps", "flown_s", "diverged"]
+    assert names == ["pos_x_rms_m", "saturated_steps", *IMPLIED]
     assert summary["checks"][0]["value"] == pytest.approx(0.1, rel=1e-3)
     assert summary["checks"][0]["limit"] == "< 0.2"
     assert summary["links"]["board_link_at_plant"] == {name: 10 * (i + 1) for i, name in enumerate(COUNTER_NAMES)}
@@ -90,6 +92,117 @@ def test_summary_holds_the_contract() -> None:
     assert summary["log_sha256"] == log_sha256(log)
     assert summary["log_truncated"] is False
     assert {"aeroloop", "python", "mujoco", "casadi", "iceoryx2", "foxglove-sdk"} == set(summary["versions"])
+
+
+def a_busy_board(log: Log, *, period_s: float = 0.012, seed: int = 1) -> Log:
+    """Statistics as a board makes them: every task's time since the sample before, once a second of 20."""
+    rng = np.random.default_rng(seed)
+    spent_s = rng.uniform(0.001, 0.05, (20, len(TASKS)))
+    use_pct = 100 * spent_s.sum(axis=1)
+    ones, times_s = np.ones(20), np.arange(1.0, 21.0)
+    log.rows["board_cpu"] = np.stack(
+        [times_s, use_pct, 140 * ones, 900 * ones, 4096 * ones, 0 * ones, 0.003 * ones, times_s], axis=1
+    )
+    log.rows["board_task"] = np.array(
+        [
+            [t_s, task, of_sample[task] * period_s, 100 * of_sample[task] / of_sample.sum(), 0.002, 83.0]
+            for t_s, of_sample in zip(times_s, spent_s, strict=True)
+            for task in range(len(TASKS))
+        ]
+    )
+    return log
+
+
+def test_summary_of_the_board_keeps_the_invariants_of_its_statistics() -> None:
+    scenario = a_scenario(loop="pil")
+    board = summarise(scenario, a_busy_board(a_log()), outcome=FLOWN)["board"]
+    tasks = board["tasks"]
+    assert list(tasks) == [task.name for task in TASKS]
+    per_period_s = sum(task["exec_mean_s"] for task in tasks.values())
+    assert sum(task["share_mean_pct"] for task in tasks.values()) == pytest.approx(100)
+    assert per_period_s <= scenario.control.period_s
+    assert board["cpu_use_mean_pct"] == pytest.approx(100 * per_period_s / scenario.control.period_s)
+    assert board["cpu_use_mean_pct"] < board["cpu_use_max_pct"]
+    assert {task["runs"] for task in tasks.values()} == {20 * 83}
+    assert {task["worst_s"] for task in tasks.values()} == {0.002}
+    assert (board["switches_per_s_mean"], board["switches_per_s_max"]) == (140, 140)
+    assert (board["stack_used_B"], board["stack_size_B"], board["overruns"]) == (900, 4096, 0)
+    assert board["worst_cycle_s"] == 0.003
+    assert summarise(scenario, a_log(), outcome=FLOWN)["board"] is None
+
+
+def test_statistics_of_a_board_that_restarts_or_says_nonsense_are_still_json() -> None:
+    log = a_busy_board(a_log())
+    log.rows["board_cpu"][:, 5] = [3.0] * 10 + [1.0] * 10
+    log.rows["board_cpu"][10:, 7] -= 10
+    log.rows["board_task"][:6, 3] = math.nan  # nothing ran, so there is nothing to have a share of
+    log.rows["board_task"][6, 1] = 17.0
+    board = summarise(a_scenario(loop="pil"), log, outcome=FLOWN)["board"]
+    json.dumps(board, allow_nan=False)
+    assert board["overruns"] == 4
+    assert [*board["tasks"]] == [*(task.name for task in TASKS), "task 17"]
+    assert board["tasks"]["control"]["share_mean_pct"] > 0
+    assert "task 17" in Page(render(a_scenario(loop="pil"), log, summarise(a_scenario(), log, outcome=FLOWN))).text
+
+
+@pytest.mark.parametrize(
+    ("loop", "pace", "clock", "words"),
+    [
+        ("pil", "lockstep", "instruction-count", "31.25 million instructions per second"),
+        ("pil", "real", "emulator", "never silicon time"),
+        ("hil", "real", "board", "the board's own clock"),
+    ],
+)
+@pytest.mark.usefixtures("words_only")
+def test_the_boards_times_are_called_what_they_are(loop: str, pace: str, clock: str, words: str) -> None:
+    link = Link(url="serial:///dev/ttyACM0?baud=921600") if loop == "hil" else Link()
+    scenario, log = a_scenario(loop=loop, pace=pace, link=link), a_busy_board(a_log())
+    assert summarise(scenario, log, outcome=FLOWN)["board"]["clock"] == clock
+    _, page = page_of(scenario, log)
+    assert words in page.text
+    assert ("silicon time" in page.text) == (loop == "pil")
+
+
+def test_report_shows_the_boards_processor_when_there_is_one() -> None:
+    html, page = page_of(a_scenario(loop="pil"), a_busy_board(a_log()))
+    pictures = {"cpu-use", "context-switches", "task-times", "task-shares"}
+    assert {"board", *pictures} <= set(page.ids)
+    assert html.count("<svg") == 7 + len(pictures)
+    for task in TASKS:
+        assert task.trigger in page.text
+    assert re.search(r"900 B</b> of 4096 B", html)
+    _, without = page_of(a_scenario(), a_log())
+    assert not {"board", *pictures} & set(without.ids)
+
+
+@pytest.mark.usefixtures("words_only")
+def test_overruns_and_restarts_stand_beside_the_verdict() -> None:
+    log = a_log()
+    log.rows["board_event"] = np.array([[2.0, Event.OVERRUN, 0.014], [3.0, Event.OVERRUN, 0.015]])
+    log.rows["plant_event"] = np.array(
+        [[4.0, Event.BOARD_RESTARTED, ResetCause.WATCHDOG], [5.0, Event.MESSAGES_LOST, 3.0]]
+    )
+    html, _ = page_of(a_scenario(loop="pil"), log)
+    beside = Page(html[html.index('<section class="verdict') : html.index("</section>")] + "</section>").text
+    words = " ".join(beside.split())
+    assert "Failed" in words and "4 of 6 checks passed" in words
+    assert "in 2 cycles the board's work took longer than the control period of 12 ms" in words
+    assert "started anew in flight 1 time: 4 s (watchdog)" in words
+    assert "3 of the board's messages never arrived" in words
+    log.rows["plant_event"] = np.array([[float(i), Event.BOARD_RESTARTED, 9.0] for i in range(80)])
+    restless = " ".join(page_of(a_scenario(loop="pil"), log)[1].text.split())
+    assert "80 times: 0 s (cause 9)," in restless and "4 s (cause 9) and so on." in restless
+    clean, _ = page_of(a_scenario(loop="pil"), a_log())
+    assert "Overruns:" not in clean and "Restarts:" not in clean and "never arrived" not in clean
+
+
+@pytest.mark.usefixtures("words_only")
+def test_a_summary_of_an_older_version_gets_its_report() -> None:
+    summary = summarise(a_scenario(), a_log(), outcome=FLOWN)
+    del summary["board"]
+    for name in ("overruns", "board_restarts", "board_messages_lost"):
+        del summary["metrics"][name]
+    assert "Passed" in render(a_scenario(), a_log(), summary)
 
 
 def test_summary_of_nothing_is_still_json() -> None:
@@ -131,8 +244,8 @@ def test_junit_has_a_case_per_check_and_says_what_failed() -> None:
     strict = a_scenario(checks=(Check(metric="pos_x_rms_m", below=0.05), Check(metric="pos_max_m", below=1.0)))
     suite = ET.fromstring(junit_xml(summarise(strict, a_log(), outcome=FLOWN)))
     cases = {case.get("name"): case for case in suite}
-    assert list(cases) == ["pos_x_rms_m", "pos_max_m", "flown_s", "diverged"]
-    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "1", "0")
+    assert list(cases) == ["pos_x_rms_m", "pos_max_m", *IMPLIED]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("6", "1", "0")
     failure = cases["pos_x_rms_m"].find("failure")
     assert failure is not None
     assert re.fullmatch(r"pos_x_rms_m is 0\.1\d*, expected < 0\.05", failure.get("message") or "")
@@ -229,7 +342,7 @@ def test_report_says_the_verdict_in_words() -> None:
 
     assert "Passed" in verdict(a_log())
     failed = verdict(a_log(diverged=True))
-    assert "Failed" in failed and "Passed" not in failed and "3 of 4 checks passed" in failed
+    assert "Failed" in failed and "Passed" not in failed and "5 of 6 checks passed" in failed
     assert "Interrupted" in verdict(a_log(), exit_code=EXIT_INTERRUPTED, ended="Ctrl-C")
     broken = verdict(a_log(truncated=True), exit_code=EXIT_LINK, error="pty:///x: the board went away")
     assert "Did not finish" in broken
@@ -321,7 +434,7 @@ def test_thinned_lines_keep_their_peaks() -> None:
     t_s = np.linspace(0.0, 200.0, 50_000)
     values = np.zeros(50_000)
     values[12_345], values[30_001] = 7.0, -3.0
-    kept_s, kept = _envelope(t_s, values)
+    kept_s, kept = envelope(t_s, values)
     assert len(kept) <= POINTS_PER_LINE
     assert (kept.max(), kept.min()) == (7.0, -3.0)
     assert kept_s[np.argmax(kept)] == t_s[12_345]

@@ -20,10 +20,14 @@ class CheckResult:
 
 
 def required(scenario: Scenario) -> tuple[Check, ...]:
-    """The scenario's checks, and two it need not list: it flew to its end and it did not diverge."""
+    """The scenario's checks, and those it need not list: it flew to its end and did not diverge, and the board
+    finished its work in every period and never restarted."""
     # The flight ends with the last whole control period; half a step more, so that rounding does not decide.
     end_s = scenario.duration_s - scenario.control.period_s - scenario.world.step_s / 2
-    implied = (Check(metric="flown_s", above=round(end_s, 9)), Check(metric="diverged", equals=0.0))
+    implied = (
+        Check(metric="flown_s", above=round(end_s, 9)),
+        *(Check(metric=metric, equals=0.0) for metric in ("diverged", "overruns", "board_restarts")),
+    )
     listed = {check.metric for check in scenario.checks}
     return (*scenario.checks, *(check for check in implied if check.metric not in listed))
 

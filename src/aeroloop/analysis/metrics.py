@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.analysis.board import overruns
 from aeroloop.recording.log import Log
 from aeroloop.scenario import Scenario
 from aeroloop.signals import Event
@@ -44,6 +45,18 @@ def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
         "ground_contacts": _events(log, "plant_event", Event.GROUND_CONTACT),
         "sensor_losses": _events(log, "board_event", Event.SENSORS_LOST),
         "safe_commands": _events(log, "board_event", Event.SAFE_COMMAND),
+        "implausible_sensors": _events(log, "board_event", Event.IMPLAUSIBLE_SENSORS),
+        "implausible_commands": _events(log, "plant_event", Event.IMPLAUSIBLE_COMMAND),
+        "law_not_finite": _events(log, "board_event", Event.LAW_NOT_FINITE),
+        "references_lost": _events(log, "board_event", Event.REFERENCE_LOST),
+        "overruns": overruns(log),
+        "late_cycles": _events(log, "plant_event", Event.LATE_CYCLE),
+        "board_restarts": _events(log, "plant_event", Event.BOARD_RESTARTED),
+        "board_messages_lost": _sum_of_values(log, "plant_event", Event.MESSAGES_LOST),
+        "cpu_use_max_pct": _max(log.column("board_cpu", "use_pct")),
+        "cpu_use_mean_pct": _mean(log.column("board_cpu", "use_pct")),
+        "stack_used_max_B": _max(log.column("board_cpu", "stack_used_B")),
+        "worst_cycle_max_s": _max(log.column("board_cpu", "worst_cycle_s")),
         "deadlines_missed": 0.0 if scenario.lockstep else _last(log.column("pace", "missed")),
         "log_lost_rows": float(log.metadata.get("recorder", {}).get("lost_rows", math.nan)),
     }
@@ -75,6 +88,10 @@ def _max(values: Array) -> float:
     return float(np.max(values)) if values.size else math.nan
 
 
+def _mean(values: Array) -> float:
+    return float(np.mean(values)) if values.size else math.nan
+
+
 def _max_abs_deg(angles_rad: Array) -> float:
     return math.degrees(_max(np.abs(angles_rad)))
 
@@ -89,6 +106,10 @@ def _last(values: Array) -> float:
 
 def _events(log: Log, stream: str, event: Event) -> float:
     return float(np.count_nonzero(log.column(stream, "code") == event))
+
+
+def _sum_of_values(log: Log, stream: str, event: Event) -> float:
+    return float(np.sum(log.column(stream, "value")[log.column(stream, "code") == event]))
 
 
 NAMES = tuple(metrics(Log.empty(), Scenario(name="none")))

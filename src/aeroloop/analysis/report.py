@@ -7,24 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
+from aeroloop.analysis import page
+from aeroloop.analysis.board import CLOCKS
+from aeroloop.analysis.board_plots import board_pictures
+from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
 from aeroloop.recording.log import Log
 from aeroloop.scenario import Impairment, Scenario, Sensors, Spiral
+from aeroloop.signals import TASKS, Event, ResetCause
 from aeroloop.streams import COUNTER_NAMES
-
-VERDICTS = {
-    EXIT_OK: ("passed", "Passed"),
-    EXIT_CHECK_FAILED: ("failed", "Failed"),
-    EXIT_INTERRUPTED: ("interrupted", "Interrupted"),
-    EXIT_TERMINATED: ("interrupted", "Interrupted"),
-}
-BROKEN = ("failed", "Did not finish")
-NOT_MEASURED = "not measured"
 
 # Predictions of the design model for the paper's spiral with the published weights, from an RK4 simulation
 # at 4 ms; by how the flight starts and whether the path's velocity is fed forward.
@@ -43,38 +36,30 @@ def write_report(
     *,
     delay_margin: DelayMargin | None = None,
 ) -> None:
-    html = render(scenario, log, summary, delay_margin=delay_margin)
-    unfinished = path.with_name(f"{path.name}.part")  # a full disk must not cost the report of before
-    try:
-        unfinished.write_text(html, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise AeroloopError(f"{path}: the report cannot be written: {error.strerror}") from None
+    page.write(path, render(scenario, log, summary, delay_margin=delay_margin), "report")
 
 
 def render(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, delay_margin: DelayMargin | None = None) -> str:
     """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
-    pages = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    pages.filters["number"] = _number
-    pages.filters["svg"] = lambda picture: Markup(picture.svg)
     diverged = bool(summary["metrics"]["diverged"])
-    verdict_class, verdict = VERDICTS.get(summary["exit_code"], BROKEN)
-    return pages.get_template("report.html.j2").render(
+    verdict_class, verdict = page.verdict(summary["exit_code"])
+    board = summary.get("board")  # None, or left out by a version that knew no board's statistics
+    return page.render(
+        "report.html.j2",
         scenario=scenario,
         summary=summary,
         verdict=verdict,
         verdict_class=verdict_class,
+        overruns=summary["metrics"].get("overruns"),
+        restarts=_restarts(log),
         claims=_claims(scenario, log, summary),
         predictions=_predictions(scenario, summary["metrics"]),
         spiral=_flies_the_papers_spiral(scenario),
         timing={name: summary["timing"][name] for name in MEASURED},
+        board=board,
+        clock=CLOCKS[board["clock"]] if board else "",
+        tasks={task.name: task for task in TASKS},
+        board_pictures=board_pictures(log) if board else [],
         counters=COUNTER_NAMES,
         impairments=_impairments(scenario),
         pictures=flight_pictures(log, scenario),
@@ -82,12 +67,14 @@ def render(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, delay_ma
     )
 
 
-def _number(value: float | None, scale: float = 1.0, digits: int = 4) -> str:
-    """`digits` significant digits, but never fewer than the whole part has."""
-    if value is None:
-        return NOT_MEASURED
-    scaled = value * scale
-    return f"{scaled:.0f}" if abs(scaled) >= 10**digits else f"{scaled:.{digits}g}"
+def _restarts(log: Log) -> list[str]:
+    """When the board started anew in flight, and why."""
+    causes = {cause.value: cause.name.replace("_", " ").lower() for cause in ResetCause}
+    return [
+        f"{number(t_s)} s ({causes.get(value, f'cause {value:g}')})"
+        for t_s, code, value in log.rows["plant_event"].tolist()
+        if code == Event.BOARD_RESTARTED
+    ]
 
 
 def _flies_the_papers_spiral(scenario: Scenario) -> bool:
@@ -97,19 +84,19 @@ def _flies_the_papers_spiral(scenario: Scenario) -> bool:
 def _claims(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What, what the paper says of it, and this flight's number."""
     numbers = summary["metrics"]
-    rms = ", ".join(_number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
+    rms = ", ".join(number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
     return [
         ("Tracking", "“tracked properly the trajectory”", f"RMS error (x, y, z): {rms} m"),
         (
             "Yaw",
             "“remained close to the origin”",
-            f"largest |yaw| {_number(numbers['yaw_max_deg'], digits=3)} deg",
+            f"largest |yaw| {number(numbers['yaw_max_deg'], digits=3)} deg",
         ),
         (
             "Control inputs",
             "“properly generated without saturation”",
-            f"{_number(numbers['saturated_steps'])} steps at a limit; thrust "
-            f"{_number(numbers['thrust_min_N'])} to {_number(numbers['thrust_max_N'])} N",
+            f"{number(numbers['saturated_steps'])} steps at a limit; thrust "
+            f"{number(numbers['thrust_min_N'])} to {number(numbers['thrust_max_N'])} N",
         ),
         ("Sampling time", "12 ms", f"{scenario.control.period_s * 1e3:g} ms"),
         (

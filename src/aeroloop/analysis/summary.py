@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import checks, metrics, timing
+from aeroloop.analysis import board, checks, metrics, timing
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.recording.log import Log, log_sha256
 from aeroloop.scenario import Scenario
@@ -53,6 +53,7 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
         "checks": [asdict(result) for result in results],
         "metrics": numbers,
         "timing": timing.timing(log),
+        "board": board.statistics(log, scenario),
         "links": {name: _counters(log, stream) for name, stream in LINKS.items()},
         "events": events[:EVENTS_SHOWN],
         "events_total": len(events),

@@ -1,0 +1,57 @@
+"""Pages: HTML files that need nothing else, from the templates beside this module."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
+
+VERDICTS = {
+    EXIT_OK: ("passed", "Passed"),
+    EXIT_CHECK_FAILED: ("failed", "Failed"),
+    EXIT_INTERRUPTED: ("interrupted", "Interrupted"),
+    EXIT_TERMINATED: ("interrupted", "Interrupted"),
+}
+BROKEN = ("failed", "Did not finish")
+NOT_MEASURED = "not measured"
+
+
+def render(template: str, **contents: Any) -> str:
+    """The page as text; equal input gives equal text."""
+    pages = Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    pages.filters["number"] = number
+    pages.filters["svg"] = lambda picture: Markup(picture.svg)
+    return pages.get_template(template).render(**contents)
+
+
+def write(path: Path, html: str, what: str) -> None:
+    unfinished = path.with_name(f"{path.name}.part")  # a full disk must not cost the page of before
+    try:
+        unfinished.write_text(html, encoding="utf-8")
+        unfinished.replace(path)
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise AeroloopError(f"{path}: the {what} cannot be written: {error.strerror}") from None
+
+
+def verdict(exit_code: int) -> tuple[str, str]:
+    """The style class and the word for how a flight ended."""
+    return VERDICTS.get(exit_code, BROKEN)
+
+
+def number(value: float | None, scale: float = 1.0, digits: int = 4) -> str:
+    """`digits` significant digits, but never fewer than the whole part has."""
+    if value is None:
+        return NOT_MEASURED
+    scaled = value * scale
+    return f"{scaled:.0f}" if abs(scaled) >= 10**digits else f"{scaled:.{digits}g}"
