@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from aeroloop.protocols.board import ACTUATORS
 from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.interface import ACTUATORS
 from aeroloop.signals import COMMAND_COUNT, SENSOR_COUNT
 from benchmarks import paper_codec
 from benchmarks.measure import Outcome, row, take_turns
@@ -43,7 +43,7 @@ def run(quick: bool) -> Outcome:
 
 def _messages(name: str) -> list[tuple[float, ...]]:
     chance = random.Random(1)
-    head = (ACTUATORS,) if name == "actuators" else ()
+    head = (ACTUATORS.number,) if name == "actuators" else ()
     count = COMMAND_COUNT if name == "actuators" else SENSOR_COUNT
     return [(*head, *(chance.uniform(-20.0, 20.0) for _ in range(count))) for _ in range(DISTINCT)]
 

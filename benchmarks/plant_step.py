@@ -17,7 +17,7 @@ import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.loop import Loop, Publish
-from aeroloop.processes.board import build_board
+from aeroloop.processes.board import build_host_board
 from aeroloop.processes.ground import base_station
 from aeroloop.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference
@@ -130,7 +130,7 @@ def run(quick: bool) -> Outcome:
 def fly_closed_loop(scenario: Scenario, periods: int) -> Flight:
     rows: list[tuple[float, ...]] = []
     plant = Plant(scenario, {**dict.fromkeys(WRITES, _discard), "effort": lambda *row: rows.append(row)})
-    board, _ = build_board(scenario, lambda *_: None)
+    board, _ = build_host_board(scenario, lambda *_: None)
     ground = base_station(scenario.ground)
     start, step_ns, period_ns = plant.world.truth(0), ns(scenario.world.step_s), ns(scenario.control.period_s)
     to_plant = []

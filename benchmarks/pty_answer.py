@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from aeroloop.boards.host import HostBoard
-from aeroloop.processes.board import build_board
+from aeroloop.processes.board import build_host_board
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY
 from aeroloop.scenario import Scenario, find, load
-from aeroloop.signals import NS, SENSOR_COUNT
+from aeroloop.signals import NS, SENSOR_COUNT, Mode
 from benchmarks.crew import PATIENCE_S, Crew, flight_folder
 from benchmarks.measure import Aim, Outcome, row
 
@@ -41,7 +41,7 @@ def run(quick: bool) -> Outcome:
     outcome = Outcome()
     with flight_folder() as folder, bare_echo(encode(bytes(4 * SENSOR_COUNT))) as echo:
         scenario = hil_scenario(folder / "link.pty")
-        board, _ = build_board(scenario, lambda *_: None)
+        board, _ = build_host_board(scenario, lambda *_: None)
         with Crew(folder, scenario, scenario.link_url) as crew:
             crew.start("recorder")
             crew.start("plant")
@@ -97,10 +97,15 @@ class Client:
         self._timer_ns = 0
 
     def start(self) -> None:
-        """The first cycle: the start message goes ahead of the request, and the answer is not timed."""
-        t_ns = self._board.next_timer_ns
-        os.write(self._plant, b"".join(self._board.on_timer(t_ns)))
-        os.write(self._plant, self._board.on_link(_whole_answer(self._plant), t_ns))
+        """The first cycles, not timed: the start message is repeated until the plant listens and answers."""
+        deadline_s = time.monotonic() + PATIENCE_S
+        while self._board.mode is Mode.WAITING:
+            if time.monotonic() > deadline_s:
+                raise RuntimeError(f"the plant did not start within {PATIENCE_S:g} s")
+            t_ns = self._board.next_timer_ns
+            os.write(self._plant, b"".join(self._board.on_timer(t_ns)))
+            while select.select([self._plant], [], [], self._period_ns / NS)[0]:
+                os.write(self._plant, self._board.on_link(os.read(self._plant, 4096), t_ns))
         self._timer_ns = time.monotonic_ns() + self._period_ns
 
     def fly(self, cycles: int) -> Latencies:

@@ -26,6 +26,7 @@ from typing import Any
 
 import msgspec
 
+from aeroloop import images
 from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_TERMINATED, AeroloopError, ConfigError
 from aeroloop.links.url import ends
 from aeroloop.paths import runtime_dir
@@ -39,6 +40,8 @@ GRACE_S = 0.6
 """What plant, board and ground get to end by themselves before they are killed."""
 RECORDER_GRACE_S = 5.0
 """The recorder's: it still has to write what has come, and that is worth waiting for."""
+RELAYED = "loopback://"
+"""The reference link of a board outside that has no line for references: the plant passes them on."""
 BLAME_S = 0.2
 """After a failure, how long to listen for what the others have to say before naming the cause."""
 
@@ -61,12 +64,15 @@ class Role:
 
 RECORDER, PLANT = Role("recorder"), Role("plant", ("board", "ground"))
 BOARD, GROUND = Role("board", ("plant", "ground")), Role("ground", ("plant", "board"))
+EMULATOR = Role("emulator")  # the board of rung pil in real time: QEMU speaks on the links itself
 
 
 def cast(scenario: Scenario) -> tuple[Role, ...]:
     """The processes of a flight, in the order in which their links open: servers before clients."""
     roles = [RECORDER, PLANT]
-    if scenario.loop != "hil":
+    if scenario.loop == "pil" and not scenario.lockstep:
+        roles.append(EMULATOR)
+    elif scenario.loop != "hil":
         roles.append(BOARD)
     if scenario.ground.source != "external":
         roles.append(GROUND)
@@ -204,7 +210,9 @@ class Flight:
         link_server, link_client = ends(self.scenario.link_url, folder=self.folder, name="link")
         if link_client is None and self.scenario.loop != "hil":
             raise ConfigError(f"link.url: {link_server} is a line to a board outside; fly it with --loop hil")
+        relay = self.scenario.loop == "hil" and self.scenario.ground.url == RELAYED
         reference_server, reference_client = self._reference_ends()
+        image, image_id = self._image()
         orders = Orders(
             scenario=self.scenario,
             folder=str(self.folder),
@@ -215,6 +223,9 @@ class Flight:
             reference_client=reference_client,
             supervisor_pid=os.getpid(),
             core_draw=int(self.id, 16),
+            relay_references=relay,
+            image=image,
+            image_id=image_id,
         )
         try:
             self.folder.mkdir(mode=0o700)
@@ -232,13 +243,19 @@ class Flight:
             if client is None:
                 raise ConfigError(f"ground.url: {url} is a line to a board outside; fly it with --loop hil")
             return server, client
-        if url == "loopback://" and self.scenario.ground.source != "external":
-            raise ConfigError(
-                "ground.url: hil needs the board's reference link, for example serial:///dev/ttyACM1; "
-                "or set ground.source=external for a board that needs no references"
-            )
         # Nobody but us can make a pty; a board outside listens itself on the other kinds of link.
-        return server, server if client is None or url.startswith("pty:") else client
+        ours = client is None or url.startswith("pty:")
+        return server, server if ours or client is None else client
+
+    def _image(self) -> tuple[str, int]:
+        """The firmware that the emulated board runs, and what a board with firmware must say that it runs."""
+        if self.scenario.loop not in ("pil", "hil"):
+            return "", 0
+        generated = images.generate(self.scenario)
+        if self.scenario.loop == "hil":
+            return "", generated.image_id
+        kind = images.LOCKSTEP if self.scenario.lockstep else images.UART
+        return str(images.build(generated, kind)), generated.image_id
 
     def _start(self) -> None:
         roles = cast(self.scenario)

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from aeroloop import __version__, results, scenario
-from aeroloop.errors import EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop import __version__, board_commands, results, scenario
+from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.processes.common import Orders
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(board_commands.app, name="board")
 notes = Console(stderr=True)
 
 Overrides = Annotated[
@@ -75,21 +76,28 @@ def top(version: Annotated[bool, typer.Option("--version", help="Say the version
     epilog="Examples:\n\n"
     "`aeroloop fly tiltrotor-spiral`\n\n"
     "`aeroloop fly tiltrotor-spiral --loop sil --link pty:// --pace real`\n\n"
+    "`aeroloop fly tiltrotor-spiral --loop pil --law my_law.py`\n\n"
+    "`aeroloop fly tiltrotor-spiral --loop hil --link serial:///dev/ttyACM0?baud=921600`\n\n"
     "`aeroloop fly tiltrotor-spiral --set link.to_plant.delay_s=0.006 --json`\n\n"
     "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
 )
 def fly(
     name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")],
     loop: Annotated[
-        str | None, typer.Option(help="Rung: mil (Python law), sil (its C on this host), hil (a board).")
+        str | None,
+        typer.Option(help="Rung: mil (Python law), sil (its C), pil (firmware, emulated board), hil (a board)."),
     ] = None,
     link: Annotated[
         str | None, typer.Option(metavar="URL", help="Link to the board: loopback:// pty:// udp:// tcp:// serial://")
     ] = None,
     pace: Annotated[
-        str | None, typer.Option(help="lockstep (as fast as it goes), real, or a speed such as 4x.")
+        str | None,
+        typer.Option(help="lockstep (as fast as it goes), real (the only one for hil), or a speed such as 4x."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
+    law: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A Python file with a control law of your own.")
+    ] = None,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
@@ -99,11 +107,12 @@ def fly(
     from aeroloop.analysis.checks import verify
     from aeroloop.bench import Flight
 
+    if loop == "hil":
+        pace = pace or "real"  # a board outside keeps its own time
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
-    flight_plan = scenario.load(scenario.find(name), (*(overrides or ()), *given))
-    if flight_plan.loop == "pil":
-        raise ConfigError("loop: pil needs the emulated board, which this version does not have; use mil, sil or hil")
+    chosen = (*(overrides or ()), *given, *board_commands.law_override(law))
+    flight_plan = scenario.load(scenario.find(name), chosen)
     verify(flight_plan)
     folder = out or _new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
@@ -159,6 +168,37 @@ def list_scenarios() -> None:
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
     """Write the report of a run again, from its log and summary."""
     typer.echo(results.write_report(run))
+
+
+@app.command(
+    epilog="Examples:\n\n"
+    "`aeroloop compare runs/spiral-mil runs/spiral-sil`\n\n"
+    "`aeroloop compare runs/spiral-mil runs/spiral-sil runs/spiral-pil --within 0.005`\n\n"
+    "`aeroloop compare before after --out compare.html --json`"
+)
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more folders that `aeroloop fly` made.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The .html page; by default beside the first run.")
+    ] = None,
+    within: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="M", help="Fail, exit code 1, where a run is farther than this from the first."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the numbers as JSON alone on standard output.")
+    ] = False,
+) -> None:
+    """Lay runs over one another: how far each flew from the first, and all their numbers in one page."""
+    page = out or results.comparison_path(runs)
+    comparison = results.compare_runs(runs, page)
+    if as_json:
+        typer.echo(json.dumps(comparison, indent=2, allow_nan=False))
+    else:
+        _show_comparison(comparison, page)
+    if within is not None and (farther := _farther_than(within, comparison)):
+        _say_error(f"farther than {within:g} m from {comparison['runs'][0]['label']}: {', '.join(farther)}")
+        raise typer.Exit(EXIT_CHECK_FAILED)
 
 
 @app.command()
@@ -292,6 +332,34 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
         screen.print(f"[yellow]{missed} deadlines missed[/]: this machine did not keep up all the time")
     where = report or f"{folder} (no report yet: aeroloop report {folder})"
     screen.print(f"{'report' if report else 'run'}: {_plain(str(where))}", highlight=False, soft_wrap=True)
+
+
+def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
+    screen = Screen()
+    first = comparison["runs"][0]
+    screen.print(f"differences to {_plain(first['label'])}", highlight=False)
+    table = Table("", *(_plain(difference["label"]) for difference in comparison["differences"]), header_style="bold")
+    for key in comparison["differences"][0]:
+        if key not in ("label", "to"):
+            values = [difference[key] for difference in comparison["differences"]]
+            table.add_row(key, *("not known" if value is None else f"{value:.5g}" for value in values))
+    screen.print(table)
+    for run in comparison["runs"]:
+        verdict = "[green]passed[/]" if run["ok"] else f"[red]not passed[/] ({_plain(run['ended'])})"
+        screen.print(f"{_plain(run['label'])}: {_plain(run['name'])}, {verdict}", highlight=False, soft_wrap=True)
+    screen.print("log hashes are equal" if comparison["log_hashes_equal"] else "log hashes differ", highlight=False)
+    for remark in comparison["remarks"]:
+        screen.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
+    screen.print(f"page: {_plain(str(page))}", highlight=False, soft_wrap=True)
+
+
+def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
+    """A distance that is not known is not within."""
+    return [
+        f"{difference['label']} ({'unknown distance' if distance_m is None else f'{distance_m:.4g} m'})"
+        for difference in comparison["differences"]
+        if (distance_m := difference["position_max_m"]) is None or distance_m > within_m
+    ]
 
 
 if __name__ == "__main__":

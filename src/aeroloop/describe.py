@@ -17,7 +17,7 @@ import tomli_w
 from msgspec import inspect as types
 
 from aeroloop import scenario
-from aeroloop.signals import Event, Mode
+from aeroloop.signals import TASKS, Event, Mode, ResetCause
 from aeroloop.streams import STREAMS, Stream
 
 EXAMPLE = scenario.Scenario(
@@ -125,7 +125,7 @@ def streams_markdown() -> str:
     for stream in STREAMS:
         rows = [(f"`{field.name}`", field.unit, field.meaning) for field in stream.fields]
         lines += ["", f"## {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]
-    for title, kind in (("Events", Event), ("Modes of the board", Mode)):
+    for title, kind in (("Events", Event), ("Modes of the board", Mode), ("Causes of a start", ResetCause)):
         lines += [
             "",
             f"## {title}",
@@ -134,6 +134,8 @@ def streams_markdown() -> str:
             "",
             *_table(("number", "name", "meaning"), members(kind)),
         ]
+    tasks = [(str(number), f"`{t.name}`", str(t.priority), t.trigger) for number, t in enumerate(TASKS)]
+    lines += ["", "## Tasks of the firmware", "", *_table(("number", "name", "priority", "runs on"), tasks)]
     return "\n".join([*lines, ""])
 
 

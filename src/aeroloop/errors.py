@@ -23,6 +23,13 @@ class ConfigError(AeroloopError):
 
 
 class LinkError(AeroloopError):
-    """The link or the board failed: missing, busy, vanished or silent."""
+    """The link or the board failed: missing, busy, vanished or silent.
+
+    A root cause is one that others can only notice by its effects: it is told first, whoever speaks first.
+    """
 
     exit_code = EXIT_LINK
+
+    def __init__(self, text: str, *, root_cause: bool = False) -> None:
+        super().__init__(text)
+        self.root_cause = root_cause

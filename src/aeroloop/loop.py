@@ -17,7 +17,8 @@ from typing import Protocol
 
 from aeroloop.errors import LinkError
 from aeroloop.frames import euler_from_quat
-from aeroloop.protocols.board import Actuators, PlantEnd, Request, Start
+from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
+from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.scenario import Scenario
 from aeroloop.signals import NS, Command, Effort, Event, Sensors, Truth
@@ -82,6 +83,7 @@ class Loop:
         bounds: Bounds,
         initial_command: Command,
         scenario: Scenario,
+        wanted_image: int = 0,
     ) -> None:
         self._actuators, self._world, self._sensors = actuators, world, sensors
         self._link, self._pace = link, pace
@@ -91,6 +93,8 @@ class Loop:
         self._silence_ns = round(scenario.link.silence_s * NS)
         self._bound_m = scenario.world.bound_m
         self._paced = not scenario.lockstep
+        self._wanted_image = wanted_image
+        self._presence = Presence(self._period_ns)
         self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index), initial_command)
         self.t_ns = 0
         self.ended = ""
@@ -99,6 +103,7 @@ class Loop:
         self._missed = 0
         self._heard_ns = 0
         self._request_ns = 0
+        self._asked = False
 
     def fly(self, duration_ns: int, stopped: Callable[[], bool]) -> str:
         """Until the end of the flight; says why it ended."""
@@ -118,15 +123,14 @@ class Loop:
 
     def await_board(self, timeout_s: float, stopped: Callable[[], bool]) -> None:
         """In wall time nothing moves before the board's first word."""
+        self.protocol.receive(self._link.poll())  # what a board said before we listened is no longer true
         deadline_ns = time.monotonic_ns() + int(timeout_s * NS)
         while not self._hear_start():
             if stopped():
                 return
             if time.monotonic_ns() > deadline_ns:
-                raise LinkError(
-                    f"no start message from the board over {self._link.url} within {timeout_s:g} s; "
-                    "is it connected, powered and running?"
-                )
+                hint = "it asks for sensors, so reset it" if self._asked else "is it connected, powered and running?"
+                raise LinkError(f"no start message from the board over {self._link.url} within {timeout_s:g} s; {hint}")
             time.sleep(START_POLL_S)
 
     def advance_to(self, t_ns: int) -> None:
@@ -153,11 +157,40 @@ class Loop:
         read_ns = time.monotonic_ns()
         for message in self.protocol.receive(chunk):
             self._heard_ns = read_ns
-            if isinstance(message, Request):
+            self._take(message, read_ns)
+
+    def _take(self, message: FromBoard, read_ns: int) -> None:
+        match message:
+            case Request():
+                self._note_request()
                 self._answer(read_ns)
-            elif isinstance(message, Actuators):
-                self._command = message.command
-                self._publish["command"](self.t_ns / NS, *message.command)
+            case Actuators(command):
+                self._command = command
+                self._publish["command"](self.t_ns / NS, *command)
+            case Start():
+                self._greet(message)
+            case Told(stream, row) if stream in self._publish:
+                self._publish[stream](self.t_ns / NS, *row)
+            case Missing(count):
+                self._say(Event.MESSAGES_LOST, count)
+
+    def _greet(self, start: Start) -> None:
+        """A board that says what it is gets the same from us, and flies only if that fits."""
+        claim = start.claim
+        if claim is None:
+            return
+        reason = objection(claim, self._wanted_image)
+        if reason:
+            raise LinkError(reason)
+        self._link.send(self.protocol.hello())
+        if self._presence.restarted(claim, self.t_ns):
+            self.protocol.new_board()
+            self._say(Event.BOARD_RESTARTED, claim.cause)
+
+    def _note_request(self) -> None:
+        late_s = self._presence.late_s(self.t_ns)
+        if late_s is not None:
+            self._say(Event.LATE_CYCLE, late_s)
 
     def _answer(self, read_ns: int) -> None:
         sensors = self._sensors.sample(self._truth)
@@ -170,10 +203,14 @@ class Loop:
         self._publish["cycle"](t_s, period_s, (sent_ns - read_ns) / NS)
 
     def _hear_start(self) -> bool:
-        heard = self.protocol.receive(self._link.poll())
-        if any(isinstance(message, Request) for message in heard):
-            self._answer(time.monotonic_ns())
-        return any(isinstance(message, Start | Request) for message in heard)
+        """A board that asks for sensors without having started is still in another flight: it must start anew."""
+        started = False
+        for message in self.protocol.receive(self._link.poll()):
+            started = started or isinstance(message, Start)
+            self._asked = self._asked or isinstance(message, Request)
+            if started:
+                self._take(message, time.monotonic_ns())
+        return started
 
     def _watch_silence(self) -> None:
         if self._paced and time.monotonic_ns() - self._heard_ns > self._silence_ns:

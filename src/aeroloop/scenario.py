@@ -72,6 +72,10 @@ class Control(_Config, frozen=True):
             "discrete LQR with integral action; `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any heading"
         ),
     ] = "dlqr"
+    law_file: Annotated[
+        str,
+        _note("Python file with a law of your own, relative to the scenario file; empty for `law`; `--law` overrides"),
+    ] = ""
     weights: Annotated[str, _note("weight set in the vehicle's `params.toml`")] = "published"
     period_s: Annotated[float, _meta("s", "control period of the board", gt=0, le=1)] = 0.012
 
@@ -88,6 +92,34 @@ class Board(_Config, frozen=True):
     safe_thrust_ratio: Annotated[
         float, _meta("-", "safe command: this part of the hover thrust, no tilt torque", ge=0, le=1)
     ] = 0.9
+
+
+class Fault(_Config, frozen=True):
+    """Something that goes wrong on the emulated board, on purpose."""
+
+    at_s: Annotated[float, _meta("s", "simulated time at which it happens", ge=0, le=86400)]
+    kind: Annotated[
+        Literal["hang", "reset"],
+        _note(
+            "`hang`: the control task never ends, so that the watchdog bites; `reset`: as if its button were pressed"
+        ),
+    ]
+
+
+class Emulator(_Config, frozen=True):
+    """The emulated board of rung `pil`."""
+
+    shift: Annotated[
+        int, _meta("-", "an instruction takes 2^shift ns: 5 is 31.25 million a second, 3 is 125 million", ge=0, le=10)
+    ] = 5
+    timed: Annotated[
+        bool,
+        _note(
+            "in lockstep, let what the board sends come after the time its instructions took; otherwise that "
+            "counts only where it is longer than the control period"
+        ),
+    ] = False
+    faults: Annotated[tuple[Fault, ...], _note("what goes wrong on purpose")] = ()
 
 
 class Impairment(_Config, frozen=True):
@@ -113,7 +145,7 @@ class Link(_Config, frozen=True):
         str,
         _note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; empty for the rung's "
-            "own: loopback for mil, TCP on a free port for sil"
+            "own: loopback for mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time"
         ),
     ] = ""
     to_plant: Annotated[Impairment, _note("impairment on the way from board to plant")] = Impairment()
@@ -226,6 +258,7 @@ class Scenario(_Config, frozen=True):
     world: Annotated[World, _note("the simulated world")] = World()
     control: Annotated[Control, _note("the control law")] = Control()
     board: Annotated[Board, _note("behaviour of the board")] = Board()
+    emulator: Annotated[Emulator, _note("the emulated board, rung `pil`")] = Emulator()
     link: Annotated[Link, _note("link between plant and board")] = Link()
     sensors: Annotated[Sensors, _note("sensor noise")] = Sensors()
     actuators: Annotated[Actuators, _note("limits of the actuators")] = Actuators()
@@ -244,6 +277,10 @@ class Scenario(_Config, frozen=True):
             raise ValueError(f"control.period_s: expected whole milliseconds, not {self.control.period_s}")
         if self.lockstep and self.loop == "hil":
             raise ValueError("pace: a physical board keeps its own time; fly hil with --pace real")
+        if self.loop == "pil" and self.pace not in ("lockstep", "real"):
+            raise ValueError(f"pace: the emulated board flies in lockstep or in real time, not at {self.pace}")
+        if self.loop == "pil" and not self.lockstep and any(fault.kind == "hang" for fault in self.emulator.faults):
+            raise ValueError("emulator.faults: hang can be injected in lockstep only; in real time use reset")
         if self.lockstep and self.ground.source == "external":
             raise ValueError("ground.source: external needs --pace real, since lockstep waits for its own base station")
         if self.lockstep and self.ground.source == "joystick" and not self.ground.joystick_recording:
@@ -262,7 +299,9 @@ class Scenario(_Config, frozen=True):
             raise ConfigError(
                 "link.url: hil needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
             )
-        return "loopback://" if self.loop == "mil" else "tcp://127.0.0.1:0"
+        if self.loop == "pil" and not self.lockstep:
+            return "pty://"
+        return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"
 
     @property
     def speed(self) -> float:
@@ -425,4 +464,5 @@ def _anchored(scenario: Scenario, folder: Path) -> Scenario:
         joystick_map=anchor(ground.joystick_map),
         joystick_recording=anchor(ground.joystick_recording),
     )
-    return msgspec.structs.replace(scenario, ground=ground)
+    control = msgspec.structs.replace(scenario.control, law_file=anchor(scenario.control.law_file))
+    return msgspec.structs.replace(scenario, ground=ground, control=control)

@@ -79,8 +79,15 @@ def refused(bench: Bench) -> Callable[..., None]:
             (SPIRAL, "--set", 'control.law="pid"'), ("control.law", "'pid'", "dlqr-heading"), id="unknown law"
         ),
         pytest.param((SPIRAL, "--loop", "xil"), ("loop", "'xil'", "expected one of", "sil"), id="unknown rung"),
-        pytest.param((SPIRAL, "--loop", "pil"), ("loop", "pil", "mil, sil or hil"), id="rung of a later version"),
-        pytest.param((SPIRAL, "--loop", "hil"), ("pace", "--pace real"), id="hil in lockstep"),
+        pytest.param(
+            (SPIRAL, "--loop", "pil", "--pace", "4x"), ("pace", "4x", "lockstep or in real time"), id="pil at 4x"
+        ),
+        pytest.param(
+            (SPIRAL, "--loop", "pil", "--pace", "real", "--set", "emulator.faults=[{at_s=1.0,kind='hang'}]"),
+            ("emulator.faults", "lockstep only"),
+            id="hang in real time",
+        ),
+        pytest.param((SPIRAL, "--loop", "hil", "--pace", "lockstep"), ("pace", "--pace real"), id="hil in lockstep"),
         pytest.param((SPIRAL, "--loop", "hil", "--pace", "real"), ("link.url", "serial:///dev"), id="hil without link"),
         pytest.param((SPIRAL, "--pace", "fast"), ("pace", "'fast'", "lockstep, real"), id="bad pace"),
         pytest.param((SPIRAL, "--pace", "0x"), ("pace", "'0x'", "4x"), id="no pace at all"),

@@ -21,6 +21,8 @@ from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.processes.plant import build_world
 from aeroloop.protocols.board import BoardEnd
+from aeroloop.protocols.framing import encode
+from aeroloop.protocols.interface import BARE_START
 from aeroloop.results import LOG, SUMMARY
 from aeroloop.scenario import Scenario
 from aeroloop.vehicles.tiltrotor.design import parameter_file
@@ -151,10 +153,11 @@ class PlayedBoard:
         self.cycles = 0
 
     def play(self, link: Link, more: Callable[[], bool], noise: Callable[[], bytes] = bytes) -> None:
-        """A cycle every 12 ms: start, then request, answer, actuators, with noise between the frames."""
-        link.send(noise() + self._end.start())
+        """A cycle every 12 ms: request, answer, actuators, with noise between the frames; like the paper's board
+        it does not say what it is, and repeats its start message until it is answered."""
         while more():
-            link.send(noise() + self._end.request() + noise())
+            start = b"" if self.cycles else encode(BARE_START)
+            link.send(noise() + start + self._end.request() + noise())
             due_s = time.monotonic() + 0.012
             while (left_s := due_s - time.monotonic()) > 0:
                 if select.select([link.fileno()], [], [], left_s)[0] and self._end.receive(link.poll()):

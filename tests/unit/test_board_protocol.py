@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.protocols.board import Actuators, BoardEnd, PlantEnd, Request, Start
+from aeroloop.protocols import interface
+from aeroloop.protocols.board import HELLO_FRAME, Actuators, BoardEnd, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.framing import Counters, encode
+from aeroloop.protocols.handshake import Claim
 from aeroloop.signals import Command, Sensors
 from aeroloop.vehicles.tiltrotor.design import Plausible
 
@@ -27,6 +29,7 @@ SENSORS: Sensors = (
     *(3.96875, -3.953125, 0.0, -1.5, 0.25, -0.0078125, 40.5, -119.0),
 )
 COMMAND: Command = (3.96875, 3.953125, -0.248046875, 0.0634765625)
+CLAIM = Claim(cause=1, revision=1, interface=0x7E7D0102, image=0xDEADBEEF, uptime_ms=1234)
 NOT_BELIEVABLE = (math.nan, math.inf, -math.inf, 10.5, -1e30)
 
 
@@ -58,7 +61,7 @@ REQUEST = encode(b"\x02")
 
 def test_golden_bytes_of_the_board() -> None:
     board, _ = board_end()
-    assert board.start() == golden("start")
+    assert board.start(CLAIM) == golden("start")
     assert board.request() == golden("request")
     assert board.actuators(COMMAND) == golden("actuators")
     sent = sum(len(golden(name)) for name in ("start", "request", "actuators"))
@@ -73,9 +76,9 @@ def test_golden_bytes_of_the_plant() -> None:
 
 def test_the_plant_reads_the_golden_bytes() -> None:
     plant, suspects = plant_end()
-    stream = golden("start") + golden("request") + golden("actuators")
-    assert plant.receive(stream) == [Start(), Request(), Actuators(COMMAND)]
-    assert plant.counters == Counters(frames_in=3, bytes_in=len(stream))
+    stream = golden("start_bare") + golden("start") + golden("request") + golden("actuators")
+    assert plant.receive(stream) == [Start(None), Start(CLAIM), Request(), Actuators(COMMAND)]
+    assert plant.counters == Counters(frames_in=4, bytes_in=len(stream))
     assert suspects == []
 
 
@@ -180,7 +183,8 @@ def test_a_duplicate_long_after_a_loss_is_a_duplicate_and_the_loss_stays_counted
         struct.pack("<B3f", 3, 1.0, 1.0, 1.0),
         struct.pack("<B4f", 2, *COMMAND),
         struct.pack("<4f", *COMMAND),
-        struct.pack("<B4fB", 3, *COMMAND, 0),  # longer than any message to the plant
+        struct.pack("<B4fB", 3, *COMMAND, 0),
+        bytes(44),  # longer than any message to the plant
     ],
 )
 def test_the_plant_counts_wrong_lengths_and_unknown_numbers_as_malformed(data: bytes) -> None:
@@ -301,7 +305,7 @@ def test_the_plant_takes_and_counts_like_the_model(script: list[str], seed: int)
             model.message(False)
             assert plant.receive(actuators((0.0, source.choice(NOT_BELIEVABLE), 0.0, 0.0))) == []
         elif what == "start":
-            assert plant.receive(encode(b"\x01")) == [Start()]
+            assert plant.receive(encode(b"\x01")) == [Start(None)]
         elif what == "noise":
             assert plant.receive(b"\x55" * source.randrange(3, 300) + b"\x7e") == []
         else:
@@ -326,3 +330,60 @@ def test_the_board_takes_and_counts_like_the_model(script: list[str]) -> None:
             assert board.receive(b"\x7e\x7d" * 3 + b"\x7e") is None
         model.agrees_with(board.counters)
     assert len(suspects) == model.implausible
+
+
+EVENT = interface.EVENT
+
+
+def test_what_the_board_tells_of_itself_becomes_rows_of_streams() -> None:
+    plant, _ = plant_end()
+    told = [
+        (
+            interface.CPU.pack(0, 2.5, 1000.0, 504, 16384, 3, 0.25, 1500),
+            Told("board_cpu", (2.5, 1e3, 504, 16384, 3, 0.25, 1.5)),
+        ),
+        (interface.TASK.pack(1, 3, 0.5, 25.0, 0.75, 84), Told("board_task", (3, 0.5, 25.0, 0.75, 84))),
+        (interface.COUNTERS.pack(2, 0, *range(10)), Told("board_link", tuple(range(10)))),
+        (interface.COUNTERS.pack(3, 1, *range(10)), Told("reference_link", tuple(range(10)))),
+        (EVENT.pack(4, 13, 0.5), Told("board_event", (13, 0.5))),
+    ]
+    for data, message in told:
+        assert plant.receive(encode(data)) == [message]
+    assert plant.counters.malformed == 0
+
+
+def test_a_gap_in_what_the_board_tells_is_counted_and_a_new_board_counts_anew() -> None:
+    plant, _ = plant_end()
+    plant.receive(encode(EVENT.pack(254, 1, 0.0)))
+    assert plant.receive(encode(EVENT.pack(255, 1, 0.0))) == [Told("board_event", (1, 0.0))]
+    assert plant.receive(encode(EVENT.pack(2, 1, 0.0))) == [Missing(2), Told("board_event", (1, 0.0))]
+    plant.new_board()
+    assert plant.receive(encode(EVENT.pack(0, 1, 0.0))) == [Told("board_event", (1, 0.0))]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        EVENT.pack(0, 1, math.nan),
+        EVENT.pack(0, 0, 1.0),
+        EVENT.pack(0, 200, 1.0),
+        interface.TASK.pack(0, 6, 0.0, 0.0, 0.0, 0),
+        interface.TASK.pack(0, 0, math.inf, 0.0, 0.0, 0),
+        interface.COUNTERS.pack(0, 2, *[0] * 10),
+        interface.CPU.pack(0, math.nan, 0.0, 0, 0, 0, 0.0, 0),
+    ],
+)
+def test_what_cannot_be_is_malformed(data: bytes) -> None:
+    plant, _ = plant_end()
+    assert plant.receive(encode(data)) == []
+    assert plant.counters.malformed == 1
+
+
+def test_hello_is_counted_and_read() -> None:
+    plant, _ = plant_end()
+    board, _ = board_end()
+    assert plant.hello() == HELLO_FRAME
+    assert plant.counters == Counters(frames_out=1, bytes_out=len(HELLO_FRAME))
+    assert board.receive(HELLO_FRAME) is None
+    assert not board.refused
+    assert board.counters.malformed == 0

@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.boards.host import Behaviour, HostBoard
-from aeroloop.protocols.board import Actuators, PlantEnd, Request, Start
+from aeroloop.protocols import interface
+from aeroloop.protocols.board import HELLO_FRAME, Actuators, FromBoard, PlantEnd, Request, Start
+from aeroloop.protocols.framing import encode
+from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.scenario import Board as Config
 from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
@@ -19,7 +22,7 @@ from aeroloop.vehicles.tiltrotor.design import Plausible
 PERIOD_NS = 12_000_000
 HOVER: Command = (10.0, 10.5, 0.0, 0.25)
 SAFE: Command = (9.0, 9.5, 0.0, 0.0)
-START = Reference(0, (1.0, 2.0, 3.0), 0.5, (0.0, 0.0, 0.0), 0.0)
+FIRST_SEEN = Reference(0, (5.0, 0.0, 0.0), 0.0, (0.0, 0.0, 0.0), 0.0)
 CONFIG = Config(sensor_hold_s=0.06, reference_timeout_s=0.5)
 
 
@@ -38,7 +41,6 @@ class Bench:
             period_ns=PERIOD_NS,
             hover_command=HOVER,
             safe_command=SAFE,
-            start=START,
             bounds=Plausible((-1000.0,) * 16, (1000.0,) * 16, (2000.0,) * 16),
             config=self.config,
         )
@@ -49,13 +51,13 @@ class Bench:
         self.seen.append(reference)
         return self.law_output if self.law_output is not None else (sensors[0],) * 4
 
-    def timer(self) -> list[Start | Request | Actuators]:
+    def timer(self) -> list[FromBoard]:
         """The next timer: what the plant understands of the bytes that the board sends."""
         self.t_ns = self.board.next_timer_ns
         closing, opening = self.board.on_timer(self.t_ns)
         return self.plant.receive(closing + opening)
 
-    def answer(self, value: float) -> list[Start | Request | Actuators]:
+    def answer(self, value: float) -> list[FromBoard]:
         """Sensors, 1 ms after the timer."""
         self.t_ns += 1_000_000
         return self.plant.receive(self.board.on_link(self.plant.answer((value, *[0.0] * 15)), self.t_ns))
@@ -84,7 +86,7 @@ def test_the_timer_keeps_to_the_grid_from_zero() -> None:
 
 def test_each_cycle_is_one_request_and_one_actuator_message() -> None:
     bench = Bench()
-    assert bench.timer() == [Start(), Request()]
+    assert bench.timer() == [Start(host_claim(0)), Request()]
     assert bench.answer(1.0) == [Actuators((1.0,) * 4)]
     for value in (2.0, 3.0, 4.0):
         assert bench.timer() == [Request()]
@@ -113,15 +115,15 @@ def test_sensors_before_the_first_timer_are_not_flown_on() -> None:
 
 def test_start_is_repeated_until_the_first_answer_and_not_after() -> None:
     bench = Bench()
-    assert bench.timer() == [Start(), Request()]
-    for _ in range(20):
-        assert bench.timer() == [Actuators(HOVER), Start(), Request()]
+    assert bench.timer() == [Start(host_claim(0)), Request()]
+    for cycle in range(1, 21):
+        assert bench.timer() == [Actuators(HOVER), Start(host_claim(12 * cycle)), Request()]
     assert bench.board.mode is Mode.WAITING
     assert bench.said == []
     bench.answer(1.0)
     assert bench.events() == [Event.STARTED]
     for _ in range(20):  # also not when sensors are lost again
-        assert Start() not in bench.timer()
+        assert not any(isinstance(message, Start) for message in bench.timer())
 
 
 def test_without_sensors_the_last_command_is_held_then_the_safe_one_and_both_are_said() -> None:
@@ -187,13 +189,13 @@ def test_an_absurd_sensor_value_is_said_and_not_flown_on() -> None:
     assert bench.timer() == [Actuators((5.0,) * 4), Request()]
 
 
-def test_the_law_follows_the_newest_reference_and_the_start_before_it() -> None:
+def test_the_law_follows_the_newest_reference_and_before_it_stays_where_it_was_first_seen() -> None:
     bench = Bench()
     bench.fly(1)
     moving = Reference(12, (1.0, 2.0, 4.0), 0.25, (0.5, 0.0, 1.0), 0.125)
     bench.refer(moving)
     bench.fly(2)
-    assert bench.seen == [START, moving, moving]
+    assert bench.seen == [FIRST_SEEN, moving, moving]
 
 
 def test_reference_loss_is_said_once_and_stops_the_feed_forward_where_it_is() -> None:
@@ -231,10 +233,10 @@ def test_the_reference_back_is_said_once_and_followed() -> None:
 
 def test_damaged_and_repeated_references_do_not_count_as_references() -> None:
     bench = Bench()
-    bench.refer(START)
+    bench.refer(FIRST_SEEN)
     for _ in range(60):
         bench.fly(1)
-        bench.refer(START)
+        bench.refer(FIRST_SEEN)
         bench.board.get_references(b"\x7e\x01\x02\x03\x7e", bench.t_ns)
     assert bench.events().count(Event.REFERENCE_LOST) == 1
     assert Event.REFERENCE_BACK not in bench.events()
@@ -269,10 +271,44 @@ def test_whatever_happens_each_cycle_has_one_request_and_one_finite_command(scri
             sent += bench.answer(math.inf)
         if happening == "noise":
             sent += bench.plant.receive(bench.board.on_link(b"\x7d\x7e\x01" * 99, bench.t_ns))
-        sent += [message for message in bench.timer() if message != Start()]
+        sent += [message for message in bench.timer() if not isinstance(message, Start)]
         assert len(sent) == 2
         closing, request = sent
         assert isinstance(closing, Actuators)
         assert closing.command in ((3.0,) * 4, HOVER, SAFE)
         assert request == Request()
     assert (bench.plant.counters.lost, bench.plant.counters.duplicates) == (0, 0)
+
+
+def test_references_may_come_on_the_boards_own_line() -> None:
+    bench = Bench()
+    bench.fly(1)
+    moving = Reference(12, (1.0, 2.0, 4.0), 0.25, (0.5, 0.0, 1.0), 0.125)
+    bench.board.on_link(encode_reference(moving), bench.t_ns)
+    bench.fly(1)
+    assert bench.seen == [FIRST_SEEN, moving]
+    assert bench.board.link.counters.malformed == 0
+
+
+def test_a_bench_of_another_interface_is_not_flown_for() -> None:
+    bench = Bench()
+    bench.timer()
+    assert bench.board.on_link(HELLO_FRAME, bench.t_ns) == b""
+    bench.fly(2)
+    bench.timer()
+    bench.board.on_link(encode(interface.HELLO.pack(interface.REVISION, interface.HASH ^ 1)), bench.t_ns)
+    assert bench.answer(5.0) == []
+    assert bench.timer()[0] == Actuators((5.0,) * 4), "the last command stands, as with sensors that do not come"
+
+
+def test_a_step_is_references_then_the_timer_then_the_link() -> None:
+    bench, twin = Bench(), Bench()
+    reference = Reference(0, (1.0, 2.0, 4.0), 0.25, (0.5, 0.0, 1.0), 0.125)
+    twin.refer(reference)
+    closing, opening = twin.board.on_timer(0)
+    out = twin.board.on_link(twin.plant.answer((5.0,) * 16), 0)
+    done = bench.board.step(0, encode_reference(reference), 0, bench.plant.answer((5.0,) * 16))
+    assert (done.now, done.opening, done.answered) == (closing + out, opening, True)
+    assert bench.seen == [reference]
+    idle = bench.board.step(6_000_000, b"", None, b"")
+    assert (idle.now, idle.opening, idle.answered) == (b"", b"", False)

@@ -10,9 +10,10 @@ references do not come it holds the last. Both are said in `board_event`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aeroloop.protocols.board import BoardEnd
+from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import ReferenceEnd
 from aeroloop.scenario import Board as Config
@@ -33,9 +34,18 @@ class Behaviour:
     period_ns: int
     hover_command: Command
     safe_command: Command
-    start: Reference  # held until the ground speaks
     bounds: Bounds
     config: Config
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a board did in one step of lockstep."""
+
+    now: bytes  # to send
+    opening: bytes  # opens the cycle of the timer; the request alone may have been sent ahead
+    answered: bool  # sensors came, and their command is in `now`
+    busy_ns: int = 0  # how long it worked, on a processor whose time counts
 
 
 class HostBoard:
@@ -44,11 +54,15 @@ class HostBoard:
         self._behaviour = behaviour
         self._say = say
         self._t_ns = 0
-        self.link = BoardEnd(behaviour.bounds, lambda index: say(self._t_ns, Event.IMPLAUSIBLE_SENSORS, index))
         self.references = ReferenceEnd()
+        self.link = BoardEnd(
+            behaviour.bounds,
+            lambda index: say(self._t_ns, Event.IMPLAUSIBLE_SENSORS, index),
+            lambda data: self._refer(self.references.accept(data), self._t_ns),
+        )
         self.mode = Mode.WAITING
         self.cycle = -1
-        self._reference = behaviour.start
+        self._reference: Reference | None = None
         self._reference_at_ns = 0
         self._reference_lost = False
         self._command = behaviour.hover_command
@@ -63,6 +77,13 @@ class HostBoard:
         """Timers that were missed: time went on without them."""
         self.cycle += cycles
 
+    def step(self, t_ns: int, references: bytes, timer_ns: int | None, link: bytes) -> Done:
+        """References, then the timer if it is due, then what came over the link."""
+        self.get_references(references, t_ns)
+        closing, opening = (b"", b"") if timer_ns is None else self.on_timer(timer_ns)
+        out = self.on_link(link, t_ns)
+        return Done(closing + out, opening, bool(out))
+
     def on_timer(self, t_ns: int) -> tuple[bytes, bytes]:
         """A cycle begins: what still closes the last one (actuators), and what opens this one (the request)."""
         self._t_ns = t_ns
@@ -72,11 +93,13 @@ class HostBoard:
         self._watch_references(t_ns)
         opening = self.link.request()
         if self.mode is Mode.WAITING:
-            opening = self.link.start() + opening
+            opening = self.link.start(host_claim(t_ns // 1_000_000)) + opening
         return closing, opening
 
     def get_references(self, chunk: bytes, t_ns: int) -> None:
-        newest = self.references.receive(chunk)
+        self._refer(self.references.receive(chunk), t_ns)
+
+    def _refer(self, newest: Reference | None, t_ns: int) -> None:
         if newest is None:
             return
         if self._reference_lost:
@@ -102,6 +125,8 @@ class HostBoard:
         return sensors
 
     def control(self, sensors: Sensors, t_ns: int) -> Command:
+        if self._reference is None:  # until the ground speaks, stay where the first sensors found the aircraft
+            self._reference = Reference(0, (sensors[0], sensors[1], sensors[2]), sensors[5], (0.0, 0.0, 0.0), 0.0)
         command = self._law(sensors, self._reference)
         for index, value in enumerate(command):
             if not abs(value) <= LARGEST_SENT:  # also catches NaN
@@ -137,7 +162,6 @@ class HostBoard:
         if silent_s > self._behaviour.config.reference_timeout_s and not self._reference_lost:
             self._reference_lost = True
             # Velocity feed-forward of a reference that no longer moves would drag the aircraft along.
-            self._reference = Reference(
-                self._reference.t_ms, self._reference.pos_W, self._reference.yaw_rad, (0.0, 0.0, 0.0), 0.0
-            )
+            if self._reference is not None:
+                self._reference = replace(self._reference, vel_W=(0.0, 0.0, 0.0), yaw_rate_rad_s=0.0)
             self._say(t_ns, Event.REFERENCE_LOST, silent_s)

@@ -1,19 +1,25 @@
-"""The board process: a control law behind a link, on its own 12 ms timer. Rungs mil (Python) and sil (C)."""
+"""The board process: a control law behind a link, on its own 12 ms timer.
+
+Rungs mil (Python), sil (C on this host) and, in lockstep, pil (the firmware on the emulated board).
+"""
 
 from __future__ import annotations
 
 import select
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
 
 import casadi as ca
 
-from aeroloop.boards.host import Behaviour, HostBoard
+from aeroloop.boards.emulated import EmulatedBoard, StepPipe
+from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
-from aeroloop.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
+from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.paths import cache_dir
 from aeroloop.processes.common import Line, Orders, run_process, stop
@@ -22,11 +28,10 @@ from aeroloop.protocols.framing import FrameCutter
 from aeroloop.realtime.lockstep import Baton, PeerGoneError, Reply, StampedLink
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
-from aeroloop.reference.trajectories import build as build_path
 from aeroloop.scenario import Impairment, Scenario
-from aeroloop.signals import NS, Command, Event, Reference, Sensors
-from aeroloop.streams import STREAMS
-from aeroloop.vehicles.tiltrotor.design import design, parameter_file
+from aeroloop.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
+from aeroloop.streams import STREAMS, writes
+from aeroloop.vehicles.tiltrotor.design import design, flight_law, parameter_file
 
 READS = ("board link", "reference link")
 WRITES = tuple(s.name for s in STREAMS if s.producer == "board")
@@ -51,35 +56,63 @@ class TimedLaw:
         return command
 
 
-def build_board(scenario: Scenario, say: Callable[[int, Event, float], None]) -> tuple[HostBoard, TimedLaw]:
+def build_host_board(scenario: Scenario, say: Say) -> tuple[HostBoard, TimedLaw]:
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    law = TimedLaw(plan.law(scenario.control.law), scenario.loop)
-    start = build_path(scenario.ground.trajectory)(0.0)
+    law = TimedLaw(flight_law(scenario.control, plan), scenario.loop)
     behaviour = Behaviour(
         period_ns=round(scenario.control.period_s * NS),
         hover_command=tuple(plan.u_eq.tolist()),
         safe_command=plan.safe_command(scenario.board.safe_thrust_ratio),
-        start=Reference(
-            0, scenario.world.start_pos_W or start.pos_W, scenario.world.start_yaw_rad, (0.0, 0.0, 0.0), 0.0
-        ),
         bounds=parameter_file().plausible.sensors,
         config=scenario.board,
     )
     return HostBoard(law, behaviour, say), law
 
 
+class Worked(Protocol):
+    took_ns: int
+
+
+class LockstepBoard(Protocol):
+    """What lockstep needs of a board, on whichever rung."""
+
+    mode: Mode
+
+    @property
+    def next_timer_ns(self) -> int: ...
+    def skip(self, cycles: int) -> None: ...
+    def step(self, t_ns: int, references: bytes, timer_ns: int | None, link: bytes) -> Done: ...
+
+
 class Shell:
-    """What lockstep and wall time share: the board, its topics, and what is logged each cycle."""
+    """What lockstep and wall time share: topics, and what is logged each cycle."""
 
     def __init__(self, orders: Orders) -> None:
         self.scenario = orders.scenario
         self.period_ns = round(self.scenario.control.period_s * NS)
         self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
-        self._publish = {s.name: self._topics.publisher(s).send for s in STREAMS if s.producer == "board"}
-        self.board, self._law = build_board(
-            self.scenario, lambda t_ns, event, value: self._publish["board_event"](t_ns / NS, event, value)
-        )
+        streams = writes("board", self.scenario.loop)
+        self._publish = {stream.name: self._topics.publisher(stream).send for stream in streams}
         self._counted_s = -1
+        self.host: HostBoard | None = None
+        self._pipe: StepPipe | None = None
+        self.board: LockstepBoard
+        self._worked: Worked
+        if self.scenario.loop == "pil":
+            emulator = self.scenario.emulator
+            self._pipe = StepPipe(Path(orders.image), emulator.shift, orders.folder_path)
+            self.board = self._worked = EmulatedBoard(self._pipe, self.period_ns, WATCHDOG_PERIODS, emulator.faults)
+        else:
+            self.host, self._worked = build_host_board(self.scenario, self._say)
+            self.board = self.host
+
+    def _say(self, t_ns: int, event: Event, value: float) -> None:
+        self._publish["board_event"](t_ns / NS, event, value)
+
+    def close(self) -> None:
+        self.note_counters()
+        if self._pipe:
+            self._pipe.close()
 
     def dress_references(self, link: Link, now_ns: Callable[[], int]) -> Link:
         impairment = self.scenario.ground.impair
@@ -94,58 +127,108 @@ class Shell:
             cut=FrameCutter,
         )
 
-    def note_cycle(self, t_ns: int, round_trip_ns: int, late_ns: int) -> None:
+    def note_cycle(self, t_ns: int, round_trip_ns: int, late_ns: int, busy_ns: int = 0) -> None:
         t_s = t_ns / NS
-        self._publish["board_cycle"](t_s, round_trip_ns / NS, self._law.took_ns / NS, late_ns / NS, self.board.mode)
+        times_s = (round_trip_ns / NS, self._worked.took_ns / NS, busy_ns / NS, late_ns / NS)
+        self._publish["board_cycle"](t_s, *times_s, self.board.mode)
         if int(t_s) > self._counted_s:
             self._counted_s = int(t_s)
             self.note_counters()
 
     def note_counters(self) -> None:
-        t_s = self.board.next_timer_ns / NS
-        self._publish["board_link"](t_s, *self.board.link.counters.row())
-        self._publish["reference_link"](t_s, *self.board.references.counters.row())
+        """Of our own ends; a board with firmware tells its counters itself."""
+        if self.host:
+            t_s = self.host.next_timer_ns / NS
+            self._publish["board_link"](t_s, *self.host.link.counters.row())
+            self._publish["reference_link"](t_s, *self.host.references.counters.row())
+
+
+class Turn:
+    """The board's turns in lockstep, between taking the plant's baton and passing it on.
+
+    The timer is the plant's baton; the next cycle's request goes out with this cycle's actuators. That request
+    belongs to the next timer, and the plant treats it so: it is promised, not early.
+    """
+
+    def __init__(self, shell: Shell) -> None:
+        self._board = shell.board
+        self._shell = shell
+        self._counts_time = shell.scenario.emulator.timed
+        self._promised = False
+        self._busy_until_ns = 0
+        self._held = b""  # what a board that is still busy will have sent by then
+        self.cycle_ns = 0
+        self.ahead = b""
+
+    def take(self, now_ns: int, references: bytes, link: bytes, round_trip_ns: int) -> bytes:
+        """What the board sends now; `ahead` is the request of its next cycle, when that can be told already."""
+        board, self.ahead = self._board, b""
+        out = self._released(now_ns)
+        timer_ns = board.next_timer_ns if self._promised and now_ns >= board.next_timer_ns else None
+        if timer_ns is not None:
+            self._promised = False
+        done = board.step(now_ns, references, timer_ns, link)
+        if done.answered:
+            self._shell.note_cycle(now_ns, round_trip_ns, 0, done.busy_ns)
+            if done.busy_ns > self._shell.period_ns or self._counts_time:
+                self._hold(done, now_ns)
+                return out
+        out += done.now
+        if (done.answered or out) and now_ns < board.next_timer_ns:
+            self._promise()
+        elif not self._promised and now_ns >= board.next_timer_ns:
+            self.cycle_ns = now_ns
+            begun = board.step(now_ns, b"", board.next_timer_ns, b"")
+            out += begun.now + begun.opening
+        return out
+
+    def busy(self, now_ns: int) -> bool:
+        return now_ns < self._busy_until_ns
+
+    @property
+    def wake_ns(self) -> int:
+        if self._held:
+            return self._busy_until_ns
+        return self._board.next_timer_ns + (self._shell.period_ns if self._promised else 0)
+
+    def _promise(self) -> None:
+        self.ahead, self._promised, self.cycle_ns = REQUEST_FRAME, True, self._board.next_timer_ns
+
+    def _hold(self, done: Done, now_ns: int) -> None:
+        self._held, self._busy_until_ns = done.now, now_ns + done.busy_ns
+        missed_ns = self._busy_until_ns - self._board.next_timer_ns
+        if missed_ns >= 0:  # a board that is still at work when its timer comes leaves that cycle out
+            self._board.skip(missed_ns // self._shell.period_ns + 1)
+
+    def _released(self, now_ns: int) -> bytes:
+        out, self._held = self._held, b""
+        return out
 
 
 def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, ground: Baton | None) -> None:
-    """The timer is the plant's baton; the next cycle's request goes out with this cycle's actuators.
-
-    That request belongs to the next timer, and the plant treats it so: it is promised, not early.
-    """
-    board = shell.board
     now_ns, sent_bytes, sent_at_ns = 0, 0, time.monotonic_ns()
     wire, radio = StampedLink(link, lambda: now_ns), StampedLink(references, lambda: now_ns)
     dressed = shell.dress_references(radio, lambda: now_ns)
-    promised = reference_due = False
-    cycle_ns = 0
+    turn = Turn(shell)
+    referred_ns = announced_ns = -1
     while not stop():
         try:
             now_ns, plant_bytes, *_ = plant.take()
             wire.take(plant_bytes, now_ns)
-            if ground and reference_due:
-                reference_ns, ground_bytes, *_ = ground.take()
-                radio.take(ground_bytes, reference_ns)
-                reference_due = False
-            board.get_references(dressed.poll(), now_ns)
-            if promised and now_ns >= board.next_timer_ns:
-                board.on_timer(board.next_timer_ns)
-                promised = False
-            out = board.on_link(wire.poll(), now_ns)
-            ahead = b""
-            if out:
-                shell.note_cycle(now_ns, time.monotonic_ns() - sent_at_ns, 0)
-            if out and now_ns < board.next_timer_ns:
-                ahead, promised, cycle_ns = REQUEST_FRAME, True, board.next_timer_ns
-                reference_due = True
-            elif not promised and now_ns >= board.next_timer_ns:
-                closing, opening = board.on_timer(now_ns)
-                out, cycle_ns = out + closing + opening, now_ns
-                reference_due = True
+            while ground and referred_ns < announced_ns:  # one reference for every cycle, also one that is left out
+                referred_ns, ground_bytes, *_ = ground.take()
+                radio.take(ground_bytes, referred_ns)
+            if turn.busy(now_ns):
+                out, ahead = b"", b""
+            else:
+                out = turn.take(now_ns, dressed.poll(), wire.poll(), time.monotonic_ns() - sent_at_ns)
+                ahead = turn.ahead
             if out or ahead:
                 link.send(out + ahead)
             sent_at_ns = time.monotonic_ns()
             sent_bytes += len(out)
-            plant.pass_on(*Reply(sent_bytes, cycle_ns, sent_bytes + len(ahead), cycle_ns + shell.period_ns))
+            announced_ns = turn.cycle_ns
+            plant.pass_on(*Reply(sent_bytes, turn.cycle_ns, sent_bytes + len(ahead), turn.wake_ns))
             sent_bytes += len(ahead)
         except PeerGoneError:
             break
@@ -153,7 +236,8 @@ def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, groun
 
 def run_wall(shell: Shell, link: Link, references: Link) -> None:
     """The timer is the monotonic clock; a timer missed by a whole period is skipped, not made up for."""
-    board, scenario = shell.board, shell.scenario
+    board, scenario = shell.host, shell.scenario
+    assert board is not None, "in wall time the emulated board has a process of its own"
     period_wall_ns = round(shell.period_ns / scenario.speed)
     timer_ns = time.monotonic_ns()
     dressed = shell.dress_references(references, lambda: board.next_timer_ns)
@@ -192,38 +276,10 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
     return 0
 
 
-class ReferencePort:
-    """The server's end of the reference link: when its driver leaves, it is there for the next one."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self._link = open_link(url)
-
-    def fileno(self) -> int:
-        return self._link.fileno()
-
-    def send(self, data: bytes) -> None:
-        self._link.send(data)
-
-    def poll(self) -> bytes:
-        try:
-            return self._link.poll()
-        except LinkError:
-            self._link.close()
-            self._link = open_link(self.url)
-            return b""
-
-    def next_due_ns(self) -> int | None:
-        return self._link.next_due_ns()
-
-    def close(self) -> None:
-        self._link.close()
-
-
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     shell = Shell(orders)
     line.await_order("open")
-    references = ReferencePort(orders.reference_server)
+    references = LastingServer(orders.reference_server)
     link = open_link(orders.link_client)
     line.tell("ready")
     line.await_order("start")
@@ -238,7 +294,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             run_wall(shell, link, references)
         line.tell("done")
     finally:  # also when the plant has closed the link before we were told to stop
-        shell.note_counters()
+        shell.close()
         link.close()
         references.close()
 

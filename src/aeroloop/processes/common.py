@@ -37,6 +37,9 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference_client: str
     supervisor_pid: int
     core_draw: int  # which core plant and board share in lockstep
+    relay_references: bool = False  # the board has one line: references travel on it, through the plant
+    image: str = ""  # firmware for the emulated board
+    image_id: int = 0  # what the board must say it runs; 0 takes any
 
     @property
     def folder_path(self) -> Path:
@@ -99,5 +102,6 @@ def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:
     try:
         main(orders, line, batons)
     except AeroloopError as error:
-        line.tell("failed", message=str(error), exit_code=error.exit_code, at_ns=time.monotonic_ns())
+        at_ns = 0 if getattr(error, "root_cause", False) else time.monotonic_ns()
+        line.tell("failed", message=str(error), exit_code=error.exit_code, at_ns=at_ns)
         sys.exit(error.exit_code)

@@ -10,7 +10,9 @@ from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.frames import quat_from_euler
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
+from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
+from aeroloop.links.relay import Relayed
 from aeroloop.loop import Loop
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.processes.common import Line, Orders, run_process, stop
@@ -23,7 +25,7 @@ from aeroloop.reference.trajectories import build as build_path
 from aeroloop.scenario import Scenario
 from aeroloop.sensors.state import StateSensors
 from aeroloop.signals import NS, Command
-from aeroloop.streams import STREAMS
+from aeroloop.streams import STREAMS, writes
 from aeroloop.vehicles.tiltrotor import airframe
 from aeroloop.vehicles.tiltrotor.design import parameter_file, parameters
 from aeroloop.world.multibody import Multibody
@@ -69,7 +71,9 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     world, hover = build_world(scenario)
     line.await_order("open")
     pace: list[Pace] = []  # filled below: the impaired link asks it for the time
-    wire = open_link(orders.link_server)
+    wire: Link = open_link(orders.link_server)
+    if orders.relay_references:
+        wire = Relayed(wire, LastingServer(orders.reference_server))
     if scenario.lockstep:
         share_core(orders.core_draw)
         stamped = StampedLink(wire, lambda: pace[0].now_ns())
@@ -88,10 +92,11 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         sensors=StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1])),
         link=link,
         pace=pace[0],
-        publish={s.name: topics.publisher(s).send for s in STREAMS if s.producer == "plant"},
+        publish={s.name: topics.publisher(s).send for s in writes("plant", scenario.loop)},
         bounds=parameter_file().plausible.command,
         initial_command=hover,
         scenario=scenario,
+        wanted_image=orders.image_id,
     )
     line.tell("ready")
     line.await_order("start")

@@ -1,31 +1,34 @@
 """The board protocol of the tilt-rotor paper: the board is the client, the plant the server.
 
-    board -> plant   1                    start the simulation
-    board -> plant   2                    a cycle begins: send sensors
-    plant -> board   16 floats            the answer
-    board -> plant   3, 4 floats          actuators, the end of the cycle
+    board -> plant   start                the simulation; says what the board is
+    plant -> board   hello                what the bench speaks
+    board -> plant   request              a cycle begins: send sensors
+    plant -> board   answer               16 floats
+    board -> plant   actuators            4 floats, the end of the cycle
+    board -> plant   cpu, task, counters, event    what the board tells of itself
+    plant -> board   reference            where the board has no reference link of its own
 
-Floats are little-endian single precision. There is no cycle number on the wire, so each end keeps count of what is
+`interface.py` has every message's fields. There is no cycle number on the wire, so each end keeps count of what is
 due: a message that comes when none is due is ignored, and counted as late where one was missed before, else as a
 duplicate. A late one that comes while the next is due cannot be told from it, and is taken.
 """
 
 from __future__ import annotations
 
-import struct
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.plausible import Bounds, Plausibility
-from aeroloop.signals import COMMAND_COUNT, SENSOR_COUNT, Command, Sensors
+from aeroloop.signals import TASKS, Command, Event, Sensors
 
-START, SENSORS, ACTUATORS = 1, 2, 3
-
-_ANSWER = struct.Struct(f"<{SENSOR_COUNT}f")
-_COMMAND = struct.Struct(f"<B{COMMAND_COUNT}f")
-START_FRAME = encode(bytes([START]))
-REQUEST_FRAME = encode(bytes([SENSORS]))
+REQUEST_FRAME = encode(interface.REQUEST.pack())
+HELLO_FRAME = encode(interface.HELLO.pack(interface.REVISION, interface.HASH))
+LONGEST_FROM_BOARD = max(message.size for message in interface.MESSAGES if message.sender == "board")
+LONGEST_FROM_PLANT = interface.ANSWER.size
 
 LATEST_CYCLES = 8
 """A message that is later than this is not told from a duplicate."""
@@ -33,10 +36,15 @@ LATEST_CYCLES = 8
 Suspect = Callable[[int], None]
 """Called with the index of a value that passed the checksum and is not plausible."""
 
+LINKS = ("board_link", "reference_link")
+"""The streams that `counters` messages belong to, by their field `link`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The board asks for the simulation to start."""
+    """The board asks for the simulation to start; the paper's board does not say what it is."""
+
+    claim: Claim | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,24 @@ class Actuators:
     """The board's command for the current cycle."""
 
     command: Command
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the board tells of itself: a row of a stream, without its time."""
+
+    stream: str
+    row: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """So many messages in which the board told something never came."""
+
+    count: int
+
+
+FromBoard = Start | Request | Actuators | Told | Missing
 
 
 class _Expectation:
@@ -92,32 +118,48 @@ class PlantEnd:
 
     def __init__(self, bounds: Bounds, suspect: Suspect, first_command: Command | None = None) -> None:
         self.counters = Counters()
-        self._deframer = Deframer(_COMMAND.size, self.counters)
+        self._deframer = Deframer(LONGEST_FROM_BOARD, self.counters)
         self._expected = _Expectation(self.counters)
         self._plausibility = Plausibility(bounds, first_command)
         self._suspect = suspect
+        self._sequence: int | None = None
 
-    def receive(self, chunk: bytes) -> list[Start | Request | Actuators]:
-        messages = (self._message(data) for data in self._deframer.feed(chunk))
-        return [message for message in messages if message is not None]
+    def receive(self, chunk: bytes) -> list[FromBoard]:
+        return [message for data in self._deframer.feed(chunk) for message in self._messages(data)]
 
     def answer(self, sensors: Sensors) -> bytes:
-        frame = encode(_ANSWER.pack(*sensors))
+        return self._sent(encode(interface.ANSWER.pack(*sensors)))
+
+    def hello(self) -> bytes:
+        return self._sent(HELLO_FRAME)
+
+    def new_board(self) -> None:
+        """The board has started anew and counts its messages from the beginning."""
+        self._sequence = None
+
+    def _sent(self, frame: bytes) -> bytes:
         self.counters.frames_out += 1
         self.counters.bytes_out += len(frame)
         return frame
 
-    def _message(self, data: bytes) -> Start | Request | Actuators | None:
-        if data[0] == SENSORS and len(data) == 1:
+    def _messages(self, data: bytes) -> list[FromBoard]:
+        kind = data[0]
+        if kind == interface.REQUEST.number and len(data) == interface.REQUEST.size:
             self._expected.begin()
             self._plausibility.cycle()
-            return Request()
-        if data[0] == ACTUATORS and len(data) == _COMMAND.size:
-            return self._actuators(_COMMAND.unpack(data)[1:])
-        if data[0] == START and len(data) == 1:
-            return Start()
-        self.counters.malformed += 1
-        return None
+            return [Request()]
+        if kind == interface.ACTUATORS.number and len(data) == interface.ACTUATORS.size:
+            accepted = self._actuators(interface.ACTUATORS.unpack(data))
+            return [accepted] if accepted else []
+        if kind == interface.START.number and len(data) == interface.START.size:
+            return [Start(Claim(*map(int, interface.START.unpack(data))))]
+        if data == interface.BARE_START:
+            return [Start(None)]
+        told = _told(data)
+        if told is None:
+            self.counters.malformed += 1
+            return []
+        return [*self._gap(data[1]), told]
 
     def _actuators(self, command: Command) -> Actuators | None:
         if not self._expected.arrives():
@@ -130,19 +172,51 @@ class PlantEnd:
         self._expected.met()
         return Actuators(command)
 
+    def _gap(self, sequence: int) -> list[FromBoard]:
+        before, self._sequence = self._sequence, sequence
+        missing = 0 if before is None else (sequence - before - 1) & 0xFF
+        return [Missing(missing)] if missing else []
+
+
+def _told(data: bytes) -> Told | None:
+    """What a message of the board about itself says; None when it says nothing that can be."""
+    message = _TELLING.get((data[0], len(data)))
+    if message is None:
+        return None
+    _, *values = message.unpack(data)
+    if not all(map(math.isfinite, values)):
+        return None
+    if message is interface.EVENT:
+        return Told("board_event", tuple(values)) if values[0] in _EVENT_CODES else None
+    if message is interface.TASK:
+        return Told("board_task", tuple(values)) if values[0] < len(TASKS) else None
+    if message is interface.COUNTERS:
+        return Told(LINKS[int(values[0])], tuple(values[1:])) if values[0] < len(LINKS) else None
+    *rest, uptime_ms = values
+    return Told("board_cpu", (*rest, uptime_ms / 1000))
+
+
+_TELLING = {
+    (message.number, message.size): message
+    for message in (interface.CPU, interface.TASK, interface.COUNTERS, interface.EVENT)
+}
+_EVENT_CODES = frozenset(map(int, Event))
+
 
 class BoardEnd:
     """The client's side."""
 
-    def __init__(self, bounds: Bounds, suspect: Suspect) -> None:
+    def __init__(self, bounds: Bounds, suspect: Suspect, refer: Callable[[bytes], None] = lambda _: None) -> None:
         self.counters = Counters()
-        self._deframer = Deframer(_ANSWER.size, self.counters)
+        self._refer = refer
+        self.refused = False  # the bench speaks another interface: what it sends means something else
+        self._deframer = Deframer(LONGEST_FROM_PLANT, self.counters)
         self._expected = _Expectation(self.counters)
         self._plausibility = Plausibility(bounds)
         self._suspect = suspect
 
-    def start(self) -> bytes:
-        return self._sent(START_FRAME)
+    def start(self, claim: Claim) -> bytes:
+        return self._sent(encode(claim.data()))
 
     def request(self) -> bytes:
         self._expected.begin()
@@ -150,24 +224,32 @@ class BoardEnd:
         return self._sent(REQUEST_FRAME)
 
     def actuators(self, command: Command) -> bytes:
-        return self._sent(encode(_COMMAND.pack(ACTUATORS, *command)))
+        return self._sent(encode(interface.ACTUATORS.pack(*command)))
 
     def receive(self, chunk: bytes) -> Sensors | None:
         """The answer to the request of this cycle, if `chunk` completes it."""
         accepted = None
         for data in self._deframer.feed(chunk):
-            if len(data) != _ANSWER.size:
+            if len(data) == interface.ANSWER.size:
+                accepted = self._answer(interface.ANSWER.unpack(data)) or accepted
+            elif len(data) == interface.HELLO.size and data[0] == interface.HELLO.number:
+                self.refused = self.refused or interface.HELLO.unpack(data)[1] != interface.HASH
+            elif len(data) == interface.REFERENCE.size:
+                self._refer(data)
+            else:
                 self.counters.malformed += 1
-            elif self._expected.arrives():
-                sensors = _ANSWER.unpack(data)
-                fault = self._plausibility.fault(sensors)
-                if fault is None:
-                    self._expected.met()
-                    accepted = sensors
-                else:
-                    self.counters.implausible += 1
-                    self._suspect(fault)
         return accepted
+
+    def _answer(self, sensors: Sensors) -> Sensors | None:
+        if self.refused or not self._expected.arrives():
+            return None
+        fault = self._plausibility.fault(sensors)
+        if fault is not None:
+            self.counters.implausible += 1
+            self._suspect(fault)
+            return None
+        self._expected.met()
+        return sensors
 
     def _sent(self, frame: bytes) -> bytes:
         self.counters.frames_out += 1

@@ -5,20 +5,19 @@ Data: simulated time in ms (uint32), then x, y, z, yaw, their rates, as little-e
 
 from __future__ import annotations
 
-import struct
 from typing import NamedTuple
 
+from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.plausible import Plausibility
-from aeroloop.signals import REFERENCE_COUNT, Reference
+from aeroloop.signals import Reference
 
-_DATA = struct.Struct(f"<I{REFERENCE_COUNT}f")
 LATEST_MS = 2000
 """Further back than this is no late reference: the time came full circle or, behind the checksum's back, was wrong."""
 
 
 def encode_reference(reference: Reference) -> bytes:
-    return encode(_DATA.pack(reference.t_ms & 0xFFFFFFFF, *reference.row()))
+    return encode(interface.REFERENCE.pack(reference.t_ms & 0xFFFFFFFF, *reference.row()))
 
 
 class ReferenceBounds(NamedTuple):
@@ -35,29 +34,33 @@ class ReferenceEnd:
 
     def __init__(self) -> None:
         self.counters = Counters()
-        self._deframer = Deframer(_DATA.size, self.counters)
+        self._deframer = Deframer(interface.REFERENCE.size, self.counters)
         self._plausibility = Plausibility(ReferenceBounds())
         self._newest_ms: int | None = None
 
     def receive(self, chunk: bytes) -> Reference | None:
         newest = None
         for data in self._deframer.feed(chunk):
-            if len(data) != _DATA.size:
-                self.counters.malformed += 1
-                continue
-            t_ms, *rest = _DATA.unpack(data)
-            values = tuple(rest)
-            behind_ms = LATEST_MS + 1 if self._newest_ms is None else (self._newest_ms - t_ms) & 0xFFFFFFFF
-            if behind_ms == 0:
-                self.counters.duplicates += 1
-                continue
-            if behind_ms <= LATEST_MS:
-                self.counters.late += 1
-                continue
-            self._plausibility.cycle()
-            if self._plausibility.fault(values) is not None:
-                self.counters.implausible += 1
-            else:
-                self._newest_ms = t_ms
-                newest = Reference(t_ms, values[0:3], values[3], values[4:7], values[7])
+            newest = self.accept(data) or newest
         return newest
+
+    def accept(self, data: bytes) -> Reference | None:
+        """The reference in the data of a frame, unless it is old or cannot be believed."""
+        if len(data) != interface.REFERENCE.size:
+            self.counters.malformed += 1
+            return None
+        t_ms, *rest = interface.REFERENCE.packing.unpack(data)
+        values = tuple(rest)
+        behind_ms = LATEST_MS + 1 if self._newest_ms is None else (self._newest_ms - t_ms) & 0xFFFFFFFF
+        if behind_ms == 0:
+            self.counters.duplicates += 1
+            return None
+        if behind_ms <= LATEST_MS:
+            self.counters.late += 1
+            return None
+        self._plausibility.cycle()
+        if self._plausibility.fault(values) is not None:
+            self.counters.implausible += 1
+            return None
+        self._newest_ms = t_ms
+        return Reference(t_ms, values[0:3], values[3], values[4:7], values[7])

@@ -1,0 +1,107 @@
+"""The emulated board in lockstep: the firmware image in QEMU, one step packet at a time.
+
+The board reads a packet (time, bytes that have come, whether its timer is due), works, and writes what it sends: its
+tasks, its scheduler and its code are those of the board on a desk, only time and bytes reach it another way.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from pathlib import Path
+
+from aeroloop.boards.host import Done
+from aeroloop.boards.qemu import Emulator, lockstep_command
+from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, Boot, Reply, Step, unpack
+from aeroloop.errors import LinkError
+from aeroloop.scenario import Fault
+from aeroloop.signals import NS, Mode, ResetCause
+
+PATIENCE_S = 5.0
+"""Wall time after which an emulator that says nothing counts as hung; less than its peers' patience with us."""
+
+
+class StepPipe:
+    """Packets to the emulated processor and back, through two FIFOs that its firmware opens."""
+
+    def __init__(self, image: Path, shift: int, folder: Path) -> None:
+        self._in, self._out = (_fifo(folder / name) for name in ("board.in", "board.out"))
+        self._emulator = Emulator(lockstep_command(image, shift), folder)
+        self._poll = select.poll()
+        self._poll.register(self._out, select.POLLIN)
+        self._poll.register(self._emulator.ended_fd, select.POLLIN)
+
+    def write(self, packet: bytes) -> None:
+        os.write(self._in, packet)
+
+    def read(self) -> Reply | Boot:
+        """The board writes a record at once, so that one read has the whole of it."""
+        ready = self._poll.poll(PATIENCE_S * 1000)
+        if (self._out, select.POLLIN) in ready:
+            return unpack(os.read(self._out, LONGEST_REPLY))
+        failure = self._emulator.failure()
+        if failure:
+            raise failure
+        raise LinkError(f"the emulator gave no answer within {PATIENCE_S:g} s", root_cause=True)
+
+    def close(self) -> None:
+        self._emulator.stop()
+        os.close(self._in)
+        os.close(self._out)
+
+
+class EmulatedBoard:
+    """Looks like a `HostBoard` to lockstep. What it has to tell, it tells the plant itself."""
+
+    def __init__(self, pipe: StepPipe, period_ns: int, dead_periods: int, faults: tuple[Fault, ...]) -> None:
+        self._pipe = pipe
+        self._period_ns = period_ns
+        self._dead_ns = dead_periods * period_ns
+        self._faults = sorted(faults, key=lambda fault: fault.at_s, reverse=True)
+        self.next_timer_ns = 0
+        self.mode = Mode.WAITING
+        self.took_ns = 0
+        if not isinstance(pipe.read(), Boot):
+            raise LinkError("the emulated board did not say that it started")
+
+    def skip(self, cycles: int) -> None:
+        self.next_timer_ns += cycles * self._period_ns
+
+    def step(self, t_ns: int, references: bytes, timer_ns: int | None, link: bytes) -> Done:
+        began_ns = time.monotonic_ns()
+        if timer_ns is not None:
+            self.next_timer_ns += self._period_ns
+        while len(references) > MOST_BYTES or len(link) > MOST_BYTES:  # a flood: it comes in portions
+            self._exchange(Step(t_ns, None, references[:MOST_BYTES], link[:MOST_BYTES]))
+            references, link = references[MOST_BYTES:], link[MOST_BYTES:]
+        done = self._exchange(Step(t_ns, timer_ns, references, link, fault=self._due_fault(t_ns)))
+        self.took_ns = time.monotonic_ns() - began_ns
+        return done
+
+    def _exchange(self, step: Step) -> Done:
+        self._pipe.write(step.pack())
+        record = self._pipe.read()
+        if isinstance(record, Boot):
+            return self._restarted(record, step.t_ns)
+        self.mode = record.mode
+        return Done(record.now, record.opening, record.answered, record.busy_ns)
+
+    def _restarted(self, boot: Boot, t_ns: int) -> Done:
+        """What it was doing is lost; a watchdog bites only after a while, in which nobody was at home."""
+        self.mode = Mode.WAITING
+        dead_ns = self._dead_ns if boot.cause is ResetCause.WATCHDOG else 0
+        periods = (t_ns + dead_ns) // self._period_ns + 1
+        self.next_timer_ns = periods * self._period_ns
+        return Done(b"", b"", answered=False)
+
+    def _due_fault(self, t_ns: int) -> str:
+        if self._faults and self._faults[-1].at_s * NS <= t_ns:
+            return self._faults.pop().kind
+        return ""
+
+
+def _fifo(path: Path) -> int:
+    """Open for both directions: opening one alone would wait for the peer."""
+    os.mkfifo(path, 0o600)
+    return os.open(path, os.O_RDWR)

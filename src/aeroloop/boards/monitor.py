@@ -1,0 +1,69 @@
+"""QEMU's control socket (QMP), as much of it as a reset button needs."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from pathlib import Path
+
+from aeroloop.boards.qemu import Emulator
+from aeroloop.errors import LinkError
+
+OPEN_S = 10.0
+ANSWER_S = 5.0
+RETRY_S = 0.01
+LONGEST_WORD = 64 * 1024
+
+
+class Monitor:
+    """Opens when the emulator is up: its lines are open then, too."""
+
+    def __init__(self, path: Path, emulator: Emulator) -> None:
+        self._socket = _connect(path, emulator)
+        self._socket.settimeout(ANSWER_S)
+        self._heard = b""
+        self._next()  # its greeting
+        self._ask("qmp_capabilities")
+
+    def reset(self) -> None:
+        self._ask("system_reset")
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def _ask(self, what: str) -> None:
+        try:
+            self._socket.sendall(json.dumps({"execute": what}).encode() + b"\n")
+            while "return" not in (answer := self._next()):  # events come in between
+                if "error" in answer:
+                    raise LinkError(f"the emulator refused {what}: {answer['error']}")
+        except OSError as error:
+            raise LinkError(f"the emulator did not do {what}: {error}") from None
+
+    def _next(self) -> dict[str, object]:
+        while b"\n" not in self._heard:
+            chunk = self._socket.recv(4096)
+            if not chunk or len(self._heard) > LONGEST_WORD:
+                raise LinkError("the emulator closed its control socket")
+            self._heard += chunk
+        word, _, self._heard = self._heard.partition(b"\n")
+        answer: dict[str, object] = json.loads(word)
+        return answer
+
+
+def _connect(path: Path, emulator: Emulator) -> socket.socket:
+    deadline_s = time.monotonic() + OPEN_S
+    while True:
+        monitor = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            monitor.connect(str(path))
+            return monitor
+        except OSError:
+            monitor.close()
+        failure = emulator.failure()
+        if failure:
+            raise failure
+        if time.monotonic() > deadline_s:
+            raise LinkError(f"the emulator was not ready within {OPEN_S:g} s")
+        time.sleep(RETRY_S)

@@ -1,0 +1,113 @@
+"""The emulator as a process: its command line, and its start, watch and end.
+
+QEMU's `netduinoplus2` is an STM32F405, the family of the STM32F4-Discovery. In lockstep `-icount` makes time a count of
+instructions; in real time its timers follow the host's clock.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from aeroloop.errors import LinkError
+
+PROGRAM = "qemu-system-arm"
+PACKAGE = "qemu-system-arm"
+MACHINE = "netduinoplus2"
+STOP_S = 0.3
+
+
+def lockstep_command(image: Path, shift: int) -> list[str]:
+    """Bytes and time come through semihosting, from two FIFOs in the working folder."""
+    return [
+        *_base(image),
+        *("-icount", f"shift={shift},align=off,sleep=off"),
+        *("-semihosting-config", "enable=on,target=native"),
+    ]
+
+
+def realtime_command(image: Path, board_line: str, reference_line: str, monitor: Path) -> list[str]:
+    """The two lines are QEMU character devices, e.g. `serial,path=/dev/pts/3`."""
+    return [
+        *_base(image),
+        *("-chardev", f"{board_line},id=board", "-chardev", f"{reference_line},id=reference"),
+        *("-serial", "null", "-serial", "chardev:board", "-serial", "chardev:reference"),
+        *("-qmp", f"unix:{monitor},server=on,wait=off"),
+    ]
+
+
+def _base(image: Path) -> list[str]:
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise LinkError(f"the rung pil needs {PROGRAM}, and there is none; install it: apt install {PACKAGE}")
+    # Without -nodefaults and a display of its own QEMU would open windows and listen to the terminal.
+    return [program, "-M", MACHINE, "-nodefaults", "-display", "none", "-monitor", "none", "-kernel", str(image)]
+
+
+class Emulator:
+    """A running QEMU; it ends with whoever started it."""
+
+    def __init__(self, command: list[str], folder: Path) -> None:
+        self._words = folder / "emulator.log"
+        try:
+            with self._words.open("wb") as words:
+                self._process = subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=words,
+                    stderr=words,
+                    preexec_fn=_die_with_parent,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise LinkError(f"{command[0]} could not be started: {error.strerror}") from None
+        self._ended_fd = os.pidfd_open(self._process.pid)
+
+    @property
+    def ended_fd(self) -> int:
+        """Readable when the process has ended."""
+        return self._ended_fd
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def failure(self) -> LinkError | None:
+        """Why it is no more; None while it runs."""
+        if not select.select([self._ended_fd], [], [], 0)[0]:
+            return None
+        code = self._process.wait()
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        last = self.last_words()
+        return LinkError(f"the emulator {how}{f': {last}' if last else ''}", root_cause=True)
+
+    def last_words(self) -> str:
+        try:
+            lines = self._words.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            return ""
+        return lines[-1] if lines else ""
+
+    def stop(self) -> None:
+        """An emulated processor that waits for bytes does not hear SIGTERM: ask, then insist."""
+        if self._ended_fd < 0:
+            return
+        with suppress(ProcessLookupError):
+            self._process.terminate()
+        if not select.select([self._ended_fd], [], [], STOP_S)[0]:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._ended_fd)
+        self._ended_fd = -1
+
+
+def _die_with_parent() -> None:
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG

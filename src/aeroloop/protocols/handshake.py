@@ -1,0 +1,85 @@
+"""Who is at the other end: whether board and bench speak the same interface, and whether the board is still the one
+that started."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aeroloop.protocols import interface
+from aeroloop.signals import NS, ResetCause
+
+RESTART_SLACK_NS = 30_000_000
+"""A board repeats its start message until it is answered; its clock then keeps up with ours this well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a board says of itself when it starts."""
+
+    cause: int
+    revision: int
+    interface: int
+    image: int  # 0: it is no image that was built from a scenario
+    uptime_ms: int
+
+    def data(self) -> bytes:
+        return interface.START.pack(self.cause, self.revision, self.interface, self.image, self.uptime_ms)
+
+
+def host_claim(uptime_ms: int) -> Claim:
+    """A board that runs these very sources."""
+    return Claim(ResetCause.POWER_ON, interface.REVISION, interface.HASH, 0, uptime_ms)
+
+
+def objection(claim: Claim, wanted_image: int) -> str | None:
+    """Why this board must not fly, as a sentence; `wanted_image` 0 takes any."""
+    if claim.interface != interface.HASH:
+        return _which_is_old(claim)
+    if wanted_image and claim.image != wanted_image:
+        return (
+            f"the board's image was built for another law or scenario (it is {claim.image:08x}, "
+            f"this flight needs {wanted_image:08x}); build and flash it again: aeroloop board flash"
+        )
+    return None
+
+
+def _which_is_old(claim: Claim) -> str:
+    if claim.revision < interface.REVISION:
+        return (
+            f"the board's image is old: it speaks revision {claim.revision} of the interface and this bench speaks "
+            f"{interface.REVISION}; build and flash it again: aeroloop board flash"
+        )
+    if claim.revision > interface.REVISION:
+        return (
+            f"this bench is old: it speaks revision {interface.REVISION} of the interface and the board's image speaks "
+            f"{claim.revision}; update aeroloop, or flash an image that this version built: aeroloop board flash"
+        )
+    return (
+        "the board's image is old, or its sources were changed: it and this bench both say revision "
+        f"{claim.revision} of the interface and mean different ones ({claim.interface:08x} and {interface.HASH:08x}); "
+        "build and flash it again: aeroloop board flash"
+    )
+
+
+class Presence:
+    """Follows a board's start messages and requests, in simulated time."""
+
+    def __init__(self, period_ns: int) -> None:
+        self._latest_ns = period_ns * 3 // 2
+        self._started: tuple[int, int] | None = None  # when, and its uptime in ns then
+        self._requested_ns: int | None = None
+
+    def restarted(self, claim: Claim, t_ns: int) -> bool:
+        """Whether this start message tells of a new start: its clock went back."""
+        uptime_ns = claim.uptime_ms * (NS // 1000)
+        before, self._started = self._started, (t_ns, uptime_ns)
+        if before is None:
+            return False
+        return (t_ns - before[0]) - (uptime_ns - before[1]) > RESTART_SLACK_NS
+
+    def late_s(self, t_ns: int) -> float | None:
+        """A cycle begins: the time since the one before, when that is half a period too long or more."""
+        before, self._requested_ns = self._requested_ns, t_ns
+        if before is None or t_ns - before < self._latest_ns:
+            return None
+        return (t_ns - before) / NS
