@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help fly test lint format docs bench doctor clean FORCE
+.PHONY: help fly test lint firmware format docs bench doctor clean FORCE
 
 BIN := .venv/bin
 SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
@@ -16,18 +16,22 @@ help: ## list what can be made
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 12
 	@echo 'PYTHON=... chooses the interpreter when .venv is made; AEROLOOP_NO_APT=1 leaves system packages alone.'
 
-fly: .venv/.ready ## set up, then fly the tilt-rotor's spiral; ARGS go to `aeroloop fly`
-	@$(BIN)/aeroloop fly tiltrotor-spiral --pace lockstep $(ARGS)
+fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go to `aeroloop fly`
+	@$(BIN)/aeroloop fly tiltrotor-spiral --loop $$(sh tools/rung.sh) --pace lockstep $(ARGS)
 
 test: lint ## set up, lint, run every test; ARGS go to pytest
 	$(BIN)/pytest -n 2 -v --durations=10 -m "not realtime" $(ARGS)
 	$(BIN)/pytest -v -m realtime $(ARGS)
 
-lint: .venv/.ready-dev ## check format, style, types and who imports whom
+lint: .venv/.ready-dev ## check format, style, types, who imports whom, and the firmware's warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory -C firmware
+
+firmware: .venv/.ready ## build every firmware image, and print their sizes
+	@$(MAKE) --no-print-directory -C firmware
 
 format: .venv/.ready-dev ## rewrite the code in the project's format
 	$(BIN)/ruff format .

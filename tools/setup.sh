@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes .venv ready: system packages where they are missing and allowed, then the pinned Python packages.
 #
-#   sh tools/setup.sh         what a flight needs
-#   sh tools/setup.sh dev     what the tests and linters need as well
+#   sh tools/setup.sh         what a flight needs; what cannot be had is said, and costs a rung of the ladder
+#   sh tools/setup.sh dev     what the tests and linters need as well; what cannot be had is an error
 #
 # PYTHON=...          interpreter to use, 3.11 or newer
 # AEROLOOP_NO_APT=1   never install system packages, only say which are missing
@@ -35,6 +35,12 @@ has_venv() { "$python" -c 'import ensurepip, venv' >/dev/null 2>&1; }
 # A compiler without the C library's headers is as good as none.
 has_compiler() { echo '#include <math.h>' | "${CC:-cc}" -x c -fsyntax-only - >/dev/null 2>&1; }
 
+# The cross compiler needs its C library, too.
+has_cross_compiler() {
+    command -v arm-none-eabi-gcc >/dev/null && [ -e "$(arm-none-eabi-gcc -print-file-name=nano.specs)" ]
+}
+has_emulator() { command -v qemu-system-arm >/dev/null; }
+
 # Empty when we are root, a command prefix when sudo asks nothing, failure when apt is out of reach.
 apt_prefix() {
     [ "${AEROLOOP_NO_APT:-}" != 1 ] && command -v apt-get >/dev/null || return 1
@@ -45,19 +51,32 @@ apt_prefix() {
 install_system_packages() {
     venv_package=python$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')-venv
     compiler_packages="gcc libc6-dev"
+    cross_packages="gcc-arm-none-eabi libnewlib-arm-none-eabi"
+    emulator_packages=qemu-system-arm
     missing=
     has_venv || missing=$venv_package
     has_compiler || missing="$missing $compiler_packages"
+    has_cross_compiler || missing="$missing $cross_packages"
+    has_emulator || missing="$missing $emulator_packages"
     if [ -n "$missing" ] && prefix=$(apt_prefix); then
         say "installing missing system packages through apt:" $missing
         $prefix apt-get update -qq || say "apt-get update failed; trying with the package lists at hand"
         $prefix env DEBIAN_FRONTEND=noninteractive \
             apt-get install -y -qq --no-install-recommends $missing >/dev/null || say "apt-get install failed"
     fi
-    has_compiler ||
-        say "no C compiler, so the rung sil is unavailable; to get it: sudo apt-get install $compiler_packages"
+    need has_compiler "no C compiler, so the rung sil is unavailable" "$compiler_packages"
+    need has_cross_compiler "no cross compiler, so the rung pil is unavailable" "$cross_packages"
+    need has_emulator "no emulator, so the rung pil is unavailable" "$emulator_packages"
     has_venv ||
         fail "$python cannot make a virtual environment (no ensurepip); run: sudo apt-get install $venv_package"
+}
+
+# need PROBE WORDS PACKAGES: flights do without and say so, tests do not.
+need() {
+    "$1" && return
+    advice="$2; to get it: sudo apt-get install $3"
+    [ "$mode" != dev ] || fail "$advice (the tests skip nothing, so they need it)"
+    say "$advice"
 }
 
 # What was killed half-way cannot be trusted, nor what was moved or copied: it knows its own path.
@@ -67,8 +86,6 @@ venv_is_sound() {
 }
 
 make_venv() {
-    python=$(choose_python)
-    install_system_packages
     say "making .venv with $("$python" --version)"
     rm -rf .venv
     mkdir .venv
@@ -86,8 +103,11 @@ install_python_packages() {
     [ $status -eq 0 ] || fail "pip could not install the packages; its message stands above"
 }
 
+mode=${1:-}
+python=$(choose_python)
+install_system_packages
 venv_is_sound || make_venv
-case "${1:-}" in
+case "$mode" in
     dev) install_python_packages joystick,dev; touch .venv/.ready .venv/.ready-dev ;;
     *) install_python_packages joystick; touch .venv/.ready ;;
 esac

@@ -22,6 +22,7 @@ from aeroloop.links.lasting import LastingPty
 from aeroloop.links.loopback import open_loopback
 from aeroloop.links.url import LinkUrl, parse
 from aeroloop.paths import runtime_dir
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
 from aeroloop.scenario import Scenario
 
 FLASH_START = "0x08000000"
@@ -40,6 +41,8 @@ def serve(scenario: Scenario, url: str, say: Callable[[str], None], stopped: Cal
         pty = LastingPty(LinkUrl("pty", path=place.path or str(folder / "pty")))
         uart = open_loopback(wire)
         devices = f"socket,path={wire.path},server=off", "null"
+        for refused in enter_realtime(BOARD_PRIORITY):  # the emulator inherits the priority
+            say(f"note: {refused}")
         emulator = Emulator(realtime_command(image, *devices, folder / "monitor.sock"), folder)
         try:
             Monitor(folder / "monitor.sock", emulator).close()

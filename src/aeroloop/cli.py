@@ -32,6 +32,13 @@ app = typer.Typer(
 app.add_typer(board_commands.app, name="board")
 notes = Console(stderr=True)
 
+RUNGS = {
+    "mil": "the law as a model in Python",
+    "sil": "the law as C on this host",
+    "pil": "the firmware on an emulated Cortex-M4",
+    "hil": "a board outside",
+}
+
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario, e.g. link.to_plant.delay_s=0.006"),
@@ -324,9 +331,8 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     )
     factor = summary["real_time_factor"]
     speed = f", {factor:.1f} times real time" if factor else ""
-    screen.print(
-        f"{summary['scenario']} on rung {summary['loop']}: {verdict} ({summary['ended']}{speed})", highlight=False
-    )
+    rung = f"rung {summary['loop']} ({RUNGS[summary['loop']]})"
+    screen.print(f"{summary['scenario']} on {rung}: {verdict} ({summary['ended']}{speed})", highlight=False, soft_wrap=True)
     missed = summary["timing"]["missed_deadlines"]
     if missed:
         screen.print(f"[yellow]{missed} deadlines missed[/]: this machine did not keep up all the time")

@@ -216,6 +216,21 @@ def _program(name: str, remedy: str) -> Outcome:
     return ("ok", f"{_first_line(path, '--version')}, {path}", "") if path else ("missing", f"no {name}", remedy)
 
 
+def _cross_compiler() -> Outcome:
+    remedy = "for the rung pil: sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi"
+    state, found, remedy = _program("arm-none-eabi-gcc", remedy)
+    if state == "ok" and not Path(_first_line("arm-none-eabi-gcc", "-print-file-name=nano.specs")).is_absolute():
+        return "limited", f"{found}, without its C library", "sudo apt-get install libnewlib-arm-none-eabi"
+    return state, found, remedy
+
+
+def _flasher() -> Outcome:
+    for name in ("openocd", "st-flash"):
+        if shutil.which(name):
+            return _program(name, "")
+    return "missing", "neither openocd nor st-flash", "to flash a board: sudo apt-get install openocd"
+
+
 def _serial() -> Outcome:
     from serial.tools.list_ports import comports
 
@@ -302,14 +317,8 @@ PROBES: tuple[tuple[str, Probe], ...] = (
         "emulator (pil)",
         partial(_program, "qemu-system-arm", "for the rung pil: sudo apt-get install qemu-system-arm"),
     ),
-    (
-        "cross compiler (pil)",
-        partial(
-            _program,
-            "arm-none-eabi-gcc",
-            "for the rung pil: sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi",
-        ),
-    ),
+    ("cross compiler (pil)", _cross_compiler),
+    ("flash programmer (hil)", _flasher),
     ("serial ports (hil)", _serial),
     ("joystick", _joystick),
     ("shared memory", _shared_memory),

@@ -104,6 +104,7 @@ class ResetCause(IntEnum):
     WATCHDOG = 1  # a task hung and the watchdog bit
     COMMANDED = 2  # the reset button, or the emulator was told to
     FAULT = 3  # the processor met an instruction or address it cannot do
+    ABANDONED = 4  # no sensors for 2 s: that flight is over, and the board waits for the next
 
 
 @dataclass(frozen=True, slots=True)

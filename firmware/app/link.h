@@ -1,0 +1,28 @@
+/* The board's end of the board link: it asks, the plant answers.
+ *
+ * There is no cycle number on the wire, so this end keeps count of what is due: an answer that comes when none is due
+ * is ignored, and counted as late where one was missed before, else as a duplicate.
+ */
+#ifndef LINK_H
+#define LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "framing.h"
+
+/* `refer` is called with the data of each reference that comes by this link instead of its own. */
+void link_init(void (*refer)(const uint8_t data[REFERENCE_SIZE]));
+
+/* True when these bytes complete the answer to this cycle's request; it is then in `sensors`. */
+bool link_receive(const uint8_t *bytes, size_t count, float sensors[SENSOR_COUNT]);
+
+void link_start(uint8_t reset_cause, uint32_t uptime_ms);
+void link_request(void); /* a cycle begins */
+void link_actuators(const float command[COMMAND_COUNT]);
+void link_send(const uint8_t *data, size_t count, bool opens);
+
+void link_counters(counters_t *counters);
+
+#endif

@@ -1,0 +1,97 @@
+/* The hardware layer of the host build: a processor that does one thing at a time, as the NVIC would order it.
+ *
+ * A pended task runs at once unless a more urgent one, or the lock, stands before it. Time is made up: every look at
+ * the counter moves it on, so that execution times repeat from run to run, and a test can make the board slow.
+ */
+#include "hal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "host.h"
+#include "interface.h"
+#include "kernel.h"
+
+#define LEAST_URGENT 255u
+
+static uint8_t priorities[KERNEL_MOST_TASKS];
+static bool pending[KERNEL_MOST_TASKS];
+static unsigned level = LEAST_URGENT; /* priority of what is running */
+static uint32_t locked;
+static uint32_t ticks;
+
+uint32_t hal_ticks_per_us = 1000;
+uint32_t host_ticks_a_look = 1000;
+uint8_t host_reset_cause = RESET_CAUSE_POWER_ON;
+
+uint8_t hal_init(void) { return host_reset_cause; }
+
+uint32_t hal_ticks(void) { return ticks += host_ticks_a_look; }
+
+void hal_task_enable(unsigned slot, uint8_t priority) { priorities[slot] = priority; }
+
+static int most_urgent(void)
+{
+    int found = -1;
+    unsigned best = level;
+    for (unsigned slot = 0; slot < kernel_task_count; slot++) {
+        if (pending[slot] && priorities[slot] < best) {
+            best = priorities[slot];
+            found = (int)slot;
+        }
+    }
+    return found;
+}
+
+static void run_pending(void)
+{
+    int slot;
+    while (!locked && (slot = most_urgent()) >= 0) {
+        unsigned preempted = level;
+        level = priorities[slot];
+        pending[slot] = false;
+        kernel_dispatch((unsigned)slot);
+        level = preempted;
+    }
+}
+
+void hal_task_pend(unsigned slot)
+{
+    pending[slot] = true;
+    run_pending();
+}
+
+uint32_t hal_lock(void)
+{
+    uint32_t state = locked;
+    locked = 1;
+    return state;
+}
+
+void hal_unlock(uint32_t state)
+{
+    locked = state;
+    run_pending();
+}
+
+/* The program begins anew, as a board does: nothing is left but the reason. */
+void hal_reset(uint8_t cause)
+{
+    char cause_text[4], look_text[12];
+    snprintf(cause_text, sizeof cause_text, "%u", cause);
+    snprintf(look_text, sizeof look_text, "%u", (unsigned)host_ticks_a_look);
+    execl("/proc/self/exe", "board", look_text, cause_text, (char *)NULL);
+    abort();
+}
+
+/* Who sleeps inside a task waits for a timer that cannot come here: all that is left is the watchdog. */
+void hal_sleep(void) { hal_reset(RESET_CAUSE_WATCHDOG); }
+
+void hal_watchdog_start(uint32_t timeout_us) { (void)timeout_us; }
+
+void hal_watchdog_kick(void) {}
+
+size_t hal_stack_size(void) { return 0; }
+
+size_t hal_stack_used(void) { return 0; }

@@ -1,0 +1,6 @@
+#include "port.h"
+
+int main(void)
+{
+    port_run();
+}
