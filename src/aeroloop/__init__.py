@@ -1,3 +1,3 @@
 """Aeroloop: a hardware-in-the-loop bench for UAV flight controllers."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

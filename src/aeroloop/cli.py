@@ -332,7 +332,9 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     factor = summary["real_time_factor"]
     speed = f", {factor:.1f} times real time" if factor else ""
     rung = f"rung {summary['loop']} ({RUNGS[summary['loop']]})"
-    screen.print(f"{summary['scenario']} on {rung}: {verdict} ({summary['ended']}{speed})", highlight=False, soft_wrap=True)
+    screen.print(
+        f"{summary['scenario']} on {rung}: {verdict} ({summary['ended']}{speed})", highlight=False, soft_wrap=True
+    )
     missed = summary["timing"]["missed_deadlines"]
     if missed:
         screen.print(f"[yellow]{missed} deadlines missed[/]: this machine did not keep up all the time")

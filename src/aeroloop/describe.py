@@ -1,4 +1,4 @@
-"""The reference pages, written from the types: `python -m aeroloop.describe docs` brings both up to date."""
+"""The reference pages, written from the types: `python -m aeroloop.describe docs` brings them up to date."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import tomli_w
 from msgspec import inspect as types
 
 from aeroloop import scenario
+from aeroloop.protocols import interface
 from aeroloop.signals import TASKS, Event, Mode, ResetCause
 from aeroloop.streams import STREAMS, Stream
 
@@ -139,6 +140,28 @@ def streams_markdown() -> str:
     return "\n".join([*lines, ""])
 
 
+def interface_markdown() -> str:
+    lines = [
+        "# Messages between board and bench",
+        "",
+        f"Revision {interface.REVISION}, hash `{interface.HASH:08x}`. All numbers are little-endian; what travels in a "
+        "frame is the number, where there is one, then the fields. [board-protocol.md](board-protocol.md) says who "
+        "sends what when.",
+    ]
+    for message in interface.MESSAGES:
+        number = "no number, told by its length" if message.number is None else f"number {message.number}"
+        lines += [
+            "",
+            f"## {message.name}",
+            "",
+            f"From the {message.sender}, {number}, {message.size} bytes: {message.meaning}.",
+        ]
+        if message.fields:
+            rows = [(f"`{name}`", interface.C_TYPES[kind]) for name, kind in message.fields]
+            lines += ["", *_table(("field", "type"), rows)]
+    return "\n".join([*lines, ""])
+
+
 def members(kind: type[enum.IntEnum]) -> list[tuple[str, str, str]]:
     """Number, name and the comment beside each member: the comment is where its meaning stands."""
     comments = dict(re.findall(r"^ +(\w+) = \d+ +# (.+)$", inspect.getsource(kind), re.MULTILINE))
@@ -147,7 +170,11 @@ def members(kind: type[enum.IntEnum]) -> list[tuple[str, str, str]]:
 
 def write(folder: Path) -> list[Path]:
     """Write the pages that are not up to date; returns those."""
-    pages = {folder / "scenario.md": scenario_markdown(), folder / "streams.md": streams_markdown()}
+    pages = {
+        folder / "scenario.md": scenario_markdown(),
+        folder / "streams.md": streams_markdown(),
+        folder / "interface.md": interface_markdown(),
+    }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:
         path.write_text(pages[path], "utf-8")

@@ -53,7 +53,7 @@ def generate(scenario: Scenario) -> Generated:
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
     law = embedded(flight_law(scenario.control, plan))
     hover = tuple(plan.u_eq.tolist())
-    config = _config(scenario, hover, plan.safe_command(scenario.board.safe_thrust_ratio))
+    config = config_header(scenario, hover, plan.safe_command(scenario.board.safe_thrust_ratio))
     image_id = content_hash(law.c, law.h, config)
     files = {
         "law.c": law.c,
@@ -129,7 +129,7 @@ def _key(compiler: str, generated: Generated) -> str:
     return digest.hexdigest()[:24]
 
 
-def _config(scenario: Scenario, hover: tuple[float, ...], safe: tuple[float, ...]) -> str:
+def config_header(scenario: Scenario, hover: tuple[float, ...], safe: tuple[float, ...]) -> str:
     board = scenario.board
     lines = [
         "/* Made by aeroloop.images from a scenario: what the firmware knows of aircraft and duties. SI units. */",

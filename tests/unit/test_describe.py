@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from aeroloop import describe, scenario, streams
+from aeroloop.protocols import interface
 from aeroloop.signals import Event
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -83,7 +84,7 @@ def test_every_stream_field_and_event_is_on_the_page() -> None:
 
 
 def test_write_touches_only_what_changed(tmp_path: Path) -> None:
-    assert [path.name for path in describe.write(tmp_path)] == ["scenario.md", "streams.md"]
+    assert [path.name for path in describe.write(tmp_path)] == ["scenario.md", "streams.md", "interface.md"]
     assert describe.write(tmp_path) == []
     (tmp_path / "streams.md").write_text("old")
     assert describe.write(tmp_path) == [tmp_path / "streams.md"]
@@ -92,3 +93,12 @@ def test_write_touches_only_what_changed(tmp_path: Path) -> None:
 def test_a_type_without_words_is_refused() -> None:
     with pytest.raises(NotImplementedError):
         describe._type(msgspec.inspect.type_info(bytes))
+
+
+def test_every_message_and_field_is_on_the_page() -> None:
+    page = describe.interface_markdown()
+    for message in interface.MESSAGES:
+        section = page.partition(f"\n## {message.name}\n")[2].partition("\n## ")[0]
+        assert f"{message.size} bytes: {message.meaning}." in section
+        assert all(f"| `{name}` |" in section for name, _ in message.fields)
+    assert f"`{interface.HASH:08x}`" in page

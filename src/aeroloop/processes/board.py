@@ -277,6 +277,8 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    if orders.scenario.lockstep:
+        share_core(orders.core_draw)  # with the emulator, which inherits it: it takes turns with us
     shell = Shell(orders)
     line.await_order("open")
     references = LastingServer(orders.reference_server)
@@ -285,7 +287,6 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("start")
     try:
         if orders.scenario.lockstep:
-            share_core(orders.core_draw)
             ground = Baton(batons["ground"], "ground") if "ground" in batons else None
             run_lockstep(shell, link, references, Baton(batons["plant"], "plant"), ground)
         else:

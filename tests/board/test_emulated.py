@@ -1,0 +1,48 @@
+"""The image on the emulated processor says the same bytes as the host build, and hears garbage without falling over."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from board_trace import GOLDEN, play, trace_files
+
+from aeroloop.boards.emulated import StepPipe
+from aeroloop.boards.steps import Boot, Reply, Step
+from aeroloop.images import LOCKSTEP, build
+
+SHIFT = 5
+MS = 1_000_000
+
+
+@pytest.fixture
+def board() -> Iterator[StepPipe]:
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = StepPipe(build(trace_files(), LOCKSTEP), SHIFT, Path(folder))
+        try:
+            yield pipe
+        finally:
+            pipe.close()
+
+
+def test_the_golden_conversation(board: StepPipe) -> None:
+    def exchange(step: Step) -> Reply | Boot:
+        board.write(step.pack())
+        return board.read()
+
+    assert isinstance(board.read(), Boot)
+    assert play(exchange) == GOLDEN.read_text(encoding="ascii")
+
+
+def test_noise_on_both_lines_does_not_bring_it_down(board: StepPipe) -> None:
+    noise = random.Random(1)
+    board.read()
+    for cycle in range(300):
+        step = Step(cycle * 12 * MS, cycle * 12 * MS, noise.randbytes(1024), noise.randbytes(1024))
+        board.write(step.pack())
+        reply = board.read()
+        assert isinstance(reply, Reply), f"it started anew: {reply}"
+        assert reply.opening

@@ -1,0 +1,70 @@
+"""The firmware images: they build without a warning, fit, repeat to the byte and hold nothing that they should not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from images import FILES, IMAGES, images, make, make_all
+
+FLASH_B, RAM_B = 1 << 20, 128 << 10
+FLASH_AT, RAM_AT = 0x0800_0000, 0x2000_0000
+
+
+def tool(name: str, *arguments: str) -> str:
+    command = [f"arm-none-eabi-{name}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def sections(elf: Path) -> list[tuple[str, int, int]]:
+    """Name, size and address of what lies in memory."""
+    rows = (line.split() for line in tool("size", "-A", str(elf)).splitlines())
+    found = [(row[0], int(row[1]), int(row[2])) for row in rows if len(row) == 3 and row[1].isdigit()]
+    return [row for row in found if row[2] > 0]
+
+
+def test_they_build_without_a_word_of_complaint() -> None:
+    said = (images() / "make.txt").read_text()
+    assert "warning" not in said.lower()
+    assert [name for name in FILES if not (images() / name).stat().st_size] == []
+    assert [image for image in IMAGES if not re.search(rf"^{image} +\d+ +[\d.]+ +\d+ +[\d.]+$", said, re.M)] == []
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_half_of_the_part_is_left_for_a_law(image: str) -> None:
+    parts = sections(images() / f"{image}.elf")
+    flash = sum(size for name, size, at in parts if at < RAM_AT or name == ".data")
+    ram = sum(size for _, size, at in parts if at >= RAM_AT)
+    assert 0 < flash <= FLASH_B / 2
+    assert 0 < ram <= RAM_B / 2
+    assert all(FLASH_AT <= at < FLASH_AT + FLASH_B or RAM_AT <= at < RAM_AT + RAM_B for _, _, at in parts)
+
+
+@pytest.mark.parametrize("limit", ["MOST_FLASH=4000", "MOST_RAM=4000"])
+def test_an_image_that_is_too_large_fails_the_build(tmp_path: Path, limit: str) -> None:
+    done = make(f"BUILD={tmp_path}", f"GENERATED={images() / 'generated'}", limit, "preemption-qemu")
+    assert done.returncode != 0
+    assert "preemption-qemu is too large" in done.stderr
+
+
+def test_another_folder_gives_the_same_bytes(tmp_path: Path) -> None:
+    again = tmp_path / "somewhere" / "else"
+    make_all(again)
+    assert [name for name in FILES if (again / name).read_bytes() != (images() / name).read_bytes()] == []
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_no_double_precision_and_no_heap(image: str) -> None:
+    names = {line.split()[-1] for line in tool("nm", str(images() / f"{image}.elf")).splitlines()}
+    assert {"kernel_dispatch", "start_reset"} <= names
+    assert [name for name in names if re.search(r"__aeabi_(d\w+|\w+2d)$", name)] == []
+    assert [name for name in names if re.search(r"malloc|calloc|realloc|^_?free|_sbrk", name)] == []
+
+
+def test_without_the_compiler_one_sentence_says_what_to_install(tmp_path: Path) -> None:
+    done = make(f"BUILD={tmp_path}", f"GENERATED={tmp_path}", "CROSS=nowhere-")
+    assert done.returncode != 0
+    assert "apt install gcc-arm-none-eabi libnewlib-arm-none-eabi" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,148 @@
+"""Rung pil in lockstep, from the user's side: the firmware image on the emulated board flies, repeats and tells."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from emulation import LAWS, NO_CHECKS, PIL, Flown, fly, pil
+
+from aeroloop.errors import EXIT_CHECK_FAILED
+from aeroloop.recording.log import log_sha256
+from aeroloop.signals import TASKS, Event
+
+if TYPE_CHECKING:
+    from conftest import Bench
+
+PERIOD_S = 0.012
+BRIEF_S = 3.0
+
+
+@pytest.fixture(scope="module")
+def spiral(shared_bench: Bench) -> Flown:
+    """Long enough for a dozen samples of the statistics."""
+    return pil(shared_bench, "spiral", 12.5)
+
+
+@pytest.fixture(scope="module")
+def brief(shared_bench: Bench) -> Flown:
+    return pil(shared_bench, "brief", BRIEF_S)
+
+
+def test_the_same_flight_twice_is_the_same_to_the_bit(shared_bench: Bench, spiral: Flown) -> None:
+    assert pil(shared_bench, "again", 12.5).summary["log_sha256"] == spiral.summary["log_sha256"]
+
+
+@pytest.mark.parametrize("link", ["tcp://127.0.0.1:0", "udp://127.0.0.1:0", "pty://"])
+def test_the_link_changes_nothing(shared_bench: Bench, brief: Flown, link: str) -> None:
+    over = pil(shared_bench, f"over-{link[:3]}", BRIEF_S, f'link.url="{link}"', f'ground.url="{link}"')
+    assert over.summary["log_sha256"] == brief.summary["log_sha256"]
+
+
+def test_the_hash_covers_what_the_board_tells_of_itself(shared_bench: Bench, brief: Flown) -> None:
+    """A faster processor flies the same path and says so: another hash."""
+    fast = pil(shared_bench, "fast", BRIEF_S, "emulator.shift=3")
+    assert np.array_equal(fast.log.rows["truth"], brief.log.rows["truth"])
+    assert np.array_equal(fast.log.rows["command"], brief.log.rows["command"])
+    assert fast.metrics["cpu_use_max_pct"] < brief.metrics["cpu_use_max_pct"] / 3
+    assert fast.summary["log_sha256"] != brief.summary["log_sha256"] == log_sha256(brief.log)
+
+
+def test_the_boards_work_takes_no_time_unless_it_is_told_to(shared_bench: Bench, brief: Flown) -> None:
+    assert np.array_equal(brief.log.column("command", "t_s"), brief.log.column("sensors", "t_s")[:-1])
+    timed = pil(shared_bench, "timed", BRIEF_S, "emulator.timed=true")
+    applied_s, cycle_s = timed.log.column("command", "t_s"), timed.log.column("board_cycle", "t_s")
+    busy_s = timed.log.column("board_cycle", "busy_s")[: len(applied_s)]
+    assert len(applied_s) == pytest.approx(BRIEF_S / PERIOD_S, abs=1)
+    assert np.all(busy_s > 50e-6)  # a cycle of work is thousands of instructions
+    assert np.all(busy_s < PERIOD_S)
+    assert applied_s - cycle_s[: len(applied_s)] == pytest.approx(busy_s, abs=1e-9)
+    assert np.diff(timed.log.column("sensors", "t_s")) == pytest.approx(PERIOD_S)  # the timer does not wait for it
+
+
+@pytest.fixture(scope="module")
+def slow(shared_bench: Bench) -> Flown:
+    law = ("--law", str(LAWS / "slow.py"))
+    return fly(shared_bench, "slow", *PIL, *NO_CHECKS, *law, "--set", "duration_s=3", code=EXIT_CHECK_FAILED)
+
+
+def test_a_law_that_is_too_slow_is_counted_and_judged(slow: Flown) -> None:
+    overruns = [(t_s, value) for name, t_s, value in slow.said("board") if name == "OVERRUN"]
+    assert len(overruns) > 3
+    assert all(PERIOD_S < took_s < 2 * PERIOD_S for _, took_s in overruns)
+    assert slow.metrics["overruns"] >= len(overruns)
+    assert "overruns" in slow.failed_checks()
+    assert slow.summary["ok"] is False
+
+
+def test_the_plant_sees_the_cycles_that_a_slow_law_leaves_out(slow: Flown) -> None:
+    late = [value for name, _, value in slow.said("plant") if name == "LATE_CYCLE"]
+    assert late[:3] == pytest.approx([2 * PERIOD_S] * 3)
+    assert slow.metrics["late_cycles"] == len(late) <= slow.metrics["overruns"] + 1
+    starts_s = slow.log.column("board_cycle", "t_s")
+    acted_s = slow.log.column("command", "t_s")
+    assert acted_s[0] - starts_s[0] > PERIOD_S  # the command comes when the work is done, not before
+
+
+def test_terminal_and_report_say_that_the_law_is_too_slow(slow: Flown) -> None:
+    row = next(line for line in slow.ended.out.splitlines() if "overruns" in line)
+    assert "FAIL" in row
+    assert "rung pil" in slow.ended.out
+    report = (slow.folder / "report.html").read_text()
+    assert "OVERRUN" in report
+    assert "LATE_CYCLE" in report
+
+
+def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench: Bench) -> None:
+    flown = fly(shared_bench, "noisy", "fly", "tiltrotor-noisy-link", "--loop", "pil")
+    plant, board = flown.summary["links"]["board_link_at_plant"], flown.summary["links"]["board_link_at_board"]
+    assert plant["bad_checksums"] > 5
+    assert board["bad_checksums"] > 5
+    assert board["lost"] > 5
+    assert flown.metrics["sensor_losses"] > 5
+    # Frames that the plant sent either arrived, were damaged, or were lost on the way.
+    assert 0 < board["frames_in"] + board["bad_checksums"] <= plant["frames_out"]
+    assert flown.summary["links"]["reference_link"]["frames_in"] > 4900
+
+
+def test_the_statistics_hold_together(spiral: Flown) -> None:
+    cpu, tasks = spiral.log, spiral.log.rows["board_task"]
+    times_s = cpu.column("board_cpu", "t_s")
+    assert len(times_s) >= 11
+    assert np.diff(times_s)[1:] == pytest.approx(1.0, abs=0.05)
+    for t_s, use_pct in zip(times_s, cpu.column("board_cpu", "use_pct"), strict=True):
+        sample = tasks[np.isclose(tasks[:, 0], t_s)]
+        numbers, exec_s, share_pct, worst_s = (sample[:, column] for column in (1, 2, 3, 4))
+        assert sorted(numbers) == list(range(len(TASKS)))
+        assert np.sum(share_pct) == pytest.approx(100, abs=0.01)
+        assert share_pct == pytest.approx(100 * exec_s / np.sum(exec_s), abs=0.01)
+        assert np.sum(exec_s) <= PERIOD_S
+        assert use_pct == pytest.approx(100 * np.sum(exec_s) / PERIOD_S, rel=0.02)
+        assert np.all(worst_s > 0)
+    used_B, size_B = cpu.column("board_cpu", "stack_used_B"), cpu.column("board_cpu", "stack_size_B")
+    assert np.all((used_B > 0) & (used_B < size_B))
+    assert np.all(np.diff(used_B) >= 0)
+    assert np.all(np.diff(cpu.column("board_cpu", "worst_cycle_s")) >= 0)
+    # Each task but the statistics runs once a period or more; a switch is the start or the end of a run.
+    assert np.all(cpu.column("board_cpu", "switches_per_s") > 5 / PERIOD_S)
+    assert np.diff(cpu.column("board_cpu", "uptime_s")) == pytest.approx(np.diff(times_s), abs=0.002)
+
+
+def test_summary_and_report_show_the_boards_processor(spiral: Flown) -> None:
+    board = spiral.summary["board"]
+    assert board["clock"] == "instruction-count"
+    assert set(board["tasks"]) == {task.name for task in TASKS}
+    assert math.fsum(task["share_mean_pct"] for task in board["tasks"].values()) == pytest.approx(100, abs=0.1)
+    assert board["overruns"] == 0
+    report = (spiral.folder / "report.html").read_text()
+    assert "The board's processor" in report
+    assert "instruction-count" in report
+    assert all(task.name in report for task in TASKS)
+
+
+def test_a_flight_without_faults_says_only_that_the_board_started(spiral: Flown) -> None:
+    assert spiral.names("plant") == []
+    assert spiral.names("board") == [Event.STARTED.name]
+    assert spiral.metrics["board_messages_lost"] == 0
