@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -124,7 +125,9 @@ def fly(
     folder = out or _new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
         raise ConfigError(f"--junit {junit}: the folder {junit.parent} does not exist")
-    with Flight(flight_plan, folder) as flight:
+    with notes.status("preparing the flight") if notes.is_terminal else nullcontext():
+        prepared = Flight(flight_plan, folder)  # a firmware image that is not there yet takes seconds
+    with prepared as flight:
         results.make_folder(folder, flight_plan)
         with Progress(
             TextColumn("{task.description}"),

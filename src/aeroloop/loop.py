@@ -93,6 +93,7 @@ class Loop:
         self._silence_ns = round(scenario.link.silence_s * NS)
         self._bound_m = scenario.world.bound_m
         self._paced = not scenario.lockstep
+        self._board = "emulated board" if scenario.loop == "pil" else "board"
         self._wanted_image = wanted_image
         self._presence = Presence(self._period_ns)
         self.protocol = PlantEnd(bounds, lambda index: self._say(Event.IMPLAUSIBLE_COMMAND, index), initial_command)
@@ -215,7 +216,7 @@ class Loop:
     def _watch_silence(self) -> None:
         if self._paced and time.monotonic_ns() - self._heard_ns > self._silence_ns:
             raise LinkError(
-                f"the board has been silent on {self._link.url} for {self._silence_ns / NS:g} s "
+                f"the {self._board} has been silent on {self._link.url} for {self._silence_ns / NS:g} s "
                 f"(at {self.t_ns / NS:.2f} s of the flight)"
             )
 

@@ -19,7 +19,9 @@ from aeroloop.protocols.reference import encode_reference
 from aeroloop.signals import Reference
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "board_trace.hex"
-HEADER = "# What a board with the plain law says in the conversation of board/board_trace.py: its mode, and the bytes it sends."
+HEADER = (
+    "# What a board with the plain law says in the conversation of board_trace.py: its mode, and the bytes it sends."
+)
 MS = 1_000_000
 REVISION, HASH = 7, 0x7E7D5E5D
 """Stand for the interface's own, which change with every message; flag and escape must be escaped in them."""

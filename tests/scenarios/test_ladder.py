@@ -91,8 +91,8 @@ def test_terminal_and_report_say_that_the_law_is_too_slow(slow: Flown) -> None:
     assert "FAIL" in row
     assert "rung pil" in slow.ended.out
     report = (slow.folder / "report.html").read_text()
-    assert "OVERRUN" in report
-    assert "LATE_CYCLE" in report
+    assert "<b>Overruns:</b>" in report
+    assert "late cycle" in report
 
 
 def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench: Bench) -> None:
@@ -110,23 +110,25 @@ def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench
 def test_the_statistics_hold_together(spiral: Flown) -> None:
     cpu, tasks = spiral.log, spiral.log.rows["board_task"]
     times_s = cpu.column("board_cpu", "t_s")
-    assert len(times_s) >= 11
-    assert np.diff(times_s)[1:] == pytest.approx(1.0, abs=0.05)
+    assert len(times_s) == 12
+    assert np.diff(times_s) == pytest.approx(1.0, abs=PERIOD_S)
     for t_s, use_pct in zip(times_s, cpu.column("board_cpu", "use_pct"), strict=True):
-        sample = tasks[np.isclose(tasks[:, 0], t_s)]
-        numbers, exec_s, share_pct, worst_s = (sample[:, column] for column in (1, 2, 3, 4))
-        assert sorted(numbers) == list(range(len(TASKS)))
+        sample = tasks[(tasks[:, 0] > t_s) & (tasks[:, 0] < t_s + 0.5)]  # its messages follow, one a cycle
+        numbers, exec_s, share_pct, worst_s, runs = sample[:, 1:].T
+        assert numbers.tolist() == list(range(len(TASKS)))
         assert np.sum(share_pct) == pytest.approx(100, abs=0.01)
         assert share_pct == pytest.approx(100 * exec_s / np.sum(exec_s), abs=0.01)
         assert np.sum(exec_s) <= PERIOD_S
-        assert use_pct == pytest.approx(100 * np.sum(exec_s) / PERIOD_S, rel=0.02)
-        assert np.all(worst_s > 0)
+        assert use_pct == pytest.approx(100 * np.sum(exec_s) / PERIOD_S, rel=0.01)
+        assert runs == pytest.approx(1 / PERIOD_S, abs=2)
+        assert np.all(worst_s >= exec_s * 0.99)
     used_B, size_B = cpu.column("board_cpu", "stack_used_B"), cpu.column("board_cpu", "stack_size_B")
     assert np.all((used_B > 0) & (used_B < size_B))
     assert np.all(np.diff(used_B) >= 0)
     assert np.all(np.diff(cpu.column("board_cpu", "worst_cycle_s")) >= 0)
-    # Each task but the statistics runs once a period or more; a switch is the start or the end of a run.
-    assert np.all(cpu.column("board_cpu", "switches_per_s") > 5 / PERIOD_S)
+    # Six runs a period, each begun and ended by a switch; by how many of them that begin another, fewer.
+    switches_per_period = cpu.column("board_cpu", "switches_per_s") * PERIOD_S
+    assert np.all((switches_per_period >= len(TASKS)) & (switches_per_period <= 2 * len(TASKS) + 1))
     assert np.diff(cpu.column("board_cpu", "uptime_s")) == pytest.approx(np.diff(times_s), abs=0.002)
 
 

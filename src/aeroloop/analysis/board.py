@@ -7,6 +7,7 @@ control periods in between; its share is its part of the execution time of all t
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from aeroloop.signals import TASKS, Event
 Array = NDArray[np.float64]
 
 CLOCKS = {
-    "instruction-count": "Times are instruction-count times: the emulator gives every instruction the same time, by "
-    "default that of 31.25 million instructions per second. They repeat from run to run and are never silicon time.",
+    "instruction-count": "Times are instruction-count times: the emulator gives every instruction the same time, here "
+    "{mips:g} million instructions per second. They repeat from run to run and are never silicon time.",
     "emulator": "Times are the emulator's, which ran in real time on this host: they depend on the host and are "
     "never silicon time.",
     "board": "Times are those of the board's own clock.",
@@ -34,6 +35,11 @@ def clock(scenario: Scenario) -> str:
     return "instruction-count" if scenario.lockstep else "emulator"
 
 
+def clock_words(board: Mapping[str, Any]) -> str:
+    """What a reader must know of the times in a board's statistics."""
+    return CLOCKS[board["clock"]].format(mips=(board.get("instructions_per_s") or math.nan) / 1e6)
+
+
 def statistics(log: Log, scenario: Scenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board that sent none."""
     if not len(log.rows["board_cpu"]):
@@ -41,6 +47,7 @@ def statistics(log: Log, scenario: Scenario) -> dict[str, Any] | None:
     cpu = {name: log.column("board_cpu", name) for name in ("use_pct", "switches_per_s", "worst_cycle_s")}
     return {
         "clock": clock(scenario),
+        "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
         "cpu_use_mean_pct": _mean(cpu["use_pct"]),
         "cpu_use_max_pct": float(np.max(cpu["use_pct"])),
         "switches_per_s_mean": _mean(cpu["switches_per_s"]),

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aeroloop.analysis import page
-from aeroloop.analysis.board import CLOCKS
+from aeroloop.analysis.board import clock_words
 from aeroloop.analysis.compare import ATTITUDE, COMMAND, POSITION, Run, differences, labels
 from aeroloop.analysis.drawing import (
     COLORS,
@@ -45,14 +45,14 @@ BOARD_NUMBERS = {
 
 def render(runs: Sequence[Run], comparison: Mapping[str, Any]) -> str:
     """`comparison` is what `compare` made of the runs."""
-    clocks = dict.fromkeys(board["clock"] for board in comparison["board"] if board)
+    clocks = dict.fromkeys(clock_words(board) for board in comparison["board"] if board)
     return page.render(
         "compare.html.j2",
         comparison=comparison,
         verdicts=[page.verdict(run["exit_code"]) for run in comparison["runs"]],
         pictures=pictures(runs),
         board_numbers=BOARD_NUMBERS,
-        clocks=[CLOCKS[clock] for clock in clocks],
+        clocks=list(clocks),
     )
 
 

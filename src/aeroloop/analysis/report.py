@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from aeroloop.analysis import page
-from aeroloop.analysis.board import CLOCKS
+from aeroloop.analysis.board import clock_words
 from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
@@ -57,7 +57,7 @@ def render(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, delay_ma
         spiral=_flies_the_papers_spiral(scenario),
         timing={name: summary["timing"][name] for name in MEASURED},
         board=board,
-        clock=CLOCKS[board["clock"]] if board else "",
+        clock=clock_words(board) if board else "",
         tasks={task.name: task for task in TASKS},
         board_pictures=board_pictures(log) if board else [],
         counters=COUNTER_NAMES,

@@ -63,7 +63,7 @@ class Emulator:
                     stdout=words,
                     stderr=words,
                     preexec_fn=_die_with_parent,
-                    start_new_session=True,
+                    process_group=0,  # as the leader of a session it would be hung up with the first pty it opens
                 )
         except OSError as error:
             raise LinkError(f"{command[0]} could not be started: {error.strerror}") from None

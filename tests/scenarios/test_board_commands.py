@@ -1,0 +1,245 @@
+"""`aeroloop board`: build, flash and run; and the board that `run` serves, flown like one on a desk."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from emulation import LAWS, NO_CHECKS, Flown, emulators, fly, play_program, without_programs
+
+from aeroloop import images
+from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE
+from aeroloop.links.open import open_link
+from aeroloop.protocols import interface
+from aeroloop.protocols.framing import encode
+from aeroloop.protocols.handshake import Claim, host_claim
+
+if TYPE_CHECKING:
+    from conftest import Bench, Ended, Running
+
+ALL_IMAGES = {images.LOCKSTEP, images.UART, images.DISCOVERY}
+FLASH_TOOLS = ("openocd", "st-flash")
+HIL = ("fly", "tiltrotor-spiral", "--loop", "hil", *NO_CHECKS, "--set", "duration_s=3", "--link")
+
+
+def test_build_says_how_large_the_images_are_and_where(bench: Bench) -> None:
+    ended = bench.run("board", "build", "--out", "mine/images")
+    assert (ended.code, ended.err) == (EXIT_OK, "")
+    for image in ALL_IMAGES:
+        row = next(line for line in ended.out.splitlines() if line.startswith(image))
+        flash_B, ram_B = (int(number.replace(",", "")) for number in re.findall(r"([\d,]+) B", row))
+        assert 10_000 < flash_B < 1024 * 1024
+        assert 1_000 < ram_B < 128 * 1024
+        assert (bench.folder / "mine" / "images" / f"{image}.elf").read_bytes().startswith(b"\x7fELF")
+        assert f"mine/images/{image}.elf" in ended.out
+    assert (bench.folder / "mine" / "images" / f"{images.DISCOVERY}.bin").stat().st_size > 10_000
+    assert re.search(r"image [0-9a-f]{8} of tiltrotor-spiral", ended.out)
+
+
+def test_build_of_one_target_leaves_the_images_where_they_are_kept(bench: Bench) -> None:
+    ended = bench.run("board", "build", "--target", "discovery")
+    assert (ended.code, ended.err) == (EXIT_OK, "")
+    assert images.DISCOVERY in ended.out
+    assert images.LOCKSTEP not in ended.out
+    assert Path(ended.out.splitlines()[-1]).is_file()
+    assert bench.tree() == {}
+
+
+def test_a_law_makes_another_image(bench: Bench) -> None:
+    built = [
+        bench.run("board", "build", "--target", "discovery", *law) for law in ((), ("--law", str(LAWS / "lqr.py")))
+    ]
+    assert len({re.search(r"image ([0-9a-f]{8})", ended.out)[1] for ended in built}) == 2  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (("--target", "toaster"), ("--target toaster", "emulator, discovery, all")),
+        (("--out", "/proc/images"), ("--out /proc/images", "cannot be written")),
+        (("nowhere",), ("'nowhere'", "tiltrotor-spiral")),
+        (("--law", "none.py"), ("none.py",)),
+    ],
+)
+def test_build_refuses_what_cannot_be(bench: Bench, args: tuple[str, ...], words: tuple[str, ...]) -> None:
+    ended = bench.run("board", "build", *args)
+    assert ended.code == EXIT_USAGE, ended.err
+    assert [word for word in words if word not in ended.sentence()] == []
+
+
+def test_build_without_a_compiler_says_what_to_install(bench: Bench, tmp_path: Path) -> None:
+    path = without_programs(tmp_path / "bin", images.COMPILER)
+    ended = bench.run("board", "build", env={**bench.env, "PATH": path})
+    assert ended.code == EXIT_USAGE
+    assert "apt install gcc-arm-none-eabi" in ended.sentence()
+
+
+@pytest.fixture(scope="module")
+def no_flash_tools(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return without_programs(tmp_path_factory.mktemp("path") / "bin", *FLASH_TOOLS)
+
+
+def flash(bench: Bench, path: str, tool: str = "", script: str = "") -> Ended:
+    """Flash with a program that the test plays; it keeps its arguments, one a line."""
+    if tool:
+        own = bench.folder.with_name("tools")
+        play_program(own, tool, f'printf "%s\\n" "$@" > {own}/arguments\n{script}')
+        path = f"{own}{os.pathsep}{path}"
+    return bench.run("board", "flash", env={**bench.env, "PATH": path})
+
+
+def test_flash_with_openocd(bench: Bench, no_flash_tools: str) -> None:
+    ended = flash(bench, no_flash_tools, "openocd")
+    assert ended.code == EXIT_OK, ended.err
+    assert "flashed and verified" in ended.err
+    given = (bench.folder.with_name("tools") / "arguments").read_text().splitlines()
+    assert given[:3] == ["-f", "board/stm32f4discovery.cfg", "-c"]
+    program, elf, *rest = given[3].split()
+    assert (program, rest) == ("program", ["verify", "reset", "exit"])
+    assert Path(elf).name == f"{images.DISCOVERY}.elf"
+    assert Path(elf).read_bytes().startswith(b"\x7fELF")
+
+
+def test_flash_with_st_flash(bench: Bench, no_flash_tools: str) -> None:
+    ended = flash(bench, no_flash_tools, "st-flash")
+    assert ended.code == EXIT_OK, ended.err
+    *options, image, address = (bench.folder.with_name("tools") / "arguments").read_text().splitlines()
+    assert (options, address) == (["--reset", "write"], "0x08000000")
+    assert Path(image).name == f"{images.DISCOVERY}.bin"
+    assert Path(image).stat().st_size > 10_000
+
+
+def test_flash_that_fails_says_why(bench: Bench, no_flash_tools: str) -> None:
+    script = "echo Open On-Chip Debugger >&2; echo 'Error: open failed' >&2; echo bye >&2; exit 1"
+    ended = flash(bench, no_flash_tools, "openocd", script)
+    assert ended.code == EXIT_LINK
+    assert ended.sentence() == "openocd could not flash the board: Error: open failed"
+
+
+def test_flash_that_fails_without_a_word(bench: Bench, no_flash_tools: str) -> None:
+    ended = flash(bench, no_flash_tools, "st-flash", "exit 3")
+    assert ended.code == EXIT_LINK
+    assert ended.sentence() == "st-flash could not flash the board: no reason given"
+
+
+def test_flash_without_a_program_for_it_prints_the_exact_command(bench: Bench, no_flash_tools: str) -> None:
+    ended = flash(bench, no_flash_tools)
+    assert ended.code == EXIT_OK, ended.err
+    assert re.fullmatch(
+        r"openocd -f board/stm32f4discovery.cfg -c 'program /\S+/tiltrotor-uart-discovery.elf verify reset exit'\n",
+        ended.out,
+    )
+    assert "nothing was flashed" in ended.err
+    assert "apt install openocd" in ended.err
+
+
+def serve(bench: Bench, *args: str) -> tuple[Running, str]:
+    """A board on a pty, and the link on which to fly it."""
+    board = bench.start("board", "run", *args)
+    board.says("the emulated board is on ")
+    found = re.search(r"is on (serial://\S+);", board.err)
+    assert found, board.err
+    return board, found[1]
+
+
+def end(bench: Bench, board: Running) -> None:
+    """Ctrl-C, and nothing is left."""
+    (emulator,) = emulators(board.process.pid)
+    board.process.send_signal(signal.SIGINT)
+    ended = board.wait()
+    assert ended.code == EXIT_INTERRUPTED, ended.err
+    assert "Traceback" not in ended.err
+    bench.await_gone([emulator])
+
+
+@pytest.fixture(scope="module")
+def flown_twice(shared_bench: Bench) -> Iterator[tuple[Flown, Flown]]:
+    """Two flights of one board that nobody restarts in between."""
+    pty = shared_bench.folder / "board0"
+    board, line = serve(shared_bench, "--link", f"pty://{pty}")
+    assert line == f"serial://{pty}"
+    yield fly(shared_bench, "first", *HIL, line), fly(shared_bench, "second", *HIL, line)
+    end(shared_bench, board)
+    assert not pty.is_symlink()
+
+
+def test_a_served_board_is_flown_like_one_on_a_desk(flown_twice: tuple[Flown, Flown]) -> None:
+    first, _ = flown_twice
+    assert (first.summary["loop"], first.summary["ended"]) == ("hil", "completed")
+    assert first.summary["board"]["clock"] == "board"  # the bench cannot tell
+    assert first.metrics["board_restarts"] == 0
+    assert first.metrics["pos_max_m"] < 0.2
+    assert first.summary["links"]["board_link_at_board"]["frames_in"] > 100
+    assert first.summary["links"]["reference_link"]["frames_in"] > 0  # they came on the board link
+    assert first.metrics["references_lost"] == 0
+
+
+def test_a_served_board_is_flown_again_without_a_reset(flown_twice: tuple[Flown, Flown]) -> None:
+    first, second = flown_twice
+    assert second.summary["ended"] == "completed"
+    assert second.metrics["board_restarts"] == 0
+    assert second.metrics["pos_max_m"] < 0.2
+    assert second.log.column("board_cpu", "uptime_s")[0] < 3  # it has started anew
+    assert second.names("board")[0] == "STARTED"
+    assert second.summary["log_sha256"] != first.summary["log_sha256"]
+
+
+def test_an_image_of_another_law_is_refused(bench: Bench) -> None:
+    board, line = serve(bench, "--law", str(LAWS / "lqr.py"))
+    assert f"--law {LAWS / 'lqr.py'} --loop hil --link {line}" in board.err  # it says how to fly it
+    refused = bench.run(*HIL, line, "--out", "run")
+    assert refused.code == EXIT_LINK, refused.err
+    assert "was built for another law or scenario" in refused.err
+    assert "aeroloop board flash" in refused.err
+    assert json.loads((bench.folder / "run" / "summary.json").read_bytes())["exit_code"] == EXIT_LINK
+    end(bench, board)
+    bench.assert_clean()
+
+
+def test_an_emulator_that_is_killed_ends_the_service(bench: Bench) -> None:
+    board, _ = serve(bench)
+    (emulator,) = emulators(board.process.pid)
+    os.kill(emulator, signal.SIGKILL)
+    ended = board.wait()
+    assert ended.code == EXIT_LINK
+    assert "aeroloop: the emulator was killed by SIGKILL" in ended.err
+    bench.assert_clean()
+
+
+def test_a_board_is_served_on_a_pty_only(bench: Bench) -> None:
+    ended = bench.run("board", "run", "--link", "tcp://127.0.0.1:5000")
+    assert ended.code == EXIT_USAGE
+    assert "expected a pty" in ended.sentence()
+    bench.assert_clean()
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        pytest.param(
+            replace(host_claim(0), revision=interface.REVISION - 1, interface=1), "the board's image is old", id="older"
+        ),
+        pytest.param(
+            replace(host_claim(0), revision=interface.REVISION + 1, interface=1), "this bench is old", id="newer"
+        ),
+        pytest.param(replace(host_claim(0), interface=1), "mean different ones", id="changed"),
+    ],
+)
+def test_a_board_that_speaks_another_interface_is_refused(bench: Bench, claim: Claim, words: str) -> None:
+    flight = bench.start(*HIL, "tcp://127.0.0.1:0", "--out", "run")
+    orders = json.loads((bench.flight() / "orders.json").read_bytes())
+    with closing(open_link(orders["link_client"])) as link:
+        link.send(encode(claim.data()))
+        ended = flight.wait()
+    assert ended.code == EXIT_LINK, ended.err
+    assert words in ended.err
+    assert str(claim.revision) in ended.err
+    bench.assert_clean()
