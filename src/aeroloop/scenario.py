@@ -281,6 +281,8 @@ class Scenario(_Config, frozen=True):
             raise ValueError(f"pace: the emulated board flies in lockstep or in real time, not at {self.pace}")
         if self.loop == "pil" and not self.lockstep and any(fault.kind == "hang" for fault in self.emulator.faults):
             raise ValueError("emulator.faults: hang can be injected in lockstep only; in real time use reset")
+        if self.ground.impair.active and (self.loop == "hil" or (self.loop == "pil" and not self.lockstep)):
+            raise ValueError("ground.impair: a board outside this host has its own reference line; use link.to_board")
         if self.lockstep and self.ground.source == "external":
             raise ValueError("ground.source: external needs --pace real, since lockstep waits for its own base station")
         if self.lockstep and self.ground.source == "joystick" and not self.ground.joystick_recording:

@@ -62,34 +62,22 @@ def test_the_boards_work_takes_no_time_unless_it_is_told_to(shared_bench: Bench,
     assert np.diff(timed.log.column("sensors", "t_s")) == pytest.approx(PERIOD_S)  # the timer does not wait for it
 
 
-@pytest.fixture(scope="module")
-def slow(shared_bench: Bench) -> Flown:
+def test_a_law_that_is_too_slow_is_counted_and_judged(shared_bench: Bench) -> None:
     law = ("--law", str(LAWS / "slow.py"))
-    return fly(shared_bench, "slow", *PIL, *NO_CHECKS, *law, "--set", "duration_s=3", code=EXIT_CHECK_FAILED)
-
-
-def test_a_law_that_is_too_slow_is_counted_and_judged(slow: Flown) -> None:
-    overruns = [(t_s, value) for name, t_s, value in slow.said("board") if name == "OVERRUN"]
+    slow = fly(shared_bench, "slow", *PIL, *NO_CHECKS, *law, "--set", "duration_s=3", code=EXIT_CHECK_FAILED)
+    overruns = [took_s for name, _, took_s in slow.said("board") if name == "OVERRUN"]
     assert len(overruns) > 3
-    assert all(PERIOD_S < took_s < 2 * PERIOD_S for _, took_s in overruns)
-    assert slow.metrics["overruns"] >= len(overruns)
+    assert all(PERIOD_S < took_s < 2 * PERIOD_S for took_s in overruns)
+    assert slow.metrics["overruns"] == len(overruns)
     assert "overruns" in slow.failed_checks()
-    assert slow.summary["ok"] is False
-
-
-def test_the_plant_sees_the_cycles_that_a_slow_law_leaves_out(slow: Flown) -> None:
-    late = [value for name, _, value in slow.said("plant") if name == "LATE_CYCLE"]
+    # The plant sees that every second cycle is left out, and gets a command when the work is done, not before.
+    late = [since_s for name, _, since_s in slow.said("plant") if name == "LATE_CYCLE"]
     assert late[:3] == pytest.approx([2 * PERIOD_S] * 3)
-    assert slow.metrics["late_cycles"] == len(late) <= slow.metrics["overruns"] + 1
-    starts_s = slow.log.column("board_cycle", "t_s")
-    acted_s = slow.log.column("command", "t_s")
-    assert acted_s[0] - starts_s[0] > PERIOD_S  # the command comes when the work is done, not before
-
-
-def test_terminal_and_report_say_that_the_law_is_too_slow(slow: Flown) -> None:
-    row = next(line for line in slow.ended.out.splitlines() if "overruns" in line)
-    assert "FAIL" in row
-    assert "rung pil" in slow.ended.out
+    assert slow.metrics["late_cycles"] == len(late)
+    acted_s, sensed_s = slow.log.column("command", "t_s"), slow.log.column("sensors", "t_s")
+    assert acted_s[:3] - sensed_s[:3] == pytest.approx(overruns[:3], rel=0.01)
+    # Terminal and report say so.
+    assert "FAIL" in next(line for line in slow.ended.out.splitlines() if "overruns" in line)
     report = (slow.folder / "report.html").read_text()
     assert "<b>Overruns:</b>" in report
     assert "late cycle" in report

@@ -33,7 +33,8 @@ def line_device(url: str) -> str:
             return f"socket,host={link.host},port={link.port},{server},nodelay=on"
         case "udp" if not link.listen:
             return f"udp,host={link.host},port={link.port}"
-    raise ConfigError(f"{url}: the emulator cannot be the server of this kind of link; use loopback:// or tcp://")
+    # Only references come to a server on the board.
+    raise ConfigError(f"ground.url: the emulator cannot be the server of {url}; use loopback:// or tcp://")
 
 
 def _escaped(path: str) -> str:
