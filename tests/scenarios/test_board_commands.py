@@ -168,7 +168,7 @@ def test_a_served_board_is_flown_like_one_on_a_desk_and_again_without_a_reset(be
         flown = fly(bench, run, *HIL, line)
         assert (flown.summary["loop"], flown.summary["ended"]) == ("hil", "completed")
         assert flown.summary["board"]["clock"] == "board"  # the bench cannot tell
-        assert flown.names("board")[0] == "STARTED"
+        assert "STARTED" in flown.names("board")
         assert flown.metrics["board_restarts"] == 0
         assert flown.metrics["references_lost"] == 0
         assert flown.metrics["pos_max_m"] < 0.2  # of a path of several metres: references came on the board link

@@ -84,7 +84,7 @@ def test_a_law_that_is_too_slow_is_counted_and_judged(shared_bench: Bench) -> No
 
 
 def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench: Bench) -> None:
-    flown = fly(shared_bench, "noisy", "fly", "tiltrotor-noisy-link", "--loop", "pil")
+    flown = fly(shared_bench, "noisy", "fly", "tiltrotor-noisy-link", "--loop", "pil", "--set", "duration_s=30")
     plant, board = flown.summary["links"]["board_link_at_plant"], flown.summary["links"]["board_link_at_board"]
     assert plant["bad_checksums"] > 5
     assert board["bad_checksums"] > 5
@@ -92,7 +92,7 @@ def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench
     assert flown.metrics["sensor_losses"] > 5
     # Frames that the plant sent either arrived, were damaged, or were lost on the way.
     assert 0 < board["frames_in"] + board["bad_checksums"] <= plant["frames_out"]
-    assert flown.summary["links"]["reference_link"]["frames_in"] > 4900
+    assert flown.summary["links"]["reference_link"]["frames_in"] > 2300
 
 
 def test_the_statistics_hold_together(spiral: Flown) -> None:

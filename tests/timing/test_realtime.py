@@ -59,18 +59,23 @@ def fly(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     return done.returncode, json.loads((folder / "summary.json").read_text())
 
 
-def test_a_minute_in_real_time_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
-    exit_code, summary = fly(tmp_path / "run", "--loop", "sil", "--link", "pty://", "--pace", "real")
-    assert exit_code == 0, summary
+def assert_kept_time(folder: Path, summary: dict[str, Any]) -> None:
+    """A whole minute, its periods in a histogram, and the board's timer at what it is set to."""
     assert summary["metrics"]["flown_s"] == pytest.approx(60)
     timing = summary["timing"]
     histogram = timing["period_histogram"]
     assert sum(histogram["counts"]) + histogram["overflow"] == timing["period_s"]["count"] > 4000
-    assert timing["period_s"]["p50"] == pytest.approx(0.012, rel=0.05)  # what the board's timer is set to
-    assert timing["missed_deadlines"] is not None
+    assert timing["period_s"]["p50"] == pytest.approx(0.012, rel=0.05)
     assert timing["answer_latency_s"]["count"] > 4000
-    assert timing["round_trip_s"]["count"] > 4000
-    assert "Period between sensor requests" in (tmp_path / "run" / "report.html").read_text()
+    assert timing["missed_deadlines"] is not None
+    assert "Period between sensor requests" in (folder / "report.html").read_text()
+
+
+def test_a_minute_in_real_time_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
+    exit_code, summary = fly(tmp_path / "run", "--loop", "sil", "--link", "pty://", "--pace", "real")
+    assert exit_code == 0, summary
+    assert_kept_time(tmp_path / "run", summary)
+    assert summary["timing"]["round_trip_s"]["count"] > 4000
 
 
 def test_a_minute_of_the_emulated_board_in_real_time_on_a_loaded_machine(
@@ -78,16 +83,9 @@ def test_a_minute_of_the_emulated_board_in_real_time_on_a_loaded_machine(
 ) -> None:
     exit_code, summary = fly(tmp_path / "run", "--loop", "pil", "--link", "pty://", "--pace", "real")
     assert exit_code == 0, summary
-    assert summary["metrics"]["flown_s"] == pytest.approx(60)
-    timing = summary["timing"]
-    histogram = timing["period_histogram"]
-    assert sum(histogram["counts"]) + histogram["overflow"] == timing["period_s"]["count"] > 4000
-    assert timing["period_s"]["p50"] == pytest.approx(0.012, rel=0.05)  # what the board's timer is set to
+    assert_kept_time(tmp_path / "run", summary)
     assert summary["board"]["clock"] == "emulator"
     assert summary["links"]["board_link_at_board"]["frames_in"] > 4000
-    report = (tmp_path / "run" / "report.html").read_text()
-    assert "Period between sensor requests" in report
-    assert "processor" in report
 
 
 def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:

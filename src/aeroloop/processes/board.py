@@ -217,6 +217,7 @@ def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, groun
     dressed = shell.dress_references(radio, lambda: now_ns)
     turn = Turn(shell)
     referred_ns = announced_ns = -1
+    last_ns = round(shell.scenario.duration_s * NS) // shell.period_ns * shell.period_ns
     while not stop():
         try:
             now_ns, plant_bytes, *_ = plant.take()
@@ -233,7 +234,7 @@ def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, groun
                 link.send(out + ahead)
             sent_at_ns = time.monotonic_ns()
             sent_bytes += len(out)
-            announced_ns = turn.cycle_ns
+            announced_ns = min(turn.cycle_ns, last_ns)  # the ground sends none for cycles after the flight
             plant.pass_on(*Reply(sent_bytes, turn.cycle_ns, sent_bytes + len(ahead), turn.wake_ns))
             sent_bytes += len(ahead)
         except PeerGoneError:
