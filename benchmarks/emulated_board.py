@@ -1,4 +1,4 @@
-"""Control cycles of the firmware on the emulated board alone: no plant, no log, one answer and one reference a cycle."""
+"""Control cycles of the firmware on the emulated board alone: no plant, no log; an answer and a reference a cycle."""
 
 from __future__ import annotations
 

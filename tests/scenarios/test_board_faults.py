@@ -182,13 +182,23 @@ def test_absurd_sensors_are_refused_on_the_board_and_absurd_commands_at_the_plan
     assert flown.metrics["implausible_commands"] == flown.summary["links"]["board_link_at_plant"]["implausible"]
 
 
-def test_lost_references_are_held_and_said(shared_bench: Bench) -> None:
+def test_references_that_never_come_are_said_and_the_aircraft_stays(shared_bench: Bench) -> None:
     flown = pil(shared_bench, "unled", 4, "ground.impair.loss=1")
     assert flown.said("board")[1:] == [("REFERENCE_LOST", pytest.approx(0.504), pytest.approx(0.504))]
     assert flown.metrics["references_lost"] == 1
     assert flown.summary["links"]["reference_link"]["frames_in"] == 0
     truth = flown.log.rows["truth"]
     assert np.abs(truth[-1, 1:4] - truth[0, 1:4]).max() < 1.0
+
+
+def test_references_that_come_and_go_are_held_as_on_the_first_rung(shared_bench: Bench) -> None:
+    """Without their velocity, which would drag the aircraft on: the law in Python does the same."""
+    gaps = ("ground.impair.loss=0.9", "board.reference_timeout_s=0.1", "ground.trajectory.period_s=300")
+    flown, mil = (pil(shared_bench, f"gaps-{rung}", 4, f'loop="{rung}"', *gaps) for rung in ("pil", "mil"))
+    names = flown.names("board")
+    assert names.count("REFERENCE_LOST") == flown.metrics["references_lost"] > 2
+    assert names.count("REFERENCE_BACK") >= names.count("REFERENCE_LOST") - 1
+    assert flown.log.rows["truth"][:, 1:4] == pytest.approx(mil.log.rows["truth"][:, 1:4], abs=0.005)
 
 
 def summary(bench: Bench) -> dict[str, Any]:
@@ -254,13 +264,14 @@ def test_a_flight_of_the_emulated_board_can_be_interrupted(bench: Bench) -> None
     bench.assert_clean()
 
 
-def test_a_board_process_that_is_killed_takes_the_emulator_along(bench: Bench) -> None:
-    flight = bench.start(*PIL, "--set", "duration_s=3600", "--out", "run")
+@pytest.mark.parametrize(("pace", "role"), [("lockstep", "board"), ("real", "emulator")])
+def test_a_process_that_is_killed_takes_its_emulator_along(bench: Bench, pace: str, role: str) -> None:
+    flight = bench.start(*PIL, "--pace", pace, "--set", "duration_s=3600", "--out", "run")
     bench.await_log(0.5)
     children = flight.children()
-    (emulator,) = emulators(children["board"])
-    os.kill(children["board"], signal.SIGKILL)
-    assert flight.wait().sentence() == "the board process was killed by SIGKILL"
+    (emulator,) = emulators(children[role])
+    os.kill(children[role], signal.SIGKILL)
+    assert flight.wait().sentence() == f"the {role} process was killed by SIGKILL"
     bench.await_gone([*children.values(), emulator])
     bench.assert_clean()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,6 +49,9 @@ def test_the_hash_covers_what_the_board_tells_of_itself(shared_bench: Bench, bri
     assert np.array_equal(fast.log.rows["command"], brief.log.rows["command"])
     assert fast.metrics["cpu_use_max_pct"] < brief.metrics["cpu_use_max_pct"] / 3
     assert fast.summary["log_sha256"] != brief.summary["log_sha256"] == log_sha256(brief.log)
+    for stream in ("board_cpu", "board_task"):
+        altered = replace(brief.log, rows={**brief.log.rows, stream: brief.log.rows[stream] + 1})
+        assert log_sha256(altered) != log_sha256(brief.log)
 
 
 def test_the_boards_work_takes_no_time_unless_it_is_told_to(shared_bench: Bench, brief: Flown) -> None:
