@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import signal
 from pathlib import Path
@@ -67,12 +68,15 @@ def run(
     link: Annotated[str, typer.Option(metavar="URL", help="The pty on which the board is served.")] = "pty://",
 ) -> None:
     """Serve the emulated board on a pty, as if it were plugged in; Ctrl-C ends it."""
-    from aeroloop.board_service import serve
+    from aeroloop.board_service import pty_place, serve
 
+    place = pty_place(link)
+    image = images.build(images.generate(plan(name, law, overrides)), images.UART)
+    # Only now: a law that never ends and a build are ended by the signal itself.
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: stopping.append(got))
-    serve(plan(name, law, overrides), link, _say, lambda: bool(stopping))
+    serve(image, place, _how_to_fly(name, law, overrides), _say, lambda: bool(stopping))
     raise typer.Exit(128 + stopping[0])
 
 
@@ -87,6 +91,11 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> scenario.Scenario:
     given = tuple(overrides or ())
     return scenario.load(scenario.find(name), (*given, *law_override(law)))
+
+
+def _how_to_fly(name: str, law: Path | None, overrides: list[str] | None) -> str:
+    own = ["--law", str(law.absolute())] if law else []
+    return shlex.join(["aeroloop", "fly", name, *own, *(word for each in overrides or () for word in ("--set", each))])
 
 
 def law_override(law: Path | None) -> tuple[str, ...]:

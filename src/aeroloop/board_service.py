@@ -5,17 +5,19 @@
 
 from __future__ import annotations
 
+import os
 import select
 import shlex
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from aeroloop import images
 from aeroloop.boards.monitor import Monitor
-from aeroloop.boards.qemu import Emulator, realtime_command
+from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.errors import ConfigError, LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingPty
@@ -29,25 +31,32 @@ FLASH_START = "0x08000000"
 FLASH_TIMEOUT_S = 120
 
 
-def serve(scenario: Scenario, url: str, say: Callable[[str], None], stopped: Callable[[], bool]) -> None:
-    """Run the image until `stopped`; its board line is the pty at `url`, on which references may come as well."""
+def pty_place(url: str) -> LinkUrl:
     place = parse(url, template=True)
     if place.scheme != "pty":
         raise ConfigError(f"--link {url}: expected a pty to serve the board on, for example pty:///tmp/board0")
-    image = images.build(images.generate(scenario), images.UART)
-    with tempfile.TemporaryDirectory(dir=runtime_dir(), prefix="board-") as name:
+    return place
+
+
+def serve(
+    image: Path, place: LinkUrl, how_to_fly: str, say: Callable[[str], None], stopped: Callable[[], bool]
+) -> None:
+    """Run the image until `stopped`; its board line is the pty at `place`, on which references may come as well."""
+    _clear_away_dead_boards()
+    with tempfile.TemporaryDirectory(dir=runtime_dir(), prefix=f"board-{os.getpid()}-") as name:
         folder = Path(name)
         wire = LinkUrl("loopback", path=str(folder / "line.sock"), listen=True)
-        pty = LastingPty(LinkUrl("pty", path=place.path or str(folder / "pty")))
+        place = replace(place, path=place.path or str(folder / "pty"))
+        pty = LastingPty(place)
         uart = open_loopback(wire)
-        devices = f"socket,path={wire.path},server=off", "null"
+        devices = f"socket,path={escaped(wire.path)},server=off", "null"
         for refused in enter_realtime(BOARD_PRIORITY):  # the emulator inherits the priority
             say(f"note: {refused}")
         emulator = Emulator(realtime_command(image, *devices, folder / "monitor.sock"), folder)
         try:
             Monitor(folder / "monitor.sock", emulator).close()
-            line = LinkUrl("serial", path=pty.url.removeprefix("pty://"))
-            say(f"the emulated board is on {line}; in another terminal: {_how_to_fly(scenario, line)}")
+            line = replace(place, scheme="serial")
+            say(f"the emulated board is on {line}; in another terminal: {how_to_fly} --loop hil --link {line}")
             _pump(emulator, uart, pty, stopped)
         finally:
             emulator.stop()
@@ -55,10 +64,15 @@ def serve(scenario: Scenario, url: str, say: Callable[[str], None], stopped: Cal
             pty.close()
 
 
-def _how_to_fly(scenario: Scenario, line: LinkUrl) -> str:
-    law = scenario.control.law_file
-    own = f" --law {shlex.quote(law)}" if law else ""
-    return f"aeroloop fly {scenario.name}{own} --loop hil --link {line}"
+def _clear_away_dead_boards() -> None:
+    """What a service left that was killed itself."""
+    for path in runtime_dir().glob("board-*-*"):
+        try:
+            os.kill(int(path.name.split("-")[1]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(path, ignore_errors=True)
+        except (OSError, ValueError):
+            continue
 
 
 def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[], bool]) -> None:
@@ -76,12 +90,17 @@ def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[],
 
 def flash_command(elf: Path) -> tuple[list[str], bool]:
     """How the image gets onto an STM32F4-Discovery, and whether this machine has the program for it."""
-    with_openocd = ["openocd", "-f", "board/stm32f4discovery.cfg", "-c", f"program {elf} verify reset exit"]
+    with_openocd = ["openocd", "-f", "board/stm32f4discovery.cfg", "-c", f"program {_tcl(elf)} verify reset exit"]
     with_st_flash = ["st-flash", "--reset", "write", str(elf.with_suffix(".bin")), FLASH_START]
     for command in (with_openocd, with_st_flash):
         if shutil.which(command[0]):
             return command, True
     return with_openocd, False
+
+
+def _tcl(path: Path) -> str:
+    """openocd takes the command apart at spaces."""
+    return f"{{{path}}}" if " " in str(path) else str(path)
 
 
 def flash(scenario: Scenario, say: Callable[[str], None], show: Callable[[str], None]) -> None:

@@ -33,12 +33,21 @@ app = typer.Typer(
 app.add_typer(board_commands.app, name="board")
 notes = Console(stderr=True)
 
+SAME_END_S = 0.1
+"""Flights in real time end a cycle sooner or later."""
+
 RUNGS = {
     "mil": "the law as a model in Python",
     "sil": "the law as C on this host",
     "pil": "the firmware on an emulated Cortex-M4",
     "hil": "a board outside",
 }
+
+INCIDENTS = (
+    *("law_not_finite", "implausible_commands", "implausible_sensors", "sensor_losses", "safe_commands"),
+    *("references_lost", "late_cycles", "overruns", "board_restarts", "board_messages_lost", "log_lost_rows"),
+)
+"""Metrics that count what went wrong; none of them is told twice."""
 
 Overrides = Annotated[
     list[str] | None,
@@ -207,7 +216,7 @@ def compare(
     else:
         _show_comparison(comparison, page)
     if within is not None and (farther := _farther_than(within, comparison)):
-        _say_error(f"farther than {within:g} m from {comparison['runs'][0]['label']}: {', '.join(farther)}")
+        _say_error(f"not within {within:g} m of {comparison['runs'][0]['label']}: {', '.join(farther)}")
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
@@ -329,6 +338,11 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
         value = "not measured" if check["value"] is None else f"{check['value']:.4g}"
         table.add_row(check["name"], value, check["limit"], "[green]pass[/]" if check["ok"] else "[red]FAIL[/]")
     screen.print(table)
+    told = {check["name"] for check in summary["checks"]}
+    counts = {name: summary["metrics"].get(name) for name in INCIDENTS if name not in told}
+    incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
+    if incidents:
+        screen.print(f"[yellow]happened in flight[/]: {incidents}", highlight=False, soft_wrap=True)
     verdict = (
         "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'broken off'}[/]"
     )
@@ -340,7 +354,8 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     )
     missed = summary["timing"]["missed_deadlines"]
     if missed:
-        screen.print(f"[yellow]{missed} deadlines missed[/]: this machine did not keep up all the time")
+        deadlines = "deadline" if missed == 1 else "deadlines"
+        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine did not keep up all the time")
     where = report or f"{folder} (no report yet: aeroloop report {folder})"
     screen.print(f"{'report' if report else 'run'}: {_plain(str(where))}", highlight=False, soft_wrap=True)
 
@@ -365,12 +380,19 @@ def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
 
 
 def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
-    """A distance that is not known is not within."""
-    return [
-        f"{difference['label']} ({'unknown distance' if distance_m is None else f'{distance_m:.4g} m'})"
-        for difference in comparison["differences"]
-        if (distance_m := difference["position_max_m"]) is None or distance_m > within_m
-    ]
+    """A distance that is not known is not within, nor is one that is known for a part of the flight."""
+    farther = []
+    first_s = comparison["runs"][0]["flown_s"]
+    for run, difference in zip(comparison["runs"][1:], comparison["differences"], strict=True):
+        distance_m, flown_s = difference["position_max_m"], max(first_s, run["flown_s"])
+        if distance_m is None or distance_m > within_m:
+            why = "unknown distance" if distance_m is None else f"{distance_m:.4g} m"
+        elif flown_s - difference["to_s"] > SAME_END_S:
+            why = f"known to {difference['to_s']:g} s of {flown_s:g} s alone"
+        else:
+            continue
+        farther.append(f"{difference['label']} ({why})")
+    return farther
 
 
 if __name__ == "__main__":

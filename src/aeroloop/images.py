@@ -94,8 +94,9 @@ def sizes(elf: Path) -> tuple[int, int]:
 
 
 def _make(generated: Generated, image: str, kept: Path) -> None:
-    # Built aside and renamed, so that two flights at once never load half a file.
-    with tempfile.TemporaryDirectory(dir=kept) as folder:
+    # Built aside, since make takes a space for the end of a path and the user's folders may have some; then copied and
+    # renamed, so that two flights at once never load half a file.
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=kept) as whole:
         made, built = Path(folder) / "generated", Path(folder) / "build"
         generated.write(made)
         command = ["make", "-C", str(FIRMWARE), f"GENERATED={made}", f"BUILD={built}", image]
@@ -106,7 +107,8 @@ def _make(generated: Generated, image: str, kept: Path) -> None:
         if done.returncode != 0:
             raise AeroloopError(f"the firmware could not be built: {_first_error(done.stderr)}")
         for path in sorted(built.glob(f"{image}.*"), key=lambda path: path.suffix == ".elf"):
-            path.replace(kept / path.name)  # the ELF file last: who finds it finds the others
+            copied = Path(shutil.copy(path, whole))
+            copied.replace(kept / path.name)  # the ELF file last: who finds it finds the others
 
 
 def _first_error(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from contextlib import closing, suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from emulation import LAWS, NO_CHECKS, emulators, fly, play_program, without_programs
+from emulation import LAWS, NO_CHECKS, PIL, emulators, fly, play_program, without_programs
 
 from aeroloop import images
 from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from conftest import Bench, Ended, Running
 
 ALL_IMAGES = {images.LOCKSTEP, images.UART, images.DISCOVERY}
+SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 FLASH_TOOLS = ("openocd", "st-flash")
 HIL = ("fly", "tiltrotor-spiral", "--loop", "hil", *NO_CHECKS, "--set", "duration_s=3", "--link")
 
@@ -188,6 +190,44 @@ def test_an_image_of_another_law_is_refused(bench: Bench) -> None:
     assert json.loads((bench.folder / "run" / "summary.json").read_bytes())["exit_code"] == EXIT_LINK
     end(bench, board)
     bench.assert_clean()
+
+
+def test_how_to_fly_a_served_board_can_be_typed_as_it_stands(bench: Bench) -> None:
+    """A path with a space, a scenario file and a setting: the flight must be the image's."""
+    (bench.folder / "my flight.toml").write_text((SCENARIOS / "tiltrotor-spiral.toml").read_text())
+    told = ("my flight.toml", "--set", "board.sensor_hold_s=0.1")
+    board, line = serve(bench, *told, "--link", f"pty://{bench.folder / 'board 0'}")
+    words = shlex.split(board.err.partition("in another terminal: ")[2])
+    assert words == ["aeroloop", "fly", *told, "--loop", "hil", "--link", line]
+    flown = fly(bench, "run", *words[1:], *NO_CHECKS, "--set", "duration_s=1")
+    assert flown.summary["ended"] == "completed"
+    end(bench, board)
+
+
+def test_what_a_killed_service_left_is_cleared_away_by_the_next(bench: Bench) -> None:
+    killed, _ = serve(bench)
+    killed.process.kill()
+    killed.wait()
+    assert bench.leftovers()
+    board, _ = serve(bench)
+    end(bench, board)
+    bench.assert_clean()
+
+
+def test_a_law_that_never_ends_can_be_interrupted(bench: Bench) -> None:
+    (bench.folder / "endless.py").write_text("print('begun')\nwhile True:\n    pass\n")
+    board = bench.start("board", "run", "--law", "endless.py")
+    board.says("begun")
+    board.process.send_signal(signal.SIGINT)
+    assert board.wait().code == EXIT_INTERRUPTED
+
+
+def test_an_image_is_built_where_paths_have_spaces(bench: Bench, tmp_path: Path) -> None:
+    cache = tmp_path / "a cache, of mine"
+    ended = bench.run("board", "build", "--target", "emulator", env={**bench.env, "XDG_CACHE_HOME": str(cache)})
+    assert (ended.code, ended.err) == (EXIT_OK, "")
+    flown = bench.run(*PIL, *NO_CHECKS, "--set", "duration_s=1", env={**bench.env, "XDG_CACHE_HOME": str(cache)})
+    assert flown.code == EXIT_OK, flown.err
 
 
 def test_an_emulator_that_is_killed_ends_the_service(bench: Bench) -> None:

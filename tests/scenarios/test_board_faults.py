@@ -297,7 +297,10 @@ def test_without_an_emulator_the_rung_says_what_to_install(bench: Bench, tmp_pat
     [
         pytest.param("lockstep", "exit 0", "the emulator ended with status 0", id="leaves"),
         pytest.param(
-            "lockstep", "echo bad machine >&2; exit 1", "the emulator ended with status 1: bad machine", id="refuses"
+            "lockstep",
+            "echo qemu-system-arm: bad machine >&2; echo Use -machine help >&2; exit 1",
+            "the emulator ended with status 1: qemu-system-arm: bad machine",
+            id="refuses",
         ),
         pytest.param("lockstep", "exec sleep 1000", "the emulator gave no answer within 5 s", id="sleeps"),
         pytest.param("lockstep", "head -c 500 /dev/zero > board.out; exec sleep 1000", "makes no sense", id="garbage"),

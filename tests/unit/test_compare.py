@@ -282,7 +282,7 @@ def test_the_command_fails_where_runs_are_too_far_apart(folders: list[str], tmp_
     assert command(*folders, *out, "--within", "0.0131")[0] == EXIT_OK
     code, _, said = command(*folders, *out, "--within", "0.0129")
     assert code == EXIT_CHECK_FAILED
-    assert "farther than 0.0129 m from mil: sil (0.013 m)" in " ".join(said.split())
+    assert "not within 0.0129 m of mil: sil (0.013 m)" in " ".join(said.split())
     assert (tmp_path / "c.html").exists()
 
 
@@ -292,6 +292,14 @@ def test_a_distance_that_is_not_known_is_not_within(folders: list[str], tmp_path
     broken.log.rows["truth"][10, 1] = math.nan
     code, _, said = command(folders[0], str(folder_of(tmp_path, broken)), "--within", "1000")
     assert code == EXIT_CHECK_FAILED and "unknown distance" in " ".join(said.split())
+
+
+@pytest.mark.usefixtures("drawn_quickly")
+def test_a_distance_known_for_a_part_of_the_flight_is_not_within(folders: list[str], tmp_path: Path) -> None:
+    short = folder_of(tmp_path, a_run("short", until_s=0.5))
+    for pair in ((folders[0], str(short)), (str(short), folders[0])):
+        code, _, said = command(*pair, "--within", "1000")
+        assert code == EXIT_CHECK_FAILED and "known to 0.5 s of 1 s alone" in " ".join(said.split())
 
 
 @pytest.mark.usefixtures("drawn_quickly")

@@ -37,8 +37,12 @@ def realtime_command(image: Path, board_line: str, reference_line: str, monitor:
         *_base(image),
         *("-chardev", f"{board_line},id=board", "-chardev", f"{reference_line},id=reference"),
         *("-serial", "null", "-serial", "chardev:board", "-serial", "chardev:reference"),
-        *("-qmp", f"unix:{monitor},server=on,wait=off"),
+        *("-qmp", f"unix:{escaped(str(monitor))},server=on,wait=off"),
     ]
+
+
+def escaped(path: str) -> str:
+    return path.replace(",", ",,")  # a comma ends a value on QEMU's command line
 
 
 def _base(image: Path) -> list[str]:
@@ -92,7 +96,9 @@ class Emulator:
             lines = self._words.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         except OSError:
             return ""
-        return lines[-1] if lines else ""
+        # Advice may follow what went wrong, which begins with the program's name.
+        named = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
+        return (named or lines or [""])[-1]
 
     def stop(self) -> None:
         """An emulated processor that waits for bytes does not hear SIGTERM: ask, then insist."""

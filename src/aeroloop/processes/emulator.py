@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
-from aeroloop.boards.qemu import Emulator, realtime_command
+from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import parse
 from aeroloop.processes.common import Line, Orders, run_process, stop
@@ -26,19 +26,15 @@ def line_device(url: str) -> str:
     server = "server=on,wait=off" if link.listen else "server=off"
     match link.scheme:
         case "serial":
-            return f"serial,path={_escaped(link.path)}"
+            return f"serial,path={escaped(link.path)}"
         case "loopback":
-            return f"socket,path={_escaped(link.path)},{server}"
+            return f"socket,path={escaped(link.path)},{server}"
         case "tcp":
             return f"socket,host={link.host},port={link.port},{server},nodelay=on"
         case "udp" if not link.listen:
             return f"udp,host={link.host},port={link.port}"
     # Only references come to a server on the board.
     raise ConfigError(f"ground.url: the emulator cannot be the server of {url}; use loopback:// or tcp://")
-
-
-def _escaped(path: str) -> str:
-    return path.replace(",", ",,")  # a comma ends a value on QEMU's command line
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:

@@ -38,7 +38,8 @@ def objection(claim: Claim, wanted_image: int) -> str | None:
     if wanted_image and claim.image != wanted_image:
         return (
             f"the board's image was built for another law or scenario (it is {claim.image:08x}, "
-            f"this flight needs {wanted_image:08x}); build and flash it again: aeroloop board flash"
+            f"this flight needs {wanted_image:08x}); build it with this flight's scenario, --law and --set: "
+            "aeroloop board flash, or aeroloop board run"
         )
     return None
 
