@@ -3,8 +3,9 @@
  * When sensors do not come, the last command stands for SENSOR_HOLD_NS, then the safe one. When references do not come,
  * the last one stands, without its rates. Each is said in an event.
  *
- * Who may change what: `cycle` is skipped while `get sensors`, `control` or `send actuators` is at work, so those never
- * see mode, command or cycle change under them. The reference alone is shared between tasks that do preempt each other.
+ * Who may change what: `cycle` waits for `get sensors`, and is skipped while `control` or `send actuators` is at work, so
+ * those never see mode, command or cycle change under them. The reference alone is shared between tasks that do preempt
+ * each other.
  */
 #include "board.h"
 
@@ -34,6 +35,8 @@ static struct {
     uint8_t reset_cause;
     volatile uint8_t mode;
     volatile bool answered; /* this cycle's sensors have come */
+    volatile bool receiving; /* `get sensors` is at work */
+    volatile bool tick_waits; /* a tick came meanwhile */
     bool hang;
     bool has_time;
     int32_t cycle;
@@ -152,7 +155,11 @@ static const float *without_sensors(int64_t now_ns)
 
 void app_cycle(void)
 {
-    if (kernel_active(TASK_GET_SENSORS) || kernel_active(TASK_CONTROL) || kernel_active(TASK_SEND_ACTUATORS)) {
+    if (board.receiving) {
+        board.tick_waits = true; /* any bytes may be on the line, and they must not cost a cycle */
+        return;
+    }
+    if (kernel_active(TASK_CONTROL) || kernel_active(TASK_SEND_ACTUATORS)) {
         /* The last cycle still needs the processor. A task that never ends is the watchdog's: nobody kicks it here. */
         board.cycle++;
         return;
@@ -194,7 +201,7 @@ static void note_sensors(int64_t now_ns)
     board.sensors_at_ns = now_ns;
 }
 
-void app_get_sensors(void)
+static void receive_sensors(void)
 {
     uint8_t chunk[64];
     bool complete = false;
@@ -206,6 +213,17 @@ void app_get_sensors(void)
     board.answered = true;
     note_sensors(current_ns());
     kernel_pend(TASK_CONTROL);
+}
+
+void app_get_sensors(void)
+{
+    board.receiving = true;
+    receive_sensors();
+    board.receiving = false;
+    if (board.tick_waits) {
+        board.tick_waits = false;
+        kernel_pend(TASK_CYCLE); /* runs at once, and leaves the cycle out if `control` has work now */
+    }
 }
 
 static void current_reference(float reference[REFERENCE_COUNT])

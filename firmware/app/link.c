@@ -16,7 +16,7 @@
 static const float sensor_low[] = SENSOR_LOW, sensor_high[] = SENSOR_HIGH, sensor_step[] = SENSOR_STEP;
 static const bounds_t sensor_bounds = {sensor_low, sensor_high, sensor_step, SENSOR_WRAPS, SENSOR_COUNT};
 
-/* `get sensors` and `cycle` both change this. They never meet: a tick that finds `get sensors` at work is skipped. */
+/* `get sensors` and `cycle` both change this. They never meet: a tick that finds `get sensors` at work waits. */
 static struct {
     counters_t counters;
     deframer_t deframer;

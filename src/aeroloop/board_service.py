@@ -29,6 +29,7 @@ from aeroloop.scenario import Scenario
 
 FLASH_START = "0x08000000"
 FLASH_TIMEOUT_S = 120
+END_S = 1.0
 
 
 def pty_place(url: str) -> LinkUrl:
@@ -82,10 +83,14 @@ def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[],
         failure = emulator.failure()
         if failure:
             raise failure
-        pty.send(uart.poll())
-        to_board = pty.poll()
-        if to_board:
-            uart.send(to_board)
+        try:
+            pty.send(uart.poll())
+            to_board = pty.poll()
+            if to_board:
+                uart.send(to_board)
+        except LinkError as error:  # an emulator that ends closes its line a moment before it is gone
+            select.select([emulator.ended_fd], [], [], END_S)
+            raise emulator.failure() or error from None
 
 
 def flash_command(elf: Path) -> tuple[list[str], bool]:

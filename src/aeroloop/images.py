@@ -32,6 +32,10 @@ SOURCES = ("**/*.c", "**/*.h", "**/*.ld", "**/*.S", "Makefile")
 COMPILER, SIZE = "arm-none-eabi-gcc", "arm-none-eabi-size"
 PACKAGES = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
 BUILD_TIMEOUT_S = 120
+MESSENGERS = ("make", "collect2")
+"""Programs that only say that another one failed."""
+LONGEST_PERIOD_S = 0.065
+"""The tick counts 16 bits of microseconds on the board, and 24 bits of the core's clock in the emulator."""
 
 LOCKSTEP, UART, DISCOVERY = "tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "tiltrotor-uart-discovery"
 
@@ -50,6 +54,11 @@ class Generated:
 
 
 def generate(scenario: Scenario) -> Generated:
+    if scenario.control.period_s > LONGEST_PERIOD_S:
+        raise ConfigError(
+            f"control.period_s: expected at most {LONGEST_PERIOD_S} s, which is what the board's timer counts, "
+            f"not {scenario.control.period_s}"
+        )
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
     law = embedded(flight_law(scenario.control, plan))
     hover = tuple(plan.u_eq.tolist())
@@ -113,9 +122,8 @@ def _make(generated: Generated, image: str, kept: Path) -> None:
 
 def _first_error(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
-    return next(
-        (line for line in lines if "error" in line.lower() or "***" in line), lines[0] if lines else "no reason"
-    )
+    reasons = [line for line in lines if not line.startswith(MESSENGERS)] or lines
+    return next((line for line in reasons if "error" in line.lower()), reasons[0] if reasons else "no reason")
 
 
 def _key(compiler: str, generated: Generated) -> str:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from board_trace import GOLDEN, play, trace_files
+from board_trace import ANSWER, GOLDEN, HELLO, play, trace_files
 
-from aeroloop.boards.emulated import StepPipe
-from aeroloop.boards.steps import Boot, Reply, Step
+from aeroloop.boards.emulated import EmulatedBoard, StepPipe
+from aeroloop.boards.steps import MOST_BYTES, Boot, Reply, Step
 from aeroloop.images import LOCKSTEP, build
 
 SHIFT = 5
@@ -46,3 +46,12 @@ def test_noise_on_both_lines_does_not_bring_it_down(board: StepPipe) -> None:
         reply = board.read()
         assert isinstance(reply, Reply), f"it started anew: {reply}"
         assert reply.opening
+
+
+@pytest.mark.parametrize("before", [b"", b"\x7e" * MOST_BYTES])
+def test_a_flood_loses_nothing_of_what_the_board_says(board: StepPipe, before: bytes) -> None:
+    emulated = EmulatedBoard(board, 12 * MS, 4, ())
+    emulated.step(0, b"", 0, b"")
+    done = emulated.step(MS, b"", None, before + HELLO + ANSWER + b"\x7e" * MOST_BYTES)
+    assert done.answered
+    assert done.now

@@ -49,6 +49,13 @@ def test_an_image_that_is_too_large_fails_the_build(tmp_path: Path, limit: str) 
     assert "preemption-qemu is too large" in done.stderr
 
 
+def test_a_law_that_would_overflow_the_stack_fails_the_build(tmp_path: Path) -> None:
+    generated = f"GENERATED={images() / 'generated'}"
+    done = make(f"BUILD={tmp_path}", generated, "MOST_FRAME=8", "tiltrotor-lockstep-qemu")
+    assert done.returncode != 0
+    assert "law.c" in done.stderr and "frame size" in done.stderr
+
+
 def test_another_folder_gives_the_same_bytes(tmp_path: Path) -> None:
     again = tmp_path / "somewhere" / "else"
     make_all(again)

@@ -13,7 +13,7 @@ from aeroloop.protocols import interface
 from aeroloop.signals import ResetCause
 
 HERE = Path(__file__).parent
-HSE_HZ, HSI_HZ, LSI_HZ = 8e6, 16e6, 32e3
+HSE_HZ, HSI_HZ, FASTEST_LSI_HZ = 8e6, 16e6, 47e3
 BAUD = 921_600
 PERIOD_US = 12_000
 BOARD, REFERENCE = 0, 1
@@ -244,7 +244,7 @@ def test_the_watchdog_waits_as_long_as_it_should(board: Board) -> None:
     timeout_us = 4 * PERIOD_US
     board.watchdog_start(timeout_us)
     divider = 4 << board.get(IWDG, 0x04)
-    assert board.get(IWDG, 0x08) / (LSI_HZ / divider) * 1e6 == timeout_us
+    assert board.get(IWDG, 0x08) / (FASTEST_LSI_HZ / divider) * 1e6 == timeout_us  # never sooner
     board.watchdog_start(3_000_000)
     assert board.get(IWDG, 0x08) == 0xFFF
     board.set(IWDG, 0x00, 0)

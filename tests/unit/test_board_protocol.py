@@ -361,6 +361,17 @@ def test_a_gap_in_what_the_board_tells_is_counted_and_a_new_board_counts_anew() 
     assert plant.receive(encode(EVENT.pack(0, 1, 0.0))) == [Told("board_event", (1, 0.0))]
 
 
+def test_what_the_board_tells_twice_or_out_of_order_is_not_lost() -> None:
+    plant, _ = plant_end()
+    first, second, third = (encode(EVENT.pack(number, 1, float(number))) for number in (255, 0, 1))
+    assert plant.receive(first + first) == [Told("board_event", (1, 255.0))]
+    assert plant.counters.duplicates == 1
+    assert plant.receive(third) == [Missing(1), Told("board_event", (1, 1.0))]
+    assert plant.receive(second) == [Told("board_event", (1, 0.0))]
+    assert plant.counters.late == 1
+    assert plant.receive(encode(EVENT.pack(2, 1, 2.0))) == [Told("board_event", (1, 2.0))]
+
+
 @pytest.mark.parametrize(
     "data",
     [

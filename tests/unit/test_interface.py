@@ -91,3 +91,10 @@ def test_a_cycle_half_a_period_late_is_noticed() -> None:
     times_ms = (0, 12, 24, 41, 59, 83)
     late = [presence.late_s(t * MS) for t in times_ms]
     assert late == [None, None, None, None, 0.018, 0.024]
+
+
+def test_a_board_that_dies_in_every_cycle_is_noticed() -> None:
+    presence = Presence(12_000_000)
+    again = [presence.restarted(Claim(3, interface.REVISION, interface.HASH, 0, 0), n * 12_000_000) for n in range(12)]
+    assert again.count(True) >= 3
+    assert not again[0]

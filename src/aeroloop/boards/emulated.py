@@ -72,10 +72,13 @@ class EmulatedBoard:
         began_ns = time.monotonic_ns()
         if timer_ns is not None:
             self.next_timer_ns += self._period_ns
-        while len(references) > MOST_BYTES or len(link) > MOST_BYTES:  # a flood: it comes in portions
-            self._exchange(Step(t_ns, None, references[:MOST_BYTES], link[:MOST_BYTES]))
-            references, link = references[MOST_BYTES:], link[MOST_BYTES:]
-        done = self._exchange(Step(t_ns, timer_ns, references, link, fault=self._due_fault(t_ns)))
+        while len(references) > MOST_BYTES:  # a flood: it comes in portions
+            self._exchange(Step(t_ns, None, references[:MOST_BYTES]))
+            references = references[MOST_BYTES:]
+        done = self._exchange(Step(t_ns, timer_ns, references, link[:MOST_BYTES], fault=self._due_fault(t_ns)))
+        for begin in range(MOST_BYTES, len(link), MOST_BYTES):
+            more = self._exchange(Step(t_ns, None, link=link[begin : begin + MOST_BYTES]))
+            done = Done(done.now + more.now, done.opening, done.answered or more.answered, done.busy_ns + more.busy_ns)
         self.took_ns = time.monotonic_ns() - began_ns
         return done
 

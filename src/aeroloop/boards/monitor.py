@@ -43,7 +43,10 @@ class Monitor:
 
     def _next(self) -> dict[str, object]:
         while b"\n" not in self._heard:
-            chunk = self._socket.recv(4096)
+            try:
+                chunk = self._socket.recv(4096)
+            except TimeoutError:
+                raise LinkError(f"the emulator said nothing on its control socket for {ANSWER_S:g} s") from None
             if not chunk or len(self._heard) > LONGEST_WORD:
                 raise LinkError("the emulator closed its control socket")
             self._heard += chunk

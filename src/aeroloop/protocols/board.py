@@ -33,6 +33,9 @@ LONGEST_FROM_PLANT = interface.ANSWER.size
 LATEST_CYCLES = 8
 """A message that is later than this is not told from a duplicate."""
 
+MOST_AHEAD = 127
+"""Half of the numbers of what the board tells: one that seems further ahead is behind."""
+
 Suspect = Callable[[int], None]
 """Called with the index of a value that passed the checksum and is not plausible."""
 
@@ -159,7 +162,7 @@ class PlantEnd:
         if told is None:
             self.counters.malformed += 1
             return []
-        return [*self._gap(data[1]), told]
+        return self._in_order(data[1], told)
 
     def _actuators(self, command: Command) -> Actuators | None:
         if not self._expected.arrives():
@@ -172,10 +175,17 @@ class PlantEnd:
         self._expected.met()
         return Actuators(command)
 
-    def _gap(self, sequence: int) -> list[FromBoard]:
-        before, self._sequence = self._sequence, sequence
-        missing = 0 if before is None else (sequence - before - 1) & 0xFF
-        return [Missing(missing)] if missing else []
+    def _in_order(self, sequence: int, told: Told) -> list[FromBoard]:
+        """The message and, before it, what its number says of those before: a repeated one is dropped."""
+        ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
+        if ahead == 0:
+            self.counters.duplicates += 1
+            return []
+        if ahead > MOST_AHEAD:  # overtaken on the way, and counted as missing then
+            self.counters.late += 1
+            return [told]
+        self._sequence = sequence
+        return [Missing(ahead - 1), told] if ahead > 1 else [told]
 
 
 def _told(data: bytes) -> Told | None:

@@ -67,16 +67,17 @@ class Presence:
 
     def __init__(self, period_ns: int) -> None:
         self._latest_ns = period_ns * 3 // 2
-        self._started: tuple[int, int] | None = None  # when, and its uptime in ns then
+        self._booted_ns: int | None = None  # when the board that we know started, by its own clock
         self._requested_ns: int | None = None
 
     def restarted(self, claim: Claim, t_ns: int) -> bool:
         """Whether this start message tells of a new start: its clock went back."""
-        uptime_ns = claim.uptime_ms * (NS // 1000)
-        before, self._started = self._started, (t_ns, uptime_ns)
-        if before is None:
+        booted_ns = t_ns - claim.uptime_ms * (NS // 1000)
+        # Against its first start message, not its last: a board that dies in every cycle is never far from that.
+        if self._booted_ns is not None and booted_ns - self._booted_ns <= RESTART_SLACK_NS:
             return False
-        return (t_ns - before[0]) - (uptime_ns - before[1]) > RESTART_SLACK_NS
+        known, self._booted_ns = self._booted_ns is not None, booted_ns
+        return known
 
     def late_s(self, t_ns: int) -> float | None:
         """A cycle begins: the time since the one before, when that is half a period too long or more."""
