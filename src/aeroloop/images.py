@@ -16,16 +16,16 @@ from pathlib import Path
 
 import numpy as np
 
-from aeroloop.codegen.embedded import content_hash, embedded
+from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.paths import cache_dir
 from aeroloop.protocols import interface
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import LATEST_MS, ReferenceBounds
-from aeroloop.scenario import Scenario, find, load
+from aeroloop.scenario import Control, Scenario, find, load
 from aeroloop.signals import NS, WATCHDOG_PERIODS
-from aeroloop.vehicles.tiltrotor.design import design, flight_law, parameter_file
+from aeroloop.vehicles.tiltrotor.design import Design, design, flight_law, parameter_file
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
 SOURCES = ("**/*.c", "**/*.h", "**/*.ld", "**/*.S", "Makefile")
@@ -60,7 +60,7 @@ def generate(scenario: Scenario) -> Generated:
             f"not {scenario.control.period_s}"
         )
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    law = embedded(flight_law(scenario.control, plan))
+    law = _law(scenario.control, plan)
     hover = tuple(plan.u_eq.tolist())
     config = config_header(scenario, hover, plan.safe_command(scenario.board.safe_thrust_ratio))
     image_id = content_hash(law.c, law.h, config)
@@ -72,6 +72,14 @@ def generate(scenario: Scenario) -> Generated:
         "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
     }
     return Generated(files, image_id)
+
+
+def _law(control: Control, plan: Design) -> EmbeddedC:
+    try:
+        return embedded(flight_law(control, plan))
+    except ConfigError as error:
+        own = control.law_file  # a law that the host can fly may not fit single precision: say whose it is
+        raise ConfigError(f"{own}: {error}" if own and own not in str(error) else str(error)) from None
 
 
 def build(generated: Generated, image: str) -> Path:

@@ -78,6 +78,11 @@ def refused(bench: Bench) -> Callable[..., None]:
         pytest.param(
             (SPIRAL, "--set", 'control.law="pid"'), ("control.law", "'pid'", "dlqr-heading"), id="unknown law"
         ),
+        pytest.param(
+            (SPIRAL, "--loop", "pil", "--set", "control.period_s=0.1"),
+            ("control.period_s", "at most 0.065", "0.1"),
+            id="period that the board cannot count",
+        ),
         pytest.param((SPIRAL, "--loop", "xil"), ("loop", "'xil'", "expected one of", "sil"), id="unknown rung"),
         pytest.param(
             (SPIRAL, "--loop", "pil", "--pace", "4x"), ("pace", "4x", "lockstep or in real time"), id="pil at 4x"
