@@ -17,7 +17,7 @@ import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.loop import Loop, Publish
-from aeroloop.processes.board import build_host_board
+from aeroloop.processes.board_shell import build_host_board
 from aeroloop.processes.ground import base_station
 from aeroloop.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from aeroloop.boards.host import HostBoard
-from aeroloop.processes.board import build_host_board
+from aeroloop.processes.board_shell import build_host_board
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import casadi as ca
 import pytest
 
-from aeroloop.processes.board import Shell, TimedLaw
+from aeroloop.processes.board_shell import Shell, TimedLaw
 from aeroloop.signals import Event, Reference
 
 PERIOD_NS = 12_000_000
