@@ -1,4 +1,4 @@
-"""A board's turns in lockstep, the same on every rung: the plant's baton comes, the board works, the baton goes back."""
+"""A board in lockstep, the same on every rung: the plant's baton comes, the board works, the baton goes back."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Turn:
     def take(self, now_ns: int, references: bytes, link: bytes, round_trip_ns: int) -> bytes:
         """What the board sends now; `ahead` is the request of its next cycle, when that can be told already."""
         board, self.ahead = self._board, b""
-        out = self._released(now_ns)
+        out, self._held = self._held, b""
         timer_ns = board.next_timer_ns if self._promised and now_ns >= board.next_timer_ns else None
         if timer_ns is not None:
             self._promised = False
@@ -69,10 +69,6 @@ class Turn:
         missed_ns = self._busy_until_ns - self._board.next_timer_ns
         if missed_ns >= 0:  # a board that is still at work when its timer comes leaves that cycle out
             self._board.skip(missed_ns // self._shell.period_ns + 1)
-
-    def _released(self, now_ns: int) -> bytes:
-        out, self._held = self._held, b""
-        return out
 
 
 def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, ground: Baton | None) -> None:
