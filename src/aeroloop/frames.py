@@ -56,3 +56,22 @@ def body_from_euler_rates(roll: float, pitch: float, roll_rate: float, pitch_rat
         math.cos(roll) * pitch_rate + math.cos(pitch) * math.sin(roll) * yaw_rate,
         -math.sin(roll) * pitch_rate + math.cos(roll) * math.cos(pitch) * yaw_rate,
     )
+
+
+def frd_from_flu(vec_B: Vec3) -> Vec3:
+    """Body axes of autopilots: forward, right, down. Its own inverse."""
+    x, y, z = vec_B
+    return x, -y, -z
+
+
+def ned_from_enu(vec_W: Vec3) -> Vec3:
+    """World axes of autopilots: north, east, down. Its own inverse."""
+    x, y, z = vec_W
+    return y, x, -z
+
+
+def quat_ned_frd_from_enu_flu(quat_WB: Quat) -> Quat:
+    """The same attitude between the autopilots' axes: half turns about x + y of the world and about x of the body."""
+    w, x, y, z = quat_WB
+    s = math.sqrt(0.5)
+    return s * (w + z), s * (x + y), s * (x - y), s * (w - z)

@@ -36,6 +36,39 @@ class Truth:
     tilt_rate_rad_s: tuple[float, float]
 
 
+@dataclass(frozen=True, slots=True)
+class RigidState:
+    """The state of a rigid aircraft, as only the simulator knows it."""
+
+    t_ns: int
+    pos_W: Vec3  # m, centre of mass
+    quat_WB: Quat
+    vel_W: Vec3  # m/s
+    rate_B: Vec3  # rad/s
+    accel_W: Vec3  # m/s2, coordinate acceleration: zero at rest, -g in free fall
+
+
+@dataclass(frozen=True, slots=True)
+class Air:
+    """The air where the aircraft is."""
+
+    wind_W: Vec3  # m/s, where the air goes
+    pressure_Pa: float
+    temperature_K: float
+    density_kg_m3: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The earth where the aircraft is."""
+
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+    gravity_m_s2: float
+    field_W_T: Vec3  # tesla, east north up
+
+
 SENSOR_COUNT = 16
 """x, y, z, roll, pitch, yaw, tilt right, tilt left (m, rad), then their time derivatives."""
 

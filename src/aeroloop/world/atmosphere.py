@@ -1,0 +1,61 @@
+"""The standard atmosphere (ISO 2533, ICAO Doc 7488) from 2 km below to 20 km above the sea.
+
+With the geopotential altitude H = r h / (r + h): temperature falls by 6.5 K/km to H = 11 km and is constant above;
+pressure follows from hydrostatic balance, density from the gas law. A day that is not standard has another pressure
+and temperature at sea level; the lapse rate and the height of the tropopause stay, and so does the balance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+from aeroloop.errors import AeroloopError
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _Config, _meta
+from aeroloop.signals import Air
+
+EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
+G0_M_S2 = 9.80665
+R_J_KG_K = 287.05287
+LAPSE_K_M = -0.0065
+TROPOPAUSE_M = 11_000.0  # geopotential
+LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0  # geometric
+
+
+class Day(_Config, frozen=True):
+    """The weather, as far as pressure and temperature go."""
+
+    sea_level_pressure_Pa: Annotated[float, _meta("Pa", "pressure at mean sea level", ge=85000, le=110000)] = 101325.0
+    sea_level_temperature_K: Annotated[float, _meta("K", "temperature at mean sea level", ge=220, le=330)] = 288.15
+
+
+class Atmosphere:
+    """Pressure, temperature and density over height."""
+
+    def __init__(self, day: Day) -> None:
+        self._p0, self._t0 = day.sea_level_pressure_Pa, day.sea_level_temperature_K
+        self._exponent = -G0_M_S2 / (R_J_KG_K * LAPSE_K_M)
+        self._t11 = self._t0 + LAPSE_K_M * TROPOPAUSE_M
+        self._p11 = self._p0 * (self._t11 / self._t0) ** self._exponent
+        self._decay_per_m = -G0_M_S2 / (R_J_KG_K * self._t11)
+
+    def at(self, alt_m: float) -> tuple[float, float, float]:
+        """Pressure (Pa), temperature (K) and density (kg/m3) at a height above mean sea level."""
+        if not LOWEST_M <= alt_m <= HIGHEST_M:  # NaN too
+            raise AeroloopError(
+                f"The altitude {alt_m:g} m is outside the atmosphere: "
+                f"expected {LOWEST_M:g} to {HIGHEST_M:g} m above mean sea level."
+            )
+        geopotential_m = EARTH_RADIUS_M * alt_m / (EARTH_RADIUS_M + alt_m)
+        if geopotential_m <= TROPOPAUSE_M:
+            temperature = self._t0 + LAPSE_K_M * geopotential_m
+            pressure = self._p0 * (temperature / self._t0) ** self._exponent
+        else:
+            temperature = self._t11
+            pressure = self._p11 * math.exp(self._decay_per_m * (geopotential_m - TROPOPAUSE_M))
+        return pressure, temperature, pressure / (R_J_KG_K * temperature)
+
+    def air(self, alt_m: float, wind_W: Vec3) -> Air:
+        pressure, temperature, density = self.at(alt_m)
+        return Air(wind_W, pressure, temperature, density)

@@ -1,0 +1,181 @@
+"""The earth under the flight: where W is, how strong gravity is and which way the magnetic field points.
+
+W stands at home, square to the WGS-84 ellipsoid: x east, y north, z along its normal, straight and not bent
+with the ground. So height over the sea grows by d^2/2R at the distance d (0.8 m at 3.2 km) while z does not,
+and the local vertical leans from z by d/R; gravity is given as a size, and a plant lets it act along -z.
+
+Two heights: `alt_m` is above mean sea level; the ellipsoid height is `alt_m` plus the geoid's height, which is
+taken from the scenario and constant over the flight (it changes by centimetres per kilometre in most places).
+
+Normal gravity: Somigliana's closed form on the ellipsoid and its second-order series upwards,
+g = g0 (1 - 2 h/a (1 + f + m - 2 f sin^2 lat) + 3 h^2/a^2); NIMA TR8350.2, 3rd edition, eqs. 4-1 and 4-3.
+Geodesy: Bowring's closed form (Survey Review 28, 1985); tests hold it to pymap3d.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Annotated
+
+import pymap3d
+
+from aeroloop.errors import AeroloopError
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.signals import Place
+from aeroloop.world.magnetic import MagneticModel, edition
+
+A_M = 6378137.0  # semi-major axis
+F = 1.0 / 298.257223563  # flattening
+B_M = A_M * (1.0 - F)
+E2 = F * (2.0 - F)
+_EP2_B = E2 / (1.0 - E2) * B_M
+_E2_A = E2 * A_M
+
+GRAVITY_EQUATOR_M_S2 = 9.7803253359
+SOMIGLIANA_K = 0.00193185265241
+GRAVITY_RATIO_M = 0.00344978650684  # omega^2 a^2 b / GM
+_FREE_AIR = 2.0 * (1.0 + F + GRAVITY_RATIO_M) / A_M
+_FREE_AIR_LAT = 4.0 * F / A_M
+_FREE_AIR_2 = 3.0 / A_M**2
+
+REACH_M = 500_000.0
+"""Farther from home than this nobody should think in a flat W."""
+
+CELL_M = 10_000.0
+"""The magnetic field is taken as linear within cubes of this size; the error is below 1 nT."""
+_HALF_CELL_M = CELL_M / 2
+
+
+class Home(_Config, frozen=True):
+    """Where on earth the origin of W is, and when."""
+
+    lat_deg: Annotated[float, _meta("deg", "geodetic latitude, WGS-84", ge=-90, le=90)] = 47.397742
+    lon_deg: Annotated[float, _meta("deg", "longitude, WGS-84", ge=-180, le=180)] = 8.545594
+    alt_m: Annotated[float, _meta("m", "height above mean sea level", ge=-500, le=9000)] = 488.0
+    geoid_height_m: Annotated[
+        float, _meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights the same", ge=-110, le=90)
+    ] = 0.0
+    date: Annotated[datetime.date, _note("day of the flight, for the magnetic field")] = datetime.date(2026, 1, 1)
+
+    def __post_init__(self) -> None:
+        edition(self.date)
+
+
+def normal_gravity_m_s2(sin_lat: float, ellipsoid_height_m: float) -> float:
+    s2 = sin_lat * sin_lat
+    h = ellipsoid_height_m
+    on_ellipsoid = GRAVITY_EQUATOR_M_S2 * (1.0 + SOMIGLIANA_K * s2) / math.sqrt(1.0 - E2 * s2)
+    return on_ellipsoid * (1.0 - (_FREE_AIR - _FREE_AIR_LAT * s2) * h + _FREE_AIR_2 * h * h)
+
+
+class Earth:
+    """What the earth is like at a position in W."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._magnetic = MagneticModel(home.date)
+        lat, lon = math.radians(home.lat_deg), math.radians(home.lon_deg)
+        self._sin, self._cos, self._lon = math.sin(lat), math.cos(lat), lon
+        x, y, z = pymap3d.geodetic2ecef(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
+        self._axis_distance_m, self._z_m = math.hypot(x, y), float(z)
+        self._cells: dict[tuple[int, int, int], tuple[float, ...]] = {}
+        self._enter_cell((0.0, 0.0, 0.0))
+
+    def place(self, pos_W: Vec3) -> Place:
+        """The earth there; a pure function of the position."""
+        x, y, z = pos_W
+        cx, cy, cz, bx, by, bz, bx_x, by_x, bz_x, bx_y, by_y, bz_y, bx_z, by_z, bz_z = self._cell
+        dx, dy, dz = x - cx, y - cy, z - cz
+        if not (
+            -_HALF_CELL_M <= dx < _HALF_CELL_M
+            and -_HALF_CELL_M <= dy < _HALF_CELL_M
+            and -_HALF_CELL_M <= dz < _HALF_CELL_M
+        ):
+            self._enter_cell(pos_W)
+            return self.place(pos_W)
+        lat, lon, height, sin_lat = self._geodetic(x, y, z)
+        return Place(
+            math.degrees(lat),
+            math.degrees(lon),
+            height - self._home.geoid_height_m,
+            normal_gravity_m_s2(sin_lat, height),
+            (
+                bx + bx_x * dx + bx_y * dy + bx_z * dz,
+                by + by_x * dx + by_y * dy + by_z * dz,
+                bz + bz_x * dx + bz_y * dy + bz_z * dz,
+            ),
+        )
+
+    def geodetic(self, pos_W: Vec3) -> tuple[float, float, float]:
+        """Latitude and longitude in degrees, height above mean sea level in m."""
+        lat, lon, height, _ = self._geodetic(*pos_W)
+        return math.degrees(lat), math.degrees(lon), height - self._home.geoid_height_m
+
+    def pos_W(self, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
+        """The inverse of `geodetic`, for waypoints and the like."""
+        home, geoid_m = self._home, self._home.geoid_height_m
+        east, north, up = pymap3d.geodetic2enu(
+            lat_deg, lon_deg, alt_m + geoid_m, home.lat_deg, home.lon_deg, home.alt_m + geoid_m
+        )
+        return float(east), float(north), float(up)
+
+    def ellipsoid_height_m(self, alt_m: float) -> float:
+        """What GNSS receivers call the height above the ellipsoid."""
+        return alt_m + self._home.geoid_height_m
+
+    def field_W_T(self, pos_W: Vec3) -> Vec3:
+        """The magnetic field in W's axes straight from the model: what `place` interpolates. Slow."""
+        lat, lon, height, _ = self._geodetic(*pos_W)
+        east, north, up = self._magnetic.field_T(math.degrees(lat), math.degrees(lon), height)
+        # Local axes -> earth-fixed axes turned so that home's meridian is y = 0 -> W.
+        away = lon - self._lon
+        outward = math.cos(lat) * up - math.sin(lat) * north
+        along = math.cos(lat) * north + math.sin(lat) * up
+        x = math.cos(away) * outward - math.sin(away) * east
+        y = math.sin(away) * outward + math.cos(away) * east
+        return y, self._cos * along - self._sin * x, self._cos * x + self._sin * along
+
+    def _geodetic(self, x: float, y: float, z: float) -> tuple[float, float, float, float]:
+        """Latitude, longitude (rad), ellipsoid height (m) and the latitude's sine."""
+        towards = self._axis_distance_m + self._cos * z - self._sin * y
+        axial = self._z_m + self._sin * z + self._cos * y
+        p = math.hypot(towards, x)
+        # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
+        start_sin = B_M * axial * (1.0 + _EP2_B / math.hypot(p, axial))
+        start_cos = A_M * p
+        length = math.hypot(start_sin, start_cos)
+        s, c = start_sin / length, start_cos / length
+        up, out = axial + _EP2_B * s * s * s, p - _E2_A * c * c * c
+        length = math.hypot(up, out)
+        sin_lat, cos_lat = up / length, out / length
+        lon = self._lon + math.atan2(x, towards)
+        if lon >= math.pi:
+            lon -= 2.0 * math.pi
+        elif lon < -math.pi:
+            lon += 2.0 * math.pi
+        height = p * cos_lat + axial * sin_lat - A_M * math.sqrt(1.0 - E2 * sin_lat * sin_lat)
+        return math.atan2(up, out), lon, height, sin_lat
+
+    def _enter_cell(self, pos_W: Vec3) -> None:
+        """Field and gradient at the middle of the cube that holds the position; seven model runs when it is new."""
+        if not all(abs(axis) <= REACH_M for axis in pos_W):  # NaN too
+            raise AeroloopError(
+                f"The position {pos_W} m is outside the world: expected numbers within {REACH_M / 1000:.0f} km of home."
+            )
+        kx, ky, kz = (math.floor(axis / CELL_M + 0.5) for axis in pos_W)
+        cell = self._cells.get((kx, ky, kz))
+        if cell is None:
+            x, y, z = kx * CELL_M, ky * CELL_M, kz * CELL_M
+            h = _HALF_CELL_M
+            cell = (x, y, z, *self.field_W_T((x, y, z)))
+            for ahead, behind in (
+                ((x + h, y, z), (x - h, y, z)),
+                ((x, y + h, z), (x, y - h, z)),
+                ((x, y, z + h), (x, y, z - h)),
+            ):
+                pairs = zip(self.field_W_T(ahead), self.field_W_T(behind), strict=True)
+                cell += tuple((a - b) / CELL_M for a, b in pairs)
+            self._cells[kx, ky, kz] = cell
+        self._cell = cell

@@ -1,0 +1,46 @@
+"""MuJoCo's model and data with the few operations a flying world needs; integrated with Runge-Kutta 4."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+
+from aeroloop.signals import NS
+
+
+class Engine:
+    """MuJoCo's free joint has velocity in W and rates in B, as ours: qpos = (pos_W, quat_WB, hinges),
+    qvel = (vel_W, rate_B, hinge rates), qacc likewise."""
+
+    def __init__(self, model: mujoco.MjModel) -> None:
+        self._model = model
+        self._data = mujoco.MjData(model)
+        self._dt_ns = 0
+        self._gravity = model.opt.gravity
+        self._gravity_m_s2 = -float(self._gravity[2])
+        self.qpos, self.qvel, self.qacc = self._data.qpos, self._data.qvel, self._data.qacc
+        self.ctrl = self._data.ctrl
+
+    def reset(self, qpos: Sequence[float], qvel: Sequence[float]) -> None:
+        mujoco.mj_resetData(self._model, self._data)
+        self.qpos[:] = qpos
+        self.qvel[:] = qvel
+        mujoco.mj_forward(self._model, self._data)
+
+    def set_gravity(self, gravity_m_s2: float) -> None:
+        if gravity_m_s2 != self._gravity_m_s2:
+            self._gravity[2] = -gravity_m_s2
+            self._gravity_m_s2 = gravity_m_s2
+
+    def step(self, dt_ns: int) -> None:
+        """Advance with ctrl held. A step may be shorter than usual: a message can arrive in between."""
+        if dt_ns != self._dt_ns:
+            self._model.opt.timestep = dt_ns / NS
+            self._dt_ns = dt_ns
+        mujoco.mj_step(self._model, self._data)
+
+    @property
+    def touching(self) -> bool:
+        """Whether anything touches the ground."""
+        return bool(self._data.ncon)

@@ -1,0 +1,133 @@
+"""Wind: what blows steadily, what a table says, discrete gusts and turbulence, added up.
+
+A gust is the 1-cosine of MIL-F-8785C, section 3.7: 0 before it, A/2 (1 - cos(pi x / d)) while it rises, A behind it,
+with x the time since its start or the way flown through the air since then.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import numpy as np
+
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.signals import NS
+from aeroloop.world.dryden import Dryden, Turbulence
+
+
+class Gust(_Config, frozen=True):
+    """One discrete 1-cosine gust; give either `rise_s` or `rise_m`."""
+
+    start_s: Annotated[float, _meta("s", "when it begins", ge=0, le=86400)]
+    amplitude_W: Annotated[Vec3, _meta("m/s", "what it adds at its height")]
+    rise_s: Annotated[float, _meta("s", "time in which it rises", ge=0, le=3600)] = 0.0
+    rise_m: Annotated[float, _meta("m", "way through the air over which it rises", ge=0, le=10000)] = 0.0
+    shape: Annotated[
+        Literal["pulse", "ramp"],
+        _note("`ramp`: it rises and stays, as in MIL-F-8785C; `pulse`: it then falls as it rose"),
+    ] = "pulse"
+
+    def __post_init__(self) -> None:
+        if (self.rise_s > 0.0) == (self.rise_m > 0.0):
+            raise ValueError(
+                f"gust at {self.start_s} s: expected either rise_s or rise_m above zero, "
+                f"not rise_s = {self.rise_s} and rise_m = {self.rise_m}"
+            )
+
+
+class TableRow(_Config, frozen=True):
+    """One row of wind over time."""
+
+    t_s: Annotated[float, _meta("s", "time", ge=0, le=86400)]
+    wind_W: Annotated[Vec3, _meta("m/s", "where the air goes")]
+
+
+class WindConfig(_Config, frozen=True):
+    """Wind; the parts add up."""
+
+    steady_W: Annotated[Vec3, _meta("m/s", "where the air goes: east, north, up")] = (0.0, 0.0, 0.0)
+    table: Annotated[
+        tuple[TableRow, ...], _note("wind over time, with straight lines between its rows and level outside")
+    ] = ()
+    gusts: Annotated[tuple[Gust, ...], _note("discrete gusts")] = ()
+    turbulence: Annotated[Turbulence, _note("random gusts")] = Turbulence()
+
+    def __post_init__(self) -> None:
+        for before, after in pairwise(self.table):
+            if not before.t_s < after.t_s:
+                raise ValueError(f"table: expected times that increase, not {before.t_s} s and then {after.t_s} s")
+
+
+class Wind:
+    """The wind where one aircraft is; call `step` once per tick."""
+
+    def __init__(self, config: WindConfig, rng: np.random.Generator) -> None:
+        """`rng` is this wind's own. It feeds the turbulence alone, by the same number of draws at every step."""
+        self._steady = config.steady_W
+        self._table = _Table(config.table) if config.table else None
+        self._gusts = [_Gust(gust) for gust in config.gusts]
+        self._turbulence = Dryden(config.turbulence, rng) if config.turbulence.w20_m_s > 0.0 else None
+        self._floor = config.turbulence.min_airspeed_m_s
+
+    def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:
+        """Wind at `t_ns`, `dt_ns` after the one before, for an aircraft at that height over ground and velocity."""
+        if dt_ns < 0:
+            raise ValueError(f"Wind cannot go back in time: got a step of {dt_ns} ns, expected 0 or more.")
+        x, y, z = self._steady
+        t_s, dt_s = t_ns / NS, dt_ns / NS
+        if self._table is not None:
+            ax, ay, az = self._table.at(t_s)
+            x, y, z = x + ax, y + ay, z + az
+        if not self._gusts and self._turbulence is None:
+            return x, y, z
+        vx, vy, vz = vel_W
+        relative_W = (vx - x, vy - y, vz - z)
+        if self._turbulence is not None:
+            ax, ay, az = self._turbulence.step(dt_s, height_m, relative_W)
+            x, y, z = x + ax, y + ay, z + az
+        for gust in self._gusts:
+            ax, ay, az = gust.step(t_s, dt_s, max(math.hypot(*relative_W), self._floor))
+            x, y, z = x + ax, y + ay, z + az
+        return x, y, z
+
+
+class _Table:
+    def __init__(self, rows: tuple[TableRow, ...]) -> None:
+        self._times_s = [row.t_s for row in rows]
+        self._winds_W = [row.wind_W for row in rows]
+
+    def at(self, t_s: float) -> Vec3:
+        i = bisect_right(self._times_s, t_s)
+        if i == 0:
+            return self._winds_W[0]
+        if i == len(self._times_s):
+            return self._winds_W[-1]
+        part = (t_s - self._times_s[i - 1]) / (self._times_s[i] - self._times_s[i - 1])
+        (ax, ay, az), (bx, by, bz) = self._winds_W[i - 1], self._winds_W[i]
+        return ax + part * (bx - ax), ay + part * (by - ay), az + part * (bz - az)
+
+
+class _Gust:
+    def __init__(self, config: Gust) -> None:
+        self._start_s, self._amplitude_W = config.start_s, config.amplitude_W
+        self._by_way = config.rise_m > 0.0
+        self._rise = config.rise_m if self._by_way else config.rise_s
+        self._pulse = config.shape == "pulse"
+        self._flown_m = 0.0
+
+    def step(self, t_s: float, dt_s: float, airspeed_m_s: float) -> Vec3:
+        since_s = t_s - self._start_s
+        if since_s <= 0.0:
+            return 0.0, 0.0, 0.0
+        if self._by_way:
+            self._flown_m += airspeed_m_s * min(dt_s, since_s)
+        into = (self._flown_m if self._by_way else since_s) / self._rise
+        if into >= 2.0 and self._pulse:
+            return 0.0, 0.0, 0.0
+        part = 1.0 if into >= 1.0 and not self._pulse else 0.5 * (1.0 - math.cos(math.pi * into))
+        x, y, z = self._amplitude_W
+        return part * x, part * y, part * z
