@@ -1,0 +1,69 @@
+"""Barometer: static pressure, the altitude at which the standard atmosphere has it, and the temperature inside.
+
+Air that flows past the static port changes what it feels by a part of the dynamic pressure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.scenario import _meta, _note
+from aeroloop.sensors.noise import Channel, Errors, Streams
+from aeroloop.sensors.scene import Scene
+from aeroloop.sensors.schedule import Sensor
+from aeroloop.signals import NS
+
+# ISO 2533, troposphere; the exponent is R L / g0.
+SEA_LEVEL_PA = 101_325.0
+SEA_LEVEL_K = 288.15
+LAPSE_K_PER_M = 0.0065
+EXPONENT = 287.05287 * LAPSE_K_PER_M / 9.80665
+
+
+@dataclass(frozen=True, slots=True)
+class BarometerSample:
+    t_ns: int  # taken
+    ready_ns: int  # delivered
+    pressure_Pa: float
+    pressure_altitude_m: float
+    temperature_K: float
+
+
+class BarometerConfig(Sensor, frozen=True):
+    """Barometer."""
+
+    pressure: Annotated[Errors, _note("pascal; its drift is that of the weather and of the sensor warming up")] = (
+        Errors()
+    )
+    temperature: Annotated[Errors, _note("kelvin")] = Errors()
+    port_coefficient: Annotated[
+        float, _meta("-", "part of the dynamic pressure that the static port feels", ge=-2, le=2)
+    ] = 0.0
+
+
+class Barometer:
+    def __init__(self, config: BarometerConfig, streams: Streams) -> None:
+        self._delay_ns = round(config.delay_s * NS)
+        self._port = config.port_coefficient
+        self._pressure = Channel(config.pressure, config.period_s, 1, streams.child("pressure"))
+        self._temperature = Channel(config.temperature, config.period_s, 1, streams.child("temperature"))
+        self.channels = {"pressure": self._pressure, "temperature": self._temperature}
+
+    def measure(self, scene: Scene, steps: int) -> BarometerSample:
+        state, air = scene.state, scene.air
+        pressure = air.pressure_Pa
+        if self._port:
+            (vx, vy, vz), (wx, wy, wz) = state.vel_W, air.wind_W
+            speed2 = (vx - wx) ** 2 + (vy - wy) ** 2 + (vz - wz) ** 2
+            pressure += self._port * 0.5 * air.density_kg_m3 * speed2
+        pressure = self._pressure.measure1(pressure, steps)
+        temperature = self._temperature.measure1(air.temperature_K, steps)
+        altitude = pressure_altitude_m(pressure)
+        return BarometerSample(state.t_ns, state.t_ns + self._delay_ns, pressure, altitude, temperature)
+
+
+def pressure_altitude_m(pressure_Pa: float) -> float:
+    """Geopotential altitude of a pressure in the standard troposphere, good to 11 km."""
+    ratio = max(pressure_Pa, 1.0) / SEA_LEVEL_PA
+    return SEA_LEVEL_K / LAPSE_K_PER_M * (1.0 - float(ratio**EXPONENT))

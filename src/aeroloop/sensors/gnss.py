@@ -1,0 +1,102 @@
+"""Satellite navigation: a position that is wrong by a slowly wandering metre or two, and late.
+
+The error is drawn in metres east, north and up, and turned into degrees with the radii of curvature of WGS-84.
+Without a fix the receiver still reports: the last position it had, no velocity, no satellites.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _meta, _note
+from aeroloop.sensors.noise import Channel, Errors, Streams, quantised
+from aeroloop.sensors.scene import Scene
+from aeroloop.sensors.schedule import Sensor
+from aeroloop.signals import NS
+
+WGS84_A_M = 6_378_137.0
+WGS84_E2 = 6.69437999014e-3
+NO_FIX_ACCURACY_M = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class GnssSample:
+    t_ns: int  # taken
+    ready_ns: int  # delivered
+    fix: bool  # three-dimensional
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+    vel_W: Vec3  # m/s
+    eph_m: float  # what the receiver thinks of its horizontal accuracy
+    epv_m: float
+    satellites: int
+
+
+class GnssConfig(Sensor, frozen=True):
+    """Satellite navigation receiver."""
+
+    position: Annotated[Errors, _note("metres east, north, up")] = Errors()
+    velocity: Annotated[Errors, _note("m/s east, north, up")] = Errors()
+    lat_lon_quantum_deg: Annotated[float, _meta("deg", "resolution of latitude and longitude; 0 for none", ge=0)] = 0.0
+    alt_quantum_m: Annotated[float, _meta("m", "resolution of altitude; 0 for none", ge=0)] = 0.0
+    eph_m: Annotated[float, _meta("m", "reported horizontal accuracy", ge=0, le=1000)] = 1.0
+    epv_m: Annotated[float, _meta("m", "reported vertical accuracy", ge=0, le=1000)] = 1.5
+    satellites: Annotated[int, _meta("-", "satellites in use", ge=4, le=60)] = 10
+    max_speed_m_s: Annotated[float, _meta("m/s", "no fix when faster than this", gt=0)] = 500.0
+    max_alt_m: Annotated[float, _meta("m", "no fix when higher than this", gt=0)] = 50_000.0
+    lost_s: Annotated[
+        tuple[tuple[float, float], ...], _meta("s", "spans of simulated time without a fix, as [from, to]")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        if self.position.quantum or self.position.range is not None:
+            raise ValueError("position: its resolution is lat_lon_quantum_deg and alt_quantum_m, its range max_alt_m")
+        for start_s, end_s in self.lost_s:
+            if not 0 <= start_s < end_s:
+                raise ValueError(f"lost_s: expected [from, to] with from before to, not [{start_s}, {end_s}]")
+
+
+class Gnss:
+    def __init__(self, config: GnssConfig, streams: Streams) -> None:
+        self._config = config
+        self._delay_ns = round(config.delay_s * NS)
+        self._lost_ns = [(round(start_s * NS), round(end_s * NS)) for start_s, end_s in config.lost_s]
+        self._position = Channel(config.position, config.period_s, 3, streams.child("position"))
+        self._velocity = Channel(config.velocity, config.period_s, 3, streams.child("velocity"))
+        self.channels = {"position": self._position, "velocity": self._velocity}
+        self._last = (0.0, 0.0, 0.0)
+
+    def measure(self, scene: Scene, steps: int) -> GnssSample:
+        config, state, place = self._config, scene.state, scene.place
+        t_ns, ready_ns = state.t_ns, state.t_ns + self._delay_ns
+        east_m, north_m, up_m = self._position.measure3(0.0, 0.0, 0.0, steps)
+        vel_W = self._velocity.measure3(*state.vel_W, steps)
+        if not self._sees(t_ns, state.vel_W, place.alt_m):
+            worst = NO_FIX_ACCURACY_M
+            return GnssSample(t_ns, ready_ns, False, *self._last, (0.0, 0.0, 0.0), worst, worst, 0)
+        lat_deg, lon_deg = moved(place.lat_deg, place.lon_deg, place.alt_m, east_m, north_m)
+        quantum_deg = config.lat_lon_quantum_deg
+        alt_m = quantised(place.alt_m + up_m, config.alt_quantum_m)
+        self._last = quantised(lat_deg, quantum_deg), quantised(lon_deg, quantum_deg), alt_m
+        return GnssSample(t_ns, ready_ns, True, *self._last, vel_W, config.eph_m, config.epv_m, config.satellites)
+
+    def _sees(self, t_ns: int, vel_W: Vec3, alt_m: float) -> bool:
+        if any(start_ns <= t_ns < end_ns for start_ns, end_ns in self._lost_ns):
+            return False
+        return math.hypot(*vel_W) <= self._config.max_speed_m_s and alt_m <= self._config.max_alt_m
+
+
+def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> tuple[float, float]:
+    """Latitude and longitude a few metres away; at the poles, where east has no meaning, longitude stays."""
+    lat = math.radians(lat_deg)
+    w2 = 1.0 - WGS84_E2 * math.sin(lat) ** 2
+    prime_m = WGS84_A_M / math.sqrt(w2)
+    meridian_m = prime_m * (1.0 - WGS84_E2) / w2
+    circle_m = (prime_m + alt_m) * math.cos(lat)
+    lon_step_deg = math.degrees(east_m / circle_m) if circle_m > 1.0 else 0.0
+    lon_moved_deg = (lon_deg + lon_step_deg + 180.0) % 360.0 - 180.0 if lon_step_deg else lon_deg
+    return lat_deg + math.degrees(north_m / (meridian_m + alt_m)), lon_moved_deg

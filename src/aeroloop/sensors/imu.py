@@ -1,0 +1,101 @@
+"""Gyroscope and accelerometer.
+
+The accelerometer feels specific force, f = R_BW (a - g): +g upwards at rest, nothing in free fall. Away from the
+centre of mass, at `lever_B`, it also feels the rotation: alpha x r + w x (w x r), where alpha is the change of the body
+rate since the last sample.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.sensors.noise import Channel, Errors, Streams
+from aeroloop.sensors.scene import Mat3, Scene, times
+from aeroloop.sensors.schedule import Sensor
+from aeroloop.signals import NS
+
+ZERO = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ImuSample:
+    t_ns: int  # taken
+    ready_ns: int  # delivered
+    rate_B: Vec3  # rad/s
+    accel_B: Vec3  # m/s2, specific force
+
+
+class Triad(_Config, frozen=True):
+    """Three axes that do not quite measure what and where they should."""
+
+    errors: Annotated[Errors, _note("noise, quantisation and range")] = Errors()
+    scale_error: Annotated[Vec3, _meta("-", "relative error of the scale of each axis")] = ZERO
+    misalignment_rad: Annotated[Vec3, _meta("rad", "rotation vector from body to sensor axes")] = ZERO
+
+    def response(self) -> Mat3 | None:
+        """Measured over true, or None where they are the same: diag(1 + scale) R_SB."""
+        if self.scale_error == ZERO and self.misalignment_rad == ZERO:
+            return None
+        x, y, z = self.misalignment_rad
+        angle = math.hypot(x, y, z)
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        sine, cosine = (math.sin(angle) / angle, (1 - math.cos(angle)) / angle**2) if angle > 1e-6 else (1.0, 0.5)
+        R_BS = np.eye(3) + sine * cross + cosine * cross @ cross
+        a, b, c = (np.diag(np.add(self.scale_error, 1.0)) @ R_BS.T).tolist()
+        return (a[0], a[1], a[2]), (b[0], b[1], b[2]), (c[0], c[1], c[2])
+
+
+class ImuConfig(Sensor, frozen=True):
+    """Gyroscope and accelerometer."""
+
+    gyro: Annotated[Triad, _note("body rate, rad/s")] = Triad()
+    accel: Annotated[Triad, _note("specific force, m/s2")] = Triad()
+    lever_B: Annotated[Vec3, _meta("m", "from the centre of mass to the sensor")] = ZERO
+
+
+class Imu:
+    def __init__(self, config: ImuConfig, streams: Streams) -> None:
+        period_s = config.period_s
+        self._delay_ns = round(config.delay_s * NS)
+        self._gyro = Channel(config.gyro.errors, period_s, 3, streams.child("gyro"))
+        self._accel = Channel(config.accel.errors, period_s, 3, streams.child("accel"))
+        self.channels = {"gyro": self._gyro, "accel": self._accel}
+        self._gyro_response, self._accel_response = config.gyro.response(), config.accel.response()
+        self._lever_B = config.lever_B if config.lever_B != ZERO else None
+        self._last: tuple[int, Vec3] | None = None
+
+    def measure(self, scene: Scene, steps: int) -> ImuSample:
+        state = scene.state
+        ax, ay, az = state.accel_W
+        fx, fy, fz = times(scene.R_BW, ax, ay, az + scene.place.gravity_m_s2)
+        if self._lever_B is not None:
+            lx, ly, lz = self._of_rotation(state.t_ns, state.rate_B, self._lever_B)
+            fx, fy, fz = fx + lx, fy + ly, fz + lz
+        p, q, r = state.rate_B
+        if self._gyro_response is not None:
+            p, q, r = times(self._gyro_response, p, q, r)
+        if self._accel_response is not None:
+            fx, fy, fz = times(self._accel_response, fx, fy, fz)
+        rate_B = self._gyro.measure3(p, q, r, steps)
+        return ImuSample(state.t_ns, state.t_ns + self._delay_ns, rate_B, self._accel.measure3(fx, fy, fz, steps))
+
+    def _of_rotation(self, t_ns: int, rate_B: Vec3, lever_B: Vec3) -> Vec3:
+        alpha_B = ZERO
+        if self._last is not None and t_ns > self._last[0]:
+            dt_s = (t_ns - self._last[0]) / NS
+            p, q, r = self._last[1]
+            alpha_B = ((rate_B[0] - p) / dt_s, (rate_B[1] - q) / dt_s, (rate_B[2] - r) / dt_s)
+        self._last = (t_ns, rate_B)
+        tangential = _cross(alpha_B, lever_B)
+        centripetal = _cross(rate_B, _cross(rate_B, lever_B))
+        return tangential[0] + centripetal[0], tangential[1] + centripetal[1], tangential[2] + centripetal[2]
+
+
+def _cross(a: Vec3, b: Vec3) -> Vec3:
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

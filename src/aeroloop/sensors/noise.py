@@ -1,0 +1,183 @@
+"""What a real sensor adds to the truth: offset, white noise, drift, random walk, quantisation, saturation.
+
+    measured = clip(quantise(truth + offset + white + drift + walk))
+
+White noise is given as a standard deviation, or as a density N: then a sample has N / sqrt(T), and the Allan deviation
+is N / sqrt(tau) whatever the period T. Drift is a first-order Gauss-Markov process, b' = -b / time + w, which starts in
+its stationary distribution; the walk starts at zero. Both are discretised exactly:
+
+    b[k+1] = exp(-T/time) b[k] + std sqrt(1 - exp(-2T/time)) n,     r[k+1] = r[k] + walk sqrt(T) n
+
+Errors are made a block at a time, since one call of the generator costs as much as a hundred numbers from it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from scipy.signal import lfilter
+
+from aeroloop.errors import ConfigError
+from aeroloop.frames import Vec, Vec3
+from aeroloop.scenario import _Config, _meta
+
+BLOCK = 128
+"""Samples made at once: long enough to be cheap, short enough that no tick notices."""
+
+Axes = float | Vec3
+"""One number for every axis, or one each."""
+
+UNIT = "of the channel"
+
+
+class Errors(_Config, frozen=True):
+    """The errors of one channel of a sensor, in the channel's SI unit."""
+
+    white_std: Annotated[Axes, _meta(UNIT, "white noise of a sample, whatever the rate")] = 0.0
+    white_density: Annotated[Axes, _meta("per sqrt(Hz)", "white noise as density; not together with `white_std`")] = 0.0
+    offset: Annotated[Axes, _meta(UNIT, "constant error")] = 0.0
+    turn_on_std: Annotated[Axes, _meta(UNIT, "constant error drawn anew for each flight")] = 0.0
+    drift_std: Annotated[Axes, _meta(UNIT, "slowly varying error (Gauss-Markov)")] = 0.0
+    drift_time_s: Annotated[float, _meta("s", "correlation time of the drift", gt=0, le=1e6)] = 100.0
+    walk: Annotated[Axes, _meta("per sqrt(s)", "random walk")] = 0.0
+    quantum: Annotated[float, _meta(UNIT, "resolution; 0 for none", ge=0)] = 0.0
+    range: Annotated[tuple[float, float] | None, _meta(UNIT, "least and greatest value that can be measured")] = None
+
+    def __post_init__(self) -> None:
+        for key in ("white_std", "white_density", "turn_on_std", "drift_std", "walk"):
+            if min(np.atleast_1d(getattr(self, key))) < 0:
+                raise ValueError(f"{key}: expected no negative number, not {getattr(self, key)}")
+        if np.any(self.white_std) and np.any(self.white_density):
+            raise ValueError("white_std: expected white_std or white_density, not both")
+        if self.range is not None and not self.range[0] < self.range[1]:
+            raise ValueError(f"range: expected the least value first, not {self.range}")
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Random streams by name: what one draws never changes another, nor does adding or leaving one out."""
+
+    seed: int
+    path: tuple[str, ...] = ()
+
+    def child(self, name: str) -> Streams:
+        return Streams(self.seed, (*self.path, name))
+
+    def generator(self, name: str) -> np.random.Generator:
+        key = "/".join((*self.path, name)).encode()
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=tuple(key)))
+
+
+class Noise:
+    """The error of one channel, sample after sample."""
+
+    def __init__(self, errors: Errors, period_s: float, axes: int, streams: Streams) -> None:
+        def per_axis(value: Axes) -> Vec:
+            given = np.atleast_1d(np.asarray(value, dtype=float))
+            if given.size not in (1, axes):
+                raise ConfigError(
+                    f"{'.'.join(streams.path)}: the channel has one axis, expected one number, not {value}"
+                )
+            return np.broadcast_to(given, (axes,)).copy()
+
+        self._axes = axes
+        self._white = per_axis(errors.white_std) + per_axis(errors.white_density) / math.sqrt(period_s)
+        self._walk_step = per_axis(errors.walk) * math.sqrt(period_s)
+        drift_std = per_axis(errors.drift_std)
+        self._decay = math.exp(-period_s / errors.drift_time_s)
+        self._drift_step = drift_std * math.sqrt(-math.expm1(-2.0 * period_s / errors.drift_time_s))
+        turn_on = per_axis(errors.turn_on_std) * streams.generator("turn-on").standard_normal(axes)
+        self._offset = per_axis(errors.offset) + turn_on
+        # A stream for each process: to switch one off leaves the others as they were.
+        self._rng_white, self._rng_drift, self._rng_walk = (streams.generator(n) for n in ("white", "drift", "walk"))
+        self._drift = drift_std * self._rng_drift.standard_normal(axes)
+        self._walk = np.zeros(axes)
+        self.varies = bool(np.any([self._white, self._drift_step, self._walk_step]))
+
+    def block(self, count: int) -> Vec:
+        """The errors of the next `count` samples, one row each."""
+        shape = (count, self._axes)
+        total = np.tile(self._offset, (count, 1))
+        if self._white.any():
+            total += self._white * self._rng_white.standard_normal(shape)
+        if self._drift_step.any():
+            kicks = self._drift_step * self._rng_drift.standard_normal(shape)
+            drift = lfilter([1.0], [1.0, -self._decay], kicks, axis=0, zi=self._decay * self._drift[None, :])[0]
+            self._drift = drift[-1]
+            total += drift
+        if self._walk_step.any():
+            walk = self._walk + np.cumsum(self._walk_step * self._rng_walk.standard_normal(shape), axis=0)
+            self._walk = walk[-1]
+            total += walk
+        return total
+
+
+class Channel:
+    """One measured quantity: adds its errors, then what an injected fault adds, then quantises and saturates."""
+
+    def __init__(self, errors: Errors, period_s: float, axes: int, streams: Streams) -> None:
+        self._noise = Noise(errors, period_s, axes, streams)
+        self.axes = axes
+        self._count = BLOCK if self._noise.varies else 1
+        self._rows: list[Any] = []
+        self._refill()
+        self._index = -1
+        self._quantum = errors.quantum
+        self._low, self._high = errors.range or (-math.inf, math.inf)
+        self._limited = errors.quantum > 0 or errors.range is not None
+        self._rng_fault = streams.generator("fault")
+        self._disturbed = False
+        self._fault_bias = self._fault_std = np.zeros(axes)
+
+    def disturb(self, bias: Vec, std: Vec) -> None:
+        """From now on add this bias, and noise of this size."""
+        self._disturbed = bool(bias.any() or std.any())
+        self._fault_bias, self._fault_std = bias, std
+
+    def measure3(self, x: float, y: float, z: float, steps: int) -> Vec3:
+        """Three axes; `steps` sample periods after the last call."""
+        ex, ey, ez = self._next(steps)
+        x, y, z = x + ex, y + ey, z + ez
+        if self._disturbed:
+            fx, fy, fz = self._fault()
+            x, y, z = x + fx, y + fy, z + fz
+        if self._limited:
+            return self._limit(x), self._limit(y), self._limit(z)
+        return x, y, z
+
+    def measure1(self, value: float, steps: int) -> float:
+        value += self._next(steps)[0]
+        if self._disturbed:
+            value += self._fault()[0]
+        return self._limit(value) if self._limited else value
+
+    def _next(self, steps: int) -> Any:
+        if self._count == 1:
+            return self._rows[0]
+        self._index += steps
+        while self._index >= self._count:
+            self._index -= self._count
+            self._refill()
+        return self._rows[self._index]
+
+    def _refill(self) -> None:
+        self._rows = self._noise.block(self._count).tolist()
+
+    def _fault(self) -> Any:
+        return (self._fault_bias + self._fault_std * self._rng_fault.standard_normal(self.axes)).tolist()
+
+    def _limit(self, value: float) -> float:
+        value = quantised(value, self._quantum)
+        if value < self._low:
+            return self._low
+        if value > self._high:
+            return self._high
+        return value
+
+
+def quantised(value: float, quantum: float) -> float:
+    """The nearest multiple of the quantum; the value itself where there is none."""
+    return math.floor(value / quantum + 0.5) * quantum if quantum > 0 else value

@@ -1,0 +1,64 @@
+"""Downward range finder: a beam along body -z to flat ground.
+
+Out of range, or tilted so far that the echo goes elsewhere, it says so: `valid` is false and the range is the nearer
+limit, the far one where there is no echo.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _meta, _note
+from aeroloop.sensors.noise import Channel, Errors, Streams
+from aeroloop.sensors.scene import Scene
+from aeroloop.sensors.schedule import Sensor
+from aeroloop.signals import NS
+
+
+@dataclass(frozen=True, slots=True)
+class RangefinderSample:
+    t_ns: int  # taken
+    ready_ns: int  # delivered
+    range_m: float
+    valid: bool
+
+
+class RangefinderConfig(Sensor, frozen=True):
+    """Downward range finder."""
+
+    errors: Annotated[Errors, _note("metres; its range is `min_m` to `max_m`")] = Errors()
+    scale_error: Annotated[float, _meta("-", "relative error of the range", gt=-1, le=1)] = 0.0
+    min_m: Annotated[float, _meta("m", "nearest ground that it sees", ge=0, le=100)] = 0.1
+    max_m: Annotated[float, _meta("m", "farthest ground that it sees", gt=0, le=1e4)] = 12.0
+    max_tilt_rad: Annotated[float, _meta("rad", "no echo when tilted farther", gt=0, lt=1.57)] = 0.7
+    mount_B: Annotated[Vec3, _meta("m", "from the centre of mass to the sensor")] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not self.min_m < self.max_m:
+            raise ValueError(f"min_m: expected less than max_m ({self.max_m} m), not {self.min_m}")
+        if self.errors.range is not None:
+            raise ValueError("errors.range: a range finder has min_m and max_m instead")
+
+
+class Rangefinder:
+    def __init__(self, config: RangefinderConfig, streams: Streams) -> None:
+        self._config = config
+        self._delay_ns = round(config.delay_s * NS)
+        self._cos_max_tilt = math.cos(config.max_tilt_rad)
+        self._range = Channel(config.errors, config.period_s, 1, streams.child("range"))
+        self.channels = {"range": self._range}
+
+    def measure(self, scene: Scene, steps: int) -> RangefinderSample:
+        config, t_ns, R_BW = self._config, scene.state.t_ns, scene.R_BW
+        cos_tilt = R_BW[2][2]
+        mx, my, mz = config.mount_B
+        height_m = scene.state.pos_W[2] + R_BW[0][2] * mx + R_BW[1][2] * my + cos_tilt * mz - scene.terrain_m
+        echo = cos_tilt >= self._cos_max_tilt
+        true_m = height_m / cos_tilt if echo else config.max_m
+        range_m = self._range.measure1(true_m * (1.0 + config.scale_error), steps)
+        valid = echo and config.min_m <= range_m <= config.max_m
+        limited_m = min(max(range_m, config.min_m), config.max_m) if echo else config.max_m
+        return RangefinderSample(t_ns, t_ns + self._delay_ns, limited_m, valid)

@@ -1,0 +1,42 @@
+"""What there is to measure at one instant: the truth that the sensors share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aeroloop.frames import Quat, Vec3
+from aeroloop.signals import Air, Place, RigidState
+
+Mat3 = tuple[Vec3, Vec3, Vec3]
+
+
+@dataclass(slots=True)
+class Scene:
+    """One for all sensors that sample at an instant, so that the rotation is worked out once."""
+
+    state: RigidState
+    air: Air
+    place: Place
+    R_BW: Mat3  # rows: axes of the body in world coordinates
+    motor_current_A: float = 0.0  # sum over the motors
+    thrust_N: float = 0.0  # sum over the motors
+    terrain_m: float = 0.0  # height of the ground below, in the world's z
+
+
+def body_from_world(quat_WB: Quat) -> Mat3:
+    """R_BW, by rows, of a unit quaternion."""
+    w, x, y, z = quat_WB
+    return (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)),
+        (2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)),
+        (2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)),
+    )
+
+
+def times(matrix: Mat3, x: float, y: float, z: float) -> Vec3:
+    a, b, c = matrix
+    return (
+        a[0] * x + a[1] * y + a[2] * z,
+        b[0] * x + b[1] * y + b[2] * z,
+        c[0] * x + c[1] * y + c[2] * z,
+    )

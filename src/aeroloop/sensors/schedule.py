@@ -1,0 +1,82 @@
+"""When a sensor samples, and when its samples arrive: in whole nanoseconds, without drift or jitter."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from aeroloop.frames import Vec3
+from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.signals import NS
+
+Name = Literal["imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]
+
+
+class Sensor(_Config, frozen=True):
+    """What every sensor has."""
+
+    rate_hz: Annotated[float, _meta("Hz", "samples a second", ge=0.001, le=1e5)]
+    delay_s: Annotated[float, _meta("s", "from taking a sample to delivering it", ge=0, le=10)] = 0.0
+    start_s: Annotated[float, _meta("s", "simulated time of the first sample", ge=0, le=86400)] = 0.0
+
+    @property
+    def period_s(self) -> float:
+        return 1.0 / self.rate_hz
+
+
+class Fault(_Config, frozen=True):
+    """A sensor that fails on purpose for a while."""
+
+    sensor: Annotated[Name, _note("which sensor")]
+    kind: Annotated[
+        Literal["silent", "frozen", "bias", "noise"],
+        _note("`silent`: no samples; `frozen`: the last values again and again; `bias`, `noise`: adds `value`"),
+    ]
+    start_s: Annotated[float, _meta("s", "simulated time at which it begins", ge=0, le=86400)]
+    end_s: Annotated[float, _meta("s", "simulated time from which all is well again", gt=0)] = 86400.0
+    channel: Annotated[str, _note("for `bias` and `noise`: which channel of the sensor; empty for its first")] = ""
+    value: Annotated[
+        float | Vec3, _meta("of the channel", "the bias, or the standard deviation of the noise, for all axes or each")
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.start_s < self.end_s:
+            raise ValueError(f"fault of {self.sensor}: expected start_s before end_s, not {self.start_s}, {self.end_s}")
+        adds = self.kind in ("bias", "noise")
+        if adds == (self.value in (0.0, (0.0, 0.0, 0.0))):
+            raise ValueError(
+                f"fault of {self.sensor}: value belongs to bias and noise, which need one; kind={self.kind}"
+            )
+        if self.channel and not adds:
+            raise ValueError(f"fault of {self.sensor}: a sensor is {self.kind} as a whole; leave out channel")
+
+
+class Grid:
+    """The instants at which a sensor samples: k / rate after its start, each rounded to a nanosecond by itself."""
+
+    def __init__(self, sensor: Sensor) -> None:
+        self._rate_mHz = round(sensor.rate_hz * 1000)
+        self._start_ns = round(sensor.start_s * NS)
+        self._taken = 0
+        self.next_ns = self._start_ns
+
+    def take(self, t_ns: int) -> int:
+        """How many instants have come since the last call, and are now past.
+
+        More than one means that the loop stepped over some: there is one sample then, of now, and its errors
+        are those of the latest instant.
+        """
+        if t_ns < self.next_ns:
+            return 0
+        before = self._taken
+        self._taken += 1
+        self.next_ns = self._instant(self._taken)
+        if t_ns < self.next_ns:
+            return 1
+        self._taken = (t_ns - self._start_ns) * self._rate_mHz // (NS * 1000)
+        while self._instant(self._taken) <= t_ns:
+            self._taken += 1
+        self.next_ns = self._instant(self._taken)
+        return self._taken - before
+
+    def _instant(self, k: int) -> int:
+        return self._start_ns + (k * NS * 1000 + self._rate_mHz // 2) // self._rate_mHz

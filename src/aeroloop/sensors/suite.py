@@ -1,0 +1,207 @@
+"""All sensors of an aircraft: who samples when, what is on its way, what is broken on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections import deque
+from pathlib import Path
+from typing import Annotated, Any, Protocol, get_args
+
+import numpy as np
+
+from aeroloop.errors import ConfigError
+from aeroloop.frames import Vec
+from aeroloop.scenario import _Config, _note, convert
+from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
+from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
+from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
+from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
+from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
+from aeroloop.sensors.noise import Channel, Streams
+from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
+from aeroloop.sensors.scene import Scene, body_from_world
+from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
+from aeroloop.signals import NS, Air, Place, RigidState
+
+Sample = ImuSample | MagnetometerSample | BarometerSample | GnssSample | AirspeedSample | RangefinderSample
+
+NEVER_NS = 2**63 - 1
+
+NAMES: tuple[str, ...] = get_args(Name)
+"""Also the order of samples that are delivered at the same instant."""
+
+
+class Instrument(Protocol):
+    """What the suite needs of a sensor."""
+
+    channels: dict[str, Channel]
+
+    def measure(self, scene: Scene, steps: int) -> Sample: ...
+
+
+class SensorSet(_Config, frozen=True):
+    """The sensors of an aircraft; one that is left out is not there."""
+
+    imu: Annotated[ImuConfig | None, _note("gyroscope and accelerometer")] = None
+    magnetometer: Annotated[MagnetometerConfig | None, _note("magnetometer")] = None
+    barometer: Annotated[BarometerConfig | None, _note("barometer")] = None
+    gnss: Annotated[GnssConfig | None, _note("satellite navigation")] = None
+    airspeed: Annotated[AirspeedConfig | None, _note("pitot tube")] = None
+    rangefinder: Annotated[RangefinderConfig | None, _note("downward range finder")] = None
+
+
+BUILD: dict[str, Any] = {
+    "imu": Imu,
+    "magnetometer": Magnetometer,
+    "barometer": Barometer,
+    "gnss": Gnss,
+    "airspeed": Airspeed,
+    "rangefinder": Rangefinder,
+}
+
+
+def preset(name: str) -> SensorSet:
+    """A set of sensors by name."""
+    table = _presets()
+    if name not in table:
+        raise ConfigError(f"unknown sensor preset {name!r}, expected one of: {', '.join(table)}")
+    return convert(table[name], SensorSet, f"sensor preset {name}")
+
+
+def presets() -> tuple[str, ...]:
+    return tuple(_presets())
+
+
+def _presets() -> dict[str, Any]:
+    return tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Disturbance:
+    """A fault with its times in nanoseconds and its value for each axis of its channel."""
+
+    start_ns: int
+    end_ns: int
+    kind: str
+    channel: Channel
+    values: tuple[float, ...]
+
+
+class _Post:
+    """One sensor, its instants, its samples under way and its faults."""
+
+    def __init__(self, name: str, config: Sensor, streams: Streams, faults: list[Fault]) -> None:
+        self.name = name
+        self.grid = Grid(config)
+        self.under_way: deque[Sample] = deque()
+        self._instrument: Instrument = BUILD[name](config, streams.child(name))
+        self._faults = [_disturbance(fault, self._instrument.channels) for fault in faults]
+        self._active: list[_Disturbance] = []
+        self._last: Sample | None = None
+
+    def sample(self, scene: Scene, steps: int) -> None:
+        """Take a sample and send it on its way, unless a fault keeps it."""
+        if not self._faults:
+            self.under_way.append(self._instrument.measure(scene, steps))
+            return
+        t_ns = scene.state.t_ns
+        active = [fault for fault in self._faults if fault.start_ns <= t_ns < fault.end_ns]
+        if active != self._active:
+            self._active = active
+            self._disturb()
+        # A broken sensor goes on measuring unheard, so that afterwards its noise is what it would have been.
+        fresh = self._instrument.measure(scene, steps)
+        kinds = {fault.kind for fault in active}
+        if "frozen" in kinds and self._last is not None:
+            sent = dataclasses.replace(self._last, t_ns=fresh.t_ns, ready_ns=fresh.ready_ns)
+        else:
+            sent = self._last = fresh
+        if "silent" not in kinds:
+            self.under_way.append(sent)
+
+    def _disturb(self) -> None:
+        for channel in self._instrument.channels.values():
+            mine = [fault for fault in self._active if fault.channel is channel]
+            bias = np.array([fault.values for fault in mine if fault.kind == "bias"])
+            noise = np.array([fault.values for fault in mine if fault.kind == "noise"])
+            channel.disturb(_summed(bias, channel.axes), _summed(noise**2, channel.axes) ** 0.5)
+
+
+def _summed(rows: Vec, axes: int) -> Vec:
+    total: Vec = rows.reshape(-1, axes).sum(axis=0)
+    return total
+
+
+def _disturbance(fault: Fault, channels: dict[str, Channel]) -> _Disturbance:
+    name = fault.channel or next(iter(channels))
+    if name not in channels:
+        known = ", ".join(channels)
+        raise ConfigError(f"fault of {fault.sensor}: unknown channel {name!r}, expected one of: {known}")
+    axes = channels[name].axes
+    values = fault.value if isinstance(fault.value, tuple) else (fault.value,) * axes
+    if len(values) != axes:
+        raise ConfigError(f"fault of {fault.sensor}: channel {name} has {axes} axis, expected one value")
+    return _Disturbance(round(fault.start_s * NS), round(fault.end_s * NS), fault.kind, channels[name], values)
+
+
+class Suite:
+    """The sensors of one aircraft in flight.
+
+    In lockstep, step to `next_ns`; then every sample is taken and delivered on its very nanosecond.
+    """
+
+    def __init__(self, sensors: SensorSet, streams: Streams, faults: tuple[Fault, ...] = ()) -> None:
+        self._posts: list[_Post] = []
+        for name in NAMES:
+            config = getattr(sensors, name)
+            mine = [fault for fault in faults if fault.sensor == name]
+            if config is not None:
+                self._posts.append(_Post(name, config, streams, mine))
+            elif mine:
+                raise ConfigError(f"fault of {name}: there is no such sensor on this aircraft")
+        self._t_ns = -1
+        self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
+        """When the next sample is taken or delivered."""
+
+    def due(self, t_ns: int) -> tuple[str, ...]:
+        """The sensors that take a sample at this time."""
+        return tuple(post.name for post in self._posts if post.grid.next_ns <= t_ns)
+
+    def sample(
+        self,
+        state: RigidState,
+        air: Air,
+        place: Place,
+        *,
+        motor_current_A: float = 0.0,
+        thrust_N: float = 0.0,
+        terrain_m: float = 0.0,
+    ) -> list[Sample]:
+        """Take the samples that are due, and return those that arrive by now, in the order of their arrival."""
+        t_ns = state.t_ns
+        if t_ns < self._t_ns:
+            raise ValueError(f"sensors: time went back from {self._t_ns} ns to {t_ns} ns")
+        self._t_ns = t_ns
+        if t_ns < self.next_ns:
+            return []
+        scene = None
+        arrived: list[Sample] = []
+        next_ns = NEVER_NS
+        for post in self._posts:
+            grid, under_way = post.grid, post.under_way
+            if grid.next_ns <= t_ns:
+                if scene is None:
+                    R_BW = body_from_world(state.quat_WB)
+                    scene = Scene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m)
+                post.sample(scene, grid.take(t_ns))
+            while under_way and under_way[0].ready_ns <= t_ns:
+                arrived.append(under_way.popleft())
+            if under_way and under_way[0].ready_ns < next_ns:
+                next_ns = under_way[0].ready_ns
+            if grid.next_ns < next_ns:
+                next_ns = grid.next_ns
+        self.next_ns = next_ns
+        if len(arrived) > 1:
+            arrived.sort(key=lambda sample: sample.ready_ns)
+        return arrived
