@@ -1,0 +1,94 @@
+"""Motors with rotors: each speed follows its command with one lag when it spins up and another when it spins down."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.scenario import _Config, _meta
+from aeroloop.signals import NS
+
+
+class Motor(_Config, frozen=True):
+    """How a motor answers its command; all motors of an aircraft are alike."""
+
+    speed_max_rad_s: Annotated[float, _meta("rad/s", "speed at command 1", gt=0)]
+    speed_idle_rad_s: Annotated[float, _meta("rad/s", "speed at the smallest command above 0", ge=0)]
+    lag_up_s: Annotated[float, _meta("s", "time constant of spinning up; 0: none", ge=0)]
+    lag_down_s: Annotated[float, _meta("s", "time constant of spinning down; 0: none", ge=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class RotorEffort:
+    """What the motors do over one step."""
+
+    speed_rad_s: tuple[float, ...]  # mean over the step, one per rotor
+    spin_up_rad_s2: tuple[float, ...]  # mean over the step
+    saturated: bool  # a command was outside its range
+    not_finite: bool  # a command was no number: that motor is being stopped
+
+
+class Motors:
+    def __init__(self, motor: Motor, count: int) -> None:
+        self._motor = motor
+        self._speed = (0.0,) * count
+        self._dt_ns = 0
+        self._steps = ((1.0, 1.0), (1.0, 1.0))
+
+    @property
+    def speed_rad_s(self) -> tuple[float, ...]:
+        """At this moment."""
+        return self._speed
+
+    def reset(self, speed_rad_s: Sequence[float]) -> None:
+        if len(speed_rad_s) != len(self._speed):
+            raise ValueError(f"motors: expected {len(self._speed)} speeds, not {len(speed_rad_s)}")
+        self._speed = tuple(float(w) for w in speed_rad_s)
+
+    def step(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
+        """Normalised commands: 0 (or less) stops a motor, just above 0 idles, 1 is full speed."""
+        idle = self._motor.speed_idle_rad_s
+        span = self._motor.speed_max_rad_s - idle
+        wanted = tuple([idle + span * u if u > 0.0 else span * u for u in command])
+        return self.step_speeds(wanted, dt_ns)
+
+    def step_speeds(self, wanted_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
+        """The exact first-order response to speeds held over dt. A speed never crosses the one wanted, so one lag
+        holds for the whole step."""
+        if dt_ns != self._dt_ns:
+            self._dt_ns = dt_ns
+            self._steps = (_gains(dt_ns, self._motor.lag_up_s), _gains(dt_ns, self._motor.lag_down_s))
+        (up, up_mean), (down, down_mean) = self._steps
+        top, per_s = self._motor.speed_max_rad_s, NS / dt_ns
+        saturated = not_finite = False
+        after, mean, spin_up = [], [], []
+        for w, wanted in zip(self._speed, wanted_rad_s, strict=True):
+            target = wanted
+            if not 0.0 <= target <= top:
+                if math.isfinite(target):
+                    saturated = True
+                    target = top if target > top else 0.0
+                else:
+                    not_finite = True
+                    target = 0.0
+            change = target - w
+            if change > 0.0:
+                end, middle = w + up * change, w + up_mean * change
+            else:
+                end, middle = w + down * change, w + down_mean * change
+            after.append(end)
+            mean.append(middle)
+            spin_up.append((end - w) * per_s)
+        self._speed = tuple(after)
+        return RotorEffort(tuple(mean), tuple(spin_up), saturated, not_finite)
+
+
+def _gains(dt_ns: int, lag_s: float) -> tuple[float, float]:
+    """Which part of the way a first-order lag goes in dt: at its end, and on average."""
+    if lag_s == 0.0:
+        return 1.0, 1.0
+    x = dt_ns / NS / lag_s
+    end = -math.expm1(-x)
+    return end, 1.0 - end / x

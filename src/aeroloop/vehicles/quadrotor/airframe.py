@@ -1,0 +1,182 @@
+"""A multirotor from its parameter file alone: the file, its MuJoCo model and the loads on it. No airframe has code."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+import mujoco
+
+from aeroloop.actuators.motors import Motor, RotorEffort
+from aeroloop.errors import ConfigError
+from aeroloop.frames import Vec3
+from aeroloop.models import quadrotor
+from aeroloop.models.rigid_body import Body
+from aeroloop.models.rotors import Rotors
+from aeroloop.scenario import _Config, _meta, convert
+from aeroloop.signals import NS
+from aeroloop.world.rigid import Rigid
+
+FOLDER = "vehicles/quadrotor"
+BODY_LOADS = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
+
+
+class Contact(_Config, frozen=True):
+    """What touches the ground: feet, and in a crash the body and the rotors."""
+
+    feet_B_m: Annotated[tuple[Vec3, ...], _meta("m", "centres of the feet")]
+    foot_radius_m: Annotated[float, _meta("m", "a foot is a ball of this radius", gt=0)]
+    body_half_size_m: Annotated[Vec3, _meta("m", "half length, width and height of the body")]
+    rotor_radius_m: Annotated[float, _meta("m", "radius of a rotor", gt=0)]
+    friction: Annotated[float, _meta("-", "coefficient of friction on the ground", ge=0)]
+
+
+class Airframe(_Config, frozen=True):
+    """One parameter file."""
+
+    body: Body
+    rotors: Rotors
+    motors: Motor
+    contact: Contact
+
+    @property
+    def flight(self) -> quadrotor.Parameters:
+        """What the design model needs of it."""
+        return quadrotor.Parameters(body=self.body, rotors=self.rotors)
+
+    @property
+    def rest_height_m(self) -> float:
+        """Height of the centre of mass when it stands on its feet."""
+        return self.contact.foot_radius_m - min(foot[2] for foot in self.contact.feet_B_m)
+
+
+def names() -> list[str]:
+    """The airframes that come with the project."""
+    folder = resources.files("aeroloop").joinpath(FOLDER)
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(name: str) -> Airframe:
+    """An airframe of the project by its name, or your own by the path of its file (ending in .toml)."""
+    if name.endswith(".toml"):
+        source, path = name, Path(name)
+        if not path.is_file():
+            raise ConfigError(f"{name}: expected a parameter file of a multirotor, but there is no such file")
+        text = path.read_text(encoding="utf-8")
+    elif name in names():
+        source = f"{FOLDER}/{name}.toml"
+        text = resources.files("aeroloop").joinpath(source).read_text(encoding="utf-8")
+    else:
+        raise ConfigError(f"unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}")
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{source}: expected TOML: {error}") from None
+    airframe = convert(table, Airframe, source)
+    _check(airframe, source)
+    return airframe
+
+
+def _check(airframe: Airframe, source: str) -> None:
+    """What single numbers cannot show: that it can fly and stand."""
+    rotors, motors = airframe.rotors, airframe.motors
+    if rotors.count < 4 or len(rotors.spin) != rotors.count:
+        raise ConfigError(
+            f"{source}: rotors: expected four or more places and as many directions, "
+            f"not {rotors.count} and {len(rotors.spin)}"
+        )
+    if len(airframe.contact.feet_B_m) < 3:
+        raise ConfigError(f"{source}: contact.feet_B_m: expected three feet or more to stand on")
+    x, y, z = sorted(airframe.body.inertia_kgm2)
+    if z > x + y:
+        raise ConfigError(f"{source}: body.inertia_kgm2: expected no moment larger than the sum of the other two")
+    if motors.speed_idle_rad_s >= motors.speed_max_rad_s:
+        raise ConfigError(f"{source}: motors.speed_idle_rad_s: expected less than speed_max_rad_s")
+    try:
+        needed = float(max(quadrotor.hover_speeds_rad_s(airframe.flight)))
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
+    if needed >= motors.speed_max_rad_s:
+        raise ConfigError(
+            f"{source}: motors.speed_max_rad_s: {motors.speed_max_rad_s:g} is too slow to hover, "
+            f"expected more than {needed:.0f}"
+        )
+
+
+def build(airframe: Airframe, step_s: float) -> mujoco.MjModel:
+    """Actuators: the six of BODY_LOADS, then one thrust for each rotor."""
+    text = resources.files("aeroloop").joinpath(f"{FOLDER}/model.xml").read_text(encoding="utf-8")
+    spec = mujoco.MjSpec.from_string(text)
+    spec.option.timestep = step_s
+    # A state that is no number must stay so: MuJoCo would put the aircraft back at the origin and fly on.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    spec.option.gravity = [0.0, 0.0, -quadrotor.GRAVITY_M_S2]
+    contact, rotors = airframe.contact, airframe.rotors
+    spec.geom("ground").friction = [contact.friction, 0.01, 0.001]
+    frame = spec.body("frame")
+    frame.mass, frame.inertia = airframe.body.mass_kg, airframe.body.inertia_kgm2
+    frame.ipos, frame.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
+    frame.explicitinertial = True
+    sphere, capsule, cylinder = (
+        mujoco.mjtGeom.mjGEOM_SPHERE,
+        mujoco.mjtGeom.mjGEOM_CAPSULE,
+        mujoco.mjtGeom.mjGEOM_CYLINDER,
+    )
+    touches = {"contype": 2, "conaffinity": 1, "friction": [contact.friction, 0.01, 0.001]}
+    passes = {"contype": 0, "conaffinity": 0}
+    frame.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=contact.body_half_size_m, rgba=[0.2, 0.2, 0.25, 1], **touches)
+    for foot in contact.feet_B_m:
+        frame.add_geom(type=sphere, size=[contact.foot_radius_m, 0, 0], pos=foot, rgba=[0.1, 0.1, 0.1, 1], **touches)
+    for i, (pos, spin) in enumerate(zip(rotors.pos_B_m, rotors.spin, strict=True)):
+        colour = [0.2, 0.4, 0.8, 0.5] if spin > 0 else [0.8, 0.3, 0.2, 0.5]
+        frame.add_geom(type=capsule, size=[0.01, 0, 0], fromto=[0, 0, 0, *pos], rgba=[0.3, 0.3, 0.3, 1], **passes)
+        frame.add_geom(type=sphere, size=[0.02, 0, 0], pos=pos, rgba=[0.1, 0.1, 0.1, 1], **touches)  # the hub
+        frame.add_geom(type=cylinder, size=[contact.rotor_radius_m, 0.002, 0], pos=pos, rgba=colour, **passes)
+        frame.add_site(name=f"rotor_{i}", pos=pos)
+        thrust = spec.add_actuator(name=f"thrust_{i}", trntype=mujoco.mjtTrn.mjTRN_SITE, target=f"rotor_{i}")
+        # A rotor pushes along z and turns the body against its own direction, in proportion.
+        thrust.gear = [0.0, 0.0, 1.0, 0.0, 0.0, -spin * rotors.torque_to_thrust_m]
+    return spec.compile()
+
+
+def loads(airframe: Airframe) -> Callable[[RotorEffort, Vec3, Vec3, float], list[float]]:
+    """What the air and the rotors' inertia do to the body, then the thrusts, in the order of the model's actuators."""
+    rotors = airframe.rotors
+    places = tuple((*pos, spin) for pos, spin in zip(rotors.pos_B_m, rotors.spin, strict=True))
+    area_x, area_y, area_z = airframe.body.drag_area_m2
+    thrust_Ns2, drag_Ns2_m, inertia = rotors.thrust_Ns2, rotors.drag_Ns2_m, rotors.inertia_kgm2
+    per_density = 1.0 / rotors.density_kg_m3
+
+    def actuators(effort: RotorEffort, vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> list[float]:
+        u, v, w = vel_air_B
+        p, q, r = rate_B
+        ratio = density_kg_m3 * per_density
+        k, c = ratio * thrust_Ns2, ratio * drag_Ns2_m
+        pressure = -0.5 * density_kg_m3 * (u * u + v * v + w * w) ** 0.5
+        fx, fy, fz = pressure * area_x * u, pressure * area_y * v, pressure * area_z * w
+        tx = ty = tz = momentum = 0.0
+        thrusts = []
+        for (x, y, z, spin), speed, spin_up in zip(places, effort.speed_rad_s, effort.spin_up_rad_s2, strict=True):
+            thrusts.append(k * speed * speed)
+            brake = -c * speed
+            gx, gy = brake * (u + q * z - r * y), brake * (v + r * x - p * z)
+            fx += gx
+            fy += gy
+            tx -= z * gy
+            ty += z * gx
+            tz += x * gy - y * gx - spin * inertia * spin_up
+            momentum += spin * inertia * speed
+        return [fx, fy, fz, tx - q * momentum, ty + p * momentum, tz, *thrusts]
+
+    return actuators
+
+
+def world(airframe: Airframe, step_s: float) -> Rigid[RotorEffort]:
+    """Standing on the ground at the origin, at rest."""
+    rigid = Rigid(build(airframe, step_s), loads(airframe))
+    rigid.reset((0.0, 0.0, airframe.rest_height_m), (1.0, 0.0, 0.0, 0.0))
+    rigid.settle(round(step_s * NS))
+    return rigid
