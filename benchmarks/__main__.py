@@ -15,13 +15,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import codec, emulated_board, flight, plant_step, pty_answer, topics
+from benchmarks import codec, emulated_board, flight, plant_step, pty_answer, quad_tick, topics
 from benchmarks.measure import Aim, Outcome, Row, Spread
 
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "flight": flight.run,
     "emulated-board": emulated_board.run,
     "plant-step": plant_step.run,
+    "quad-tick": quad_tick.run,
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "topics": topics.run,

@@ -1,0 +1,250 @@
+"""MAVLink HIL, the simulator's end: samples to HIL messages, actuator messages to commands; no I/O.
+
+Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa, degrees Celsius, degE7, mm, cm/s, centidegrees.
+Facts of PX4's side and what they are good for: docs/px4-hil.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from operator import le
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.frames import Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
+from aeroloop.protocols.mavlink import Frame, Message
+
+ACCELEROMETER = 0x7
+GYRO = 0x38
+MAGNETOMETER = 0x1C0
+DIFFERENTIAL_PRESSURE = 0x400
+BAROMETER = 0x1A00  # absolute pressure, altitude, temperature
+"""Bits of `fields_updated`: PX4 takes a group only if every bit of it is set."""
+
+ARMED = 128  # bit of `mode`
+LOCKSTEP = 1  # bit of `flags`
+COURSE_UNKNOWN = 65535
+CHANNELS = 16
+
+GAUSS_PER_T = 1e4
+HPA_PER_PA = 1e-2
+ZERO_CELSIUS_K = 273.15
+STANDARD_GRAVITY_M_S2 = 9.80665
+SLOWEST_COURSE_M_S = 0.1
+"""Below this ground speed a receiver's course is noise, so none is sent."""
+
+_NONE: Vec3 = (0.0, 0.0, 0.0)
+_hil_sensor = dialect.MAVLink_hil_sensor_message
+_hil_gps = dialect.MAVLink_hil_gps_message
+_unpack_actuators = dialect.MAVLink_hil_actuator_controls_message.unpacker.unpack
+_unpack_controls = dialect.MAVLink_hil_controls_message.unpacker.unpack
+_ACTUATORS_ID = dialect.MAVLink_hil_actuator_controls_message.id
+_CONTROLS_ID = dialect.MAVLink_hil_controls_message.id
+
+
+@dataclass(frozen=True, slots=True)
+class BarometerSample:
+    pressure_Pa: float
+    altitude_m: float  # pressure altitude
+    temperature_K: float
+
+
+@dataclass(frozen=True, slots=True)
+class HilSample:
+    """One step's new measurements; None where a sensor has no new sample."""
+
+    t_ns: int
+    accel_B: Vec3 | None = None  # m/s2, specific force
+    rate_B: Vec3 | None = None  # rad/s
+    field_B_T: Vec3 | None = None  # tesla
+    barometer: BarometerSample | None = None
+    diff_pressure_Pa: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HilFix:
+    """A GNSS fix."""
+
+    t_ns: int
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+    vel_W: Vec3  # m/s
+    eph_m: float
+    epv_m: float
+    satellites: int
+    fix_type: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HilTruth:
+    """Ground truth, for PX4's log in SITL."""
+
+    t_ns: int
+    quat_WB: Quat
+    rate_B: Vec3  # rad/s
+    lat_deg: float
+    lon_deg: float
+    alt_m: float
+    vel_W: Vec3  # m/s
+    accel_B: Vec3  # m/s2, coordinate acceleration: zero at rest
+    indicated_airspeed_m_s: float
+    true_airspeed_m_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Actuators:
+    """What the autopilot wants: motors 0..1, surfaces -1..1."""
+
+    time_usec: int
+    controls: tuple[float, ...]  # CHANNELS values
+    mode: int
+    flags: int
+    axes: bool  # from HIL_CONTROLS: roll, pitch, yaw, throttle and four auxiliaries, then zeros, instead of motors
+
+    @property
+    def armed(self) -> bool:
+        return bool(self.mode & ARMED)
+
+    @property
+    def lockstep(self) -> bool:
+        return bool(self.flags & LOCKSTEP)
+
+
+def hil_sensor(sample: HilSample) -> Message:
+    """HIL_SENSOR with the groups that have a new sample; the fields of others are zero."""
+    updated = 0
+    accel = rate = field = _NONE
+    pressure = altitude = temperature = dynamic = 0.0
+    if sample.accel_B is not None:
+        updated |= ACCELEROMETER
+        accel = frd_from_flu(sample.accel_B)
+    if sample.rate_B is not None:
+        updated |= GYRO
+        rate = frd_from_flu(sample.rate_B)
+    if sample.field_B_T is not None:
+        updated |= MAGNETOMETER
+        x, y, z = frd_from_flu(sample.field_B_T)
+        field = x * GAUSS_PER_T, y * GAUSS_PER_T, z * GAUSS_PER_T
+    if (air := sample.barometer) is not None:
+        updated |= BAROMETER
+        pressure = air.pressure_Pa * HPA_PER_PA
+        altitude = air.altitude_m
+        temperature = air.temperature_K - ZERO_CELSIUS_K
+    if sample.diff_pressure_Pa is not None:
+        updated |= DIFFERENTIAL_PRESSURE
+        dynamic = sample.diff_pressure_Pa * HPA_PER_PA
+    if not math.isfinite(sum(accel) + sum(rate) + sum(field) + pressure + altitude + temperature + dynamic):
+        raise ValueError(f"HIL_SENSOR: a sensor sample is not finite: {sample}")
+    return _hil_sensor(sample.t_ns // 1000, *accel, *rate, *field, pressure, dynamic, altitude, temperature, updated, 0)
+
+
+def hil_gps(fix: HilFix) -> Message:
+    lat, lon, alt = _place(fix.lat_deg, fix.lon_deg, fix.alt_m, "HIL_GPS")
+    north, east, down = ned_from_enu(fix.vel_W)
+    speed = math.hypot(north, east)
+    if not math.isfinite(speed + down + fix.eph_m + fix.epv_m):
+        raise ValueError(f"HIL_GPS: the fix is not finite: {fix}")
+    course = COURSE_UNKNOWN
+    if speed >= SLOWEST_COURSE_M_S:
+        course = round(math.degrees(math.atan2(east, north)) * 100) % 36000
+    return _hil_gps(
+        fix.t_ns // 1000,
+        fix.fix_type,
+        lat,
+        lon,
+        alt,
+        _u16(fix.eph_m * 100),
+        _u16(fix.epv_m * 100),
+        _u16(speed * 100),
+        _i16(north * 100),
+        _i16(east * 100),
+        _i16(down * 100),
+        course,
+        max(0, min(255, fix.satellites)),
+    )
+
+
+def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
+    """Refused in HITL, where PX4 would take it for its own attitude and position."""
+    if hitl:
+        raise ValueError("HIL_STATE_QUATERNION overwrites PX4's estimate in HITL: send it in SITL only.")
+    lat, lon, alt = _place(truth.lat_deg, truth.lon_deg, truth.alt_m, "HIL_STATE_QUATERNION")
+    rest = (
+        *truth.quat_WB,
+        *truth.rate_B,
+        *truth.vel_W,
+        *truth.accel_B,
+        truth.indicated_airspeed_m_s,
+        truth.true_airspeed_m_s,
+    )
+    if not math.isfinite(sum(rest)):
+        raise ValueError(f"HIL_STATE_QUATERNION: the state is not finite: {truth}")
+    return dialect.MAVLink_hil_state_quaternion_message(
+        truth.t_ns // 1000,
+        quat_ned_frd_from_enu_flu(truth.quat_WB),
+        *frd_from_flu(truth.rate_B),
+        lat,
+        lon,
+        alt,
+        *(_i16(v * 100) for v in ned_from_enu(truth.vel_W)),
+        _u16(truth.indicated_airspeed_m_s * 100),
+        _u16(truth.true_airspeed_m_s * 100),
+        *(_i16(a / STANDARD_GRAVITY_M_S2 * 1000) for a in frd_from_flu(truth.accel_B)),
+    )
+
+
+def heartbeat() -> Message:
+    """Says that a simulator is here; a HITL board wants it once a second."""
+    return dialect.MAVLink_heartbeat_message(
+        dialect.MAV_TYPE_GENERIC, dialect.MAV_AUTOPILOT_INVALID, 0, 0, dialect.MAV_STATE_ACTIVE, 3
+    )
+
+
+def _place(lat_deg: float, lon_deg: float, alt_m: float, message: str) -> tuple[int, int, int]:
+    """degE7, degE7, mm."""
+    if not (-90.0 <= lat_deg <= 90.0 and math.isfinite(lon_deg) and abs(alt_m) < 2e6):
+        raise ValueError(f"{message}: {lat_deg} deg, {lon_deg} deg, {alt_m} m is no place on or near the earth.")
+    return round(lat_deg * 1e7), round(((lon_deg + 180.0) % 360.0 - 180.0) * 1e7), round(alt_m * 1e3)
+
+
+def _u16(value: float) -> int:
+    return max(0, min(65535, round(value)))
+
+
+def _i16(value: float) -> int:
+    return max(-32768, min(32767, round(value)))
+
+
+class ActuatorEnd:
+    """Reads actuator messages and keeps the last that can be believed."""
+
+    SLACK = 1e-6
+    """Above 1: rounding of a sender's single precision is no fault."""
+
+    def __init__(self, motor_channels: frozenset[int] = frozenset()) -> None:
+        """Channels of motors, counted from 0, take 0..1; all others -1..1."""
+        self.latest: Actuators | None = None
+        self.accepted = 0
+        self.refused = 0
+        self._lows = tuple(-self.SLACK if i in motor_channels else -1 - self.SLACK for i in range(CHANNELS))
+        self._axis_lows = tuple(-self.SLACK if i == 3 else -1 - self.SLACK for i in range(CHANNELS))
+
+    def accept(self, frame: Frame) -> Actuators | None:
+        """The frame's command; None if it carries none or one that is not finite or out of range."""
+        if frame.msg_id == _ACTUATORS_ID:
+            time_usec, flags, *channels, mode = _unpack_actuators(frame.payload)
+            controls, lows, axes = tuple(channels), self._lows, False
+        elif frame.msg_id == _CONTROLS_ID:
+            time_usec, *channels, mode, _ = _unpack_controls(frame.payload)
+            controls, lows, axes, flags = (*channels, *(0.0,) * 8), self._axis_lows, True, 0
+        else:
+            return None
+        # The first comparison also catches NaN, which the second would miss.
+        if not (all(map(le, lows, controls)) and max(controls) <= 1 + self.SLACK):
+            self.refused += 1
+            return None
+        self.accepted += 1
+        self.latest = Actuators(time_usec, controls, mode, flags, axes)
+        return self.latest

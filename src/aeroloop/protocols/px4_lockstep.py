@@ -1,0 +1,100 @@
+"""When the simulator waits for PX4: a state machine without clock or link.
+
+PX4's clock is the `time_usec` of HIL_SENSOR. It answers nothing at first, so the simulator runs free until the first
+HIL_ACTUATOR_CONTROLS with the lockstep flag. From then on each answer names the sample it belongs to, and the
+simulator waits for the answer to its newest sample; but PX4 answers at most 250 times a second of its clock, every
+second or fourth sample of a faster stream, so that waiting for each would be a deadlock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+LATEST_START_US = 1_000_000
+"""A clock that starts late delays PX4's estimator."""
+LONGEST_STEP_US = 100_000
+ANSWER_PERIOD_US = 4000
+LARGEST_RATIO = 16
+_ALIKE_TO_LEARN = 8
+
+
+class Px4Lockstep:
+    """`sent` with each HIL_SENSOR, `answered` with each HIL_ACTUATOR_CONTROLS, `timed_out` when the caller gives up."""
+
+    def __init__(self) -> None:
+        self.locked = False
+        self.waiting = False
+        self.ratio = 1  # samples per answer, once locked
+        self.timeouts = 0
+        self.stray_answers = 0  # to no sample sent, or to one before one already answered
+        self._sent_us = 0
+        self._period_us = 0
+        self._number = 0  # of the newest sample
+        self._recent: deque[int] = deque(maxlen=2 * LARGEST_RATIO)  # times of the last samples
+        self._answered_number = 0
+        self._answered_us = -1
+        self._lag = 0  # samples by which this autopilot's answers trail
+        self._trailing = 0  # how old the newest answer of this wait is, in samples
+        self._alike = 0
+        self._last_gap = 0
+
+    def sent(self, time_usec: int) -> bool:
+        """Whether to wait for an answer before the next sample. Refuses a clock that PX4 would not survive."""
+        if self._number == 0:
+            if not 0 < time_usec <= LATEST_START_US:
+                raise ValueError(f"time_usec starts at {time_usec}: PX4 expects 1 to {LATEST_START_US}.")
+        else:
+            step = time_usec - self._sent_us
+            if not 0 < step <= LONGEST_STEP_US:
+                raise ValueError(
+                    f"time_usec went from {self._sent_us} to {time_usec}: it must rise by 1 to {LONGEST_STEP_US}."
+                )
+            self._period_us = step
+        self._sent_us = time_usec
+        self._number += 1
+        self._recent.append(time_usec)
+        self._trailing = 0
+        self.waiting = self.locked and self._due(self._number - self._answered_number)
+        return self.waiting
+
+    def answered(self, time_usec: int, lockstep: bool) -> bool:
+        """An answer came; whether the next sample may go. An autopilot without lockstep is never waited for."""
+        if not lockstep:
+            self.locked = self.waiting = False
+            return True
+        if time_usec <= self._answered_us or time_usec > self._sent_us:
+            self.stray_answers += 1
+            return not self.waiting
+        self._answered_us = time_usec
+        behind = sum(1 for sent in self._recent if sent > time_usec)
+        number = self._number - behind
+        if not self.locked:
+            self.locked = True
+            self.ratio = max(1, min(LARGEST_RATIO, -(-ANSWER_PERIOD_US // self._period_us) if self._period_us else 1))
+        else:
+            self._learn(number - self._answered_number)
+        self._answered_number = number
+        if self.waiting and self._due(behind):
+            self._trailing = behind
+        else:
+            self.waiting = False
+        return not self.waiting
+
+    def timed_out(self) -> None:
+        """The caller waited in vain: expect less from now on, and go on."""
+        self.timeouts += 1
+        self._alike = 0
+        if self._trailing:
+            self._lag = self._trailing - self.ratio + 1
+        else:
+            self.ratio = min(LARGEST_RATIO, self.ratio + 1)
+        self.waiting = False
+
+    def _due(self, unanswered: int) -> bool:
+        return unanswered >= self.ratio + self._lag
+
+    def _learn(self, gap: int) -> None:
+        self._alike = self._alike + 1 if gap == self._last_gap else 1
+        self._last_gap = gap
+        if self._alike >= _ALIKE_TO_LEARN:
+            self.ratio = max(1, min(LARGEST_RATIO, gap))
