@@ -11,6 +11,8 @@ the autopilot's first answer, and from then on in lockstep with it (`protocols/p
 
 from __future__ import annotations
 
+import select
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
@@ -79,6 +81,22 @@ class Timing:
 
     until: Callable[[int], None]  # sleeps until the wall has reached a simulated time; only before lockstep
     readable: Callable[[float], bool]  # waits for bytes at most so many seconds; False when none came
+
+
+class Readable(Protocol):
+    def fileno(self) -> int: ...
+
+
+def wall_timing(link: Readable) -> Timing:
+    """The monotonic clock from now on, and the link's descriptor."""
+    began_ns = time.monotonic_ns()
+
+    def until(t_ns: int) -> None:
+        early_ns = began_ns + t_ns - time.monotonic_ns()
+        if early_ns > 0:
+            time.sleep(early_ns / NS)
+
+    return Timing(until, lambda timeout_s: bool(select.select([link.fileno()], [], [], timeout_s)[0]))
 
 
 class AutopilotLoop(Generic[E]):

@@ -75,3 +75,9 @@ def test_without_the_compiler_one_sentence_says_what_to_install(tmp_path: Path) 
     assert done.returncode != 0
     assert "apt install gcc-arm-none-eabi libnewlib-arm-none-eabi" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_without_the_set_up_it_says_how_to_get_it(tmp_path: Path) -> None:
+    done = make(f"BUILD={tmp_path}", "PYTHON=/no/such/python")
+    assert done.returncode != 0
+    assert "run `make firmware` in the folder above" in done.stderr

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import socket
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Timing
+from aeroloop.autopilot_loop import AutopilotLoop, Timing, wall_timing
 from aeroloop.control import lqr
 from aeroloop.errors import LinkError
 from aeroloop.frames import Vec3
+from aeroloop.links.open import open_link
+from aeroloop.links.url import ends, parse
 from aeroloop.models import linear, quadrotor
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import SensorSet, Suite, preset
@@ -26,6 +32,7 @@ from aeroloop.world.wind import Wind, WindConfig
 from peers.px4_peer import Expected, Px4Peer
 
 STEP_NS = 4_000_000
+HANG_S = 30.0
 HOME = Home(lat_deg=47.397742, lon_deg=8.545594, alt_m=488.0, date=date(2026, 6, 1))
 IRIS = airframe.load("iris")
 LIGHT_WIND = WindConfig(steady_W=(1.5, -0.5, 0.0))
@@ -89,11 +96,14 @@ class Wire:
 class Flight:
     loop: AutopilotLoop[RotorEffort]
     peer: Px4Peer
-    wire: Wire
+    wire: Any
 
 
 def prepare(
-    seed: int, armed_s: tuple[float, float], wire: Callable[[Px4Peer], Wire] = Wire, sensors: SensorSet | None = None
+    seed: int,
+    armed_s: tuple[float, float],
+    wire: Callable[[Px4Peer], Any] = Wire,
+    timing: Timing | None = None,
 ) -> Flight:
     pilot = Pilot()
     flight: list[Flight] = []
@@ -113,9 +123,9 @@ def prepare(
         earth=Earth(HOME),
         atmosphere=Atmosphere(Day()),
         wind=Wind(LIGHT_WIND, streams.generator("wind")),
-        sensors=Suite(sensors or quad_sensors(), streams),
+        sensors=Suite(quad_sensors(), streams),
         link=link,
-        timing=Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
+        timing=timing or Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
         rotors=IRIS.rotors.count,
         step_ns=STEP_NS,
     )
@@ -163,6 +173,32 @@ def test_an_autopilot_that_falls_silent_is_named() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Mute)
     with pytest.raises(LinkError, match=r"the autopilot on memory has not answered for 10 s \(at 4\.0"):
         flight.loop.fly(60 * NS)
+
+
+def play_over(port: int, peer: Px4Peer) -> None:
+    """PX4's side of a TCP link: it connects, and answers what comes until the simulator leaves."""
+    with socket.create_connection(("127.0.0.1", port), timeout=HANG_S) as px4:
+        px4.sendall(peer.connect())
+        while chunk := px4.recv(65536):
+            px4.sendall(peer.receive(chunk))
+
+
+def test_a_flight_over_a_real_tcp_link() -> None:
+    """PX4 connects to us; we run at the wall's pace until it answers, and then as fast as both can."""
+    url, client = ends("tcp://127.0.0.1:0", folder=Path(), name="px4")
+    link = open_link(url)
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=wall_timing(link))
+    px4 = threading.Thread(target=play_over, args=(parse(client or "").port, flight.peer), daemon=True)
+    px4.start()
+    flight.loop.fly(12 * NS)
+    link.close()
+    px4.join(HANG_S)
+    assert not px4.is_alive()
+    assert flight.peer.finish() == []
+    assert flight.loop.lockstep.locked
+    assert flight.loop.lockstep.timeouts == 0
+    assert flight.loop.state.pos_W[2] > 0.5, "it flies"
+    assert flight.peer.samples == 12 * 250
 
 
 class Noisy(Wire):
