@@ -34,6 +34,9 @@ SIMULATOR_SYSTEM, SIMULATOR_COMPONENT = 1, 51
 """How we sign our messages: PX4 takes HIL messages from any sender."""
 PATIENCE_S = 10.0
 """Wall time after which an autopilot that was in lockstep and does not answer counts as gone."""
+TRAILING_S = 1.0
+"""Wall time after which an autopilot that answers to older samples is taken to do so always."""
+START_POLL_S = 0.1
 GARBAGE_S = 0.2
 """Wall time after which the rest of a frame does not come any more."""
 HEARTBEAT_PERIOD_NS = NS
@@ -88,13 +91,17 @@ class Readable(Protocol):
 
 
 def wall_timing(link: Readable) -> Timing:
-    """The monotonic clock from now on, and the link's descriptor."""
-    began_ns = time.monotonic_ns()
+    """The monotonic clock, and the link's descriptor. Time that was lost is not made up for: a burst of samples would
+    be more than an autopilot that has just started can take."""
+    origin_ns = 0
 
     def until(t_ns: int) -> None:
-        early_ns = began_ns + t_ns - time.monotonic_ns()
+        nonlocal origin_ns
+        early_ns = origin_ns + t_ns - time.monotonic_ns()
         if early_ns > 0:
             time.sleep(early_ns / NS)
+        else:
+            origin_ns -= early_ns
 
     return Timing(until, lambda timeout_s: bool(select.select([link.fileno()], [], [], timeout_s)[0]))
 
@@ -132,10 +139,25 @@ class AutopilotLoop(Generic[E]):
         self._place = earth.place(self.state.pos_W)
         self._heartbeat_ns = 0
 
+    def await_autopilot(self, timeout_s: float, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Time begins with the autopilot's first word: samples sent before would come upon it all at once."""
+        waited_s = 0.0
+        while not stopped():
+            if self._timing.readable(START_POLL_S):
+                chunk = self._link.poll()
+                self._take(chunk)
+                if chunk:
+                    return
+            else:
+                waited_s += START_POLL_S
+            if waited_s >= timeout_s:
+                raise LinkError(f"no autopilot has spoken on {self._link.url} within {timeout_s:g} s; is it running?")
+
     def fly(self, until_ns: int, stopped: Callable[[], bool] = lambda: False) -> None:
         while self.t_ns < until_ns and not stopped():
-            if not self.lockstep.locked:
+            if not self.lockstep.settled:
                 self._timing.until(self.t_ns + self._step_ns)
+                self._take(self._link.poll())
             self.tick()
 
     def tick(self) -> None:
@@ -187,6 +209,8 @@ class AutopilotLoop(Generic[E]):
             for frame in self._in.give_up():  # an answer may stand behind the beginning of a frame that was none
                 self._obey(frame)
             waited_s += GARBAGE_S
+            if self.lockstep.trails and waited_s >= TRAILING_S:
+                self.lockstep.timed_out()
             if self.lockstep.waiting and waited_s >= PATIENCE_S:
                 raise LinkError(
                     f"the autopilot on {self._link.url} has not answered for {PATIENCE_S:g} s "

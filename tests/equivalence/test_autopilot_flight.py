@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from aeroloop import autopilot_loop
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.autopilot_loop import AutopilotLoop, Timing, wall_timing
 from aeroloop.control import lqr
@@ -187,9 +189,12 @@ def test_a_flight_over_a_real_tcp_link() -> None:
     """PX4 connects to us; we run at the wall's pace until it answers, and then as fast as both can."""
     url, client = ends("tcp://127.0.0.1:0", folder=Path(), name="px4")
     link = open_link(url)
-    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=wall_timing(link))
+    # Before lockstep slower than the wall: a peer in a thread that is kept waiting must not find two samples at once.
+    timing = Timing(until=lambda t_ns: time.sleep(0.02), readable=wall_timing(link).readable)
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing)
     px4 = threading.Thread(target=play_over, args=(parse(client or "").port, flight.peer), daemon=True)
     px4.start()
+    flight.loop.await_autopilot(HANG_S)
     flight.loop.fly(12 * NS)
     link.close()
     px4.join(HANG_S)
@@ -199,6 +204,41 @@ def test_a_flight_over_a_real_tcp_link() -> None:
     assert flight.loop.lockstep.timeouts == 0
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
     assert flight.peer.samples == 12 * 250
+
+
+def test_an_autopilot_that_never_speaks_is_waited_for_in_words() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0))
+    with pytest.raises(LinkError, match=r"no autopilot has spoken on memory within 1 s; is it running\?"):
+        flight.loop.await_autopilot(1.0)
+    assert flight.loop.t_ns == 0
+
+
+class FakeTime:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now_ns = 1_000_000_000_000
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        self.now_ns += round(seconds * NS)
+
+
+def test_time_that_was_lost_before_lockstep_is_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = FakeTime()
+    monkeypatch.setattr(autopilot_loop, "time", clock)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        timing = wall_timing(ours)
+        timing.until(1_000_000)
+        clock.sleep(0.05)
+        passed_ns = []
+        for step in range(2, 12):
+            timing.until(step * 1_000_000)
+            passed_ns.append(clock.now_ns)
+    assert np.diff(passed_ns).tolist() == [1_000_000] * 9
 
 
 class Noisy(Wire):
@@ -213,4 +253,23 @@ def test_garbage_between_the_answers_does_not_matter() -> None:
     flight.loop.fly(12 * NS)
     assert flight.peer.finish() == []
     assert flight.loop.counters.skipped_bytes > 1000
+    assert flight.loop.state.pos_W[2] > 0.5, "it flies"
+
+
+class Trailing(Wire):
+    """An autopilot that answers each sample only when the next one comes."""
+
+    def __init__(self, peer: Px4Peer) -> None:
+        super().__init__(peer)
+        self._late = b""
+
+    def send(self, data: bytes) -> None:
+        self._back += self._late
+        self._late = self._peer.receive(data)
+
+
+def test_an_autopilot_whose_answers_trail_is_flown_after_one_time_out() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Trailing)
+    flight.loop.fly(12 * NS)
+    assert flight.loop.lockstep.timeouts == 1
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"

@@ -128,3 +128,32 @@ def test_no_order_of_events_breaks_it(events: list[bool | int | None]) -> None:
         else:
             assert lock.answered(event, lockstep=True) != lock.waiting
         assert 1 <= lock.ratio <= LARGEST_RATIO
+
+
+def test_a_first_answer_that_is_a_step_old_leaves_one_owed() -> None:
+    rule = Px4Lockstep()
+    for number in range(1, 20):
+        rule.sent(number * 4000)
+        assert not rule.settled
+    rule.answered(18 * 4000, lockstep=True)
+    assert rule.locked
+    assert not rule.settled, "sample 19 is on its way"
+    rule.answered(19 * 4000, lockstep=True)
+    assert rule.settled
+    assert rule.sent(20 * 4000)
+    assert not rule.trails
+
+
+def test_an_answer_to_an_older_sample_trails() -> None:
+    rule = Px4Lockstep()
+    rule.sent(4000)
+    rule.answered(4000, lockstep=True)
+    rule.sent(8000)
+    rule.answered(8000, lockstep=True)
+    rule.sent(12000)
+    rule.sent(16000)
+    assert rule.waiting
+    assert not rule.trails
+    rule.answered(12000, lockstep=True)
+    assert rule.waiting
+    assert rule.trails

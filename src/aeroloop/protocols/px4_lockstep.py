@@ -38,6 +38,16 @@ class Px4Lockstep:
         self._alike = 0
         self._last_gap = 0
 
+    @property
+    def settled(self) -> bool:
+        """In lockstep, and no answer is owed: the first one may come when the next sample is on its way already."""
+        return self.locked and not self._due(self._number - self._answered_number)
+
+    @property
+    def trails(self) -> bool:
+        """While waiting: an answer came, but to an older sample."""
+        return self._trailing > 0
+
     def sent(self, time_usec: int) -> bool:
         """Whether to wait for an answer before the next sample. Refuses a clock that PX4 would not survive."""
         if self._number == 0:
