@@ -36,11 +36,16 @@ PATIENCE_S = 10.0
 """Wall time after which an autopilot that was in lockstep and does not answer counts as gone."""
 TRAILING_S = 1.0
 """Wall time after which an autopilot that answers to older samples is taken to do so always."""
+FEWER_S = 2.0
+"""Wall time after which an autopilot that does not answer a sample may answer the next."""
 START_POLL_S = 0.1
 GARBAGE_S = 0.2
 """Wall time after which the rest of a frame does not come any more."""
 HEARTBEAT_PERIOD_NS = NS
+CLOCK_PERIOD_NS = NS // 20
+"""Without an IMU sample for so long, a HIL_SENSOR without one keeps the autopilot's clock going: it must not jump."""
 
+Mix = Callable[[tuple[float, ...]], tuple[float, ...]]
 E = TypeVar("E")
 E_co = TypeVar("E_co", covariant=True)
 E_contra = TypeVar("E_contra", contravariant=True)
@@ -84,6 +89,7 @@ class Timing:
 
     until: Callable[[int], None]  # sleeps until the wall has reached a simulated time; only before lockstep
     readable: Callable[[float], bool]  # waits for bytes at most so many seconds; False when none came
+    now_s: Callable[[], float] = time.monotonic  # of the wall
 
 
 class Readable(Protocol):
@@ -122,11 +128,17 @@ class AutopilotLoop(Generic[E]):
         timing: Timing,
         rotors: int,
         step_ns: int,
+        mix: Mix | None = None,
     ) -> None:
+        """`mix` makes motor commands of the older HIL_CONTROLS' axes; without it they are counted and ignored."""
         self._motors, self._world, self._sensors = motors, world, sensors
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
         self._link, self._timing = link, timing
         self._step_ns = step_ns
+        self._mix = mix
+        self.unmixed = 0  # axes that nobody here can turn into motor commands
+        self.restarts = 0  # of the autopilot, in flight
+        self._silent_s = 0.0  # wall time of waiting since the last answer
         self.counters = MavlinkCounters()
         self.lockstep = Px4Lockstep()
         self.actuators = hil.ActuatorEnd(frozenset(range(rotors)))
@@ -137,11 +149,14 @@ class AutopilotLoop(Generic[E]):
         self.t_ns = 0
         self.state = world.state(0)
         self._place = earth.place(self.state.pos_W)
+        self._air = atmosphere.air(self._place.alt_m, wind.step(0, 0, max(0.0, self.state.pos_W[2]), self.state.vel_W))
         self._heartbeat_ns = 0
+        self._early: dict[type, Sample] = {}  # slow samples that came between two of the IMU
+        self._clock_runs, self._clock_ns = False, 0
 
     def await_autopilot(self, timeout_s: float, stopped: Callable[[], bool] = lambda: False) -> None:
         """Time begins with the autopilot's first word: samples sent before would come upon it all at once."""
-        waited_s = 0.0
+        waited_s, began_s = 0.0, self._timing.now_s()
         while not stopped():
             if self._timing.readable(START_POLL_S):
                 chunk = self._link.poll()
@@ -150,7 +165,7 @@ class AutopilotLoop(Generic[E]):
                     return
             else:
                 waited_s += START_POLL_S
-            if waited_s >= timeout_s:
+            if max(waited_s, self._timing.now_s() - began_s) >= timeout_s:
                 raise LinkError(f"no autopilot has spoken on {self._link.url} within {timeout_s:g} s; is it running?")
 
     def fly(self, until_ns: int, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -164,19 +179,25 @@ class AutopilotLoop(Generic[E]):
         """One step of the world, what the sensors make of it, and the autopilot's answer."""
         dt_ns = self._step_ns
         self.t_ns += dt_ns
-        state, place = self.state, self._place
-        wind_W = self._wind.step(self.t_ns, dt_ns, max(0.0, state.pos_W[2]), state.vel_W)
-        air = self._atmosphere.air(place.alt_m, wind_W)
-        self._world.step(self._motors.step(self._controls, dt_ns), air, place.gravity_m_s2, dt_ns)
+        self._world.step(self._motors.step(self._controls, dt_ns), self._air, self._place.gravity_m_s2, dt_ns)
         self.state = state = self._world.state(self.t_ns)
         self._place = place = self._earth.place(state.pos_W)
+        # The sensors meet the air where and when the aircraft is now, and so does the next step.
+        wind_W = self._wind.step(self.t_ns, dt_ns, max(0.0, state.pos_W[2]), state.vel_W)
+        self._air = air = self._atmosphere.air(place.alt_m, wind_W)
         self._send(self._sensors.sample(state, air, place))
         self._take(self._link.poll())
         self._await_answer()
 
     def _send(self, samples: list[Sample]) -> None:
-        sample, fixes = gathered(self.t_ns, samples)
-        frames = [self._out.pack(hil.hil_gps(fix)) for fix in fixes]
+        overdue = self._clock_runs and self.t_ns - self._clock_ns >= CLOCK_PERIOD_NS
+        sample, fixes = gathered(self.t_ns, (*self._early.values(), *samples), without_imu=overdue)
+        if sample is not None:
+            self._early.clear()
+        else:
+            self._early.update((type(s), s) for s in samples if not isinstance(s, GnssSample))
+        # Until the first HIL_SENSOR the autopilot has no clock to set a fix by.
+        frames = [self._out.pack(hil.hil_gps(fix)) for fix in fixes] if self._clock_runs else []
         if self.t_ns >= self._heartbeat_ns:
             self._heartbeat_ns += HEARTBEAT_PERIOD_NS
             frames.append(self._out.pack(hil.heartbeat()))
@@ -186,40 +207,61 @@ class AutopilotLoop(Generic[E]):
         if frames:
             self._link.send(b"".join(frames))
         if sample is not None:
-            self.lockstep.sent(sample.t_ns // 1000)
+            self._clock_runs, self._clock_ns = True, self.t_ns
+            self.lockstep.sent(sample.t_ns // 1000, answerable=sample.rate_B is not None)
 
     def _take(self, chunk: bytes) -> None:
         for frame in self._in.feed(chunk):
             self._obey(frame)
 
     def _obey(self, frame: Frame) -> None:
+        if hil.is_greeting(frame) and self.lockstep.locked:
+            self.restarts += 1
+            self._controls = self._stopped
+            self.lockstep.restarted()
         actuators = self.actuators.accept(frame)
         if actuators is None:
             return
-        count = len(self._stopped)
-        self._controls = actuators.controls[:count] if actuators.armed else self._stopped
-        self.lockstep.answered(actuators.time_usec, actuators.lockstep)
+        self._in.listen_to(frame.system)
+        if not actuators.armed:
+            self._controls = self._stopped
+        elif not actuators.axes:
+            self._controls = actuators.controls[: len(self._stopped)]
+        elif self._mix is not None:
+            self._controls = self._mix(actuators.controls)
+        else:
+            self.unmixed += 1
+        if not actuators.axes:  # which have no lockstep to tell of
+            self._silent_s = 0.0
+            self.lockstep.answered(actuators.time_usec, actuators.lockstep)
 
     def _await_answer(self) -> None:
-        waited_s = 0.0
+        if not self.lockstep.waiting:
+            return
+        quiet_s, began_s = 0.0, self._timing.now_s()
         while self.lockstep.waiting:
             if self._timing.readable(GARBAGE_S):
                 self._take(self._link.poll())
-                continue
-            for frame in self._in.give_up():  # an answer may stand behind the beginning of a frame that was none
-                self._obey(frame)
-            waited_s += GARBAGE_S
-            if self.lockstep.trails and waited_s >= TRAILING_S:
+            else:
+                for frame in self._in.give_up():  # an answer may stand behind the beginning of a frame that was none
+                    self._obey(frame)
+                quiet_s += GARBAGE_S
+            # By the clock too: bytes that are no answers must not hide that none comes.
+            waited_s = max(quiet_s, self._timing.now_s() - began_s)
+            if self.lockstep.waiting and waited_s >= (TRAILING_S if self.lockstep.trails else FEWER_S):
+                self._silent_s += waited_s
                 self.lockstep.timed_out()
-            if self.lockstep.waiting and waited_s >= PATIENCE_S:
+            if self._silent_s >= PATIENCE_S:
                 raise LinkError(
                     f"the autopilot on {self._link.url} has not answered for {PATIENCE_S:g} s "
                     f"(at {self.t_ns / NS:.2f} s of the flight); it does not reconnect by itself, so start it again"
                 )
 
 
-def gathered(t_ns: int, samples: Iterable[Sample]) -> tuple[hil.HilSample | None, list[hil.HilFix]]:
-    """What arrived at one instant: one HIL_SENSOR, sent only with a new IMU sample, and fixes."""
+def gathered(
+    t_ns: int, samples: Iterable[Sample], without_imu: bool = False
+) -> tuple[hil.HilSample | None, list[hil.HilFix]]:
+    """What arrived at one instant: one HIL_SENSOR, as a rule only with a new IMU sample, and fixes."""
     accel_B = rate_B = field_B_T = barometer = diff_pressure_Pa = None
     fixes = []
     for sample in samples:
@@ -234,7 +276,7 @@ def gathered(t_ns: int, samples: Iterable[Sample]) -> tuple[hil.HilSample | None
                 diff_pressure_Pa = sample.pressure_Pa
             case GnssSample():
                 fixes.append(_fix(sample))
-    if rate_B is None:
+    if rate_B is None and not without_imu:
         return None, fixes
     return hil.HilSample(t_ns, accel_B, rate_B, field_B_T, barometer, diff_pressure_Pa), fixes
 

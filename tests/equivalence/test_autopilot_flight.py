@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
+from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop import autopilot_loop
 from aeroloop.actuators.motors import Motors, RotorEffort
@@ -25,6 +27,7 @@ from aeroloop.links.open import open_link
 from aeroloop.links.url import ends, parse
 from aeroloop.models import linear, quadrotor
 from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import SensorSet, Suite, preset
 from aeroloop.signals import NS, RigidState
 from aeroloop.vehicles.quadrotor import airframe
@@ -106,6 +109,10 @@ def prepare(
     armed_s: tuple[float, float],
     wire: Callable[[Px4Peer], Any] = Wire,
     timing: Timing | None = None,
+    sensors: SensorSet | None = None,
+    expected: Expected = EXPECTED,
+    step_ns: int = STEP_NS,
+    faults: tuple[Fault, ...] = (),
 ) -> Flight:
     pilot = Pilot()
     flight: list[Flight] = []
@@ -116,20 +123,20 @@ def prepare(
             return False, ()
         return True, pilot.controls(flight[0].loop.state, goal_W(t_s))
 
-    peer = Px4Peer(command=command, expected=EXPECTED, home_deg=(HOME.lat_deg, HOME.lon_deg), year=2026.4)
+    peer = Px4Peer(command=command, expected=expected, home_deg=(HOME.lat_deg, HOME.lon_deg), year=2026.4)
     streams = Streams(seed)
     link = wire(peer)
     loop = AutopilotLoop(
         motors=Motors(IRIS.motors, IRIS.rotors.count),
-        world=airframe.world(IRIS, STEP_NS / NS),
+        world=airframe.world(IRIS, step_ns / NS),
         earth=Earth(HOME),
         atmosphere=Atmosphere(Day()),
         wind=Wind(LIGHT_WIND, streams.generator("wind")),
-        sensors=Suite(quad_sensors(), streams),
+        sensors=Suite(sensors or quad_sensors(), streams, faults),
         link=link,
         timing=timing or Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
         rotors=IRIS.rotors.count,
-        step_ns=STEP_NS,
+        step_ns=step_ns,
     )
     flight.append(Flight(loop, peer, link))
     return flight[0]
@@ -268,8 +275,187 @@ class Trailing(Wire):
         self._late = self._peer.receive(data)
 
 
-def test_an_autopilot_whose_answers_trail_is_flown_after_one_time_out() -> None:
+def test_an_autopilot_whose_answers_trail_is_flown_after_three_time_outs() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Trailing)
     flight.loop.fly(12 * NS)
-    assert flight.loop.lockstep.timeouts == 1
+    assert flight.loop.lockstep.timeouts == 3
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
+
+
+class Spoiling(Wire):
+    """Puts something of its own in the place of the autopilot's answers from a time on."""
+
+    def __init__(self, peer: Px4Peer, from_us: int, answer: Callable[[int], Any], system: int = 1) -> None:
+        super().__init__(peer)
+        self._from_us, self._answer = from_us, answer
+        self._sender = mavlink.MAVLink(None, srcSystem=system, srcComponent=1)
+
+    def send(self, data: bytes) -> None:
+        super().send(data)
+        if self._peer.time_usec >= self._from_us:
+            self._back = self._answer(self._peer.time_usec).pack(self._sender)
+
+
+def test_actuators_that_are_no_numbers_leave_the_last_command_and_the_clock() -> None:
+    def bad(t_us: int) -> Any:
+        return mavlink.MAVLink_hil_actuator_controls_message(t_us, [float("nan")] * 16, 129, 1)
+
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, bad))
+    flight.loop.fly(10 * NS + 5 * STEP_NS)
+    assert flight.loop.actuators.refused == 6
+    assert flight.loop.lockstep.locked
+    assert flight.loop.lockstep.stray_answers == 0
+
+
+def axes(t_us: int) -> Any:
+    return mavlink.MAVLink_hil_controls_message(t_us, 0.02, 0.0, 0.0, 0.7, 0, 0, 0, 0, 129, 0)
+
+
+def test_axes_are_not_taken_for_motors() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, axes))
+    flight.loop.fly(10 * NS - STEP_NS)
+    before = flight.loop._controls
+    with pytest.raises(LinkError, match="has not answered"):
+        flight.loop.fly(11 * NS)
+    assert flight.loop._controls == before
+    assert flight.loop.unmixed == flight.loop.lockstep.timeouts
+
+
+def test_axes_are_mixed_by_the_places_of_the_rotors() -> None:
+    mix = airframe.mixer(IRIS)
+    front_right, rear_left, front_left, _ = range(4)
+    roll, pitch, yaw = (np.array(mix((*row, 0.5))) - 0.5 for row in np.eye(3) * 0.1)
+    assert {i for i in range(4) if roll[i] > 0} == {rear_left, front_left}
+    assert {i for i in range(4) if pitch[i] > 0} == {front_right, front_left}
+    assert {i for i in range(4) if yaw[i] > 0} == {front_right, rear_left}, "counter-clockwise ones"
+    assert mix((1.0, 0.0, 0.0, 1.0))[front_right] < 1.0 == max(mix((1.0, 0.0, 0.0, 1.0)))
+
+
+def test_nobody_else_flies_the_aircraft() -> None:
+    class Intruded(Wire):
+        def send(self, data: bytes) -> None:
+            super().send(data)
+            if self._peer.time_usec == 10_000_000:
+                stop = mavlink.MAVLink_hil_actuator_controls_message(10_000_000, [0.0] * 16, 1, 0)
+                self._back += stop.pack(mavlink.MAVLink(None, srcSystem=77, srcComponent=1))
+
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Intruded)
+    flight.loop.fly(10 * NS)
+    assert flight.loop.counters.other_system == 1
+    assert min(flight.loop._controls) > 0.0
+    assert flight.loop.lockstep.locked
+
+
+class Chattering(Mute):
+    """Falls silent as an autopilot, but the link does not."""
+
+    def poll(self) -> bytes:
+        return super().poll() or b"?"
+
+
+def test_a_link_that_chatters_does_not_hide_a_silent_autopilot() -> None:
+    clock = FakeTime()
+
+    def readable(timeout_s: float) -> bool:
+        clock.sleep(0.01)
+        return True
+
+    timing = Timing(until=lambda t_ns: None, readable=readable, now_s=lambda: clock.now_ns / NS)
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Chattering, timing=timing)
+    with pytest.raises(LinkError, match="has not answered for 10 s"):
+        flight.loop.fly(60 * NS)
+
+
+class Seldom(Wire):
+    """An autopilot that from a time on answers every second sample only."""
+
+    def send(self, data: bytes) -> None:
+        before = self._back
+        super().send(data)
+        if self._peer.samples > 500 and self._peer.samples % 2:
+            self._back = before
+
+
+def test_fewer_answers_than_before_are_learnt() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Seldom)
+    flight.loop.fly(4 * NS)
+    assert flight.loop.lockstep.ratio == 2
+    assert flight.loop.lockstep.timeouts == 1
+
+
+class Restarting(Wire):
+    """The autopilot dies, and another takes its place, which says nothing at first."""
+
+    def send(self, data: bytes) -> None:
+        before = self._back
+        super().send(data)
+        if 500 < self._peer.samples <= 520:
+            self._back = before
+        if self._peer.samples == 501:
+            self._back += self._peer.connect()
+
+
+def test_an_autopilot_that_starts_anew_is_taken_up_again() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Restarting)
+    flight.loop.fly(501 * STEP_NS)
+    assert not flight.loop.lockstep.locked
+    assert max(flight.loop._controls) == 0.0, "it has not armed yet"
+    flight.loop.fly(4 * NS)
+    assert flight.loop.lockstep.locked
+    assert flight.loop.restarts == 1
+    assert flight.loop.lockstep.timeouts == 0
+
+
+def test_a_slow_sample_between_two_of_the_imu_is_not_lost() -> None:
+    usual = quad_sensors()
+    assert usual.magnetometer is not None
+    late = structs.replace(usual, magnetometer=structs.replace(usual.magnetometer, delay_s=0.005))
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), sensors=late, step_ns=1_000_000)
+    flight.loop.fly(5 * NS)
+    assert flight.peer.finish() == []
+
+
+def test_no_fix_comes_before_the_clock() -> None:
+    expected = Expected(sensor_Hz=500.0, magnetometer_Hz=50.0, barometer_Hz=50.0, gnss_Hz=5.0)
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), sensors=preset("thesis"), expected=expected, step_ns=2_000_000)
+    flight.loop.fly(6 * NS)
+    assert flight.peer.finish() == []
+
+
+def test_the_barometer_feels_the_air_where_the_aircraft_is_now() -> None:
+    ideal = preset("ideal")
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), sensors=SensorSet(imu=ideal.imu, barometer=ideal.barometer))
+    loop: Any = flight.loop
+    air, felt = Atmosphere(Day()), []
+    loop._world.reset((0.0, 0.0, 100.0), (1.0, 0.0, 0.0, 0.0), vel_W=(0.0, 0.0, 20.0))
+    loop.state = loop._world.state(0)
+    sample = loop._sensors.sample
+
+    def watched(state: RigidState, here: Any, place: Any) -> Any:
+        felt.append(here.pressure_Pa - air.at(place.alt_m)[0])
+        return sample(state, here, place)
+
+    loop._sensors.sample = watched
+    for _ in range(5):
+        loop.tick()
+    assert felt == [0.0] * 5
+
+
+class Strapped(Wire):
+    """Answers no sample without an IMU's data, as PX4's control law does not run on it."""
+
+    def send(self, data: bytes) -> None:
+        before = self._back
+        super().send(data)
+        if self._peer.complaints and self._peer.time_usec < 2_200_000:
+            self._back = before
+
+
+def test_the_clock_goes_on_while_the_imu_is_silent() -> None:
+    silent = Fault(sensor="imu", kind="silent", start_s=2.0, end_s=2.2)
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=Strapped, faults=(silent,))
+    flight.loop.fly(4 * NS)
+    assert not [words for words in flight.peer.complaints if "went back" in words]
+    assert flight.peer.samples == 4 * 250 - 50 + 3, "one each 50 ms meanwhile"
+    assert flight.loop.lockstep.locked
+    assert flight.loop.lockstep.timeouts == 0

@@ -262,7 +262,9 @@ def test_the_older_controls_are_read_as_axes() -> None:
     assert command.controls == (-0.5, 0.25, -1.0, 0.75, 0.0, 0.0, 0.0, 1.0) + (0.0,) * 8
     assert (command.time_usec, command.armed, command.lockstep, command.axes) == (7000, True, False, True)
     backwards = dialect.MAVLink_hil_controls_message(8000, 0, 0, 0, -0.1, 0, 0, 0, 0, 128, 0)
-    assert end.accept(frame_of(backwards)) is None
+    held = end.accept(frame_of(backwards))
+    assert held is not None
+    assert held.held
     assert end.refused == 1
 
 
@@ -271,18 +273,33 @@ def test_the_older_controls_are_read_as_axes() -> None:
 def test_what_cannot_be_believed_is_refused_and_the_last_command_stands(channel: int, bad: float) -> None:
     end = ActuatorEnd(frozenset(range(4)))
     good = end.accept(actuators([0.5] * 16))
-    assert end.accept(actuators([bad if n == channel else 0.1 for n in range(16)])) is None
+    held = end.accept(actuators([bad if n == channel else 0.1 for n in range(16)]))
+    assert held is not None
+    assert good is not None
+    assert held.held
+    assert held.controls == good.controls
     assert end.latest is good
     assert (end.accepted, end.refused) == (1, 1)
 
 
 def test_a_motor_does_not_turn_backwards_but_a_surface_may() -> None:
     end = ActuatorEnd(frozenset({0}))
-    assert end.accept(actuators([-0.1] + [0.0] * 15)) is None
-    assert end.accept(actuators([0.0, -0.1] + [0.0] * 14)) is not None
+    end.accept(actuators([-0.1] + [0.0] * 15))
+    assert (end.accepted, end.refused) == (0, 1)
+    end.accept(actuators([0.0, -0.1] + [0.0] * 14))
+    assert (end.accepted, end.refused) == (1, 1)
 
 
 def test_other_messages_are_no_actuators() -> None:
     end = ActuatorEnd()
     assert end.accept(frame_of(heartbeat())) is None
     assert (end.latest, end.accepted, end.refused) == (None, 0, 0)
+
+
+def test_one_that_disarms_is_obeyed_whatever_its_controls() -> None:
+    end = ActuatorEnd(frozenset(range(4)))
+    end.accept(actuators([0.5] * 16))
+    stop = end.accept(actuators([math.nan] * 16, mode=1))
+    assert stop is not None
+    assert not stop.armed
+    assert stop.controls == (0.0,) * 16

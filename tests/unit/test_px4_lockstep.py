@@ -55,8 +55,25 @@ def test_the_first_answer_may_be_one_step_old() -> None:
     assert lock.answered(4000 * 15, lockstep=True)
 
 
-def test_answers_that_always_trail_cost_one_time_out() -> None:
-    assert converse(Px4Lockstep(), 4000, 200, lambda n: [n - 1] if n > 13 else []) == 1
+def test_answers_that_always_trail_cost_three_time_outs() -> None:
+    assert converse(Px4Lockstep(), 4000, 200, lambda n: [n - 1] if n > 13 else []) == 3
+
+
+def test_a_single_pause_changes_nothing_for_the_rest_of_the_flight() -> None:
+    lock = Px4Lockstep()
+    for n in range(1, 15):
+        lock.sent(4000 * n)
+    lock.answered(4000 * 13, lockstep=True)
+    lock.sent(4000 * 15)
+    lock.answered(4000 * 14, lockstep=True)
+    assert lock.trails
+    lock.timed_out()
+    lock.sent(4000 * 16)
+    lock.answered(4000 * 15, lockstep=True)
+    lock.answered(4000 * 16, lockstep=True)
+    for n in range(17, 200):
+        assert lock.sent(4000 * n), "each answer is waited for again"
+        assert lock.answered(4000 * n, lockstep=True)
 
 
 @pytest.mark.parametrize("every", [2, 3, 5])

@@ -66,6 +66,10 @@ class MavlinkIn:
         self._open = b""
         self._numbers: dict[tuple[int, int], int] = {}
 
+    def listen_to(self, system: int) -> None:
+        """From now on to this one alone."""
+        self._system = system
+
     def feed(self, chunk: bytes) -> list[Frame]:
         """Every frame that `chunk` completes, in order."""
         if not chunk:

@@ -7,7 +7,7 @@ Facts of PX4's side and what they are good for: docs/px4-hil.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import le
 
 from pymavlink.dialects.v20 import common as dialect
@@ -35,10 +35,14 @@ SLOWEST_COURSE_M_S = 0.1
 """Below this ground speed a receiver's course is noise, so none is sent."""
 
 _NONE: Vec3 = (0.0, 0.0, 0.0)
+_STOPPED = (0.0,) * CHANNELS
 _hil_sensor = dialect.MAVLink_hil_sensor_message
 _hil_gps = dialect.MAVLink_hil_gps_message
 _unpack_actuators = dialect.MAVLink_hil_actuator_controls_message.unpacker.unpack
 _unpack_controls = dialect.MAVLink_hil_controls_message.unpacker.unpack
+_unpack_command = dialect.MAVLink_command_long_message.unpacker.unpack
+_COMMAND_ID = dialect.MAVLink_command_long_message.id
+_COMMAND_FIELD = dialect.MAVLink_command_long_message.ordered_fieldnames.index("command")
 _ACTUATORS_ID = dialect.MAVLink_hil_actuator_controls_message.id
 _CONTROLS_ID = dialect.MAVLink_hil_controls_message.id
 
@@ -102,6 +106,7 @@ class Actuators:
     mode: int
     flags: int
     axes: bool  # from HIL_CONTROLS: roll, pitch, yaw, throttle and four auxiliaries, then zeros, instead of motors
+    held: bool = False  # the controls could not be believed: those of the last command that could
 
     @property
     def armed(self) -> bool:
@@ -195,6 +200,13 @@ def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
     )
 
 
+def is_greeting(frame: Frame) -> bool:
+    """The wish for ground truth with which PX4 begins, and which it never repeats."""
+    if frame.msg_id != _COMMAND_ID:
+        return False
+    return bool(_unpack_command(frame.payload)[_COMMAND_FIELD] == dialect.MAV_CMD_SET_MESSAGE_INTERVAL)
+
+
 def heartbeat() -> Message:
     """Says that a simulator is here; a HITL board wants it once a second."""
     return dialect.MAVLink_heartbeat_message(
@@ -232,7 +244,11 @@ class ActuatorEnd:
         self._axis_lows = tuple(-self.SLACK if i == 3 else -1 - self.SLACK for i in range(CHANNELS))
 
     def accept(self, frame: Frame) -> Actuators | None:
-        """The frame's command; None if it carries none or one that is not finite or out of range."""
+        """The frame's command; None if it carries none.
+
+        Where its controls are not finite or out of range the last command stands, but its time still answers a
+        sample, or lockstep would wait for ever, and one that disarms still disarms.
+        """
         if frame.msg_id == _ACTUATORS_ID:
             time_usec, flags, *channels, mode = _unpack_actuators(frame.payload)
             controls, lows, axes = tuple(channels), self._lows, False
@@ -244,7 +260,9 @@ class ActuatorEnd:
         # The first comparison also catches NaN, which the second would miss.
         if not (all(map(le, lows, controls)) and max(controls) <= 1 + self.SLACK):
             self.refused += 1
-            return None
+            if self.latest is None or not mode & ARMED:
+                self.latest = Actuators(time_usec, _STOPPED, mode, flags, axes, held=True)
+            return replace(self.latest, time_usec=time_usec, mode=mode, flags=flags, held=True)
         self.accepted += 1
         self.latest = Actuators(time_usec, controls, mode, flags, axes)
         return self.latest

@@ -16,6 +16,8 @@ LONGEST_STEP_US = 100_000
 ANSWER_PERIOD_US = 4000
 LARGEST_RATIO = 16
 _ALIKE_TO_LEARN = 8
+_TRAILS_TO_LEARN = 3
+"""Time-outs in a row: an autopilot that pauses once must not be waited for less for the rest of the flight."""
 
 
 class Px4Lockstep:
@@ -34,6 +36,7 @@ class Px4Lockstep:
         self._answered_number = 0
         self._answered_us = -1
         self._lag = 0  # samples by which this autopilot's answers trail
+        self._trails = 0  # time-outs of this kind in a row
         self._trailing = 0  # how old the newest answer of this wait is, in samples
         self._alike = 0
         self._last_gap = 0
@@ -48,8 +51,11 @@ class Px4Lockstep:
         """While waiting: an answer came, but to an older sample."""
         return self._trailing > 0
 
-    def sent(self, time_usec: int) -> bool:
-        """Whether to wait for an answer before the next sample. Refuses a clock that PX4 would not survive."""
+    def sent(self, time_usec: int, answerable: bool = True) -> bool:
+        """Whether to wait for an answer before the next sample. Refuses a clock that PX4 would not survive.
+
+        A sample without a gyro's data moves PX4's clock, but its control law does not run, so nothing answers it.
+        """
         if self._number == 0:
             if not 0 < time_usec <= LATEST_START_US:
                 raise ValueError(f"time_usec starts at {time_usec}: PX4 expects 1 to {LATEST_START_US}.")
@@ -64,7 +70,7 @@ class Px4Lockstep:
         self._number += 1
         self._recent.append(time_usec)
         self._trailing = 0
-        self.waiting = self.locked and self._due(self._number - self._answered_number)
+        self.waiting = answerable and self.locked and self._due(self._number - self._answered_number)
         return self.waiting
 
     def answered(self, time_usec: int, lockstep: bool) -> bool:
@@ -88,14 +94,22 @@ class Px4Lockstep:
             self._trailing = behind
         else:
             self.waiting = False
+            self._trails = 0
         return not self.waiting
+
+    def restarted(self) -> None:
+        """The autopilot began anew: it answers nothing at first, as at the start, and its habits are unknown."""
+        self.locked = self.waiting = False
+        self._lag = self._trailing = self._trails = self._alike = 0
 
     def timed_out(self) -> None:
         """The caller waited in vain: expect less from now on, and go on."""
         self.timeouts += 1
         self._alike = 0
         if self._trailing:
-            self._lag = self._trailing - self.ratio + 1
+            self._trails += 1
+            if self._trails >= _TRAILS_TO_LEARN:
+                self._lag = self._trailing - self.ratio + 1
         else:
             self.ratio = min(LARGEST_RATIO, self.ratio + 1)
         self.waiting = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable
 from importlib import resources
@@ -172,6 +173,22 @@ def loads(airframe: Airframe) -> Callable[[RotorEffort, Vec3, Vec3, float], list
         return [fx, fy, fz, tx - q * momentum, ty + p * momentum, tz, *thrusts]
 
     return actuators
+
+
+def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
+    """Motor commands of roll, pitch, yaw (-1..1, of FRD: right, up, clockwise from above) and throttle (0..1)."""
+    rotors = airframe.rotors
+    reach_m = max(math.hypot(x, y) for x, y, _ in rotors.pos_B_m)
+    # Left rotors lift for a roll to the right, front ones for the nose; those that turn left turn the body right.
+    gains = tuple((y / reach_m, x / reach_m, spin) for (x, y, _), spin in zip(rotors.pos_B_m, rotors.spin, strict=True))
+
+    def motors(axes: tuple[float, ...]) -> tuple[float, ...]:
+        roll, pitch, yaw, throttle = axes[:4]
+        return tuple(
+            min(1.0, max(0.0, throttle + right * roll + up * pitch + clockwise * yaw)) for right, up, clockwise in gains
+        )
+
+    return motors
 
 
 def world(airframe: Airframe, step_s: float) -> Rigid[RotorEffort]:
