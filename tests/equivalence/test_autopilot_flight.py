@@ -16,16 +16,15 @@ import numpy as np
 import pytest
 from msgspec import structs
 from pymavlink.dialects.v20 import common as mavlink
+from quad_pilot import BRISK, Pilot
 
 from aeroloop import autopilot_loop
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.autopilot_loop import AutopilotLoop, Timing, wall_timing
-from aeroloop.control import lqr
 from aeroloop.errors import LinkError
 from aeroloop.frames import Vec3
 from aeroloop.links.open import open_link
 from aeroloop.links.url import ends, parse
-from aeroloop.models import linear, quadrotor
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import SensorSet, Suite, preset
@@ -48,26 +47,6 @@ def quad_sensors() -> SensorSet:
     """PX4's set, as a multirotor has it."""
     px4 = preset("px4")
     return SensorSet(imu=px4.imu, magnetometer=px4.magnetometer, barometer=px4.barometer, gnss=px4.gnss)
-
-
-class Pilot:
-    """Flies by the truth, so that the flight is one a good autopilot would fly: what is judged here is the bench."""
-
-    def __init__(self) -> None:
-        A, B, self._hover = quadrotor.hover_linear(IRIS.flight)
-        Ad, Bd = linear.zero_order_hold(A, B, STEP_NS / NS)
-        weights = np.array([4.0] * 3 + [1.0] * 3 + [2.0] * 3 + [0.2] * 3)
-        self._K = lqr.gain(Ad, Bd, weights, np.full(IRIS.rotors.count, 1e-3))
-
-    def controls(self, state: RigidState, goal_W: Vec3) -> tuple[float, ...]:
-        quat = np.array(state.quat_WB)
-        turned = 2.0 * quat[1:] * np.sign(quat[0])
-        ahead_W = np.clip(np.array(state.pos_W) - goal_W, -1.0, 1.0)
-        error = np.concatenate([ahead_W, turned, state.vel_W, state.rate_B])
-        speeds = self._hover - self._K @ error
-        motors = IRIS.motors
-        span = motors.speed_max_rad_s - motors.speed_idle_rad_s
-        return tuple(np.clip((speeds - motors.speed_idle_rad_s) / span, 0.001, 1.0).tolist())
 
 
 def goal_W(t_s: float) -> Vec3:
@@ -114,7 +93,8 @@ def prepare(
     step_ns: int = STEP_NS,
     faults: tuple[Fault, ...] = (),
 ) -> Flight:
-    pilot = Pilot()
+    # By the truth, so that the flight is one a good autopilot would fly: what is judged here is the bench.
+    pilot = Pilot(IRIS, STEP_NS, BRISK)
     flight: list[Flight] = []
 
     def command(t_us: int) -> tuple[bool, tuple[float, ...]]:

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from msgspec.structs import replace
+from quad_pilot import Pilot
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.control import lqr
 from aeroloop.frames import Vec, Vec3
-from aeroloop.models import integrate, linear, quadrotor
+from aeroloop.models import integrate, quadrotor
 from aeroloop.signals import Air, RigidState
 from aeroloop.vehicles.quadrotor import airframe
 from aeroloop.vehicles.quadrotor.airframe import Airframe
@@ -252,27 +252,6 @@ def test_a_state_that_is_no_number_stays_so(tmp_path: Path, monkeypatch: pytest.
         world.step(stopped(a), air(), GRAVITY, STEP_NS)
     assert not math.isfinite(world.state(0).rate_B[0])
     assert not math.isfinite(world.state(0).quat_WB[0])
-
-
-@dataclass
-class Pilot:
-    """Linear feedback designed from the parameter file alone, through the motors."""
-
-    a: Airframe
-    period_ns: int = 4 * MS
-
-    def __post_init__(self) -> None:
-        A, B, self.hover = quadrotor.hover_linear(self.a.flight)
-        Ad, Bd = linear.zero_order_hold(A, B, self.period_ns / 1e9)
-        weights = np.array([4.0, 4.0, 10.0, 20.0, 20.0, 4.0, 2.0, 2.0, 4.0, 0.5, 0.5, 0.5])
-        self.K = lqr.gain(Ad, Bd, weights, np.full(self.a.rotors.count, 1e-3))
-
-    def speeds(self, truth: RigidState, goal_W: Vec3) -> list[float]:
-        turned = 2 * np.array(truth.quat_WB[1:]) * math.copysign(1.0, truth.quat_WB[0])
-        off = np.clip(np.array(truth.pos_W) - goal_W, -1.0, 1.0)
-        error = np.concatenate([off, turned, truth.vel_W, truth.rate_B])
-        wanted: list[float] = (self.hover - self.K @ error).tolist()
-        return wanted
 
 
 def fly(

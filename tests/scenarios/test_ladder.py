@@ -140,3 +140,8 @@ def test_a_flight_without_faults_says_only_that_the_board_started(spiral: Flown)
     assert spiral.names("plant") == []
     assert spiral.names("board") == [Event.STARTED.name]
     assert spiral.metrics["board_messages_lost"] == 0
+
+
+def test_the_bench_answers_a_start_message_with_what_it_speaks(brief: Flown) -> None:
+    """One hello beside the answers: without it a board could not tell that the bench is of another time."""
+    assert brief.summary["links"]["board_link_at_plant"]["frames_out"] == len(brief.log.rows["sensors"]) + 1

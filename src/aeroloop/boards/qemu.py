@@ -12,9 +12,11 @@ import shutil
 import signal
 import subprocess
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from aeroloop.errors import LinkError
+from aeroloop.realtime.setup import die_with_parent
 
 PROGRAM = "qemu-system-arm"
 PACKAGE = "qemu-system-arm"
@@ -66,7 +68,7 @@ class Emulator:
                     stdin=subprocess.DEVNULL,
                     stdout=words,
                     stderr=words,
-                    preexec_fn=_die_with_parent,
+                    preexec_fn=partial(die_with_parent, signal.SIGKILL),
                     process_group=0,  # as the leader of a session it would be hung up with the first pty it opens
                 )
         except OSError as error:
@@ -111,9 +113,3 @@ class Emulator:
         self._process.wait()
         os.close(self._ended_fd)
         self._ended_fd = -1
-
-
-def _die_with_parent() -> None:
-    import ctypes
-
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
