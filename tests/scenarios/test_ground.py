@@ -76,6 +76,7 @@ def test_only_one_drives_and_the_next_may_take_over(bench: Bench) -> None:
     assert left.code == EXIT_OK, left.err
     assert left.err.splitlines()[1:] == ["stopped"]
     assert flight.process.poll() is None, flight.err
+    bench.await_clock(bench.clock_s() + 1.0)  # a silence that the board notices, however fast the next one starts
 
     pilot = bench.start("joystick", "--recording", stick)
     pilot.says("joystick drives")
