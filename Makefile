@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help fly test lint firmware format docs bench doctor clean FORCE
+.PHONY: help fly test explore lint firmware format docs bench doctor clean FORCE
 
 BIN := .venv/bin
 SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
@@ -22,6 +22,9 @@ fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go 
 test: lint ## set up, lint, run every test; ARGS go to pytest
 	$(BIN)/pytest -n 2 -v --durations=10 -m "not realtime" $(ARGS)
 	$(BIN)/pytest -v -m realtime $(ARGS)
+
+explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)
 
 lint: .venv/.ready-dev ## check format, style, types, who imports whom, and the firmware's warnings
 	$(BIN)/ruff format --check .

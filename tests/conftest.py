@@ -1,12 +1,19 @@
-"""Shared by all tests: hypothesis without wall-clock deadlines, since these machines are busy ones."""
+"""Shared by all tests: hypothesis without wall-clock deadlines, since these machines are busy ones.
+
+A verdict must not change from run to run, so the suite tries the same examples every time. `make explore` looks
+for new ones: what it finds becomes an `@example`.
+"""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("aeroloop", deadline=None, print_blob=True)
-settings.load_profile("aeroloop")
+settings.register_profile("aeroloop", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

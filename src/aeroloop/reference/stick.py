@@ -28,7 +28,8 @@ class Deflection(NamedTuple):
 def shaped(x: float, *, dead_zone: float, expo: float) -> float:
     """Zero inside the dead zone, then rising from zero to +-1 at the ends; `expo` blends in a cubic."""
     travel = max(abs(x) - dead_zone, 0.0) / (1.0 - dead_zone)
-    return math.copysign(travel * (1.0 + expo * (travel * travel - 1.0)), x)
+    bent = travel * (1.0 + expo * (travel * travel - 1.0))
+    return math.copysign(min(bent, abs(x)), x)  # rounding alone could ask for more than the hand did
 
 
 def deflection_of(value: int, span: AxisRange, channel: Channel) -> float:
