@@ -26,9 +26,9 @@ from typing import Any
 
 import msgspec
 
-from aeroloop import images
+from aeroloop import crew
+from aeroloop.crew import Role
 from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_TERMINATED, AeroloopError, ConfigError
-from aeroloop.links.url import ends
 from aeroloop.paths import runtime_dir
 from aeroloop.processes.common import Orders, read_orders
 from aeroloop.realtime.topics import sweep
@@ -40,8 +40,6 @@ GRACE_S = 0.6
 """What plant, board and ground get to end by themselves before they are killed."""
 RECORDER_GRACE_S = 5.0
 """The recorder's: it still has to write what has come, and that is worth waiting for."""
-RELAYED = "loopback://"
-"""The reference link of a board outside that has no line for references: the plant passes them on."""
 BLAME_S = 0.2
 """After a failure, how long to listen for what the others have to say before naming the cause."""
 
@@ -52,31 +50,6 @@ class Interrupted(Exception):  # noqa: N818 - a request, not an error
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
         self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
-
-
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A process of a flight, and the peers it shares a baton with in lockstep."""
-
-    name: str
-    peers: tuple[str, ...] = ()
-
-
-RECORDER, PLANT = Role("recorder"), Role("plant", ("board", "ground"))
-BOARD, GROUND = Role("board", ("plant", "ground")), Role("ground", ("plant", "board"))
-EMULATOR = Role("emulator")  # the board of rung pil in real time: QEMU speaks on the links itself
-
-
-def cast(scenario: Scenario) -> tuple[Role, ...]:
-    """The processes of a flight, in the order in which their links open: servers before clients."""
-    roles = [RECORDER, PLANT]
-    if scenario.loop == "pil" and not scenario.lockstep:
-        roles.append(EMULATOR)
-    elif scenario.loop != "hil":
-        roles.append(BOARD)
-    if scenario.ground.source != "external":
-        roles.append(GROUND)
-    return tuple(roles)
 
 
 @dataclass
@@ -207,25 +180,13 @@ class Flight:
         return outcome
 
     def _write_orders(self) -> Orders:
-        link_server, link_client = ends(self.scenario.link_url, folder=self.folder, name="link")
-        if link_client is None and self.scenario.loop != "hil":
-            raise ConfigError(f"link.url: {link_server} is a line to a board outside; fly it with --loop hil")
-        relay = self.scenario.loop == "hil" and self.scenario.ground.url == RELAYED
-        reference_server, reference_client = self._reference_ends()
-        image, image_id = self._image()
         orders = Orders(
             scenario=self.scenario,
             folder=str(self.folder),
             log=str(self._out.resolve() / LOG),
-            link_server=link_server,
-            link_client=link_client or "",
-            reference_server=reference_server,
-            reference_client=reference_client,
             supervisor_pid=os.getpid(),
             core_draw=int(self.id, 16),
-            relay_references=relay,
-            image=image,
-            image_id=image_id,
+            **crew.equipment(self.scenario, self.folder),
         )
         try:
             self.folder.mkdir(mode=0o700)
@@ -235,30 +196,8 @@ class Flight:
             raise ConfigError(f"{self.folder}: cannot be written: {error.strerror}") from None
         return orders
 
-    def _reference_ends(self) -> tuple[str, str]:
-        """Where the board listens for references, and where the ground speaks."""
-        url = self.scenario.ground.url
-        server, client = ends(url, folder=self.folder, name="ref")
-        if self.scenario.loop != "hil":
-            if client is None:
-                raise ConfigError(f"ground.url: {url} is a line to a board outside; fly it with --loop hil")
-            return server, client
-        # Nobody but us can make a pty; a board outside listens itself on the other kinds of link.
-        ours = client is None or url.startswith("pty:")
-        return server, server if ours or client is None else client
-
-    def _image(self) -> tuple[str, int]:
-        """The firmware that the emulated board runs, and what a board with firmware must say that it runs."""
-        if self.scenario.loop not in ("pil", "hil"):
-            return "", 0
-        generated = images.generate(self.scenario)
-        if self.scenario.loop == "hil":
-            return "", generated.image_id
-        kind = images.LOCKSTEP if self.scenario.lockstep else images.UART
-        return str(images.build(generated, kind)), generated.image_id
-
     def _start(self) -> None:
-        roles = cast(self.scenario)
+        roles = crew.cast(self.scenario)
         batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
         try:
             for role in roles:
@@ -282,7 +221,7 @@ class Flight:
                     sys.executable,
                     "-P",  # a file in the user's folder must not stand in for a library
                     "-m",
-                    f"aeroloop.processes.{role.name}",
+                    f"aeroloop.processes.{role.module or role.name}",
                     str(self.folder / "orders.json"),
                     str(theirs.fileno()),
                     *(f"{peer}={fd}" for peer, fd in batons.items()),

@@ -12,7 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from aeroloop import images, scenario
+from aeroloop import images, scenarios
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.errors import ConfigError
 
 app = typer.Typer(
@@ -88,9 +89,9 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
     board_service.flash(plan(name, law, overrides), _say, typer.echo)
 
 
-def plan(name: str, law: Path | None, overrides: list[str] | None) -> scenario.Scenario:
+def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
     given = tuple(overrides or ())
-    return scenario.load(scenario.find(name), (*given, *law_override(law)))
+    return scenarios.load_tiltrotor(scenarios.find(name), (*given, *law_override(law)))
 
 
 def _how_to_fly(name: str, law: Path | None, overrides: list[str] | None) -> str:

@@ -25,7 +25,7 @@ from aeroloop.links.loopback import open_loopback
 from aeroloop.links.url import LinkUrl, parse
 from aeroloop.paths import runtime_dir
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 
 FLASH_START = "0x08000000"
 FLASH_TIMEOUT_S = 120
@@ -108,7 +108,7 @@ def _tcl(path: Path) -> str:
     return f"{{{path}}}" if " " in str(path) else str(path)
 
 
-def flash(scenario: Scenario, say: Callable[[str], None], show: Callable[[str], None]) -> None:
+def flash(scenario: TiltrotorScenario, say: Callable[[str], None], show: Callable[[str], None]) -> None:
     """Flash the image; where no program for it is installed, say which one to get and show how it would do it."""
     elf = images.build(images.generate(scenario), images.DISCOVERY)
     command, present = flash_command(elf)

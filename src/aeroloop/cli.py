@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from aeroloop import __version__, board_commands, results, scenario
+from aeroloop import __version__, board_commands, config, results, scenario, scenarios
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.processes.common import Orders
 
@@ -124,12 +124,12 @@ def fly(
     from aeroloop.analysis.checks import verify
     from aeroloop.bench import Flight
 
-    if loop == "hil":
-        pace = pace or "real"  # a board outside keeps its own time
+    if loop == "hil" and pace is None and _keeps_its_own_time(name):
+        pace = "real"
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
     chosen = (*(overrides or ()), *given, *board_commands.law_override(law))
-    flight_plan = scenario.load(scenario.find(name), chosen)
+    flight_plan = scenarios.load(scenarios.find(name), chosen)
     verify(flight_plan)
     folder = out or _new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
@@ -178,8 +178,8 @@ def fly(
 def list_scenarios() -> None:
     """List the scenarios that can be flown by name."""
     table = Table("scenario", "flies", box=None, header_style="bold")
-    for path in scenario.available():
-        table.add_row(path.stem, _plain(scenario.load(path).summary))
+    for path in scenarios.available():
+        table.add_row(path.stem, _plain(scenarios.load(path).summary))
     Console().print(table)
 
 
@@ -262,7 +262,7 @@ def base_station(
     from aeroloop.ground_station import drive, find_flight
 
     orders = find_flight(wanted)
-    ground = orders.scenario.ground
+    ground = orders.tiltrotor.ground
     table: dict[str, Any] = {"source": "base-station"}
     if feedforward is not None:
         table["velocity_feedforward"] = feedforward
@@ -270,8 +270,8 @@ def base_station(
         table["trajectory"] = {"kind": trajectory}
     elif overrides:
         table["trajectory"] = msgspec.to_builtins(ground.trajectory)
-    scenario.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
-    chosen = scenario.convert({**msgspec.to_builtins(ground), **table}, scenario.Ground, "base-station")
+    config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
+    chosen = config.convert({**msgspec.to_builtins(ground), **table}, scenario.Ground, "base-station")
     drive(orders, chosen, link or orders.reference_client, None, _say)
 
 
@@ -289,7 +289,7 @@ def joystick(
 
     orders = find_flight(wanted)
     ground = msgspec.structs.replace(
-        orders.scenario.ground,
+        orders.tiltrotor.ground,
         source="joystick",
         joystick_device=device,
         joystick_map=axis_map,
@@ -311,11 +311,19 @@ def _new_folder(plan: scenario.Scenario) -> Path:
     return folder
 
 
+def _keeps_its_own_time(name: str) -> bool:
+    """A board with our firmware does; an autopilot in software takes its time from the simulator."""
+    return isinstance(scenarios.load(scenarios.find(name)), scenario.TiltrotorScenario)
+
+
 def _tell_where(orders: Orders, flight_id: str) -> None:
     """What somebody outside must know to take part."""
-    if orders.scenario.loop == "hil":
+    plan = orders.scenario
+    if not isinstance(plan, scenario.TiltrotorScenario):
+        return  # its plant says what it waits for
+    if plan.loop == "hil":
         _say(f"flight {flight_id} waits for the board on {orders.link_server}")
-    if orders.scenario.ground.source == "external":
+    if plan.ground.source == "external":
         _say(
             f"flight {flight_id} waits for references on {orders.reference_client}; "
             "in another terminal: aeroloop base-station, or: aeroloop joystick"

@@ -21,7 +21,7 @@ from aeroloop.protocols import interface
 from aeroloop.signals import TASKS, Event, Mode, ResetCause
 from aeroloop.streams import STREAMS, Stream
 
-EXAMPLE = scenario.Scenario(
+EXAMPLE = scenario.TiltrotorScenario(
     name="my-flight",
     summary="Every key, most with its default",
     world=scenario.World(start_pos_W=(2.0, 0.0, 0.5)),
@@ -65,7 +65,7 @@ def scenario_sections() -> list[Section]:
     """Every table of a scenario in reading order; a type that is used in several places is told once."""
     headers: dict[type, list[str]] = {}
     found: dict[type, types.StructType] = {}
-    for header, table in _walk(types.type_info(scenario.Scenario), ""):
+    for header, table in _walk(types.type_info(scenario.TiltrotorScenario), ""):
         headers.setdefault(table.cls, []).append(header)
         found[table.cls] = table
     return [

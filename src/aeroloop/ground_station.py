@@ -21,7 +21,7 @@ from aeroloop.processes.ground import build_source, run_wall
 from aeroloop.realtime.topics import Topics
 from aeroloop.reference.lock import claim
 from aeroloop.reference.trajectories import REST, Point
-from aeroloop.scenario import Ground, Scenario
+from aeroloop.scenario import Ground, TiltrotorScenario
 from aeroloop.streams import BY_NAME
 
 ENDING_S = 2.0
@@ -64,7 +64,7 @@ def _present(topics: Topics, over: Callable[[], bool]) -> tuple[Point, float]:
 
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
     """Stream references until the flight ends or somebody stops us."""
-    scenario: Scenario = msgspec.structs.replace(orders.scenario, ground=ground)
+    scenario: TiltrotorScenario = msgspec.structs.replace(orders.tiltrotor, ground=ground)
     if scenario.lockstep:
         raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
     for number in (signal.SIGINT, signal.SIGTERM):

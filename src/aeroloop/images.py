@@ -23,7 +23,8 @@ from aeroloop.paths import cache_dir
 from aeroloop.protocols import interface
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import LATEST_MS, ReferenceBounds
-from aeroloop.scenario import Control, Scenario, find, load
+from aeroloop.scenario import Control, TiltrotorScenario
+from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.signals import NS, WATCHDOG_PERIODS
 from aeroloop.vehicles.tiltrotor.design import Design, design, flight_law, parameter_file
 
@@ -53,7 +54,7 @@ class Generated:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def generate(scenario: Scenario) -> Generated:
+def generate(scenario: TiltrotorScenario) -> Generated:
     if scenario.control.period_s > LONGEST_PERIOD_S:
         raise ConfigError(
             f"control.period_s: expected at most {LONGEST_PERIOD_S} s, which is what the board's timer counts, "
@@ -147,7 +148,7 @@ def _key(compiler: str, generated: Generated) -> str:
     return digest.hexdigest()[:24]
 
 
-def config_header(scenario: Scenario, hover: tuple[float, ...], safe: tuple[float, ...]) -> str:
+def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: tuple[float, ...]) -> str:
     board = scenario.board
     lines = [
         "/* Made by aeroloop.images from a scenario: what the firmware knows of aircraft and duties. SI units. */",
@@ -185,4 +186,4 @@ def _floats(values: Iterable[float]) -> str:
 
 
 if __name__ == "__main__":
-    generate(load(find(sys.argv[2] if len(sys.argv) > 2 else "tiltrotor-spiral"))).write(Path(sys.argv[1]))
+    generate(load_tiltrotor(find(sys.argv[2] if len(sys.argv) > 2 else "tiltrotor-spiral"))).write(Path(sys.argv[1]))

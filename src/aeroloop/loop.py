@@ -20,7 +20,7 @@ from aeroloop.frames import euler_from_quat
 from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.plausible import Bounds
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.signals import NS, Command, Effort, Event, Sensors, Truth
 
 START_POLL_S = 0.002
@@ -82,7 +82,7 @@ class Loop:
         publish: dict[str, Publish],
         bounds: Bounds,
         initial_command: Command,
-        scenario: Scenario,
+        scenario: TiltrotorScenario,
         wanted_image: int = 0,
     ) -> None:
         self._actuators, self._world, self._sensors = actuators, world, sensors

@@ -19,7 +19,8 @@ import tomli_w
 from aeroloop.analysis.summary import summarise
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
-from aeroloop.scenario import Scenario, load
+from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.scenarios import load
 from aeroloop.vehicles.tiltrotor.design import design
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"

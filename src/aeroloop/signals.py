@@ -69,6 +69,44 @@ class Place:
     field_W_T: Vec3  # tesla, east north up
 
 
+@dataclass(frozen=True, slots=True)
+class NavEstimate:
+    """Where an autopilot believes that its aircraft is and how it moves, from its sensors alone."""
+
+    t_ns: int
+    pos_W: Vec3  # m, from its origin: where it first knew its place
+    vel_W: Vec3  # m/s
+    quat_WB: Quat
+    rate_B: Vec3  # rad/s, the gyro's bias taken off
+    tilt_std_rad: float  # how sure it is, one standard deviation
+    yaw_std_rad: float
+    pos_std_m: float  # horizontal
+    height_std_m: float
+    attitude_ok: bool
+    height_ok: bool
+    position_ok: bool  # horizontal, with velocity: falls a while after the fixes end
+
+
+@dataclass(frozen=True, slots=True)
+class Setpoint:
+    """What an autopilot's control law is asked for; the two holds say which part of it counts."""
+
+    pos_W: Vec3  # m, from the autopilot's origin
+    vel_W: Vec3  # m/s, fed forward
+    accel_W: Vec3  # m/s2, fed forward
+    yaw_rad: float
+    roll_rad: float  # unless hold_xy
+    pitch_rad: float  # unless hold_xy
+    thrust_ratio: float  # 0..1 of the thrust of all rotors, unless hold_z
+    hold_xy: bool  # fly to pos_W east and north
+    hold_z: bool  # fly to pos_W up
+
+    def row(self) -> tuple[float, ...]:
+        holds = float(self.hold_xy), float(self.hold_z)
+        angles = self.yaw_rad, self.roll_rad, self.pitch_rad, self.thrust_ratio
+        return (*self.pos_W, *self.vel_W, *self.accel_W, *angles, *holds)
+
+
 SENSOR_COUNT = 16
 """x, y, z, roll, pitch, yaw, tilt right, tilt left (m, rad), then their time derivatives."""
 
@@ -128,6 +166,17 @@ class Event(IntEnum):
     LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
     BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause
     MESSAGES_LOST = 16  # events or statistics of the board never arrived; value: how many
+    AUTOPILOT_ANSWERED = 17  # its first actuators came; value: samples it was sent before
+    AUTOPILOT_RESTARTED = 18  # it greeted anew in flight; value: how often so far
+    AUTOPILOT_LEFT = 19  # the link was closed; value: seconds since its last answer
+    AUTOPILOT_BACK = 20  # value: seconds without it
+    ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
+    ARMED = 22  # value: 1 where the pilot forced it
+    DISARMED = 23
+    MODE_CHANGED = 24  # value: boards.pixhawk.seam.FlightMode
+    FAILSAFE = 25  # value: boards.pixhawk.seam.Failsafe
+    WAYPOINT_REACHED = 26  # value: its number in the mission
+    ORDER_REFUSED = 27  # the pilot gave up; value: number of the order
 
 
 class ResetCause(IntEnum):
@@ -148,6 +197,20 @@ class Task:
     priority: int
     trigger: str
 
+
+LINK_SIGNALS = (
+    "IMU",
+    "magnetometer",
+    "barometer",
+    "GNSS",
+    "airspeed",
+    "range finder",
+    "actuators",
+    "attitude",
+    "position",
+    "heartbeat",
+)
+"""The signals between simulator, autopilot and ground whose rates are held against what was set."""
 
 TASKS = (
     Task("cycle", 1, "timer, every control period"),

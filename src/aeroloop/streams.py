@@ -27,6 +27,7 @@ class Stream:
     logged: bool
     meaning: str
     fields: tuple[Field, ...]
+    family: str = "board"  # the flights that have it, scenario.Family
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -87,7 +88,19 @@ _COUNTERS = (
     ("implausible", "-", "messages that passed the checksum and failed the plausibility check"),
 )
 
-STREAMS: tuple[Stream, ...] = (
+_MAVLINK_COUNTERS = (
+    ("frames_in", "-", "valid frames received"),
+    ("frames_out", "-", "frames sent"),
+    ("bytes_in", "B", "bytes received"),
+    ("bytes_out", "B", "bytes sent"),
+    ("bad_checksums", "-", "frames whose checksum did not match"),
+    ("skipped_bytes", "B", "bytes that belonged to no frame"),
+    ("unknown", "-", "frames of messages that the dialect lacks"),
+    ("other_system", "-", "good frames, but not from the system listened to"),
+    ("lost", "-", "gaps in the sender's numbering"),
+)
+
+BOARD_STREAMS: tuple[Stream, ...] = (
     Stream(
         "truth",
         "plant",
@@ -265,18 +278,195 @@ STREAMS: tuple[Stream, ...] = (
     ),
 )
 
+_VEHICLE = ("vehicle", "-", "which of the flight's aircraft, from 0")
+_XYZ = (("x_m", "m", "position east"), ("y_m", "m", "position north"), ("z_m", "m", "position up"))
+_VELOCITY = (("vx_m_s", "m/s", "velocity east"), ("vy_m_s", "m/s", "velocity north"), ("vz_m_s", "m/s", "velocity up"))
+_QUATERNION = tuple((name, "-", "attitude quaternion") for name in ("qw", "qx", "qy", "qz"))
+_RATES = (
+    ("rate_x_rad_s", "rad/s", "body rate about forward"),
+    ("rate_y_rad_s", "rad/s", "body rate about left"),
+    ("rate_z_rad_s", "rad/s", "body rate about up"),
+)
+MOST_ROTORS = 8
+"""Columns of the motor stream; a rotor that is not there has NaN."""
+
+
+def _flown(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
+    """A simulated stream of flights with autopilots."""
+    return Stream(name, producer, rate_hz, True, True, meaning, _fields(_VEHICLE, *rows), "mavlink")
+
+
+def _measured(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
+    """A stream of flights with autopilots that depends on the machine."""
+    return Stream(name, producer, rate_hz, False, True, meaning, _fields(_VEHICLE, *rows), "mavlink")
+
+
+AUTOPILOT_STREAMS: tuple[Stream, ...] = (
+    _flown(
+        "rigid_truth",
+        "plant",
+        250.0,
+        "state of a rigid aircraft in the world",
+        *_XYZ,
+        *_VELOCITY,
+        *_QUATERNION,
+        *_RATES,
+    ),
+    _flown(
+        "motors",
+        "plant",
+        250.0,
+        "what the autopilot commands, and how fast the rotors turn",
+        *((f"command_{i}", "-", f"command to motor {i}, 0 to 1") for i in range(1, MOST_ROTORS + 1)),
+        *((f"speed_{i}_rad_s", "rad/s", f"speed of rotor {i}") for i in range(1, MOST_ROTORS + 1)),
+    ),
+    _flown(
+        "air",
+        "plant",
+        50.0,
+        "the air where the aircraft is",
+        ("wind_x_m_s", "m/s", "wind to the east"),
+        ("wind_y_m_s", "m/s", "wind to the north"),
+        ("wind_z_m_s", "m/s", "wind upwards"),
+        ("density_kg_m3", "kg/m3", "density"),
+    ),
+    _flown(
+        "imu",
+        "plant",
+        250.0,
+        "a sample of the IMU, as sent",
+        ("accel_x_m_s2", "m/s2", "specific force forward"),
+        ("accel_y_m_s2", "m/s2", "specific force left"),
+        ("accel_z_m_s2", "m/s2", "specific force up"),
+        ("gyro_x_rad_s", "rad/s", "rate about forward"),
+        ("gyro_y_rad_s", "rad/s", "rate about left"),
+        ("gyro_z_rad_s", "rad/s", "rate about up"),
+    ),
+    _flown(
+        "magnetometer",
+        "plant",
+        50.0,
+        "a sample of the magnetometer, as sent",
+        ("field_x_T", "T", "field forward"),
+        ("field_y_T", "T", "field left"),
+        ("field_z_T", "T", "field up"),
+    ),
+    _flown(
+        "barometer",
+        "plant",
+        50.0,
+        "a sample of the barometer, as sent",
+        ("pressure_Pa", "Pa", "static pressure"),
+        ("altitude_m", "m", "pressure altitude"),
+        ("temperature_K", "K", "temperature"),
+    ),
+    _flown(
+        "gnss",
+        "plant",
+        5.0,
+        "a fix of the satellite receiver, as sent",
+        ("measured_s", "s", "simulated time at which it was measured"),
+        ("lat_deg", "deg", "latitude"),
+        ("lon_deg", "deg", "longitude"),
+        ("alt_m", "m", "height above mean sea level"),
+        *_VELOCITY,
+        ("fix", "-", "1 with a fix"),
+    ),
+    _flown("airspeed", "plant", 50.0, "a sample of the pitot tube, as sent", ("pressure_Pa", "Pa", "dynamic pressure")),
+    _flown("rangefinder", "plant", 50.0, "a sample of the range finder, as sent", ("distance_m", "m", "to the ground")),
+    _flown("flight_event", "plant", 0.0, "what happened at the plant", *_EVENT),
+    _flown(
+        "nav_estimate",
+        "board",
+        50.0,
+        "where the virtual Pixhawk believes that it is, in the plant's frame",
+        *_XYZ,
+        *_VELOCITY,
+        *_QUATERNION,
+        ("tilt_std_rad", "rad", "how sure it is of roll and pitch"),
+        ("yaw_std_rad", "rad", "how sure it is of yaw"),
+        ("pos_std_m", "m", "how sure it is of its place"),
+        ("height_std_m", "m", "how sure it is of its height"),
+    ),
+    _flown(
+        "nav_setpoint",
+        "board",
+        50.0,
+        "what the virtual Pixhawk wants, in the plant's frame; NaN where it wants nothing",
+        *_XYZ,
+        *_VELOCITY,
+        ("roll_rad", "rad", "roll asked of the attitude loop"),
+        ("pitch_rad", "rad", "pitch asked of the attitude loop"),
+        ("yaw_rad", "rad", "yaw asked of the attitude loop"),
+        ("thrust_ratio", "-", "collective thrust, 0 to 1"),
+    ),
+    _flown(
+        "autopilot_state",
+        "board",
+        10.0,
+        "what the virtual Pixhawk is doing",
+        ("mode", "-", "number of the mode in boards.pixhawk.seam.FlightMode"),
+        ("armed", "-", "1 while the motors may turn"),
+        ("landed", "-", "number in boards.pixhawk.seam.Landed"),
+        ("failsafe", "-", "number in boards.pixhawk.seam.Failsafe"),
+        ("battery", "-", "charge left, 0 to 1"),
+        ("mission_current", "-", "item of the mission that is flown"),
+    ),
+    _flown("autopilot_event", "board", 0.0, "what happened on the virtual Pixhawk", *_EVENT),
+    _measured(
+        "signal_count",
+        "plant",
+        1.0,
+        "how often a signal crossed the link so far",
+        ("signal", "-", "number of the signal in signals.LINK_SIGNALS"),
+        ("set_hz", "Hz", "the rate that it should have; 0 when it comes as it comes"),
+        ("count", "-", "messages or samples so far"),
+        ("wall_s", "s", "wall time of the newest one since the first"),
+    ),
+    _measured(
+        "telemetry_count",
+        "board",
+        1.0,
+        "how often the virtual Pixhawk sent or took a signal so far",
+        ("signal", "-", "number of the signal in signals.LINK_SIGNALS"),
+        ("set_hz", "Hz", "the rate that it should have; 0 when it comes as it comes"),
+        ("count", "-", "messages or samples so far"),
+        ("wall_s", "s", "wall time of the newest one since the first"),
+    ),
+    _measured(
+        "hil_pace",
+        "plant",
+        50.0,
+        "how well the plant keeps time",
+        ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
+        ("missed", "-", "deadlines missed so far"),
+    ),
+    _measured("hil_link", "plant", 1.0, "counters of a MAVLink HIL link at the plant", *_MAVLINK_COUNTERS),
+    _measured(
+        "pixhawk_link", "board", 1.0, "counters of a MAVLink HIL link at the virtual Pixhawk", *_MAVLINK_COUNTERS
+    ),
+)
+
+STREAMS = BOARD_STREAMS + AUTOPILOT_STREAMS
+
 TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "board_task")
 """What a board with firmware of its own tells over its link, so that the plant writes it."""
 
 
-def writes(process: str, loop: str) -> tuple[Stream, ...]:
+def logged(family: str) -> tuple[Stream, ...]:
+    """What the recorder of a flight writes down."""
+    return tuple(s for s in STREAMS if s.logged and s.family == family)
+
+
+def writes(process: str, family: str, loop: str) -> tuple[Stream, ...]:
     """The streams that a process of a flight writes on a rung."""
-    if loop not in ("pil", "hil"):
-        return tuple(s for s in STREAMS if s.producer == process)
+    if family == "mavlink" or loop not in ("pil", "hil"):
+        return tuple(s for s in STREAMS if s.producer == process and s.family == family)
     told = tuple(s for s in STREAMS if s.name in TOLD_BY_BOARD)
-    own = tuple(s for s in STREAMS if s.producer == process and s not in told)
+    own = tuple(s for s in STREAMS if s.producer == process and s.family == family and s not in told)
     return own + told if process == "plant" else own
 
 
 BY_NAME: dict[str, Stream] = {s.name: s for s in STREAMS}
 COUNTER_NAMES: tuple[str, ...] = tuple(name for name, _, _ in _COUNTERS)
+MAVLINK_COUNTER_NAMES: tuple[str, ...] = tuple(name for name, _, _ in _MAVLINK_COUNTERS)

@@ -11,7 +11,7 @@ from sensor_scenes import AIR, scene, state
 
 from aeroloop import frames
 from aeroloop.errors import ConfigError
-from aeroloop.scenario import convert
+from aeroloop.config import convert
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig
 from aeroloop.sensors.noise import Errors, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sensor_scenes import FIELD_W_T, PLACE, G, scene, seconds, state
 
 from aeroloop.errors import ConfigError
-from aeroloop.scenario import convert
+from aeroloop.config import convert
 from aeroloop.sensors.gnss import Gnss, GnssConfig, moved
 from aeroloop.sensors.noise import Errors, Streams
 from aeroloop.signals import Place

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.errors import ConfigError
-from aeroloop.scenario import convert
+from aeroloop.config import convert
 from aeroloop.sensors.noise import BLOCK, Channel, Errors, Noise, Streams
 from aeroloop.sensors.schedule import Grid, Sensor
 from aeroloop.signals import NS

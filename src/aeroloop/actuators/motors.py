@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 from aeroloop.signals import NS
 
 
-class Motor(_Config, frozen=True):
+class Motor(Config, frozen=True):
     """How a motor answers its command; all motors of an aircraft are alike."""
 
-    speed_max_rad_s: Annotated[float, _meta("rad/s", "speed at command 1", gt=0)]
-    speed_idle_rad_s: Annotated[float, _meta("rad/s", "speed at the smallest command above 0", ge=0)]
-    lag_up_s: Annotated[float, _meta("s", "time constant of spinning up; 0: none", ge=0)]
-    lag_down_s: Annotated[float, _meta("s", "time constant of spinning down; 0: none", ge=0)]
+    speed_max_rad_s: Annotated[float, meta("rad/s", "speed at command 1", gt=0)]
+    speed_idle_rad_s: Annotated[float, meta("rad/s", "speed at the smallest command above 0", ge=0)]
+    lag_up_s: Annotated[float, meta("s", "time constant of spinning up; 0: none", ge=0)]
+    lag_down_s: Annotated[float, meta("s", "time constant of spinning down; 0: none", ge=0)]
 
 
 @dataclass(frozen=True, slots=True)

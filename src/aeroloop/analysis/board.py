@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.signals import TASKS, Event
 
 Array = NDArray[np.float64]
@@ -28,7 +28,7 @@ CLOCKS = {
 }
 
 
-def clock(scenario: Scenario) -> str:
+def clock(scenario: TiltrotorScenario) -> str:
     """Which of the CLOCKS the board's statistics were measured with."""
     if scenario.loop != "pil":
         return "board"
@@ -40,7 +40,7 @@ def clock_words(board: Mapping[str, Any]) -> str:
     return CLOCKS[board["clock"]].format(mips=(board.get("instructions_per_s") or math.nan) / 1e6)
 
 
-def statistics(log: Log, scenario: Scenario) -> dict[str, Any] | None:
+def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board that sent none."""
     if not len(log.rows["board_cpu"]):
         return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aeroloop.errors import ConfigError
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ COMMAND = ("thrust_right_N", "thrust_left_N", "torque_right_Nm", "torque_left_Nm
 @dataclass(frozen=True)
 class Run:
     name: str
-    scenario: Scenario
+    scenario: TiltrotorScenario
     log: Log
     summary: Mapping[str, Any]  # as summary.json holds it
 

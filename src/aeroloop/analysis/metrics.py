@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.board import overruns
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.signals import Event
 
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ SETTLED_S = 5.0
 """When the transient of a start from rest is over."""
 
 
-def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
+def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
     _, error_W = position_error(log)
     thrust_N = np.concatenate([log.column("effort", f"thrust_{side}_N") for side in ("right", "left")])
     thrust_min_N, thrust_max_N = -_max(-thrust_N), _max(thrust_N)
@@ -112,4 +112,4 @@ def _sum_of_values(log: Log, stream: str, event: Event) -> float:
     return float(np.sum(log.column(stream, "value")[log.column(stream, "code") == event]))
 
 
-NAMES = tuple(metrics(Log.empty(), Scenario(name="none")))
+NAMES = tuple(metrics(Log.empty(), TiltrotorScenario(name="none")))

@@ -27,7 +27,7 @@ from aeroloop.analysis.drawing import (
 from aeroloop.analysis.metrics import position_error
 from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 
 
 class DelayMargin(TypedDict):
@@ -39,7 +39,7 @@ class DelayMargin(TypedDict):
     flight_delay_s: float
 
 
-def flight_pictures(log: Log, scenario: Scenario) -> list[Picture]:
+def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
     pictures = [
         picture(
             "trajectory",
@@ -154,7 +154,7 @@ def _host_periods(log: Log) -> Figure:
     return figure
 
 
-def _paced_periods(log: Log, scenario: Scenario) -> Figure:
+def _paced_periods(log: Log, scenario: TiltrotorScenario) -> Figure:
     """Counts on a logarithmic axis, since the rare long ones are what matters."""
     periods_ms = measured(log, "period_s") * 1e3
     nominal_ms = scenario.control.period_s / scenario.speed * 1e3

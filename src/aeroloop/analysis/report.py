@@ -15,7 +15,7 @@ from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Impairment, Scenario, Sensors, Spiral
+from aeroloop.scenario import Impairment, TiltrotorScenario, Sensors, Spiral
 from aeroloop.signals import TASKS, Event, ResetCause
 from aeroloop.streams import COUNTER_NAMES
 
@@ -30,7 +30,7 @@ PREDICTED = {
 
 def write_report(
     path: Path,
-    scenario: Scenario,
+    scenario: TiltrotorScenario,
     log: Log,
     summary: Mapping[str, Any],
     *,
@@ -39,7 +39,9 @@ def write_report(
     page.write(path, render(scenario, log, summary, delay_margin=delay_margin), "report")
 
 
-def render(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, delay_margin: DelayMargin | None = None) -> str:
+def render(
+    scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any], *, delay_margin: DelayMargin | None = None
+) -> str:
     """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
     diverged = bool(summary["metrics"]["diverged"])
     verdict_class, verdict = page.verdict(summary["exit_code"])
@@ -77,11 +79,11 @@ def _restarts(log: Log) -> list[str]:
     ]
 
 
-def _flies_the_papers_spiral(scenario: Scenario) -> bool:
+def _flies_the_papers_spiral(scenario: TiltrotorScenario) -> bool:
     return scenario.ground.source == "base-station" and scenario.ground.trajectory == Spiral()
 
 
-def _claims(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _claims(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What, what the paper says of it, and this flight's number."""
     numbers = summary["metrics"]
     rms = ", ".join(number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
@@ -107,7 +109,7 @@ def _claims(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[tu
     ]
 
 
-def _period_claim(scenario: Scenario, log: Log) -> str:
+def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
     if scenario.lockstep:
         return "lockstep: the host's speed, not comparable"
     periods_ms = measured(log, "period_s") * scenario.speed * 1e3
@@ -122,7 +124,7 @@ def _period_claim(scenario: Scenario, log: Log) -> str:
     return f"{shares[0]:.1f} % within 0.5 ms of {nominal} ms, {shares[1]:.1f} % around 1 ms later{scaled}"
 
 
-def _predictions(scenario: Scenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
+def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
     undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == Sensors()
     whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
@@ -132,7 +134,7 @@ def _predictions(scenario: Scenario, numbers: Mapping[str, Any]) -> list[tuple[s
     return [(name, value, numbers[name]) for name, value in predicted.items()]
 
 
-def _impairments(scenario: Scenario) -> list[tuple[str, str]]:
+def _impairments(scenario: TiltrotorScenario) -> list[tuple[str, str]]:
     directions = {
         "board to plant": scenario.link.to_plant,
         "plant to board": scenario.link.to_board,

@@ -12,23 +12,23 @@ from typing import Annotated
 import casadi as ca
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 
 STATES = 13
 POS, QUAT, VEL, RATE = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 
-Positive = Annotated[float, _meta("-", "positive", gt=0)]
-NotNegative = Annotated[float, _meta("-", "not negative", ge=0)]
+Positive = Annotated[float, meta("-", "positive", gt=0)]
+NotNegative = Annotated[float, meta("-", "not negative", ge=0)]
 
 
-class Body(_Config, frozen=True):
+class Body(Config, frozen=True):
     """Mass and shape; the body frame sits in the centre of mass, along the principal axes of inertia."""
 
-    mass_kg: Annotated[float, _meta("kg", "mass with everything on board", gt=0)]
-    inertia_kgm2: Annotated[tuple[Positive, Positive, Positive], _meta("kg m2", "principal moments of inertia")]
+    mass_kg: Annotated[float, meta("kg", "mass with everything on board", gt=0)]
+    inertia_kgm2: Annotated[tuple[Positive, Positive, Positive], meta("kg m2", "principal moments of inertia")]
     drag_area_m2: Annotated[
         tuple[NotNegative, NotNegative, NotNegative],
-        _meta("m2", "drag coefficient times area of the airframe without rotors, for air along x, y and z"),
+        meta("m2", "drag coefficient times area of the airframe without rotors, for air along x, y and z"),
     ]
 
 

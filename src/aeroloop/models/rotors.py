@@ -16,21 +16,21 @@ from typing import Annotated, Literal
 import casadi as ca
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 
 Spin = Literal[1, -1]
 
 
-class Rotors(_Config, frozen=True):
+class Rotors(Config, frozen=True):
     """Where the rotors are and what they deliver; all are alike but for place and direction."""
 
-    pos_B_m: Annotated[tuple[Vec3, ...], _meta("m", "hubs from the centre of mass, in the order of the motor outputs")]
-    spin: Annotated[tuple[Spin, ...], _meta("-", "1 counter-clockwise seen from above, -1 clockwise")]
-    thrust_Ns2: Annotated[float, _meta("N s2", "thrust over squared speed (rad/s)", gt=0)]
-    torque_to_thrust_m: Annotated[float, _meta("m", "drag torque over thrust", gt=0)]
-    inertia_kgm2: Annotated[float, _meta("kg m2", "of a rotor with what turns along, about its axis", ge=0)]
-    drag_Ns2_m: Annotated[float, _meta("N s2/m", "drag over speed (rad/s) and velocity in the rotor plane", ge=0)]
-    density_kg_m3: Annotated[float, _meta("kg/m3", "of the air in which these coefficients hold", gt=0)]
+    pos_B_m: Annotated[tuple[Vec3, ...], meta("m", "hubs from the centre of mass, in the order of the motor outputs")]
+    spin: Annotated[tuple[Spin, ...], meta("-", "1 counter-clockwise seen from above, -1 clockwise")]
+    thrust_Ns2: Annotated[float, meta("N s2", "thrust over squared speed (rad/s)", gt=0)]
+    torque_to_thrust_m: Annotated[float, meta("m", "drag torque over thrust", gt=0)]
+    inertia_kgm2: Annotated[float, meta("kg m2", "of a rotor with what turns along, about its axis", ge=0)]
+    drag_Ns2_m: Annotated[float, meta("N s2/m", "drag over speed (rad/s) and velocity in the rotor plane", ge=0)]
+    density_kg_m3: Annotated[float, meta("kg/m3", "of the air in which these coefficients hold", gt=0)]
 
     @property
     def count(self) -> int:

@@ -19,7 +19,7 @@ from aeroloop.paths import cache_dir
 from aeroloop.processes.common import Orders
 from aeroloop.protocols.framing import FrameCutter
 from aeroloop.realtime.topics import Topics
-from aeroloop.scenario import Impairment, Scenario
+from aeroloop.scenario import Impairment, TiltrotorScenario
 from aeroloop.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
 from aeroloop.streams import writes
 from aeroloop.vehicles.tiltrotor.design import design, flight_law, parameter_file
@@ -44,7 +44,7 @@ class TimedLaw:
         return command
 
 
-def build_host_board(scenario: Scenario, say: Say) -> tuple[HostBoard, TimedLaw]:
+def build_host_board(scenario: TiltrotorScenario, say: Say) -> tuple[HostBoard, TimedLaw]:
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
     law = TimedLaw(flight_law(scenario.control, plan), scenario.loop)
     behaviour = Behaviour(
@@ -76,10 +76,10 @@ class Shell:
     """What lockstep and wall time share: topics, and what is logged each cycle."""
 
     def __init__(self, orders: Orders) -> None:
-        self.scenario = orders.scenario
+        self.scenario = orders.tiltrotor
         self.period_ns = round(self.scenario.control.period_s * NS)
         self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
-        streams = writes("board", self.scenario.loop)
+        streams = writes("board", self.scenario.FAMILY, self.scenario.loop)
         self._publish = {stream.name: self._topics.publisher(stream).send for stream in streams}
         self._counted_s = -1
         self.host: HostBoard | None = None

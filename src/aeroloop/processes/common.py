@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ import msgspec
 
 from aeroloop.errors import AeroloopError, LinkError
 from aeroloop.realtime.setup import die_with_parent
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.scenarios import of_table
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 ORDERS_TIMEOUT_S = 120.0
 """A supervisor that gives no orders for this long has gone wrong; better to end than to linger."""
@@ -28,22 +30,33 @@ ORDERS_TIMEOUT_S = 120.0
 class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All a process needs to know, written by the supervisor as `orders.json` in the flight's folder."""
 
-    scenario: Scenario
+    scenario: Scenario  # of its aircraft's kind
     folder: str  # private to the flight: sockets, topics
     log: str  # where the recorder writes
-    link_server: str
-    link_client: str
-    reference_server: str
-    reference_client: str
     supervisor_pid: int
     core_draw: int  # which core plant and board share in lockstep
+    link_server: str = ""
+    link_client: str = ""
+    reference_server: str = ""
+    reference_client: str = ""
     relay_references: bool = False  # the board has one line: references travel on it, through the plant
     image: str = ""  # firmware for the emulated board
     image_id: int = 0  # what the board must say it runs; 0 takes any
+    vehicle_links: Sequence[tuple[str, str]] = ()  # of each autopilot: server's and client's URL, "" outside
 
     @property
     def folder_path(self) -> Path:
         return Path(self.folder)
+
+    @property
+    def tiltrotor(self) -> TiltrotorScenario:
+        assert isinstance(self.scenario, TiltrotorScenario), self.scenario
+        return self.scenario
+
+    @property
+    def quadrotor(self) -> QuadrotorScenario:
+        assert isinstance(self.scenario, QuadrotorScenario), self.scenario
+        return self.scenario
 
 
 class Line:
@@ -87,7 +100,9 @@ stop = Stop()
 
 
 def read_orders(path: Path) -> Orders:
-    return msgspec.json.decode(path.read_bytes(), type=Orders)
+    table = msgspec.json.decode(path.read_bytes())
+    scenario = of_table(table.pop("scenario"), str(path))
+    return Orders(scenario=scenario, **table)
 
 
 def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:

@@ -48,7 +48,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         monitor = Monitor(monitor_path, emulator)
         line.tell("ready")
         line.await_order("start")
-        faults = sorted(orders.scenario.emulator.faults, key=lambda fault: fault.at_s)
+        faults = sorted(orders.tiltrotor.emulator.faults, key=lambda fault: fault.at_s)
         began_ns = time.monotonic_ns()
         while not stop():
             select.select([emulator.ended_fd], [], [], WATCH_S)

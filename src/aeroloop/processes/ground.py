@@ -21,7 +21,7 @@ from aeroloop.reference.lock import claim
 from aeroloop.reference.stick import Pilot, Stick
 from aeroloop.reference.stick_recording import RecordedSource, Recorder
 from aeroloop.reference.trajectories import Point, as_reference, build, joined, reference_at
-from aeroloop.scenario import Ground, Scenario
+from aeroloop.scenario import Ground, TiltrotorScenario
 from aeroloop.signals import NS, Reference
 from aeroloop.streams import BY_NAME
 
@@ -38,7 +38,9 @@ Source = Callable[[int], Reference]
 class StickSource:
     """A person at a stick, or the recording of one."""
 
-    def __init__(self, ground: Ground, scenario: Scenario, recorder: Path | None, here: Point | None = None) -> None:
+    def __init__(
+        self, ground: Ground, scenario: TiltrotorScenario, recorder: Path | None, here: Point | None = None
+    ) -> None:
         self._axes: AxisSource
         if ground.joystick_recording:
             self._axes = RecordedSource(Path(ground.joystick_recording))
@@ -77,7 +79,9 @@ def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> So
     return lambda t_ns: reference_at(path, t_ns, feedforward=ground.velocity_feedforward)
 
 
-def build_source(scenario: Scenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None) -> Source:
+def build_source(
+    scenario: TiltrotorScenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None
+) -> Source:
     """`joins`: where the aircraft is and the time, when the flight has begun without us."""
     ground = scenario.ground
     if ground.source == "joystick":
@@ -124,7 +128,7 @@ def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> No
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.scenario
+    scenario = orders.tiltrotor
     source = build_source(scenario)
     line.await_order("open")
     topics = Topics(orders.folder_path, wait=scenario.lockstep)

@@ -22,7 +22,7 @@ from aeroloop.realtime.pace import LockstepPace, Pace, WallPace
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 from aeroloop.reference.trajectories import build as build_path
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.sensors.state import StateSensors
 from aeroloop.signals import NS, Command
 from aeroloop.streams import STREAMS, writes
@@ -38,7 +38,7 @@ def ns(seconds: float) -> int:
     return round(seconds * NS)
 
 
-def build_world(scenario: Scenario) -> tuple[Multibody, Command]:
+def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
     """The aircraft at hover where the flight starts, and the command that keeps it there."""
     p = parameters(scenario.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
@@ -51,7 +51,7 @@ def build_world(scenario: Scenario) -> tuple[Multibody, Command]:
     return world, tuple(u_eq.tolist())
 
 
-def dress(link: Link, scenario: Scenario, pace: list[Pace]) -> Link:
+def dress(link: Link, scenario: TiltrotorScenario, pace: list[Pace]) -> Link:
     """The link with the scenario's impairments on; their clock is simulated time at every pace."""
     config = scenario.link
     if not (config.to_plant.active or config.to_board.active):
@@ -67,7 +67,7 @@ def dress(link: Link, scenario: Scenario, pace: list[Pace]) -> Link:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.scenario
+    scenario = orders.tiltrotor
     world, hover = build_world(scenario)
     line.await_order("open")
     pace: list[Pace] = []  # filled below: the impaired link asks it for the time
@@ -92,7 +92,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         sensors=StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1])),
         link=link,
         pace=pace[0],
-        publish={s.name: topics.publisher(s).send for s in writes("plant", scenario.loop)},
+        publish={s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)},
         bounds=parameter_file().plausible.command,
         initial_command=hover,
         scenario=scenario,

@@ -9,11 +9,10 @@ from aeroloop.processes.common import Line, Orders, run_process, stop
 from aeroloop.realtime.topics import Subscriber, Topics
 from aeroloop.recording.log import LogWriter
 from aeroloop.signals import NS
-from aeroloop.streams import BY_NAME, STREAMS
+from aeroloop.streams import logged
 
-READS = tuple(s.name for s in STREAMS if s.logged)
-WRITES: tuple[str, ...] = ()
-
+PROGRESS = ("truth", "rigid_truth")
+"""The streams whose time is how far a flight has come."""
 IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4
 """After `kill -9` the file ends at the last flush, well within its last second."""
@@ -21,9 +20,9 @@ PROGRESS_PERIOD_NS = NS // 10
 
 
 class Recording:
-    def __init__(self, topics: Topics, log: LogWriter) -> None:
+    def __init__(self, topics: Topics, log: LogWriter, family: str) -> None:
         self._log = log
-        self._subscribers: list[Subscriber] = [topics.subscriber(BY_NAME[name]) for name in READS]
+        self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in logged(family)]
         self.flown_s = 0.0
 
     def drain(self) -> int:
@@ -34,7 +33,7 @@ class Recording:
             for record in subscriber.records():
                 self._log.write(subscriber.stream, record)
                 written += 1
-            if record is not None and subscriber.stream.name == "truth":
+            if record is not None and subscriber.stream.name in PROGRESS:
                 self.flown_s = subscriber.stream.packing.unpack(record)[0]
         return written
 
@@ -46,7 +45,7 @@ class Recording:
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("open")
     log = LogWriter(Path(orders.log))
-    recording = Recording(Topics(orders.folder_path, wait=orders.scenario.lockstep), log)
+    recording = Recording(Topics(orders.folder_path, wait=orders.scenario.lockstep), log, orders.scenario.FAMILY)
     line.tell("ready")
     line.await_order("start")
     flushed_ns = told_ns = time.monotonic_ns()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from aeroloop import scenario
+from aeroloop import config
 from aeroloop.errors import ConfigError
 from aeroloop.reference.axes import AxisName
 from aeroloop.reference.files import read_text
@@ -65,4 +65,4 @@ def load(file: str = "") -> AxisMap:
         table = tomllib.loads(read_text(path, max_bytes=MAX_BYTES))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
-    return scenario.convert(table, AxisMap, str(path))
+    return config.convert(table, AxisMap, str(path))

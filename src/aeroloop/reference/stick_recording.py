@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from aeroloop import scenario
+from aeroloop import config
 from aeroloop.errors import ConfigError
 from aeroloop.reference.axes import AxisEvent, AxisName, AxisRange
 from aeroloop.reference.files import read_text
@@ -86,7 +86,7 @@ def _header(line: str, *, where: str) -> Header:
         table = None
     if not isinstance(table, dict):
         raise ConfigError(f'{where}: expected a JSON header such as {{"axes":{{"ABS_X":[-32768,32767]}}}}')
-    return scenario.convert(table, Header, where)
+    return config.convert(table, Header, where)
 
 
 def _events(path: Path, lines: list[str], ranges: Mapping[str, AxisRange]) -> list[AxisEvent]:

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.scenario import _note
+from aeroloop.config import note
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
@@ -30,8 +30,8 @@ class AirspeedSample:
 class AirspeedConfig(Sensor, frozen=True):
     """Airspeed sensor."""
 
-    pressure: Annotated[Errors, _note("differential pressure, pascal")] = Errors()
-    temperature: Annotated[Errors, _note("kelvin")] = Errors()
+    pressure: Annotated[Errors, note("differential pressure, pascal")] = Errors()
+    temperature: Annotated[Errors, note("kelvin")] = Errors()
 
 
 class Airspeed:

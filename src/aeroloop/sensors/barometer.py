@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.scenario import _meta, _note
+from aeroloop.config import meta, note
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
@@ -33,12 +33,12 @@ class BarometerSample:
 class BarometerConfig(Sensor, frozen=True):
     """Barometer."""
 
-    pressure: Annotated[Errors, _note("pascal; its drift is that of the weather and of the sensor warming up")] = (
+    pressure: Annotated[Errors, note("pascal; its drift is that of the weather and of the sensor warming up")] = (
         Errors()
     )
-    temperature: Annotated[Errors, _note("kelvin")] = Errors()
+    temperature: Annotated[Errors, note("kelvin")] = Errors()
     port_coefficient: Annotated[
-        float, _meta("-", "part of the dynamic pressure that the static port feels", ge=-2, le=2)
+        float, meta("-", "part of the dynamic pressure that the static port feels", ge=-2, le=2)
     ] = 0.0
 
 

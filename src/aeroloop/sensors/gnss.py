@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _meta, _note
+from aeroloop.config import meta, note
 from aeroloop.sensors.noise import Channel, Errors, Streams, quantised
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
@@ -39,17 +39,17 @@ class GnssSample:
 class GnssConfig(Sensor, frozen=True):
     """Satellite navigation receiver."""
 
-    position: Annotated[Errors, _note("metres east, north, up")] = Errors()
-    velocity: Annotated[Errors, _note("m/s east, north, up")] = Errors()
-    lat_lon_quantum_deg: Annotated[float, _meta("deg", "resolution of latitude and longitude; 0 for none", ge=0)] = 0.0
-    alt_quantum_m: Annotated[float, _meta("m", "resolution of altitude; 0 for none", ge=0)] = 0.0
-    eph_m: Annotated[float, _meta("m", "reported horizontal accuracy", ge=0, le=1000)] = 1.0
-    epv_m: Annotated[float, _meta("m", "reported vertical accuracy", ge=0, le=1000)] = 1.5
-    satellites: Annotated[int, _meta("-", "satellites in use", ge=4, le=60)] = 10
-    max_speed_m_s: Annotated[float, _meta("m/s", "no fix when faster than this", gt=0)] = 500.0
-    max_alt_m: Annotated[float, _meta("m", "no fix when higher than this", gt=0)] = 50_000.0
+    position: Annotated[Errors, note("metres east, north, up")] = Errors()
+    velocity: Annotated[Errors, note("m/s east, north, up")] = Errors()
+    lat_lon_quantum_deg: Annotated[float, meta("deg", "resolution of latitude and longitude; 0 for none", ge=0)] = 0.0
+    alt_quantum_m: Annotated[float, meta("m", "resolution of altitude; 0 for none", ge=0)] = 0.0
+    eph_m: Annotated[float, meta("m", "reported horizontal accuracy", ge=0, le=1000)] = 1.0
+    epv_m: Annotated[float, meta("m", "reported vertical accuracy", ge=0, le=1000)] = 1.5
+    satellites: Annotated[int, meta("-", "satellites in use", ge=4, le=60)] = 10
+    max_speed_m_s: Annotated[float, meta("m/s", "no fix when faster than this", gt=0)] = 500.0
+    max_alt_m: Annotated[float, meta("m", "no fix when higher than this", gt=0)] = 50_000.0
     lost_s: Annotated[
-        tuple[tuple[float, float], ...], _meta("s", "spans of simulated time without a fix, as [from, to]")
+        tuple[tuple[float, float], ...], meta("s", "spans of simulated time without a fix, as [from, to]")
     ] = ()
 
     def __post_init__(self) -> None:

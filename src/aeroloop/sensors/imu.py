@@ -14,7 +14,7 @@ from typing import Annotated
 import numpy as np
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.config import Config, meta, note
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
@@ -31,12 +31,12 @@ class ImuSample:
     accel_B: Vec3  # m/s2, specific force
 
 
-class Triad(_Config, frozen=True):
+class Triad(Config, frozen=True):
     """Three axes that do not quite measure what and where they should."""
 
-    errors: Annotated[Errors, _note("noise, quantisation and range")] = Errors()
-    scale_error: Annotated[Vec3, _meta("-", "relative error of the scale of each axis")] = ZERO
-    misalignment_rad: Annotated[Vec3, _meta("rad", "rotation vector from body to sensor axes")] = ZERO
+    errors: Annotated[Errors, note("noise, quantisation and range")] = Errors()
+    scale_error: Annotated[Vec3, meta("-", "relative error of the scale of each axis")] = ZERO
+    misalignment_rad: Annotated[Vec3, meta("rad", "rotation vector from body to sensor axes")] = ZERO
 
     def response(self) -> Mat3 | None:
         """Measured over true, or None where they are the same: diag(1 + scale) R_SB."""
@@ -54,9 +54,9 @@ class Triad(_Config, frozen=True):
 class ImuConfig(Sensor, frozen=True):
     """Gyroscope and accelerometer."""
 
-    gyro: Annotated[Triad, _note("body rate, rad/s")] = Triad()
-    accel: Annotated[Triad, _note("specific force, m/s2")] = Triad()
-    lever_B: Annotated[Vec3, _meta("m", "from the centre of mass to the sensor")] = ZERO
+    gyro: Annotated[Triad, note("body rate, rad/s")] = Triad()
+    accel: Annotated[Triad, note("specific force, m/s2")] = Triad()
+    lever_B: Annotated[Vec3, meta("m", "from the centre of mass to the sensor")] = ZERO
 
 
 class Imu:

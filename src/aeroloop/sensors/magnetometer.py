@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _meta, _note
+from aeroloop.config import meta, note
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
@@ -29,11 +29,11 @@ class MagnetometerSample:
 class MagnetometerConfig(Sensor, frozen=True):
     """Magnetometer."""
 
-    errors: Annotated[Errors, _note("tesla")] = Errors()
-    hard_iron_B_T: Annotated[Vec3, _meta("T", "field of the aircraft's permanent magnets")] = ZERO
-    soft_iron: Annotated[Mat3, _meta("-", "how the aircraft's iron bends the outer field, by rows")] = IDENTITY
-    current_B_T_per_A: Annotated[Vec3, _meta("T/A", "field of the motors' supply current")] = ZERO
-    thrust_B_T_per_N: Annotated[Vec3, _meta("T/N", "the same by total thrust, where no current is known")] = ZERO
+    errors: Annotated[Errors, note("tesla")] = Errors()
+    hard_iron_B_T: Annotated[Vec3, meta("T", "field of the aircraft's permanent magnets")] = ZERO
+    soft_iron: Annotated[Mat3, meta("-", "how the aircraft's iron bends the outer field, by rows")] = IDENTITY
+    current_B_T_per_A: Annotated[Vec3, meta("T/A", "field of the motors' supply current")] = ZERO
+    thrust_B_T_per_N: Annotated[Vec3, meta("T/N", "the same by total thrust, where no current is known")] = ZERO
 
 
 class Magnetometer:

@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from scipy.signal import lfilter
 
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec, Vec3
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 
 BLOCK = 128
 """Samples made at once: long enough to be cheap, short enough that no tick notices."""
@@ -33,18 +32,18 @@ Axes = float | Vec3
 UNIT = "of the channel"
 
 
-class Errors(_Config, frozen=True):
+class Errors(Config, frozen=True):
     """The errors of one channel of a sensor, in the channel's SI unit."""
 
-    white_std: Annotated[Axes, _meta(UNIT, "white noise of a sample, whatever the rate")] = 0.0
-    white_density: Annotated[Axes, _meta("per sqrt(Hz)", "white noise as density; not together with `white_std`")] = 0.0
-    offset: Annotated[Axes, _meta(UNIT, "constant error")] = 0.0
-    turn_on_std: Annotated[Axes, _meta(UNIT, "constant error drawn anew for each flight")] = 0.0
-    drift_std: Annotated[Axes, _meta(UNIT, "slowly varying error (Gauss-Markov)")] = 0.0
-    drift_time_s: Annotated[float, _meta("s", "correlation time of the drift", gt=0, le=1e6)] = 100.0
-    walk: Annotated[Axes, _meta("per sqrt(s)", "random walk")] = 0.0
-    quantum: Annotated[float, _meta(UNIT, "resolution; 0 for none", ge=0)] = 0.0
-    range: Annotated[tuple[float, float] | None, _meta(UNIT, "least and greatest value that can be measured")] = None
+    white_std: Annotated[Axes, meta(UNIT, "white noise of a sample, whatever the rate")] = 0.0
+    white_density: Annotated[Axes, meta("per sqrt(Hz)", "white noise as density; not together with `white_std`")] = 0.0
+    offset: Annotated[Axes, meta(UNIT, "constant error")] = 0.0
+    turn_on_std: Annotated[Axes, meta(UNIT, "constant error drawn anew for each flight")] = 0.0
+    drift_std: Annotated[Axes, meta(UNIT, "slowly varying error (Gauss-Markov)")] = 0.0
+    drift_time_s: Annotated[float, meta("s", "correlation time of the drift", gt=0, le=1e6)] = 100.0
+    walk: Annotated[Axes, meta("per sqrt(s)", "random walk")] = 0.0
+    quantum: Annotated[float, meta(UNIT, "resolution; 0 for none", ge=0)] = 0.0
+    range: Annotated[tuple[float, float] | None, meta(UNIT, "least and greatest value that can be measured")] = None
 
     def __post_init__(self) -> None:
         for key in ("white_std", "white_density", "turn_on_std", "drift_std", "walk"):
@@ -104,6 +103,8 @@ class Noise:
         if self._white.any():
             total += self._white * self._rng_white.standard_normal(shape)
         if self._drift_step.any():
+            from scipy.signal import lfilter  # takes half a second to import, and many flights have no drift
+
             kicks = self._drift_step * self._rng_drift.standard_normal(shape)
             drift = lfilter([1.0], [1.0, -self._decay], kicks, axis=0, zi=self._decay * self._drift[None, :])[0]
             self._drift = drift[-1]

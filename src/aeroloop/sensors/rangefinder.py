@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _meta, _note
+from aeroloop.config import meta, note
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
@@ -29,12 +29,12 @@ class RangefinderSample:
 class RangefinderConfig(Sensor, frozen=True):
     """Downward range finder."""
 
-    errors: Annotated[Errors, _note("metres; its range is `min_m` to `max_m`")] = Errors()
-    scale_error: Annotated[float, _meta("-", "relative error of the range", gt=-1, le=1)] = 0.0
-    min_m: Annotated[float, _meta("m", "nearest ground that it sees", ge=0, le=100)] = 0.1
-    max_m: Annotated[float, _meta("m", "farthest ground that it sees", gt=0, le=1e4)] = 12.0
-    max_tilt_rad: Annotated[float, _meta("rad", "no echo when tilted farther", gt=0, lt=1.57)] = 0.7
-    mount_B: Annotated[Vec3, _meta("m", "from the centre of mass to the sensor")] = (0.0, 0.0, 0.0)
+    errors: Annotated[Errors, note("metres; its range is `min_m` to `max_m`")] = Errors()
+    scale_error: Annotated[float, meta("-", "relative error of the range", gt=-1, le=1)] = 0.0
+    min_m: Annotated[float, meta("m", "nearest ground that it sees", ge=0, le=100)] = 0.1
+    max_m: Annotated[float, meta("m", "farthest ground that it sees", gt=0, le=1e4)] = 12.0
+    max_tilt_rad: Annotated[float, meta("rad", "no echo when tilted farther", gt=0, lt=1.57)] = 0.7
+    mount_B: Annotated[Vec3, meta("m", "from the centre of mass to the sensor")] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         if not self.min_m < self.max_m:

@@ -5,37 +5,37 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.config import Config, meta, note
 from aeroloop.signals import NS
 
 Name = Literal["imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]
 
 
-class Sensor(_Config, frozen=True):
+class Sensor(Config, frozen=True):
     """What every sensor has."""
 
-    rate_hz: Annotated[float, _meta("Hz", "samples a second", ge=0.001, le=1e5)]
-    delay_s: Annotated[float, _meta("s", "from taking a sample to delivering it", ge=0, le=10)] = 0.0
-    start_s: Annotated[float, _meta("s", "simulated time of the first sample", ge=0, le=86400)] = 0.0
+    rate_hz: Annotated[float, meta("Hz", "samples a second", ge=0.001, le=1e5)]
+    delay_s: Annotated[float, meta("s", "from taking a sample to delivering it", ge=0, le=10)] = 0.0
+    start_s: Annotated[float, meta("s", "simulated time of the first sample", ge=0, le=86400)] = 0.0
 
     @property
     def period_s(self) -> float:
         return 1.0 / self.rate_hz
 
 
-class Fault(_Config, frozen=True):
+class Fault(Config, frozen=True):
     """A sensor that fails on purpose for a while."""
 
-    sensor: Annotated[Name, _note("which sensor")]
+    sensor: Annotated[Name, note("which sensor")]
     kind: Annotated[
         Literal["silent", "frozen", "bias", "noise"],
-        _note("`silent`: no samples; `frozen`: the last values again and again; `bias`, `noise`: adds `value`"),
+        note("`silent`: no samples; `frozen`: the last values again and again; `bias`, `noise`: adds `value`"),
     ]
-    start_s: Annotated[float, _meta("s", "simulated time at which it begins", ge=0, le=86400)]
-    end_s: Annotated[float, _meta("s", "simulated time from which all is well again", gt=0)] = 86400.0
-    channel: Annotated[str, _note("for `bias` and `noise`: which channel of the sensor; empty for its first")] = ""
+    start_s: Annotated[float, meta("s", "simulated time at which it begins", ge=0, le=86400)]
+    end_s: Annotated[float, meta("s", "simulated time from which all is well again", gt=0)] = 86400.0
+    channel: Annotated[str, note("for `bias` and `noise`: which channel of the sensor; empty for its first")] = ""
     value: Annotated[
-        float | Vec3, _meta("of the channel", "the bias, or the standard deviation of the noise, for all axes or each")
+        float | Vec3, meta("of the channel", "the bias, or the standard deviation of the noise, for all axes or each")
     ] = 0.0
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
-from aeroloop.scenario import _Config, _note, convert
+from aeroloop.config import Config, note, convert
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
@@ -40,15 +40,15 @@ class Instrument(Protocol):
     def measure(self, scene: Scene, steps: int) -> Sample: ...
 
 
-class SensorSet(_Config, frozen=True):
+class SensorSet(Config, frozen=True):
     """The sensors of an aircraft; one that is left out is not there."""
 
-    imu: Annotated[ImuConfig | None, _note("gyroscope and accelerometer")] = None
-    magnetometer: Annotated[MagnetometerConfig | None, _note("magnetometer")] = None
-    barometer: Annotated[BarometerConfig | None, _note("barometer")] = None
-    gnss: Annotated[GnssConfig | None, _note("satellite navigation")] = None
-    airspeed: Annotated[AirspeedConfig | None, _note("pitot tube")] = None
-    rangefinder: Annotated[RangefinderConfig | None, _note("downward range finder")] = None
+    imu: Annotated[ImuConfig | None, note("gyroscope and accelerometer")] = None
+    magnetometer: Annotated[MagnetometerConfig | None, note("magnetometer")] = None
+    barometer: Annotated[BarometerConfig | None, note("barometer")] = None
+    gnss: Annotated[GnssConfig | None, note("satellite navigation")] = None
+    airspeed: Annotated[AirspeedConfig | None, note("pitot tube")] = None
+    rangefinder: Annotated[RangefinderConfig | None, note("downward range finder")] = None
 
 
 BUILD: dict[str, Any] = {
@@ -63,10 +63,16 @@ BUILD: dict[str, Any] = {
 
 def preset(name: str) -> SensorSet:
     """A set of sensors by name."""
+    return convert(preset_table(name), SensorSet, f"sensor preset {name}")
+
+
+def preset_table(name: str) -> dict[str, Any]:
+    """The same as it stands in the file, for those who change single values of it."""
     table = _presets()
     if name not in table:
         raise ConfigError(f"unknown sensor preset {name!r}, expected one of: {', '.join(table)}")
-    return convert(table[name], SensorSet, f"sensor preset {name}")
+    chosen: dict[str, Any] = table[name]
+    return chosen
 
 
 def presets() -> tuple[str, ...]:

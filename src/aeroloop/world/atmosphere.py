@@ -12,7 +12,7 @@ from typing import Annotated
 
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 from aeroloop.signals import Air
 
 EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
@@ -23,11 +23,11 @@ TROPOPAUSE_M = 11_000.0  # geopotential
 LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0  # geometric
 
 
-class Day(_Config, frozen=True):
+class Day(Config, frozen=True):
     """The weather, as far as pressure and temperature go."""
 
-    sea_level_pressure_Pa: Annotated[float, _meta("Pa", "pressure at mean sea level", ge=85000, le=110000)] = 101325.0
-    sea_level_temperature_K: Annotated[float, _meta("K", "temperature at mean sea level", ge=220, le=330)] = 288.15
+    sea_level_pressure_Pa: Annotated[float, meta("Pa", "pressure at mean sea level", ge=85000, le=110000)] = 101325.0
+    sea_level_temperature_K: Annotated[float, meta("K", "temperature at mean sea level", ge=220, le=330)] = 288.15
 
 
 class Atmosphere:

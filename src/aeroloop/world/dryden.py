@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta
+from aeroloop.config import Config, meta
 
 FT_M = 0.3048
 LOWEST_M, HIGHEST_M = 10 * FT_M, 1000 * FT_M
@@ -27,14 +27,14 @@ _SERIES_BELOW = 2e-3
 _ROOT_2, _ROOT_3 = math.sqrt(2.0), math.sqrt(3.0)
 
 
-class Turbulence(_Config, frozen=True):
+class Turbulence(Config, frozen=True):
     """Continuous random gusts near the ground (Dryden, MIL-F-8785C)."""
 
     w20_m_s: Annotated[
-        float, _meta("m/s", "wind speed at 20 ft; light 7.7, moderate 15.4, severe 23.1; 0 for none", ge=0, le=50)
+        float, meta("m/s", "wind speed at 20 ft; light 7.7, moderate 15.4, severe 23.1; 0 for none", ge=0, le=50)
     ] = 0.0
     min_airspeed_m_s: Annotated[
-        float, _meta("m/s", "the air drifts past a hovering aircraft at least this fast", ge=0.1, le=50)
+        float, meta("m/s", "the air drifts past a hovering aircraft at least this fast", ge=0.1, le=50)
     ] = 1.0
 
 

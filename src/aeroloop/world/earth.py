@@ -22,7 +22,7 @@ import pymap3d
 
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.config import Config, meta, note
 from aeroloop.signals import Place
 from aeroloop.world.magnetic import MagneticModel, edition
 
@@ -48,16 +48,16 @@ CELL_M = 10_000.0
 _HALF_CELL_M = CELL_M / 2
 
 
-class Home(_Config, frozen=True):
+class Home(Config, frozen=True):
     """Where on earth the origin of W is, and when."""
 
-    lat_deg: Annotated[float, _meta("deg", "geodetic latitude, WGS-84", ge=-90, le=90)] = 47.397742
-    lon_deg: Annotated[float, _meta("deg", "longitude, WGS-84", ge=-180, le=180)] = 8.545594
-    alt_m: Annotated[float, _meta("m", "height above mean sea level", ge=-500, le=9000)] = 488.0
+    lat_deg: Annotated[float, meta("deg", "geodetic latitude, WGS-84", ge=-90, le=90)] = 47.397742
+    lon_deg: Annotated[float, meta("deg", "longitude, WGS-84", ge=-180, le=180)] = 8.545594
+    alt_m: Annotated[float, meta("m", "height above mean sea level", ge=-500, le=9000)] = 488.0
     geoid_height_m: Annotated[
-        float, _meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights the same", ge=-110, le=90)
+        float, meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights the same", ge=-110, le=90)
     ] = 0.0
-    date: Annotated[datetime.date, _note("day of the flight, for the magnetic field")] = datetime.date(2026, 1, 1)
+    date: Annotated[datetime.date, note("day of the flight, for the magnetic field")] = datetime.date(2026, 1, 1)
 
     def __post_init__(self) -> None:
         edition(self.date)

@@ -6,10 +6,13 @@ second order, and costs one evaluation instead of four calls out of MuJoCo. The 
 what is left.
 
 The acceleration is the mean over the last step: its sum is the change of velocity, and no impact falls between samples.
+
+High above the ground contacts are not looked for, which is half of a step's cost; the motion is the same to the bit.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -23,6 +26,9 @@ E = TypeVar("E")
 Loads = Callable[[E, Vec3, Vec3, float], Sequence[float]]
 """(effort, velocity through the air in B, body rates, air density) -> one value for each of the model's actuators."""
 
+CLEARANCE_M = 1.0
+"""Contacts are looked for when any part may come as near to the ground as this within a step."""
+
 
 class Rigid(Generic[E]):
     """One free body, whose frame sits in its centre of mass."""
@@ -30,6 +36,8 @@ class Rigid(Generic[E]):
     def __init__(self, model: mujoco.MjModel, loads: Loads[E]) -> None:
         self._engine = Engine(model)
         self._loads = loads
+        self._low_m = _low_m(model)
+        self._high = False
         self._qpos: list[float]
         self._qvel: list[float]
         self._qacc: list[float]
@@ -38,11 +46,14 @@ class Rigid(Generic[E]):
     def reset(
         self, pos_W: Vec3, quat_WB: Quat, *, vel_W: Vec3 = (0.0, 0.0, 0.0), rate_B: Vec3 = (0.0, 0.0, 0.0)
     ) -> None:
+        self._engine.set_contacts(True)
+        self._high = False
         self._engine.reset((*pos_W, *quat_WB), (*vel_W, *rate_B))
         self._read_all()
 
     def settle(self, dt_ns: int) -> None:
         """One second with nothing running: the ground is soft, and what was just put on it still sinks a little."""
+        self._look_for_contacts(0.0)
         for _ in range(NS // dt_ns):
             self._engine.step(dt_ns)
         self._read_all()
@@ -50,26 +61,44 @@ class Rigid(Generic[E]):
     def step(self, effort: E, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
         """Advance with effort, wind and gravity held."""
         half_s = 0.5 * dt_ns / NS
-        _, _, _, w, x, y, z = self._qpos
-        vx, vy, vz, p, q, r = self._qvel
+        _, _, height, w, x, y, z = self._qpos
+        was_vx, was_vy, was_vz, was_p, was_q, was_r = self._qvel
         ax, ay, az, p_dot, q_dot, r_dot = self._qacc
         wind_x, wind_y, wind_z = air.wind_W
-        vx += half_s * ax - wind_x
-        vy += half_s * ay - wind_y
-        vz += half_s * az - wind_z
-        p, q, r = p + half_s * p_dot, q + half_s * q_dot, r + half_s * r_dot
+        vx = was_vx + (half_s * ax - wind_x)
+        vy = was_vy + (half_s * ay - wind_y)
+        vz = was_vz + (half_s * az - wind_z)
+        p, q, r = was_p + half_s * p_dot, was_q + half_s * q_dot, was_r + half_s * r_dot
         # R_WB' v, then turned by what the body turns in half a step.
-        a = (1.0 - 2.0 * (y * y + z * z)) * vx + 2.0 * (x * y + w * z) * vy + 2.0 * (x * z - w * y) * vz
-        b = 2.0 * (x * y - w * z) * vx + (1.0 - 2.0 * (x * x + z * z)) * vy + 2.0 * (y * z + w * x) * vz
-        c = 2.0 * (x * z + w * y) * vx + 2.0 * (y * z - w * x) * vy + (1.0 - 2.0 * (x * x + y * y)) * vz
+        xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+        wx, wy, wz = w * x, w * y, w * z
+        a = (1.0 - 2.0 * (yy + zz)) * vx + 2.0 * (xy + wz) * vy + 2.0 * (xz - wy) * vz
+        b = 2.0 * (xy - wz) * vx + (1.0 - 2.0 * (xx + zz)) * vy + 2.0 * (yz + wx) * vz
+        c = 2.0 * (xz + wy) * vx + 2.0 * (yz - wx) * vy + (1.0 - 2.0 * (xx + yy)) * vz
         vel_air_B = (a - half_s * (q * c - r * b), b - half_s * (r * a - p * c), c - half_s * (p * b - q * a))
         engine = self._engine
         engine.ctrl[:] = self._loads(effort, vel_air_B, (p, q, r), air.density_kg_m3)
         engine.set_gravity(gravity_m_s2)
+        sinks_m = 4.0 * half_s * was_vz if was_vz < 0.0 else 0.0  # in two steps
+        if (height + sinks_m > self._low_m) is not self._high:
+            self._look_for_contacts(sinks_m)
         engine.step(dt_ns)
-        before, self._qpos, self._qvel = self._qvel, engine.qpos.tolist(), engine.qvel.tolist()
+        self._qpos, self._qvel = engine.qpos.tolist(), engine.qvel.tolist()
+        vx, vy, vz, p, q, r = self._qvel
         per_s = NS / dt_ns
-        self._qacc = [(new - old) * per_s for new, old in zip(self._qvel, before, strict=True)]
+        self._qacc = [
+            (vx - was_vx) * per_s,
+            (vy - was_vy) * per_s,
+            (vz - was_vz) * per_s,
+            (p - was_p) * per_s,
+            (q - was_q) * per_s,
+            (r - was_r) * per_s,
+        ]
+
+    def _look_for_contacts(self, sinks_m: float) -> None:
+        """Unless the aircraft is high, and stays so when it moves by this much."""
+        self._high = self._qpos[2] + sinks_m > self._low_m  # False for what is no number
+        self._engine.set_contacts(not self._high)
 
     def state(self, t_ns: int) -> RigidState:
         x, y, z, qw, qx, qy, qz = self._qpos
@@ -80,8 +109,24 @@ class Rigid(Generic[E]):
     @property
     def touching(self) -> bool:
         """Whether anything touches the ground."""
-        return self._engine.touching
+        return not self._high and self._engine.touching
 
     def _read_all(self) -> None:
         self._qpos, self._qvel = self._engine.qpos.tolist(), self._engine.qvel.tolist()
         self._qacc = self._engine.qacc.tolist()
+
+
+def _low_m(model: mujoco.MjModel) -> float:
+    """Height of the body's origin below which something of it may touch: level ground and the body's reach."""
+    reach_m, ground_m = 0.0, -math.inf
+    for i in range(model.ngeom):
+        geom = model.geom(i)
+        if not (geom.contype[0] or geom.conaffinity[0]):
+            continue
+        if model.geom_bodyid[i]:
+            reach_m = max(reach_m, math.hypot(*geom.pos) + float(model.geom_rbound[i]))
+        elif model.geom_type[i] == mujoco.mjtGeom.mjGEOM_PLANE and abs(geom.quat[0]) == 1.0:
+            ground_m = max(ground_m, float(geom.pos[2]))
+        else:
+            ground_m = math.inf  # hills, houses: contacts may be anywhere
+    return ground_m + reach_m + CLEARANCE_M

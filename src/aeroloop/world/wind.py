@@ -14,21 +14,21 @@ from typing import Annotated, Literal
 import numpy as np
 
 from aeroloop.frames import Vec3
-from aeroloop.scenario import _Config, _meta, _note
+from aeroloop.config import Config, meta, note
 from aeroloop.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
 
 
-class Gust(_Config, frozen=True):
+class Gust(Config, frozen=True):
     """One discrete 1-cosine gust; give either `rise_s` or `rise_m`."""
 
-    start_s: Annotated[float, _meta("s", "when it begins", ge=0, le=86400)]
-    amplitude_W: Annotated[Vec3, _meta("m/s", "what it adds at its height")]
-    rise_s: Annotated[float, _meta("s", "time in which it rises", ge=0, le=3600)] = 0.0
-    rise_m: Annotated[float, _meta("m", "way through the air over which it rises", ge=0, le=10000)] = 0.0
+    start_s: Annotated[float, meta("s", "when it begins", ge=0, le=86400)]
+    amplitude_W: Annotated[Vec3, meta("m/s", "what it adds at its height")]
+    rise_s: Annotated[float, meta("s", "time in which it rises", ge=0, le=3600)] = 0.0
+    rise_m: Annotated[float, meta("m", "way through the air over which it rises", ge=0, le=10000)] = 0.0
     shape: Annotated[
         Literal["pulse", "ramp"],
-        _note("`ramp`: it rises and stays, as in MIL-F-8785C; `pulse`: it then falls as it rose"),
+        note("`ramp`: it rises and stays, as in MIL-F-8785C; `pulse`: it then falls as it rose"),
     ] = "pulse"
 
     def __post_init__(self) -> None:
@@ -39,22 +39,22 @@ class Gust(_Config, frozen=True):
             )
 
 
-class TableRow(_Config, frozen=True):
+class TableRow(Config, frozen=True):
     """One row of wind over time."""
 
-    t_s: Annotated[float, _meta("s", "time", ge=0, le=86400)]
-    wind_W: Annotated[Vec3, _meta("m/s", "where the air goes")]
+    t_s: Annotated[float, meta("s", "time", ge=0, le=86400)]
+    wind_W: Annotated[Vec3, meta("m/s", "where the air goes")]
 
 
-class WindConfig(_Config, frozen=True):
+class WindConfig(Config, frozen=True):
     """Wind; the parts add up."""
 
-    steady_W: Annotated[Vec3, _meta("m/s", "where the air goes: east, north, up")] = (0.0, 0.0, 0.0)
+    steady_W: Annotated[Vec3, meta("m/s", "where the air goes: east, north, up")] = (0.0, 0.0, 0.0)
     table: Annotated[
-        tuple[TableRow, ...], _note("wind over time, with straight lines between its rows and level outside")
+        tuple[TableRow, ...], note("wind over time, with straight lines between its rows and level outside")
     ] = ()
-    gusts: Annotated[tuple[Gust, ...], _note("discrete gusts")] = ()
-    turbulence: Annotated[Turbulence, _note("random gusts")] = Turbulence()
+    gusts: Annotated[tuple[Gust, ...], note("discrete gusts")] = ()
+    turbulence: Annotated[Turbulence, note("random gusts")] = Turbulence()
 
     def __post_init__(self) -> None:
         for before, after in pairwise(self.table):

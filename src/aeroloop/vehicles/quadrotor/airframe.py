@@ -17,7 +17,7 @@ from aeroloop.frames import Vec3
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
-from aeroloop.scenario import _Config, _meta, convert
+from aeroloop.config import Config, meta, convert
 from aeroloop.signals import NS
 from aeroloop.world.rigid import Rigid
 
@@ -25,17 +25,17 @@ FOLDER = "vehicles/quadrotor"
 BODY_LOADS = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
 
 
-class Contact(_Config, frozen=True):
+class Contact(Config, frozen=True):
     """What touches the ground: feet, and in a crash the body and the rotors."""
 
-    feet_B_m: Annotated[tuple[Vec3, ...], _meta("m", "centres of the feet")]
-    foot_radius_m: Annotated[float, _meta("m", "a foot is a ball of this radius", gt=0)]
-    body_half_size_m: Annotated[Vec3, _meta("m", "half length, width and height of the body")]
-    rotor_radius_m: Annotated[float, _meta("m", "radius of a rotor", gt=0)]
-    friction: Annotated[float, _meta("-", "coefficient of friction on the ground", ge=0)]
+    feet_B_m: Annotated[tuple[Vec3, ...], meta("m", "centres of the feet")]
+    foot_radius_m: Annotated[float, meta("m", "a foot is a ball of this radius", gt=0)]
+    body_half_size_m: Annotated[Vec3, meta("m", "half length, width and height of the body")]
+    rotor_radius_m: Annotated[float, meta("m", "radius of a rotor", gt=0)]
+    friction: Annotated[float, meta("-", "coefficient of friction on the ground", ge=0)]
 
 
-class Airframe(_Config, frozen=True):
+class Airframe(Config, frozen=True):
     """One parameter file."""
 
     body: Body

@@ -15,7 +15,8 @@ from aeroloop.control import custom, lqr
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
 from aeroloop.models import delay, linear, tiltrotor
-from aeroloop.scenario import Control, convert
+from aeroloop.config import convert
+from aeroloop.scenario import Control
 
 FILE = "vehicles/tiltrotor/params.toml"
 

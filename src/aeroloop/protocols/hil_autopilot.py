@@ -1,0 +1,161 @@
+"""MAVLink HIL, the autopilot's end: HIL_SENSOR and HIL_GPS to samples, motor commands to HIL_ACTUATOR_CONTROLS; no I/O.
+
+The other end is mavlink_hil.py, whose types these are. Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa,
+degrees Celsius, degE7, mm, cm/s.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.frames import Vec3, ned_from_enu
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters
+from aeroloop.protocols.mavlink_hil import (
+    ACCELEROMETER,
+    ARMED,
+    BAROMETER,
+    CHANNELS,
+    DIFFERENTIAL_PRESSURE,
+    GAUSS_PER_T,
+    GYRO,
+    HPA_PER_PA,
+    LOCKSTEP,
+    MAGNETOMETER,
+    ZERO_CELSIUS_K,
+    BarometerSample,
+    HilFix,
+    HilSample,
+)
+
+DISARMED_MODE = dialect.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
+"""What PX4 says in `mode` besides the bit of arming."""
+
+_SENSOR = dialect.MAVLink_hil_sensor_message
+_GPS = dialect.MAVLink_hil_gps_message
+_unpack_sensor = _SENSOR.unpacker.unpack
+_unpack_gps = _GPS.unpacker.unpack
+_ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
+_crc = dialect.x25crc
+_isfinite = math.isfinite
+
+
+@dataclass(slots=True)
+class HilInCounters:
+    """What came from the simulator and was of no use."""
+
+    not_finite: int = 0  # groups of HIL_SENSOR with NaN or infinity; the others of the message count
+    out_of_range: int = 0  # fixes that are nowhere on the earth
+    time_backwards: int = 0  # samples that are not newer than the last
+    other_instances: int = 0  # second sensors (`id` is not 0)
+
+
+class SensorEnd:
+    """Reads what the simulator measures. The time of HIL_SENSOR is the autopilot's clock, so it must not go back."""
+
+    def __init__(self) -> None:
+        self.counters = HilInCounters()
+        self._last_us = -1
+
+    def restart(self) -> None:
+        """A new simulation: its clock may begin anew."""
+        self._last_us = -1
+
+    def sample(self, frame: Frame) -> HilSample | None:
+        """The groups of a HIL_SENSOR that are wholly marked as new, and finite; None if it is none or too old."""
+        if frame.msg_id != _SENSOR.id:
+            return None
+        time_us, ax, ay, az, p, q, r, mx, my, mz, pressure, dynamic, altitude, celsius, updated, instance = (
+            _unpack_sensor(frame.payload)
+        )
+        if instance:
+            self.counters.other_instances += 1
+            return None
+        if time_us <= self._last_us:
+            self.counters.time_backwards += 1
+            return None
+        self._last_us = time_us
+        accel = rate = field = barometer = diff_pressure = None
+        if updated & ACCELEROMETER == ACCELEROMETER:
+            accel = self._finite(ax, -ay, -az)
+        if updated & GYRO == GYRO:
+            rate = self._finite(p, -q, -r)
+        if updated & MAGNETOMETER == MAGNETOMETER:
+            field = self._finite(mx / GAUSS_PER_T, -my / GAUSS_PER_T, -mz / GAUSS_PER_T)
+        if updated & BAROMETER == BAROMETER and self._finite(pressure, altitude, celsius):
+            barometer = BarometerSample(pressure / HPA_PER_PA, altitude, celsius + ZERO_CELSIUS_K)
+        if updated & DIFFERENTIAL_PRESSURE == DIFFERENTIAL_PRESSURE and self._finite(dynamic, 0.0, 0.0):
+            diff_pressure = dynamic / HPA_PER_PA
+        return HilSample(time_us * 1000, accel, rate, field, barometer, diff_pressure)
+
+    def fix(self, frame: Frame) -> HilFix | None:
+        """A HIL_GPS as a fix, also one of a receiver that has none (`fix_type` below 2); None if it is no HIL_GPS."""
+        if frame.msg_id != _GPS.id:
+            return None
+        time_us, lat, lon, alt, eph, epv, _, north, east, down, _, fix_type, satellites, instance, _ = _unpack_gps(
+            frame.payload
+        )
+        if instance:
+            self.counters.other_instances += 1
+            return None
+        if abs(lat) > 900_000_000 or abs(lon) > 1_800_000_000:
+            self.counters.out_of_range += 1
+            return None
+        vel_W = ned_from_enu((north / 100, east / 100, down / 100))
+        return HilFix(
+            time_us * 1000, lat / 1e7, lon / 1e7, alt / 1e3, vel_W, eph / 100, epv / 100, satellites, fix_type
+        )
+
+    def _finite(self, x: float, y: float, z: float) -> Vec3 | None:
+        if _isfinite(x) and _isfinite(y) and _isfinite(z):
+            return x, y, z
+        self.counters.not_finite += 1
+        return None
+
+
+class ActuatorsOut:
+    """Packs HIL_ACTUATOR_CONTROLS, several times faster than pymavlink: this is in every tick."""
+
+    _LENGTH = _ACTUATORS.unpacker.size
+    _EXTRA = bytes([_ACTUATORS.crc_extra])
+    _LAYOUT = struct.Struct(f"<BBBBBBBHB{_ACTUATORS.unpacker.format[1:]}")
+
+    def __init__(self, counters: MavlinkCounters, system: int, component: int = 1) -> None:
+        self._counters = counters
+        self._system = system
+        self._component = component
+        self._number = 0
+        self._rest = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
+
+    def pack(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
+        """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
+        if not armed:
+            motors = ()
+        elif not all(-1.0 <= value <= 1.0 for value in motors):
+            raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
+        wire = self._LAYOUT.pack(
+            0xFD,
+            self._LENGTH,
+            0,
+            0,
+            self._number,
+            self._system,
+            self._component,
+            _ACTUATORS.id,
+            0,
+            t_ns // 1000,
+            LOCKSTEP if lockstep else 0,
+            *motors,
+            *self._rest[len(motors)],
+            DISARMED_MODE | ARMED if armed else DISARMED_MODE,
+        )
+        self._number = (self._number + 1) & 0xFF
+        # `mode` is the last byte and never zero, so MAVLink 2 has no zeros to leave out at the end.
+        wire += _crc(wire[1:] + self._EXTRA).crc.to_bytes(2, "little")
+        self._counters.frames_out += 1
+        self._counters.bytes_out += len(wire)
+        return wire

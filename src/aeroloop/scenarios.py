@@ -1,0 +1,76 @@
+"""Scenario files: found by name, read, checked, and made the struct of the aircraft that they name."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from aeroloop.config import apply_overrides, convert
+from aeroloop.errors import ConfigError
+from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+
+SCENARIO_DIRS = (Path("scenarios"), Path(__file__).resolve().parents[2] / "scenarios")
+
+KINDS: dict[str, type[Scenario]] = {"tiltrotor": TiltrotorScenario, "quadrotor": QuadrotorScenario}
+"""By `vehicle.kind`; a scenario that does not say flies the tilt-rotor."""
+
+
+def find(name: str) -> Path:
+    """The file of a scenario given by name or by path."""
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
+            raise ConfigError(f"{name}: no such scenario file")
+        return path
+    for folder in SCENARIO_DIRS:
+        if (folder / f"{name}.toml").is_file():
+            return folder / f"{name}.toml"
+    known = ", ".join(path.stem for path in available()) or "none"
+    raise ConfigError(f"unknown scenario {name!r}; expected a .toml file or one of: {known}")
+
+
+def available() -> list[Path]:
+    """The scenarios that can be flown by name, each once."""
+    found: dict[str, Path] = {}
+    for folder in SCENARIO_DIRS:
+        for path in sorted(folder.glob("*.toml")):
+            found.setdefault(path.stem, path)
+    return [found[stem] for stem in sorted(found)]
+
+
+def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
+    """Read and validate a scenario; `overrides` are `key.path=value` strings with TOML values."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: expected UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    source = str(path)
+    if overrides:
+        apply_overrides(table, overrides)
+        source = f"{path} with {' '.join(overrides)}"
+    return of_table(table, source).anchored(path.resolve().parent)
+
+
+def of_table(table: dict[str, Any], source: str) -> Scenario:
+    """The struct that a table stands for."""
+    vehicle = table.get("vehicle", {})
+    kind = vehicle.get("kind", "tiltrotor") if isinstance(vehicle, dict) else "tiltrotor"
+    if kind not in KINDS:
+        raise ConfigError(f"{source}: vehicle.kind: unknown {kind!r}, expected one of: {', '.join(KINDS)}")
+    if KINDS[kind] is QuadrotorScenario:
+        table = fitted_out(table)
+    return convert(table, KINDS[kind], source)
+
+
+def load_tiltrotor(path: Path, overrides: tuple[str, ...] = ()) -> TiltrotorScenario:
+    """For those who can do nothing with another aircraft."""
+    scenario = load(path, overrides)
+    if not isinstance(scenario, TiltrotorScenario):
+        raise ConfigError(f"{path}: expected a scenario of the tilt-rotor, which has a board with our firmware")
+    return scenario

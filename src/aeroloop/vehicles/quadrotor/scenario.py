@@ -1,0 +1,163 @@
+"""The scenario of multirotors flown by autopilots over MAVLink HIL."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from aeroloop.config import Config, meta, note
+from aeroloop.errors import ConfigError
+from aeroloop.links.url import parse
+from aeroloop.reference.orders import PilotConfig
+from aeroloop.scenario import Scenario, anchor
+from aeroloop.sensors.schedule import Fault, Name
+from aeroloop.sensors.suite import NAMES, SensorSet, preset_table
+from aeroloop.signals import NS
+from aeroloop.world.atmosphere import Day
+from aeroloop.world.earth import Home
+from aeroloop.world.wind import WindConfig
+
+PX4_PORT = 4560
+"""Where a simulator waits for PX4; instance n uses the n-th port after it."""
+
+
+class Multirotor(Config, frozen=True):
+    """Which aircraft fly."""
+
+    kind: Annotated[Literal["quadrotor"], note("folder under `vehicles/`")] = "quadrotor"
+    airframe: Annotated[str, note("`iris`, `hexarotor`, or the path of a parameter file of your own (.toml)")] = "iris"
+    count: Annotated[int, meta("-", "how many, each with an autopilot of its own", ge=1, le=16)] = 1
+    spacing_m: Annotated[float, meta("m", "how far apart they start, in a line to the east", gt=0, le=1000)] = 5.0
+
+
+class Outdoors(Config, frozen=True):
+    """The simulated world."""
+
+    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.02)] = 0.004
+    home: Annotated[Home, note("where on earth the flight starts")] = Home()
+    day: Annotated[Day, note("the air at sea level")] = Day()
+    wind: Annotated[WindConfig, note("wind")] = WindConfig()
+    bound_m: Annotated[
+        float, meta("m", "farther than this from the origin the flight counts as diverged and ends", gt=0)
+    ] = 2000.0
+
+
+class Aboard(SensorSet, frozen=True):
+    """The sensors: a preset, and what is different from it."""
+
+    preset: Annotated[str, note("`ideal`, `px4`, `thesis` or `consumer`; the tables below change single values")] = (
+        "px4"
+    )
+    fitted: Annotated[tuple[Name, ...], note("which of the preset's sensors the aircraft has")] = (
+        "imu",
+        "magnetometer",
+        "barometer",
+        "gnss",
+    )
+    faults: Annotated[tuple[Fault, ...], note("sensors that fail on purpose")] = ()
+
+
+class Autopilot(Config, frozen=True):
+    """The virtual Pixhawk of rungs mil and sil."""
+
+    parameters: Annotated[dict[str, float], note("parameters that differ from their defaults, by name")] = {}
+    ground_links: Annotated[
+        tuple[str, ...],
+        note(
+            "where it speaks MAVLink to ground stations, in real time only; vehicle n adds n to a port of 14540, so that "
+            "each has its own, as with PX4"
+        ),
+    ] = ("udp://127.0.0.1:14540", "udp://127.0.0.1:14550")
+
+
+class QuadrotorScenario(Scenario, frozen=True):
+    """A flight of multirotors, each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
+
+    FAMILY = "mavlink"
+
+    vehicle: Annotated[Multirotor, note("which aircraft")] = Multirotor()
+    world: Annotated[Outdoors, note("the simulated world")] = Outdoors()
+    sensors: Annotated[Aboard, note("the sensors")] = Aboard()
+    autopilot: Annotated[Autopilot, note("the virtual Pixhawk")] = Autopilot()
+    pilot: Annotated[PilotConfig, note("who commands it")] = PilotConfig()
+
+    def __post_init__(self) -> None:
+        Scenario.__post_init__(self)
+        if self.loop == "pil":
+            raise ValueError("loop: no firmware image flies this aircraft yet; expected mil, sil or hil")
+        if self.link.to_plant.active or self.link.to_board.active:
+            raise ValueError("link: impairments are the board protocol's; MAVLink HIL has none yet")
+        imu = self.sensors.imu
+        if imu is None or "imu" not in self.sensors.fitted:
+            raise ValueError("sensors.fitted: an autopilot's clock is the IMU, so one must be fitted")
+        if round(imu.period_s * NS) % round(self.world.step_s * NS):
+            raise ValueError(
+                f"world.step_s: expected a part of the IMU's period ({imu.period_s:g} s), not {self.world.step_s:g}"
+            )
+
+    @property
+    def aboard(self) -> SensorSet:
+        """The sensors that are fitted."""
+        return SensorSet(**{name: getattr(self.sensors, name) for name in self.sensors.fitted})
+
+    @property
+    def flown_at_least_s(self) -> float:
+        return round(self.duration_s - 1.5 * self.world.step_s, 9)
+
+    @property
+    def link_url(self) -> str:
+        if self.link.url:
+            return self.link.url
+        return f"tcp://127.0.0.1:{PX4_PORT}?listen" if self.loop == "hil" else "loopback://"
+
+    def vehicle_url(self, number: int) -> str:
+        """The link of vehicle `number`, from 0: each has its own."""
+        url = self.link_url
+        if number == 0 or url == "loopback://":
+            return url
+        parts = parse(url)
+        if parts.scheme not in ("tcp", "udp"):
+            raise ConfigError(f"link.url: several vehicles need a port each, so tcp:// or udp://, not {url}")
+        return str(dataclasses.replace(parts, port=parts.port + number)) if parts.port else url
+
+    def anchored(self, folder: Path) -> QuadrotorScenario:
+        pilot = msgspec.structs.replace(
+            self.pilot,
+            plan_file=anchor(self.pilot.plan_file, folder),
+            stick_recording=anchor(self.pilot.stick_recording, folder),
+        )
+        vehicle = self.vehicle
+        if vehicle.airframe.endswith(".toml"):
+            vehicle = msgspec.structs.replace(vehicle, airframe=anchor(vehicle.airframe, folder))
+        return msgspec.structs.replace(self, pilot=pilot, vehicle=vehicle)
+
+
+def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
+    """The same with its sensors in full: the preset's, changed where the scenario says so."""
+    given = table.get("sensors", {})
+    if not isinstance(given, dict):
+        return table  # the struct says what is wrong with it
+    chosen = preset_table(str(given.get("preset", Aboard().preset)))
+    fitted = given.get("fitted", Aboard().fitted)
+    sensors = dict(given)
+    for name in NAMES:
+        own = given.get(name, {})
+        if name in fitted and not isinstance(own, dict):
+            continue
+        if name in fitted and (name in chosen or own):
+            sensors[name] = _merged(chosen.get(name, {}), own)
+        elif name in fitted:
+            raise ConfigError(f"sensors.fitted: the preset has no {name}; give its table sensors.{name}")
+    return {**table, "sensors": sensors}
+
+
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in changes.items():
+        merged[key] = (
+            _merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
+        )
+    return merged
