@@ -18,7 +18,7 @@ import msgspec
 from aeroloop.paths import runtime_dir
 from aeroloop.processes.common import Orders
 from aeroloop.realtime.topics import sweep
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 
 PATIENCE_S = 60.0
 
@@ -38,7 +38,7 @@ def flight_folder() -> Iterator[Path]:
 class Crew:
     """A context manager: what it started is down when it is left."""
 
-    def __init__(self, folder: Path, scenario: Scenario, link_url: str = "") -> None:
+    def __init__(self, folder: Path, scenario: TiltrotorScenario, link_url: str = "") -> None:
         self.pids: dict[str, int] = {}
         self._members: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
         self._orders = folder / "orders.json"

@@ -13,7 +13,8 @@ from aeroloop.paths import runtime_dir
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.interface import ANSWER
 from aeroloop.protocols.reference import encode_reference
-from aeroloop.scenario import Scenario, find, load
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.signals import NS, WATCHDOG_PERIODS, Reference
 from benchmarks.measure import Outcome, row, take_turns
 
@@ -22,7 +23,7 @@ SHIFTS = {"31.25 million instructions a second": 5, "125 million instructions a 
 
 def run(quick: bool) -> Outcome:
     rounds, cycles = (1, 100) if quick else (7, 5000)
-    scenario = load(find("tiltrotor-spiral"))
+    scenario = load_tiltrotor(find("tiltrotor-spiral"))
     image = images.build(images.generate(scenario), images.LOCKSTEP)
     contestants = {name: partial(_factor, scenario, image, shift, cycles) for name, shift in SHIFTS.items()}
     factors = take_turns(contestants, rounds)
@@ -32,7 +33,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _factor(scenario: Scenario, image: Path, shift: int, cycles: int) -> float:
+def _factor(scenario: TiltrotorScenario, image: Path, shift: int, cycles: int) -> float:
     """Simulated seconds a second."""
     period_ns = round(scenario.control.period_s * NS)
     answer = encode(ANSWER.pack(*(0.0,) * 16))

@@ -22,7 +22,8 @@ from aeroloop.processes.ground import base_station
 from aeroloop.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics
-from aeroloop.scenario import Scenario, find, load
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.sensors.state import StateSensors
 from aeroloop.signals import Truth
 from aeroloop.streams import BY_NAME
@@ -65,7 +66,7 @@ class NoPace:
 class Plant:
     """The loop as the lockstep plant process builds it, over a link in memory."""
 
-    def __init__(self, scenario: Scenario, publish: dict[str, Publish]) -> None:
+    def __init__(self, scenario: TiltrotorScenario, publish: dict[str, Publish]) -> None:
         self.world, hover = build_world(scenario)
         self.link = MemoryLink()
         self.loop = Loop(
@@ -91,7 +92,7 @@ class Plant:
 class Flight:
     """What it takes to fly the same flight again."""
 
-    scenario: Scenario
+    scenario: TiltrotorScenario
     start: Truth
     to_plant: list[bytes]  # what the board sent, per control period
     efforts: list[tuple[float, ...]]  # thrusts and torques, per control period
@@ -108,7 +109,7 @@ class Flight:
 
 def run(quick: bool) -> Outcome:
     rounds, periods = (2, 50) if quick else (11, 1000)
-    scenario = load(find("tiltrotor-spiral"))
+    scenario = load_tiltrotor(find("tiltrotor-spiral"))
     flight = fly_closed_loop(scenario, periods)
     with flight_folder() as folder, Crew(folder, scenario) as crew:
         crew.start("recorder")
@@ -127,7 +128,7 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def fly_closed_loop(scenario: Scenario, periods: int) -> Flight:
+def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
     rows: list[tuple[float, ...]] = []
     plant = Plant(scenario, {**dict.fromkeys(WRITES, _discard), "effort": lambda *row: rows.append(row)})
     board, _ = build_host_board(scenario, lambda *_: None)

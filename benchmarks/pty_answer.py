@@ -22,7 +22,8 @@ from aeroloop.processes.board_shell import build_host_board
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY
-from aeroloop.scenario import Scenario, find, load
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.signals import NS, SENSOR_COUNT, Mode
 from benchmarks.crew import PATIENCE_S, Crew, flight_folder
 from benchmarks.measure import Aim, Outcome, row
@@ -149,10 +150,10 @@ def _sleep_until(deadline_ns: int) -> None:
         time.sleep(early_ns / NS)
 
 
-def hil_scenario(pty: Path) -> Scenario:
+def hil_scenario(pty: Path) -> TiltrotorScenario:
     """A hover in wall time, with the board outside: the plant process does not know that this is a benchmark."""
     changes = ("loop=hil", "pace=real", "ground.source=external", "ground.trajectory.kind=hover", "duration_s=86400")
-    return load(find("tiltrotor-spiral"), (*changes, f"link.url=pty://{pty}"))
+    return load_tiltrotor(find("tiltrotor-spiral"), (*changes, f"link.url=pty://{pty}"))
 
 
 class Echo:

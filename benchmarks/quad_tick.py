@@ -1,39 +1,73 @@
-"""The quadrotor's plant at 500 Hz with the sensors of the `thesis` preset: what each stage of a tick costs, and
-how many times real time the whole is. The autopilot answers at once."""
+"""The quadrotor's plant at 500 Hz with the sensors of the `thesis` preset, in turbulence: how many times real time it
+is with and without its log, what each stage of a tick costs, and how the cost grows with the number of aircraft.
+
+The autopilot is in the same process, answers at once and keeps the aircraft level; its cost is named and counted in.
+The log is written by the recorder's own code in a process of its own, and counts until its last row is in the file.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
 
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Timing
+from aeroloop.autopilot_loop import AutopilotLoop, Events, Timing
+from aeroloop.fleet import FleetPace, fly_together
+from aeroloop.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
+from aeroloop.realtime.topics import Topics
+from aeroloop.recording.log import LogWriter
+from aeroloop.sensors.barometer import BarometerSample
+from aeroloop.sensors.gnss import GnssSample
+from aeroloop.sensors.imu import ImuSample
+from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
-from aeroloop.sensors.suite import Suite, preset
-from aeroloop.signals import NS
+from aeroloop.sensors.suite import Sample, Suite, preset
+from aeroloop.signals import NS, Air, RigidState
+from aeroloop.streams import BY_NAME, MOST_ROTORS
 from aeroloop.vehicles.quadrotor import airframe
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.dryden import Turbulence
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.wind import Wind, WindConfig
+from benchmarks.crew import PATIENCE_S, flight_folder
 from benchmarks.measure import Aim, Outcome, row, take_turns
 
 STEP_NS = NS // 500
+WARM_UP = 100
+HEIGHT_M = 20.0
+FLEETS = (2, 4, 8)
 AIM = Aim(20.0, at_least=True)
+BARE, LOGGED = "quadrotor at 500 Hz", "quadrotor at 500 Hz, log included"
+IRIS = airframe.load("iris")
+Loop = AutopilotLoop[RotorEffort]
 
 
-class Answering:
-    """The far end of a link: an armed autopilot that keeps its motors at hover, one answer a sample."""
+class Autopilot:
+    """The far end of a link: one answer a sample, from the true state, which keeps the aircraft level at its height."""
 
     url = "memory"
+    _FRAME = struct.Struct("<BBBBBBBHB")
+    _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
 
     def __init__(self) -> None:
-        self._sender = dialect.MAVLink(None, srcSystem=1, srcComponent=1)
-        self._t_us = 0
+        self.loop: Any = None
+        self._t_us = self._seq = 0
         self._owed = False
+        motors = IRIS.motors
+        hover_rad_s = (IRIS.body.mass_kg * 9.81 / (4 * IRIS.rotors.thrust_Ns2)) ** 0.5
+        self._hover = (hover_rad_s - motors.speed_idle_rad_s) / (motors.speed_max_rad_s - motors.speed_idle_rad_s)
+        self._gains = [
+            (4 * y, 4 * x, spin) for (x, y, _), spin in zip(IRIS.rotors.pos_B_m, IRIS.rotors.spin, strict=True)
+        ]
 
     def send(self, data: bytes) -> None:
         self._t_us += STEP_NS // 1000
@@ -43,21 +77,180 @@ class Answering:
         if not self._owed:
             return b""
         self._owed = False
-        controls = [0.5] * 4 + [0.0] * 12
-        message = dialect.MAVLink_hil_actuator_controls_message(self._t_us, controls, 129, 1)
-        wire: bytes = message.pack(self._sender)
-        return wire
+        state: RigidState = self.loop.state
+        _, qx, qy, _ = state.quat_WB
+        p, q, r = state.rate_B
+        lift = self._hover + 0.1 * (HEIGHT_M - state.pos_W[2]) - 0.1 * state.vel_W[2]
+        roll, pitch, yaw = -0.4 * qx - 0.04 * p, 0.4 * qy + 0.04 * q, 0.05 * r
+        motors = [min(1.0, max(0.0, lift + right * roll + up * pitch + s * yaw)) for right, up, s in self._gains]
+        payload = self._ACTUATORS.unpacker.pack(self._t_us, 1, *motors, *(0.0,) * 12, 129)
+        head = self._FRAME.pack(0xFD, len(payload), 0, 0, self._seq, 1, 1, self._ACTUATORS.id, 0)
+        self._seq = (self._seq + 1) & 0xFF
+        body = head[1:] + payload
+        crc: int = dialect.x25crc(body + bytes([self._ACTUATORS.crc_extra])).crc
+        return b"\xfd" + body + crc.to_bytes(2, "little")
 
 
-class Clocked:
-    """A stage with a stop watch."""
+class Rows:
+    """Publishes what a flight's log holds: truth, motors and IMU in every tick, the rest as it comes."""
 
-    def __init__(self, stage: object, spent: dict[str, int], name: str, *methods: str) -> None:
-        for method in methods:
-            setattr(self, method, _clocked(getattr(stage, method), spent, name))
+    def __init__(self, topics: Topics) -> None:
+        names = ("rigid_truth", "motors", "imu", "magnetometer", "barometer", "gnss")
+        self._publishers = {name: topics.publisher(BY_NAME[name]) for name in names}
+        self._truth, self._motors, self._imu, self._field, self._air, self._fix = (
+            self._publishers[name].send for name in names
+        )
+        self._absent = (float("nan"),) * (MOST_ROTORS - IRIS.rotors.count)
+        self.count = 0
+
+    def __call__(
+        self,
+        state: RigidState,
+        effort: RotorEffort,
+        controls: tuple[float, ...],
+        air: Air,
+        samples: list[Sample],
+        events: Events,
+        /,
+    ) -> None:
+        t_s = state.t_ns / NS
+        self._truth(t_s, 0.0, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
+        self._motors(t_s, 0.0, *controls, *self._absent, *effort.speed_rad_s, *self._absent)
+        self.count += 2 + len(samples)
+        for sample in samples:
+            match sample:
+                case ImuSample():
+                    self._imu(t_s, 0.0, *sample.accel_B, *sample.rate_B)
+                case MagnetometerSample():
+                    self._field(t_s, 0.0, *sample.field_B_T)
+                case BarometerSample():
+                    self._air(t_s, 0.0, sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K)
+                case GnssSample():
+                    place = sample.lat_deg, sample.lon_deg, sample.alt_m
+                    self._fix(t_s, 0.0, sample.t_ns / NS, *place, *sample.vel_W, float(sample.fix))
+                case _:
+                    self.count -= 1
+
+    def flush(self) -> None:
+        for publisher in self._publishers.values():
+            publisher.flush()
 
 
-def _clocked(call: Callable[..., object], spent: dict[str, int], name: str) -> Callable[..., object]:
+def run(quick: bool) -> Outcome:
+    rounds, ticks = (1, 200) if quick else (7, 10_000)
+    spent: dict[str, int] = {}
+    with flight_folder() as folder, recorder(folder) as written:
+        rows = Rows(Topics(folder, wait=True))
+        contestants = {
+            BARE: partial(_factor, ticks),
+            LOGGED: partial(_logged_factor, ticks, rows, written),
+            "clocked": partial(_factor, ticks, spent=spent, rows=rows),
+            **{f"{n}": partial(_factor, ticks // n, count=n) for n in FLEETS},
+        }
+        factors = take_turns(contestants, rounds)
+        written(rows)
+    outcome = Outcome()
+    real_time = [1.0] * rounds
+    outcome.rows.append(row(BARE, "times", factors[BARE], "real time", real_time))
+    outcome.rows.append(row(LOGGED, "times", factors[LOGGED], "real time", real_time, AIM))
+    whole_us = STEP_NS / 1e3 / (sum(factors["clocked"]) / rounds)
+    for name, spent_ns in spent.items():
+        taken_us = spent_ns / 1e3 / (rounds * (ticks + WARM_UP))
+        outcome.rows.append(row(name, "µs", [taken_us], "a whole tick", [whole_us]))
+    one_us = [STEP_NS / 1e3 / factor for factor in factors[BARE]]
+    for n in FLEETS:
+        each_us = [STEP_NS / 1e3 / factor / n for factor in factors[f"{n}"]]
+        outcome.rows.append(row(f"{n} aircraft, each", "µs", each_us, "one alone", one_us))
+    outcome.notes.append("stages are measured with a stop watch around each call, which costs some of what it shows")
+    return outcome
+
+
+def _logged_factor(ticks: int, rows: Rows, written: Callable[[Rows], None]) -> float:
+    written(rows)
+    loops = _loops(1, rows)
+    _fly(loops, WARM_UP)
+    began_s = time.perf_counter()
+    _fly(loops, ticks)
+    written(rows)
+    return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
+
+
+def _factor(ticks: int, *, count: int = 1, spent: dict[str, int] | None = None, rows: Rows | None = None) -> float:
+    loops = _loops(count, rows)
+    if spent is not None:
+        for loop in loops:
+            _put_watches_on(loop, spent)
+    _fly(loops, WARM_UP)
+    began_s = time.perf_counter()
+    _fly(loops, ticks)
+    return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
+
+
+def _fly(loops: list[Loop], ticks: int) -> None:
+    until_ns = loops[0].t_ns + ticks * STEP_NS
+    ended = fly_together(loops, until_ns, FleetPace(STEP_NS, lockstep=True))
+    low = [loop.state.pos_W[2] for loop in loops if loop.state.pos_W[2] < HEIGHT_M / 2]
+    if ended != "time" or low:
+        raise RuntimeError(f"the benchmark's aircraft did not stay up: {ended}, heights {low}")
+
+
+def _loops(count: int, rows: Rows | None) -> list[Loop]:
+    loops = []
+    for number in range(count):
+        streams = Streams(1 + number)
+        motors, world, link = Motors(IRIS.motors, IRIS.rotors.count), airframe.world(IRIS, STEP_NS / NS), Autopilot()
+        world.reset((0.0, 0.0, HEIGHT_M), (1.0, 0.0, 0.0, 0.0))
+        motors.reset([790.0] * IRIS.rotors.count)
+        loop = AutopilotLoop(
+            motors=motors,
+            world=world,
+            earth=Earth(Home()),
+            atmosphere=Atmosphere(Day()),
+            wind=Wind(WindConfig(turbulence=Turbulence(w20_m_s=7.7)), streams.generator("wind")),
+            sensors=Suite(preset("thesis"), streams),
+            link=link,
+            timing=Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
+            rotors=IRIS.rotors.count,
+            step_ns=STEP_NS,
+            prompt=True,
+            note=rows,
+        )
+        link.loop = loop
+        loops.append(loop)
+    return loops
+
+
+WATCHED = {
+    "motors": ("_motors", "step"),
+    "world": ("_world", "step"),
+    "earth": ("_earth", "place"),
+    "wind": ("_wind", "step"),
+    "atmosphere": ("_atmosphere", "air"),
+    "sensors": ("_sensors", "sample"),
+    "autopilot (the benchmark's)": ("_link", "poll"),
+}
+
+
+class Watched:
+    """A stage with a stop watch on one of its methods."""
+
+    def __init__(self, stage: object, spent: dict[str, int], name: str, method: str) -> None:
+        self._stage = stage
+        setattr(self, method, _watched(getattr(stage, method), spent, name))
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stage, name)
+
+
+def _put_watches_on(loop: Any, spent: dict[str, int]) -> None:
+    for name, (stage, method) in WATCHED.items():
+        setattr(loop, stage, Watched(getattr(loop, stage), spent, name, method))
+    loop._out.sensor = _watched(loop._out.sensor, spent, "HIL_SENSOR out")
+    loop._in.feed = _watched(loop._in.feed, spent, "actuators in")
+    loop._note = _watched(loop._note, spent, "publishing")
+
+
+def _watched(call: Callable[..., object], spent: dict[str, int], name: str) -> Callable[..., object]:
     def timed(*arguments: object) -> object:
         began_ns = time.perf_counter_ns()
         result = call(*arguments)
@@ -67,44 +260,48 @@ def _clocked(call: Callable[..., object], spent: dict[str, int], name: str) -> C
     return timed
 
 
-def run(quick: bool) -> Outcome:
-    rounds, ticks = (1, 200) if quick else (7, 5000)
-    spent: dict[str, int] = {}
-    factors = take_turns({"bare": partial(_factor, ticks, None), "clocked": partial(_factor, ticks, spent)}, rounds)
-    outcome = Outcome()
-    outcome.rows.append(row("quadrotor at 500 Hz", "times", factors["bare"], "real time", [1.0] * rounds, AIM))
-    whole_us = STEP_NS / 1e3 / (sum(factors["clocked"]) / rounds)
-    for name, spent_ns in spent.items():
-        taken_us = spent_ns / 1e3 / (rounds * ticks)
-        outcome.rows.append(row(name, "µs", [taken_us], "a whole tick", [whole_us]))
-    outcome.notes.append("stages are measured with a stop watch around each call, which costs some of what it shows")
-    return outcome
+@contextmanager
+def recorder(folder: Path) -> Iterator[Callable[[Rows], None]]:
+    """A recorder in a process of its own, and how to wait until all rows are in its file."""
+    spawn = multiprocessing.get_context("spawn")
+    line, theirs = spawn.Pipe()
+    process = spawn.Process(target=record, args=(theirs, str(folder)), daemon=True)
+    process.start()
+
+    def answer() -> Any:
+        if not line.poll(PATIENCE_S):
+            raise RuntimeError(f"the recorder gave no word within {PATIENCE_S:g} s")
+        return line.recv()
+
+    def written(rows: Rows) -> None:
+        rows.flush()
+        line.send(rows.count)
+        answer()
+
+    try:
+        answer()
+        yield written
+    finally:
+        process.terminate()
+        process.join()
 
 
-def _factor(ticks: int, spent: dict[str, int] | None) -> float:
-    iris = airframe.load("iris")
-    streams = Streams(1)
-    stages: dict[str, object] = {
-        "motors": Motors(iris.motors, iris.rotors.count),
-        "world": airframe.world(iris, STEP_NS / NS),
-        "earth": Earth(Home()),
-        "atmosphere": Atmosphere(Day()),
-        "wind": Wind(WindConfig(turbulence=Turbulence(w20_m_s=7.7)), streams.generator("wind")),
-        "sensors": Suite(preset("thesis"), streams),
-        "link": Answering(),
-    }
-    if spent is not None:
-        methods = {"world": ("step", "state"), "earth": ("place",), "atmosphere": ("air",), "sensors": ("sample",)}
-        for name, stage in stages.items():
-            if name != "link":
-                stages[name] = Clocked(stage, spent, name, *methods.get(name, ("step",)))
-    loop: AutopilotLoop[RotorEffort] = AutopilotLoop(
-        **stages,  # type: ignore[arg-type]
-        timing=Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
-        rotors=iris.rotors.count,
-        step_ns=STEP_NS,
-    )
-    loop.fly(100 * STEP_NS)
-    began_s = time.perf_counter()
-    loop.fly((100 + ticks) * STEP_NS)
-    return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
+def record(line: Connection, folder: str) -> None:
+    """As the recorder process does; says when it has written as many rows as it is told."""
+    recording = Recording(Topics(Path(folder), wait=True), log := LogWriter(Path(folder) / "log.mcap"), "mavlink")
+    line.send("ready")
+    had, wanted, flushed_ns = 0, -1, time.monotonic_ns()
+    while True:
+        new = recording.drain()
+        had += new
+        if not new:
+            time.sleep(IDLE_S)
+        if time.monotonic_ns() - flushed_ns > FLUSH_PERIOD_NS:
+            flushed_ns = time.monotonic_ns()
+            log.flush()
+        if wanted < 0 and line.poll():
+            wanted = line.recv()
+        if 0 <= wanted <= had:
+            log.flush()
+            line.send(had)
+            wanted = -1

@@ -8,7 +8,7 @@ law.py          the control law, where the scenario brought its own
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ import tomli_w
 from aeroloop.analysis.summary import summarise
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
-from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.scenario import Family, Scenario, TiltrotorScenario
 from aeroloop.scenarios import load
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor.design import design
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
@@ -48,6 +49,8 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
 
 
 def _law_of(scenario: Scenario) -> str | None:
+    if not isinstance(scenario, TiltrotorScenario):
+        return None
     file = scenario.control.law_file
     try:
         return Path(file).read_bytes().decode() if file else None
@@ -74,10 +77,18 @@ def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) 
 
 def write_report(folder: Path) -> Path:
     """report.html of a run, from what its folder holds."""
-    from aeroloop.analysis.plots import DelayMargin  # matplotlib takes a moment, so it comes when it is needed
+    scenario, summary = load_run(folder)
+    REPORTS[scenario.FAMILY](folder, scenario, summary)
+    return folder / REPORT
+
+
+# Drawing takes a moment to import, so it comes when it is needed.
+
+
+def _tiltrotor_report(folder: Path, scenario: TiltrotorScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.plots import DelayMargin
     from aeroloop.analysis.report import write_report as write
 
-    scenario, summary = load_run(folder)
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
     delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
     margin = DelayMargin(
@@ -89,7 +100,18 @@ def write_report(folder: Path) -> Path:
     # The margin is the built-in gain's: of a law from a file nothing is known but how it flew.
     known = margin if not scenario.control.law_file else None
     write(folder / REPORT, scenario, _log(folder), summary, delay_margin=known)
-    return folder / REPORT
+
+
+def _quad_report(folder: Path, scenario: QuadrotorScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.quad.report import write_report as write
+
+    write(folder / REPORT, scenario, _log(folder), summary)
+
+
+REPORTS: dict[Family, Callable[[Path, Any, Mapping[str, Any]], None]] = {
+    "board": _tiltrotor_report,
+    "mavlink": _quad_report,
+}
 
 
 def comparison_path(folders: list[Path]) -> Path:

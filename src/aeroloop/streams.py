@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 
+BATCH = 16
+
+
 @dataclass(frozen=True)
 class Field:
     name: str
@@ -36,6 +39,11 @@ class Stream:
     @cached_property
     def packing(self) -> struct.Struct:
         return struct.Struct(f"<{len(self.fields)}d")
+
+    @property
+    def batch(self) -> int:
+        """How many records travel together: a board's loop waits for its own, an autopilot's high rates need not."""
+        return BATCH if self.family == "mavlink" and self.rate_hz >= BATCH else 1
 
     def json_schema(self) -> dict[str, object]:
         properties = {

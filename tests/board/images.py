@@ -9,7 +9,7 @@ from pathlib import Path
 from host_build import FIRMWARE, kept
 
 from aeroloop.images import generate
-from aeroloop.scenario import find, load
+from aeroloop.scenarios import find, load_tiltrotor
 
 IMAGES = ("tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "tiltrotor-uart-discovery", "preemption-qemu")
 FILES = (*(f"{image}.elf" for image in IMAGES), "tiltrotor-uart-discovery.bin", "tiltrotor-uart-discovery.hex")
@@ -23,7 +23,7 @@ def make(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def make_all(folder: Path) -> None:
     """Every image into `folder`, and into make.txt what was said."""
-    generate(load(find("tiltrotor-spiral"))).write(folder / "generated")
+    generate(load_tiltrotor(find("tiltrotor-spiral"))).write(folder / "generated")
     done = make(f"BUILD={folder}", f"GENERATED={folder / 'generated'}")
     (folder / "make.txt").write_text(done.stdout + done.stderr)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -35,5 +35,5 @@ def images() -> Path:
     sources = sorted(
         path for path in FIRMWARE.rglob("*") if path.suffix in (".c", ".h", ".ld") or path.name == "Makefile"
     )
-    generated = generate(load(find("tiltrotor-spiral"))).files.values()
+    generated = generate(load_tiltrotor(find("tiltrotor-spiral"))).files.values()
     return kept("images", [*(path.read_bytes() for path in sources), *(text.encode() for text in generated)], make_all)

@@ -12,7 +12,7 @@ from aeroloop.boards.host import Behaviour, HostBoard
 from aeroloop.images import Generated, config_header
 from aeroloop.protocols import interface
 from aeroloop.scenario import Board as Config
-from aeroloop.scenario import Control, Scenario
+from aeroloop.scenario import Control, TiltrotorScenario
 from aeroloop.signals import Command, Event, Reference, Sensors
 from aeroloop.vehicles.tiltrotor.design import parameter_file
 
@@ -58,7 +58,7 @@ def generated(
 ) -> Generated:
     """The files that make the firmware such a board."""
     here = Path(__file__).parent
-    scenario = Scenario(name="plain", control=Control(period_s=PERIOD_NS / 1e9), board=SETTINGS)
+    scenario = TiltrotorScenario(name="plain", control=Control(period_s=PERIOD_NS / 1e9), board=SETTINGS)
     header = _defined(interface.c_header(), INTERFACE_REVISION=revision, INTERFACE_HASH=interface_hash)
     files = {
         "law.c": "#define TIMER_IN_LAW\n" * timer_in_law + (here / "plain_law.c").read_text(encoding="utf-8"),

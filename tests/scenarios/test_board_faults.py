@@ -16,7 +16,7 @@ import pytest
 from emulation import PIL, Flown, emulators, fly, pil, play_program, without_programs
 
 from aeroloop.errors import EXIT_LINK
-from aeroloop.scenario import find, load
+from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.signals import WATCHDOG_PERIODS, ResetCause
 from aeroloop.vehicles.tiltrotor.design import design
 
@@ -47,7 +47,7 @@ def law(design):
 
 
 def safe_command() -> list[float]:
-    plan = load(find("tiltrotor-spiral"))
+    plan = load_tiltrotor(find("tiltrotor-spiral"))
     made = design(plan.vehicle.parameters, plan.control.weights, plan.control.period_s)
     return list(made.safe_command(plan.board.safe_thrust_ratio))
 

@@ -24,7 +24,7 @@ from aeroloop.protocols.board import BoardEnd
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.interface import BARE_START
 from aeroloop.results import LOG, SUMMARY
-from aeroloop.scenario import Scenario
+from aeroloop.scenario import TiltrotorScenario
 from aeroloop.vehicles.tiltrotor.design import parameter_file
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class PlayedBoard:
 
     def __init__(self) -> None:
         self._end = BoardEnd(parameter_file().plausible.sensors, lambda index: None)
-        _, self._hover = build_world(Scenario(name="hover"))
+        _, self._hover = build_world(TiltrotorScenario(name="hover"))
         self.cycles = 0
 
     def play(self, link: Link, more: Callable[[], bool], noise: Callable[[], bytes] = bytes) -> None:

@@ -13,11 +13,12 @@ from typer.testing import CliRunner
 
 from aeroloop import cli, results
 from aeroloop.analysis import compare_page
-from aeroloop.analysis.compare import COMMAND, Run, compare, differences, labels
+from aeroloop.analysis.compare import Run, compare, differences, labels
 from aeroloop.analysis.summary import summarise
+from aeroloop.analysis.track import COMMAND
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.recording.log import Log, LogWriter
-from aeroloop.scenario import Check, Scenario
+from aeroloop.scenario import Check, TiltrotorScenario
 from aeroloop.streams import BY_NAME, STREAMS
 
 FLOWN = {"ended": "completed", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
@@ -35,7 +36,7 @@ def fill(log: Log, stream: str, t_s: np.ndarray, **columns: Any) -> None:
 
 def a_run(name: str = "a", /, *, until_s: float = 6.0, step_s: float = 0.004, off: float = 0.0, **changes: Any) -> Run:
     """A flight on straight lines, so that linear interpolation is exact; `off` moves all of it by known amounts."""
-    scenario = Scenario(**{"name": "line", "duration_s": until_s, "checks": CHECKS, **changes})
+    scenario = TiltrotorScenario(**{"name": "line", "duration_s": until_s, "checks": CHECKS, **changes})
     log = Log.empty()
     t_s = np.arange(0, until_s + step_s / 2, step_s)
     fill(

@@ -12,7 +12,8 @@ import pytest
 from aeroloop import results
 from aeroloop.control import custom, toolkit
 from aeroloop.errors import ConfigError
-from aeroloop.scenario import Control, Scenario, load
+from aeroloop.scenario import Control, TiltrotorScenario
+from aeroloop.scenarios import load_tiltrotor
 from aeroloop.signals import Reference
 from aeroloop.vehicles.tiltrotor.design import Design, design, flight_law
 
@@ -180,22 +181,22 @@ def test_the_example_is_the_built_in_law_but_for_its_integration_rule(plan: Desi
 
 def test_law_file_is_relative_to_its_scenario(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('name = "mine"\n[control]\nlaw_file = "laws/mine.py"\n')
-    assert load(tmp_path / "mine.toml").control.law_file == str(tmp_path / "laws/mine.py")
+    assert load_tiltrotor(tmp_path / "mine.toml").control.law_file == str(tmp_path / "laws/mine.py")
 
 
 def test_a_run_keeps_its_law_and_can_be_flown_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(plain())
     run = tmp_path / "run"
-    results.make_folder(run, Scenario(name="mine", control=Control(law_file=str(tmp_path / "mine.py"))))
+    results.make_folder(run, TiltrotorScenario(name="mine", control=Control(law_file=str(tmp_path / "mine.py"))))
     (tmp_path / "mine.py").write_text("changed")
     assert (run / "law.py").read_text() == plain()
-    assert load(run / "scenario.toml").control.law_file == str(run / "law.py")
+    assert load_tiltrotor(run / "scenario.toml").control.law_file == str(run / "law.py")
     results.discard(run)
     assert not run.exists()
 
 
 def test_a_run_whose_law_cannot_be_read_is_not_begun(tmp_path: Path) -> None:
-    scenario = Scenario(name="mine", control=Control(law_file=str(tmp_path / "none.py")))
+    scenario = TiltrotorScenario(name="mine", control=Control(law_file=str(tmp_path / "none.py")))
     with pytest.raises(ConfigError, match=r"none\.py: the control law cannot be read"):
         results.make_folder(tmp_path / "run", scenario)
     assert not (tmp_path / "run").exists()

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aeroloop import describe, scenario, streams
+from aeroloop import describe, scenarios, streams
 from aeroloop.protocols import interface
 from aeroloop.signals import Event
 
@@ -55,7 +55,7 @@ def test_example_is_a_valid_scenario_with_every_key(tmp_path: Path) -> None:
     text = describe.scenario_markdown().partition("```toml\n")[2].partition("```")[0]
     file = tmp_path / "my-flight.toml"
     file.write_text(text, "utf-8")
-    assert scenario.load(file) == describe.EXAMPLE
+    assert scenarios.load(file) == describe.EXAMPLE
     shown = tomllib.loads(text)
     for section in describe.scenario_sections():
         for header in section.headers:

@@ -12,11 +12,11 @@ from aeroloop.analysis.metrics import NAMES, metrics, position_error
 from aeroloop.analysis.timing import MEASURED, timing
 from aeroloop.errors import ConfigError
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Actuators, Check, Scenario
+from aeroloop.scenario import Actuators, Check, TiltrotorScenario
 from aeroloop.signals import Event, ResetCause
 from aeroloop.streams import BY_NAME
 
-SCENARIO = Scenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
+SCENARIO = TiltrotorScenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
 
 
 def make_log(metadata: dict[str, dict[str, str]] | None = None, **streams: dict[str, list[float]]) -> Log:
@@ -187,10 +187,10 @@ def test_each_kind_of_limit(limit: dict[str, float], text: str, passing: float, 
 
 
 def test_an_unknown_metric_is_refused_before_the_flight() -> None:
-    wrong = Scenario(name="test", checks=(Check(metric="pos_x_rms", below=1.0),))
+    wrong = TiltrotorScenario(name="test", checks=(Check(metric="pos_x_rms", below=1.0),))
     with pytest.raises(ConfigError, match=r"unknown metric 'pos_x_rms', expected one of: pos_x_rms_m, .*flown_s"):
         verify(wrong)
-    verify(Scenario(name="test", checks=tuple(Check(metric=name, below=1.0) for name in NAMES)))
+    verify(TiltrotorScenario(name="test", checks=tuple(Check(metric=name, below=1.0) for name in NAMES)))
 
 
 @pytest.mark.parametrize(("flown_s", "ok"), [(1.0, True), (0.988, True), (0.984, False), (0.5, False)])
@@ -202,7 +202,7 @@ def test_every_flight_must_reach_its_end_within_a_control_period(flown_s: float,
 
 def test_a_scenario_may_expect_divergence() -> None:
     expects = (Check(metric="diverged", equals=1.0), Check(metric="flown_s", above=0.1))
-    assert required(Scenario(name="test", checks=expects))[:2] == expects
+    assert required(TiltrotorScenario(name="test", checks=expects))[:2] == expects
     [result] = evaluate(required(SCENARIO)[1:2], {"diverged": 1.0})
     assert not result.ok
 
@@ -211,7 +211,7 @@ def test_a_scenario_may_expect_divergence() -> None:
 def test_an_overrun_or_a_restart_fails_a_flight_that_does_not_expect_it(metric: str) -> None:
     numbers = {**dict.fromkeys(NAMES, 0.0), "flown_s": 1.0, metric: 1.0}
     assert [result.name for result in evaluate(required(SCENARIO), numbers) if not result.ok] == [metric]
-    expects = Scenario(name="test", duration_s=1.0, checks=(Check(metric=metric, below=2.0),))
+    expects = TiltrotorScenario(name="test", duration_s=1.0, checks=(Check(metric=metric, below=2.0),))
     assert [check.metric for check in required(expects)].count(metric) == 1
     assert all(result.ok for result in evaluate(required(expects), numbers))
 

@@ -174,3 +174,12 @@ def test_an_answer_to_an_older_sample_trails() -> None:
     rule.answered(12000, lockstep=True)
     assert rule.waiting
     assert rule.trails
+
+
+def test_a_prompt_autopilot_is_waited_for_from_the_first_sample_on() -> None:
+    lock = Px4Lockstep(prompt=True)
+    assert lock.settled
+    assert lock.sent(2000)
+    assert lock.answered(2000, lockstep=True)
+    assert lock.sent(4000)
+    assert lock.ratio == 1, "whatever the rate"

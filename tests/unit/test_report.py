@@ -20,7 +20,7 @@ from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Scenario, Sensors
+from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Sensors, TiltrotorScenario
 from aeroloop.signals import TASKS, Event, ResetCause
 from aeroloop.streams import BY_NAME, COUNTER_NAMES
 
@@ -34,9 +34,9 @@ MARGIN: DelayMargin = {
 }
 
 
-def a_scenario(**changes: Any) -> Scenario:
+def a_scenario(**changes: Any) -> TiltrotorScenario:
     checks = (Check(metric="pos_x_rms_m", below=0.2), Check(metric="saturated_steps", equals=0.0))
-    return Scenario(**{"name": "spiral", "duration_s": 20.0, "checks": checks, **changes})
+    return TiltrotorScenario(**{"name": "spiral", "duration_s": 20.0, "checks": checks, **changes})
 
 
 def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
@@ -305,7 +305,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-def page_of(scenario: Scenario, log: Log, outcome: dict[str, Any] | None = None, **options: Any) -> tuple[str, Page]:
+def page_of(scenario: TiltrotorScenario, log: Log, outcome: dict[str, Any] | None = None, **options: Any) -> tuple[str, Page]:
     html = render(scenario, log, summarise(scenario, log, outcome=outcome or FLOWN), **options)
     return html, Page(html)
 
@@ -364,7 +364,7 @@ def test_report_puts_numbers_beside_the_papers_claims() -> None:
 
 @pytest.mark.usefixtures("words_only")
 def test_predictions_stand_only_beside_flights_they_describe() -> None:
-    def page(scenario: Scenario, flown_s: float) -> str:
+    def page(scenario: TiltrotorScenario, flown_s: float) -> str:
         summary = summarise(scenario, a_log(), outcome=FLOWN)
         return render(scenario, a_log(), {**summary, "metrics": {**summary["metrics"], "flown_s": flown_s}})
 

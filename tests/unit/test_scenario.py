@@ -8,15 +8,15 @@ import msgspec
 import pytest
 import tomli_w
 
-from aeroloop import results, scenario
+from aeroloop import results, scenario, scenarios
 from aeroloop.errors import ConfigError
 
 SPIRAL = Path(__file__).parents[2] / "scenarios" / "tiltrotor-spiral.toml"
 
 
-@pytest.mark.parametrize("path", scenario.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
 def test_shipped_scenarios_are_valid_and_named_after_their_file(path: Path) -> None:
-    plan = scenario.load(path)
+    plan = scenarios.load(path)
     assert plan.name == path.stem
     assert plan.summary
 
@@ -49,33 +49,33 @@ def test_shipped_scenarios_are_valid_and_named_after_their_file(path: Path) -> N
 )
 def test_bad_values_get_one_sentence(override: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        scenario.load(SPIRAL, (override,))
+        scenarios.load(SPIRAL, (override,))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_overrides_take_toml_values_and_plain_words() -> None:
-    plan = scenario.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
+    plan = scenarios.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
     assert (plan.seed, plan.loop, plan.speed, plan.link.to_board.delay_s) == (7, "sil", 4.0, 0.002)
 
 
 def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
     table = {"name": "x", "ground": {"trajectory": {"kind": "waypoints", "file": "points.csv"}}}
     (tmp_path / "x.toml").write_text(tomli_w.dumps(table))
-    trajectory = scenario.load(tmp_path / "x.toml").ground.trajectory
+    trajectory = scenarios.load_tiltrotor(tmp_path / "x.toml").ground.trajectory
     assert isinstance(trajectory, scenario.Waypoints)
     assert trajectory.file == str(tmp_path / "points.csv")
 
 
-@pytest.mark.parametrize("path", scenario.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
 def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> None:
-    plan = scenario.load(path)
+    plan = scenarios.load(path)
     results.make_folder(tmp_path / "run", plan)
-    assert scenario.load(tmp_path / "run" / results.SCENARIO) == plan
+    assert scenarios.load(tmp_path / "run" / results.SCENARIO) == plan
 
 
 def test_each_rung_has_its_link() -> None:
-    plan = scenario.load(SPIRAL)
+    plan = scenarios.load(SPIRAL)
     assert plan.link_url == "loopback://"
     assert msgspec.structs.replace(plan, loop="sil").link_url == "tcp://127.0.0.1:0"
     with pytest.raises(ConfigError, match="hil needs the board's link"):

@@ -355,7 +355,7 @@ def numbers(sample: Sample) -> Iterator[tuple[str, float]]:
         value = getattr(sample, field.name)
         if isinstance(value, tuple):
             yield from ((f"{field.name}[{i}]", part) for i, part in enumerate(value))
-        elif isinstance(value, float) and field.name not in ("eph_m", "epv_m"):
+        elif isinstance(value, float) and field.name not in ("eph_m", "epv_m", "min_m", "max_m"):
             yield field.name, value
 
 

@@ -23,7 +23,7 @@ from aeroloop.reference.evdev_stick import EvdevSource, open_stick
 from aeroloop.reference.stick import Deflection, Pilot, Stick
 from aeroloop.reference.stick_recording import RecordedSource, Recorder
 from aeroloop.reference.trajectories import Point
-from aeroloop.scenario import Ground, Scenario
+from aeroloop.scenario import Ground, TiltrotorScenario
 
 
 class FakeDevice:
@@ -311,7 +311,7 @@ def test_a_stick_that_joins_late_starts_where_the_aircraft_is(tmp_path: Path) ->
     (tmp_path / "held.stick").write_text(
         HEADER.replace("}}", ',"ABS_RX":[-100,100],"ABS_RY":[-100,100]}}') + "0,ABS_Y,0\n"
     )
-    scenario = Scenario(
+    scenario = TiltrotorScenario(
         name="x", pace="real", ground=Ground(source="joystick", joystick_recording=str(tmp_path / "held.stick"))
     )
     source = build_source(scenario, joins=(Point((4.0, 5.0, 3.0), 0.5, (0.0, 0.0, 0.0), 0.0), 30.0))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aeroloop.analysis.metrics import NAMES
+from aeroloop.analysis.kinds import kind_of, metric_names
 from aeroloop.errors import ConfigError
 from aeroloop.scenario import Check, Scenario
 
@@ -20,11 +20,11 @@ class CheckResult:
 
 
 def required(scenario: Scenario) -> tuple[Check, ...]:
-    """The scenario's checks, and those it need not list: it flew to its end and did not diverge, and the board
-    finished its work in every period and never restarted."""
+    """The scenario's checks, and those it need not list: it flew to its end, did not diverge, and what must
+    never happen to its board or autopilot did not happen."""
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
-        *(Check(metric=metric, equals=0.0) for metric in ("diverged", "overruns", "board_restarts")),
+        *(Check(metric=metric, equals=0.0) for metric in kind_of(scenario).never),
     )
     listed = {check.metric for check in scenario.checks}
     return (*scenario.checks, *(check for check in implied if check.metric not in listed))
@@ -32,7 +32,7 @@ def required(scenario: Scenario) -> tuple[Check, ...]:
 
 def verify(scenario: Scenario) -> None:
     """Refuse a check of an unknown metric before the flight, not after it."""
-    evaluate(required(scenario), dict.fromkeys(NAMES, math.nan))
+    evaluate(required(scenario), dict.fromkeys(metric_names(scenario), math.nan))
 
 
 def evaluate(checks: tuple[Check, ...], metrics: Mapping[str, float]) -> list[CheckResult]:

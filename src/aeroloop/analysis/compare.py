@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -12,34 +13,44 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.analysis.kinds import kind_of
+from aeroloop.analysis.track import ATTITUDE, Track
 from aeroloop.errors import ConfigError
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import TiltrotorScenario
+from aeroloop.scenario import Scenario
 
 Array = NDArray[np.float64]
-
-POSITION = ("x_m", "y_m", "z_m")
-ATTITUDE = ("roll", "pitch", "yaw")
-COMMAND = ("thrust_right_N", "thrust_left_N", "torque_right_Nm", "torque_left_Nm")
 
 
 @dataclass(frozen=True)
 class Run:
     name: str
-    scenario: TiltrotorScenario
+    scenario: Scenario
     log: Log
     summary: Mapping[str, Any]  # as summary.json holds it
+
+    @cached_property
+    def tracks(self) -> list[Track]:
+        """Of every aircraft that flew."""
+        return kind_of(self.scenario).tracks(self.log)
+
+    @property
+    def flown_s(self) -> float:
+        return max(float(track.t_s[-1]) for track in self.tracks)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A run minus the first one, over the time that both flew."""
+    """An aircraft of a run minus the same one of the first run, over the time that both flew."""
 
+    name: str  # of the aircraft; empty where there is one only
+    run: int  # which of the runs, from 1: the first one is number 0
     t_s: Array  # (n,) the first run's times of truth
     position_W: Array  # (n, 3) m
     attitude_deg: Array  # (n, 3) roll, pitch, yaw
     command_t_s: Array  # (m,) those of t_s at which both had a command
-    command: Array  # (m, 4) N, N, N m, N m
+    command: Array  # (m, number of commands)
+    commands: tuple[str, ...]  # what each command is called, with its unit
 
     @property
     def distance_m(self) -> Array:
@@ -59,43 +70,56 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
     """Of each run but the first, to the first."""
     if len(runs) < 2:
         raise ConfigError(f"expected two or more runs to compare, not {len(runs)}")
+    first, *others = runs
     for run in runs:
-        if not len(run.log.rows["truth"]):
+        if not any(track.t_s.size for track in run.tracks):
             raise ConfigError(f"{run.name}: its log holds no flight, so there is nothing to compare")
-    return [_difference(runs[0], run) for run in runs[1:]]
+        if run.scenario.FAMILY != first.scenario.FAMILY:
+            raise ConfigError(f"{run.name} and {first.name} flew different kinds of aircraft: nothing to compare")
+    return [
+        _difference(number, (first.name, one), (run.name, another))
+        for number, run in enumerate(others, 1)
+        for one, another in zip(first.tracks, run.tracks, strict=False)
+    ]
 
 
-def _difference(first: Run, other: Run) -> Difference:
-    t_s, other_t_s = first.log.column("truth", "t_s"), other.log.column("truth", "t_s")
+def difference_label(runs: Sequence[Run], difference: Difference) -> str:
+    return " ".join(filter(None, (labels(runs)[difference.run], difference.name)))
+
+
+def _difference(number: int, first_run: tuple[str, Track], other_run: tuple[str, Track]) -> Difference:
+    (first_name, first), (other_name, other) = first_run, other_run
+    t_s, other_t_s = first.t_s, other.t_s
     both = (t_s >= other_t_s[0]) & (t_s <= other_t_s[-1])
     if not both.any():
         raise ConfigError(
-            f"{other.name} flew from {other_t_s[0]:g} to {other_t_s[-1]:g} s and {first.name} from {t_s[0]:g} to "
+            f"{other_name} flew from {other_t_s[0]:g} to {other_t_s[-1]:g} s and {first_name} from {t_s[0]:g} to "
             f"{t_s[-1]:g} s: there is no common time to compare"
         )
     t_s = t_s[both]
 
     def minus(one: Array, another: Array) -> Array:
-        difference: Array = np.interp(t_s, other_t_s, another) - one[both]
+        """Column by column."""
+        held = [np.interp(t_s, other_t_s, column) for column in another.T]
+        difference: Array = np.stack(held, axis=1) - one[both]
         return difference
 
-    angles = [_unwrapped_deg(first.log, other.log, angle) for angle in ATTITUDE]
-    command_t_s, command = _command_difference(first.log, other.log, t_s)
+    command_t_s, command = _command_difference(first, other, t_s)
     return Difference(
+        first.name,
+        number,
         t_s,
-        np.stack(
-            [minus(first.log.column("truth", axis), other.log.column("truth", axis)) for axis in POSITION], axis=1
-        ),
-        np.stack([_nearest_turn(minus(one_deg, another_deg)) for one_deg, another_deg in angles], axis=1),
+        minus(first.pos_W, other.pos_W),
+        _nearest_turn(minus(_unwrapped_deg(first), _unwrapped_deg(other))),
         command_t_s,
         command,
+        first.commands,
     )
 
 
-def _unwrapped_deg(first: Log, other: Log, angle: str) -> tuple[Array, Array]:
+def _unwrapped_deg(track: Track) -> Array:
     """Without the jumps of a full turn, between which interpolation would go the long way round."""
-    one, another = (np.degrees(np.unwrap(log.column("truth", f"{angle}_rad"))) for log in (first, other))
-    return one, another
+    return np.asarray(np.degrees(np.unwrap(track.attitude_rad, axis=0)))
 
 
 def _nearest_turn(angle_deg: Array) -> Array:
@@ -103,18 +127,13 @@ def _nearest_turn(angle_deg: Array) -> Array:
     return nearest
 
 
-def _command_difference(first: Log, other: Log, t_s: Array) -> tuple[Array, Array]:
+def _command_difference(first: Track, other: Track, t_s: Array) -> tuple[Array, Array]:
     """A command stands until the next one comes, so it is held, not interpolated."""
-    begun_s = [log.column("command", "t_s")[:1] for log in (first, other)]
-    if not all(begun.size for begun in begun_s):
-        return np.empty(0), np.empty((0, len(COMMAND)))
+    begun_s = [track.command_t_s[:1] for track in (first, other)]
+    if not all(begun.size for begun in begun_s) or first.commands != other.commands:
+        return np.empty(0), np.empty((0, len(first.commands)))
     t_s = t_s[t_s >= max(begun[0] for begun in begun_s)]
-    held = [
-        np.stack([log.column("command", field) for field in COMMAND], axis=1)[
-            np.searchsorted(log.column("command", "t_s"), t_s, side="right") - 1
-        ]
-        for log in (first, other)
-    ]
+    held = [track.command[np.searchsorted(track.command_t_s, t_s, side="right") - 1] for track in (first, other)]
     return t_s, held[1] - held[0]
 
 
@@ -134,15 +153,15 @@ def compare(runs: Sequence[Run]) -> dict[str, Any]:
                 "exit_code": run.summary["exit_code"],
                 "ok": run.summary["exit_code"] == 0,
                 "ended": run.summary["ended"],
-                "flown_s": float(run.log.column("truth", "t_s")[-1]),
+                "flown_s": run.flown_s,
                 "log_sha256": sha256,
             }
             for run, label, sha256 in zip(runs, labels(runs), hashes, strict=True)
         ],
         "log_hashes_equal": len(set(hashes)) == 1,
         "differences": [
-            {"label": label, "to": labels(runs)[0], **_numbers(difference)}
-            for label, difference in zip(labels(runs)[1:], found, strict=True)
+            {"label": difference_label(runs, difference), "to": labels(runs)[0], **_numbers(difference)}
+            for difference in found
         ],
         "remarks": _remarks(runs, found),
         "settings": _settings(runs),
@@ -152,6 +171,9 @@ def compare(runs: Sequence[Run]) -> dict[str, Any]:
             for name in dict.fromkeys(name for run in runs for name in run.summary["metrics"])
         },
         "board": [run.summary.get("board") for run in runs],
+        "load": [run.summary.get("load") for run in runs],
+        "rates": _beside(runs, "rates", ("signal", "at", "vehicle")),
+        "tracking": _beside(runs, "tracking", ("modes", "vehicle")),
     }
 
 
@@ -172,10 +194,16 @@ def _numbers(difference: Difference) -> dict[str, Any]:
         },
         **{
             key: value
-            for (name, unit), values in zip((f.rsplit("_", 1) for f in COMMAND), difference.command.T, strict=True)
+            for (name, unit), values in zip(_with_units(difference), difference.command.T, strict=True)
             for key, value in ((f"{name}_max_{unit}", _largest(values)), (f"{name}_rms_{unit}", _rms(values)))
         },
     }
+
+
+def _with_units(difference: Difference) -> list[tuple[str, str]]:
+    """Name and unit of each command."""
+    parts = (command.rpartition("_") for command in difference.commands)
+    return [(name, unit) for name, _, unit in parts]
 
 
 def _known(value: float) -> float | None:
@@ -195,6 +223,13 @@ def _checks(runs: Sequence[Run]) -> list[dict[str, Any]]:
     of_runs = [{check["name"]: check for check in run.summary["checks"]} for run in runs]
     names = dict.fromkeys(name for checks in of_runs for name in checks)
     return [{"name": name, "results": [checks.get(name) for checks in of_runs]} for name in names]
+
+
+def _beside(runs: Sequence[Run], table: str, keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Rows of a table of the summaries, those with the same keys beside one another; None where a run has none."""
+    of_runs = [{tuple(row[key] for key in keys): row for row in run.summary.get(table, ())} for run in runs]
+    found = dict.fromkeys(key for rows in of_runs for key in rows)
+    return [{**dict(zip(keys, key, strict=True)), "results": [rows.get(key) for rows in of_runs]} for key in found]
 
 
 def _settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
@@ -219,20 +254,22 @@ def _remarks(runs: Sequence[Run], found: Sequence[Difference]) -> list[str]:
     """What a reader must know before he believes the numbers."""
     first, names = runs[0], labels(runs)
     remarks = []
-    for run, label, difference in zip(runs[1:], names[1:], found, strict=True):
+    for number, (run, label) in enumerate(zip(runs[1:], names[1:], strict=True), 1):
+        of_run = [difference for difference in found if difference.run == number]
         if run.scenario.name != first.scenario.name:
             remarks.append(f"{label} flew {run.scenario.name}, but {names[0]} flew {first.scenario.name}.")
         if run.scenario.seed != first.scenario.seed:
             remarks.append(f"{label} flew with seed {run.scenario.seed}, {names[0]} with {first.scenario.seed}.")
-        ends_s = [one.log.column("truth", "t_s")[-1] for one in (first, run)]
-        if ends_s[0] != ends_s[1]:
+        if len(run.tracks) != len(first.tracks):
+            remarks.append(f"{label} had {len(run.tracks)} vehicles and {names[0]} had {len(first.tracks)}.")
+        if first.flown_s != run.flown_s:
             remarks.append(
-                f"{names[0]} flew to {ends_s[0]:g} s and {label} to {ends_s[1]:g} s: "
-                f"compared from {difference.t_s[0]:g} to {difference.t_s[-1]:g} s."
+                f"{names[0]} flew to {first.flown_s:g} s and {label} to {run.flown_s:g} s: "
+                f"compared from {of_run[0].t_s[0]:g} to {of_run[0].t_s[-1]:g} s."
             )
-        if not difference.command_t_s.size:
+        if not all(difference.command_t_s.size for difference in of_run):
             remarks.append(f"{label} and {names[0]} had no command at the same time, so commands are not compared.")
-        if not np.isfinite(difference.position_W).all():
+        if not all(np.isfinite(difference.position_W).all() for difference in of_run):
             remarks.append(f"{label} or {names[0]} holds positions that are no numbers: the difference is not known.")
     remarks += [
         f"The log of {label} has no proper end." for run, label in zip(runs, names, strict=True) if run.log.truncated

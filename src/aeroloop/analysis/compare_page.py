@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from matplotlib.figure import Figure
 
 from aeroloop.analysis import page
 from aeroloop.analysis.board import clock_words
-from aeroloop.analysis.compare import ATTITUDE, COMMAND, POSITION, Run, differences, labels
+from aeroloop.analysis.compare import Run, difference_label, differences, labels
 from aeroloop.analysis.drawing import (
     COLORS,
     GREY,
@@ -24,6 +25,8 @@ from aeroloop.analysis.drawing import (
     top_and_altitude,
     trajectory_3d,
 )
+from aeroloop.analysis.track import ATTITUDE, Track
+from aeroloop.scenario import Family
 
 STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so that equal runs are all seen
     {"linewidth": 3.6, "linestyle": "-"},
@@ -32,6 +35,10 @@ STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so t
     {"linewidth": 0.8, "linestyle": "-"},
 )
 PANEL_IN = 1.35
+COMMAND_CAPTIONS: dict[Family, str] = {
+    "board": "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
+    "mavlink": "Commands to the motors, 0 to 1.",
+}
 BOARD_NUMBERS = {
     "cpu_use_mean_pct": "processor use, mean (%)",
     "cpu_use_max_pct": "processor use, most (%)",
@@ -82,21 +89,19 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
             "position",
             "Position",
             "Position on each world axis.",
-            lambda: panels({f"{a[0]} (m)": _truth(runs, a) for a in POSITION}, height_in=3 * PANEL_IN),
+            lambda: panels(_positions(runs), height_in=3 * PANEL_IN),
         ),
         picture(
             "attitude",
             "Roll, pitch and yaw",
             "Attitude of the body in ZYX angles.",
-            lambda: panels(
-                {f"{a} (deg)": _truth(runs, f"{a}_rad", np.degrees(1.0)) for a in ATTITUDE}, height_in=3 * PANEL_IN
-            ),
+            lambda: panels(_angles(runs), height_in=3 * PANEL_IN),
         ),
         picture(
             "commands",
             "Commands",
-            "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-            lambda: panels({_short(f): _lines(runs, "command", f) for f in COMMAND}, height_in=4 * PANEL_IN),
+            COMMAND_CAPTIONS[runs[0].scenario.FAMILY],
+            lambda: panels(_commands(runs), height_in=len(runs[0].tracks[0].commands) * PANEL_IN),
         ),
     ]
     if any(len(run.log.rows["board_cpu"]) for run in runs):
@@ -112,8 +117,9 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
 
 
 def _short(field: str) -> str:
-    quantity, side, unit = field.split("_")
-    return f"{quantity}\n{side} ({unit.replace('Nm', 'N m')})"
+    """thrust_right_N on two lines."""
+    quantity, which, unit = field.split("_")
+    return f"{quantity}\n{which} ({unit.replace('Nm', 'N m')})"
 
 
 def _style(number: int, label: str) -> dict[str, Any]:
@@ -121,9 +127,26 @@ def _style(number: int, label: str) -> dict[str, Any]:
 
 
 def _paths(runs: Sequence[Run]) -> list[Path3]:
-    flown = [Path3(run.log, "truth", _style(number, label)) for number, (run, label) in _numbered(runs)]
-    reference = {"color": GREY, "label": "reference", "linestyle": "--", "linewidth": 0.8}
-    return [*flown, Path3(runs[0].log, "reference", reference)]
+    flown = [Path3(track.t_s, track.pos_W, style) for track, style in _tracks(runs)]
+    styles = ({"color": GREY, "label": label, "linestyle": "--", "linewidth": 0.8} for label in _labelled("reference"))
+    wanted = [
+        Path3(track.wanted_t_s, track.wanted_W, style) for track, style in zip(runs[0].tracks, styles, strict=False)
+    ]
+    return [*flown, *wanted]
+
+
+def _labelled(label: str) -> Iterator[str]:
+    """A legend names many lines of one kind once; matplotlib leaves out a label that begins with an underscore."""
+    return chain((label,), repeat("_"))
+
+
+def _tracks(runs: Sequence[Run]) -> list[tuple[Track, dict[str, Any]]]:
+    """Every aircraft of every run, with the style of its run."""
+    return [
+        (track, _style(number, name))
+        for number, (run, label) in _numbered(runs)
+        for track, name in zip(run.tracks, _labelled(label), strict=False)
+    ]
 
 
 def _lines(runs: Sequence[Run], stream: str, field: str, scale: float = 1.0) -> list[Line]:
@@ -134,8 +157,33 @@ def _lines(runs: Sequence[Run], stream: str, field: str, scale: float = 1.0) -> 
     ]
 
 
-def _truth(runs: Sequence[Run], field: str, scale: float = 1.0) -> list[Line]:
-    return _lines(runs, "truth", field, scale)
+def _positions(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
+    return {
+        f"{axis} (m)": [Line("", track.t_s, track.pos_W[:, i], style) for track, style in _tracks(runs)]
+        for i, axis in enumerate("xyz")
+    }
+
+
+def _angles(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
+    return {
+        f"{angle} (deg)": [
+            Line("", track.t_s, np.degrees(track.attitude_rad[:, i]), style) for track, style in _tracks(runs)
+        ]
+        for i, angle in enumerate(ATTITUDE)
+    }
+
+
+def _commands(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
+    """Of the aircraft that have what the first one has."""
+    names = runs[0].tracks[0].commands
+    return {
+        _short(name): [
+            Line("", track.command_t_s, track.command[:, i], style)
+            for track, style in _tracks(runs)
+            if track.commands == names and track.command_t_s.size
+        ]
+        for i, name in enumerate(names)
+    }
 
 
 def _numbered(runs: Sequence[Run]) -> list[tuple[int, tuple[Run, str]]]:
@@ -145,7 +193,12 @@ def _numbered(runs: Sequence[Run]) -> list[tuple[int, tuple[Run, str]]]:
 def _position_difference(runs: Sequence[Run]) -> Figure:
     """In the colours that the runs have elsewhere."""
     lines = [
-        Line(label, difference.t_s, difference.distance_m * 1e3, {"color": COLORS[number % len(COLORS)]})
-        for number, (label, difference) in enumerate(zip(labels(runs)[1:], differences(runs), strict=True), 1)
+        Line(
+            difference_label(runs, difference),
+            difference.t_s,
+            difference.distance_m * 1e3,
+            {"color": COLORS[difference.run % len(COLORS)]},
+        )
+        for difference in differences(runs)
     ]
     return logarithmic(over_time("distance (mm)", lines), lines)

@@ -20,8 +20,6 @@ from matplotlib.ticker import LogFormatter
 from mpl_toolkits import mplot3d  # noqa: F401  registers the "3d" projection
 from numpy.typing import NDArray
 
-from aeroloop.recording.log import Log
-
 Array = NDArray[np.float64]
 
 POINTS_PER_LINE = 1500
@@ -68,14 +66,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Path3:
-    """A way through the world, from a stream that has a position."""
+    """A way through the world."""
 
-    log: Log
-    stream: str
+    t_s: Array  # (n,)
+    pos_W: Array  # (n, 3) m
     style: dict[str, Any]
-
-    def column(self, name: str) -> Array:
-        return self.log.column(self.stream, name)
 
 
 def picture(name: str, title: str, caption: str, draw: Callable[[], Figure]) -> Picture:
@@ -96,7 +91,7 @@ def trajectory_3d(paths: Sequence[Path3]) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 4.0))
     axes: Any = figure.add_subplot(projection="3d")
     for path in paths:
-        axes.plot(*(stride(path.column(axis)) for axis in ("x_m", "y_m", "z_m")), **path.style)
+        axes.plot(*(stride(axis_m) for axis_m in path.pos_W.T), **path.style)
     axes.set(xlabel="x east (m)", ylabel="y north (m)", zlabel="z up (m)")
     axes.set_box_aspect((1, 1, 0.9), zoom=0.92)
     axes.legend(loc="upper left")
@@ -108,8 +103,9 @@ def top_and_altitude(paths: Sequence[Path3]) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 4.0), layout="constrained")
     top, side = figure.subplots(1, 2)
     for path in paths:
-        top.plot(stride(path.column("x_m")), stride(path.column("y_m")), **path.style)
-        side.plot(*envelope(path.column("t_s"), path.column("z_m")), **path.style)
+        x_m, y_m, z_m = path.pos_W.T
+        top.plot(stride(x_m), stride(y_m), **path.style)
+        side.plot(*envelope(path.t_s, z_m), **path.style)
     top.set(xlabel="x east (m)", ylabel="y north (m)")
     top.set_aspect("equal", adjustable="datalim")
     side.set(xlabel="time (s)", ylabel="z up (m)")

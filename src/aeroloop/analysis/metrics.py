@@ -8,14 +8,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aeroloop.analysis.board import overruns
+from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
 from aeroloop.recording.log import Log
 from aeroloop.scenario import TiltrotorScenario
 from aeroloop.signals import Event
-
-Array = NDArray[np.float64]
 
 SETTLED_S = 5.0
 """When the transient of a start from rest is over."""
@@ -24,12 +22,12 @@ SETTLED_S = 5.0
 def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
     _, error_W = position_error(log)
     thrust_N = np.concatenate([log.column("effort", f"thrust_{side}_N") for side in ("right", "left")])
-    thrust_min_N, thrust_max_N = -_max(-thrust_N), _max(thrust_N)
+    thrust_min_N, thrust_max_N = -largest(-thrust_N), largest(thrust_N)
     return {
-        "pos_x_rms_m": _rms(error_W[:, 0]),
-        "pos_y_rms_m": _rms(error_W[:, 1]),
-        "pos_z_rms_m": _rms(error_W[:, 2]),
-        "pos_max_m": _max(np.linalg.norm(error_W, axis=1)),
+        "pos_x_rms_m": rms(error_W[:, 0]),
+        "pos_y_rms_m": rms(error_W[:, 1]),
+        "pos_z_rms_m": rms(error_W[:, 2]),
+        "pos_max_m": largest(np.linalg.norm(error_W, axis=1)),
         "roll_max_deg": _max_abs_deg(log.column("truth", "roll_rad")),
         "pitch_max_deg": _max_abs_deg(log.column("truth", "pitch_rad")),
         "yaw_max_deg": _max_abs_deg(log.column("truth", "yaw_rad")),
@@ -39,8 +37,8 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "thrust_min_N": thrust_min_N,
         "thrust_max_N": thrust_max_N,
         "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.actuators.thrust_max_N - thrust_max_N)),
-        "saturated_steps": _count(log.column("effort", "saturated")),
-        "flown_s": _last(log.column("truth", "t_s")),
+        "saturated_steps": count(log.column("effort", "saturated")),
+        "flown_s": last(log.column("truth", "t_s")),
         "diverged": float(_events(log, "plant_event", Event.DIVERGED) > 0),
         "ground_contacts": _events(log, "plant_event", Event.GROUND_CONTACT),
         "sensor_losses": _events(log, "board_event", Event.SENSORS_LOST),
@@ -53,12 +51,12 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "late_cycles": _events(log, "plant_event", Event.LATE_CYCLE),
         "board_restarts": _events(log, "plant_event", Event.BOARD_RESTARTED),
         "board_messages_lost": _sum_of_values(log, "plant_event", Event.MESSAGES_LOST),
-        "cpu_use_max_pct": _max(log.column("board_cpu", "use_pct")),
-        "cpu_use_mean_pct": _mean(log.column("board_cpu", "use_pct")),
-        "stack_used_max_B": _max(log.column("board_cpu", "stack_used_B")),
-        "worst_cycle_max_s": _max(log.column("board_cpu", "worst_cycle_s")),
-        "deadlines_missed": 0.0 if scenario.lockstep else _last(log.column("pace", "missed")),
-        "log_lost_rows": float(log.metadata.get("recorder", {}).get("lost_rows", math.nan)),
+        "cpu_use_max_pct": largest(log.column("board_cpu", "use_pct")),
+        "cpu_use_mean_pct": mean(log.column("board_cpu", "use_pct")),
+        "stack_used_max_B": largest(log.column("board_cpu", "stack_used_B")),
+        "worst_cycle_max_s": largest(log.column("board_cpu", "worst_cycle_s")),
+        "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("pace", "missed")),
+        "log_lost_rows": lost_rows(log),
     }
 
 
@@ -80,28 +78,8 @@ def position_error(log: Log) -> tuple[Array, Array]:
     return t_s, np.stack(axes, axis=1)
 
 
-def _rms(values: Array) -> float:
-    return math.sqrt(np.mean(values**2)) if values.size else math.nan
-
-
-def _max(values: Array) -> float:
-    return float(np.max(values)) if values.size else math.nan
-
-
-def _mean(values: Array) -> float:
-    return float(np.mean(values)) if values.size else math.nan
-
-
 def _max_abs_deg(angles_rad: Array) -> float:
-    return math.degrees(_max(np.abs(angles_rad)))
-
-
-def _count(flags: Array) -> float:
-    return float(np.count_nonzero(flags)) if flags.size else math.nan
-
-
-def _last(values: Array) -> float:
-    return float(values[-1]) if values.size else math.nan
+    return math.degrees(largest(np.abs(angles_rad)))
 
 
 def _events(log: Log, stream: str, event: Event) -> float:

@@ -26,6 +26,7 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.analysis.metrics import position_error
 from aeroloop.analysis.timing import MEASURED, measured
+from aeroloop.analysis.track import positions
 from aeroloop.recording.log import Log
 from aeroloop.scenario import TiltrotorScenario
 
@@ -118,8 +119,11 @@ def delay_margin_picture(margin: DelayMargin, *, diverged: bool) -> Picture:
 
 def _paths(log: Log) -> list[Path3]:
     return [
-        Path3(log, "truth", {"color": BLUE, "label": "flown"}),
-        Path3(log, "reference", {"color": ORANGE, "label": "reference", "linestyle": "--", "linewidth": 1.0}),
+        Path3(log.column(stream, "t_s"), positions(log, stream), style)
+        for stream, style in {
+            "truth": {"color": BLUE, "label": "flown"},
+            "reference": {"color": ORANGE, "label": "reference", "linestyle": "--", "linewidth": 1.0},
+        }.items()
     ]
 
 

@@ -15,7 +15,7 @@ from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Impairment, TiltrotorScenario, Sensors, Spiral
+from aeroloop.scenario import Impairment, Sensors, Spiral, TiltrotorScenario
 from aeroloop.signals import TASKS, Event, ResetCause
 from aeroloop.streams import COUNTER_NAMES
 

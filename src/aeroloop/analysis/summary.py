@@ -13,18 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import board, checks, metrics, timing
+from aeroloop.analysis import checks
+from aeroloop.analysis.kinds import kind_of
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.recording.log import Log, log_sha256
 from aeroloop.scenario import Scenario
-from aeroloop.signals import Event
-from aeroloop.streams import COUNTER_NAMES
 
-LINKS = {
-    "board_link_at_plant": "plant_link",
-    "board_link_at_board": "board_link",
-    "reference_link": "reference_link",
-}
 PACKAGES = ("aeroloop", "mujoco", "casadi", "iceoryx2", "foxglove-sdk")
 EVENTS_SHOWN = 200
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -32,12 +26,13 @@ NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """`outcome` is the supervisor's: ended (why), wall_s, exit_code, error (a sentence or None)."""
-    numbers = metrics.metrics(log, scenario)
+    kind = kind_of(scenario)
+    numbers = kind.metrics(log, scenario)
     results = checks.evaluate(checks.required(scenario), numbers)
     exit_code = outcome["exit_code"]
     if exit_code == EXIT_OK and not all(result.ok for result in results):
         exit_code = EXIT_CHECK_FAILED
-    events = _events(log)
+    events = sorted(kind.events(log), key=lambda event: float(event["t_s"]))
     wall_s = outcome["wall_s"]
     summary = {
         "scenario": scenario.name,
@@ -52,9 +47,7 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
         "error": outcome["error"],
         "checks": [asdict(result) for result in results],
         "metrics": numbers,
-        "timing": timing.timing(log),
-        "board": board.statistics(log, scenario),
-        "links": {name: _counters(log, stream) for name, stream in LINKS.items()},
+        **kind.details(log, scenario),
         "events": events[:EVENTS_SHOWN],
         "events_total": len(events),
         "log_sha256": log_sha256(log),
@@ -63,25 +56,6 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
     }
     safe: dict[str, Any] = _json_safe(summary)
     return safe
-
-
-def _counters(log: Log, stream: str) -> dict[str, int] | None:
-    rows = log.rows[stream]
-    return dict(zip(COUNTER_NAMES, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None
-
-
-def _events(log: Log) -> list[dict[str, Any]]:
-    sources = {"plant": "plant_event", "board": "board_event"}
-    events = [
-        {"t_s": t_s, "source": source, "event": _event_name(code), "value": value}
-        for source, stream in sources.items()
-        for t_s, code, value in log.rows[stream].tolist()
-    ]
-    return sorted(events, key=lambda event: event["t_s"])
-
-
-def _event_name(code: float) -> str:
-    return Event(int(code)).name if code in list(Event) else f"EVENT_{code:g}"
 
 
 def _json_safe(value: Any) -> Any:

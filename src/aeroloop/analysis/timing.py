@@ -29,7 +29,7 @@ def timing(log: Log) -> dict[str, Any]:
     """Per measurement its statistics in seconds, the histogram of the request period, missed deadlines."""
     missed = log.column("pace", "missed")
     return {
-        **{name: _statistics(measured(log, name)) for name in MEASURED},
+        **{name: statistics(measured(log, name)) for name in MEASURED},
         "period_histogram": _histogram(measured(log, "period_s")),
         "missed_deadlines": int(missed[-1]) if missed.size else None,
     }
@@ -43,7 +43,8 @@ def measured(log: Log, name: str) -> NDArray[np.float64]:
     return values[np.isfinite(values)]
 
 
-def _statistics(values_s: NDArray[np.float64]) -> dict[str, float | int]:
+def statistics(values_s: NDArray[np.float64]) -> dict[str, float | int]:
+    values_s = values_s[np.isfinite(values_s)]
     if not values_s.size:
         return {"count": 0, **dict.fromkeys(("mean", "min", *PERCENTILES, "max"), math.nan)}
     return {

@@ -6,28 +6,61 @@ from aeroloop.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.links.pty import PtyLink
+from aeroloop.links.url import parse
 
 
 class LastingServer:
-    """A server's end that opens anew when its peer has left."""
+    """A server's end that opens anew when its peer has left. Like on a serial port, what nobody hears is lost."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._link: Link = open_link(url)
+        self.departures = 0  # of peers, so far
+        parts = parse(url)
+        self._listens = parts.listen and parts.scheme != "udp"
+        self._ahead = b""  # read while sending
+        self._link: Link
+        self._open()
 
     def fileno(self) -> int:
         return self._link.fileno()
 
     def send(self, data: bytes) -> None:
-        self._link.send(data)
+        if self._alone:
+            self._ahead += self._read()  # lets in whoever knocks
+            if self._alone:
+                return
+        try:
+            self._link.send(data)
+        except LinkError:
+            departed = self.departures
+            self._ahead += self._read()  # its last words
+            if departed == self.departures:
+                self._leave()
 
     def poll(self) -> bytes:
+        ahead, self._ahead = self._ahead, b""
+        return ahead + self._read()
+
+    @property
+    def _alone(self) -> bool:
+        """A listening link has its listener's descriptor until somebody comes."""
+        return self._listens and self._link.fileno() == self._listener
+
+    def _read(self) -> bytes:
         try:
             return self._link.poll()
         except LinkError:
-            self._link.close()
-            self._link = open_link(self.url)
+            self._leave()
             return b""
+
+    def _leave(self) -> None:
+        self.departures += 1
+        self._link.close()
+        self._open()
+
+    def _open(self) -> None:
+        self._link = open_link(self.url)
+        self._listener = self._link.fileno()
 
     def next_due_ns(self) -> int | None:
         return self._link.next_due_ns()

@@ -22,7 +22,9 @@ PROGRESS_PERIOD_NS = NS // 10
 class Recording:
     def __init__(self, topics: Topics, log: LogWriter, family: str) -> None:
         self._log = log
-        self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in logged(family)]
+        self._subscribers: list[Subscriber] = [
+            topics.subscriber(stream, batch=stream.batch) for stream in logged(family)
+        ]
         self.flown_s = 0.0
 
     def drain(self) -> int:

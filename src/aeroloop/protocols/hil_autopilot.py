@@ -118,7 +118,7 @@ class SensorEnd:
 
 
 class ActuatorsOut:
-    """Packs HIL_ACTUATOR_CONTROLS, several times faster than pymavlink: this is in every tick."""
+    """Packs HIL_ACTUATOR_CONTROLS, in half of the time that pymavlink takes: it is in every tick."""
 
     _LENGTH = _ACTUATORS.unpacker.size
     _EXTRA = bytes([_ACTUATORS.crc_extra])
@@ -137,7 +137,7 @@ class ActuatorsOut:
             motors = ()
         elif not all(-1.0 <= value <= 1.0 for value in motors):
             raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
-        wire = self._LAYOUT.pack(
+        wire: bytes = self._LAYOUT.pack(
             0xFD,
             self._LENGTH,
             0,

@@ -7,13 +7,14 @@ Facts of PX4's side and what they are good for: docs/px4-hil.md.
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass, replace
 from operator import le
 
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.frames import Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
-from aeroloop.protocols.mavlink import Frame, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkOut, Message
 
 ACCELEROMETER = 0x7
 GYRO = 0x38
@@ -38,11 +39,15 @@ _NONE: Vec3 = (0.0, 0.0, 0.0)
 _STOPPED = (0.0,) * CHANNELS
 _hil_sensor = dialect.MAVLink_hil_sensor_message
 _hil_gps = dialect.MAVLink_hil_gps_message
+_pack_header = struct.Struct("<BBBBBBBHB").pack
+_pack_sensor = _hil_sensor.unpacker.pack
+_SENSOR_EXTRA = bytes([_hil_sensor.crc_extra])
+_crc = dialect.x25crc
 _unpack_actuators = dialect.MAVLink_hil_actuator_controls_message.unpacker.unpack
 _unpack_controls = dialect.MAVLink_hil_controls_message.unpacker.unpack
 _unpack_command = dialect.MAVLink_command_long_message.unpacker.unpack
 _COMMAND_ID = dialect.MAVLink_command_long_message.id
-_COMMAND_FIELD = dialect.MAVLink_command_long_message.ordered_fieldnames.index("command")
+_COMMAND_FIELDS = dialect.MAVLink_command_long_message.ordered_fieldnames
 _ACTUATORS_ID = dialect.MAVLink_hil_actuator_controls_message.id
 _CONTROLS_ID = dialect.MAVLink_hil_controls_message.id
 
@@ -79,6 +84,17 @@ class HilFix:
     epv_m: float
     satellites: int
     fix_type: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class HilRange:
+    """What a range finder that looks down measures."""
+
+    t_ns: int
+    range_m: float
+    valid: bool
+    min_m: float
+    max_m: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,19 +135,23 @@ class Actuators:
 
 def hil_sensor(sample: HilSample) -> Message:
     """HIL_SENSOR with the groups that have a new sample; the fields of others are zero."""
+    return _hil_sensor(*_sensor_fields(sample))
+
+
+def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
     updated = 0
-    accel = rate = field = _NONE
+    xacc = yacc = zacc = p = q = r = mx = my = mz = 0.0
     pressure = altitude = temperature = dynamic = 0.0
     if sample.accel_B is not None:
         updated |= ACCELEROMETER
-        accel = frd_from_flu(sample.accel_B)
+        xacc, yacc, zacc = frd_from_flu(sample.accel_B)
     if sample.rate_B is not None:
         updated |= GYRO
-        rate = frd_from_flu(sample.rate_B)
+        p, q, r = frd_from_flu(sample.rate_B)
     if sample.field_B_T is not None:
         updated |= MAGNETOMETER
         x, y, z = frd_from_flu(sample.field_B_T)
-        field = x * GAUSS_PER_T, y * GAUSS_PER_T, z * GAUSS_PER_T
+        mx, my, mz = x * GAUSS_PER_T, y * GAUSS_PER_T, z * GAUSS_PER_T
     if (air := sample.barometer) is not None:
         updated |= BAROMETER
         pressure = air.pressure_Pa * HPA_PER_PA
@@ -140,9 +160,29 @@ def hil_sensor(sample: HilSample) -> Message:
     if sample.diff_pressure_Pa is not None:
         updated |= DIFFERENTIAL_PRESSURE
         dynamic = sample.diff_pressure_Pa * HPA_PER_PA
-    if not math.isfinite(sum(accel) + sum(rate) + sum(field) + pressure + altitude + temperature + dynamic):
+    if not math.isfinite(xacc + yacc + zacc + p + q + r + mx + my + mz + pressure + altitude + temperature + dynamic):
         raise ValueError(f"HIL_SENSOR: a sensor sample is not finite: {sample}")
-    return _hil_sensor(sample.t_ns // 1000, *accel, *rate, *field, pressure, dynamic, altitude, temperature, updated, 0)
+    time_usec = sample.t_ns // 1000
+    return time_usec, xacc, yacc, zacc, p, q, r, mx, my, mz, pressure, dynamic, altitude, temperature, updated, 0
+
+
+class HilOut(MavlinkOut):
+    """A sender that packs HIL_SENSOR itself: to the byte what pymavlink makes of it, in a quarter of the time."""
+
+    def __init__(self, counters: MavlinkCounters, system: int, component: int) -> None:
+        super().__init__(counters, system, component)
+        self._signature = system, component, _hil_sensor.id, 0  # the last is the upper byte of the id
+
+    def sensor(self, sample: HilSample) -> bytes:
+        payload = _pack_sensor(*_sensor_fields(sample)).rstrip(b"\0")  # the time is never zero, so something stays
+        sender, counters = self._sender, self._counters
+        seq = sender.seq
+        head = _pack_header(0xFD, len(payload), 0, 0, seq, *self._signature)
+        sender.seq = (seq + 1) & 0xFF
+        wire: bytes = head + payload + _crc(head[1:] + payload + _SENSOR_EXTRA).crc.to_bytes(2, "little")
+        counters.frames_out += 1
+        counters.bytes_out += len(wire)
+        return wire
 
 
 def hil_gps(fix: HilFix) -> Message:
@@ -200,11 +240,38 @@ def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
     )
 
 
+def distance_sensor(measured: HilRange) -> Message:
+    """DISTANCE_SENSOR that looks down; its quality says whether there was an echo."""
+    if not math.isfinite(measured.range_m):
+        raise ValueError(f"DISTANCE_SENSOR: the range is not finite: {measured}")
+    return dialect.MAVLink_distance_sensor_message(
+        measured.t_ns // 1_000_000 & 0xFFFFFFFF,
+        _u16(measured.min_m * 100),
+        _u16(measured.max_m * 100),
+        _u16(measured.range_m * 100),
+        dialect.MAV_DISTANCE_SENSOR_LASER,
+        0,
+        dialect.MAV_SENSOR_ROTATION_PITCH_270,
+        255,  # variance: unknown
+        signal_quality=100 if measured.valid else 1,  # 1 is "invalid", 0 "unknown"
+    )
+
+
 def is_greeting(frame: Frame) -> bool:
     """The wish for ground truth with which PX4 begins, and which it never repeats."""
+    return truth_interval_us(frame) is not None
+
+
+def truth_interval_us(frame: Frame) -> float | None:
+    """How often the sender wants HIL_STATE_QUATERNION, 0 or less for never; None if this is another message."""
     if frame.msg_id != _COMMAND_ID:
-        return False
-    return bool(_unpack_command(frame.payload)[_COMMAND_FIELD] == dialect.MAV_CMD_SET_MESSAGE_INTERVAL)
+        return None
+    command = dict(zip(_COMMAND_FIELDS, _unpack_command(frame.payload), strict=True))
+    if command["command"] != dialect.MAV_CMD_SET_MESSAGE_INTERVAL:
+        return None
+    if command["param1"] != dialect.MAVLink_hil_state_quaternion_message.id:
+        return None
+    return float(command["param2"])
 
 
 def heartbeat() -> Message:

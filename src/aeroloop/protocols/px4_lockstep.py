@@ -23,8 +23,9 @@ _TRAILS_TO_LEARN = 3
 class Px4Lockstep:
     """`sent` with each HIL_SENSOR, `answered` with each HIL_ACTUATOR_CONTROLS, `timed_out` when the caller gives up."""
 
-    def __init__(self) -> None:
-        self.locked = False
+    def __init__(self, *, prompt: bool = False) -> None:
+        """`prompt`: known to answer every sample from the first on, so that a flight repeats to the bit."""
+        self.locked = prompt
         self.waiting = False
         self.ratio = 1  # samples per answer, once locked
         self.timeouts = 0

@@ -1,7 +1,10 @@
 """Topics: the streams of the table in shared memory, through iceoryx2.
 
 In lockstep a publisher waits for a full subscriber, so nothing is lost. In real time it never waits; each
-record carries a sequence number, so a subscriber knows how many it missed.
+sample carries the number of its first record, so a subscriber knows how many it missed.
+
+To send a sample costs far more than to write a record into it. So where a plant runs many times faster than real
+time, records travel in batches: several in one sample, none of them held longer than HELD_S of the stream's own time.
 """
 
 from __future__ import annotations
@@ -19,29 +22,34 @@ import iceoryx2 as iox2
 from aeroloop.streams import Stream
 
 BUFFERED_RECORDS = 4096
+HELD_S = 0.02
 MOST_SUBSCRIBERS = 4
 
 iox2.set_log_level(iox2.LogLevel.Fatal)
 
 
-def _payload_type(stream: Stream) -> type[ctypes.Structure]:
-    """Sequence number, then the record's fields."""
+_HEAD = struct.Struct("<2d")
+"""Number of the sample's first record, and how many it holds."""
+
+
+def _payload_type(stream: Stream, batch: int) -> type[ctypes.Structure]:
+    """A head, then the fields of up to `batch` records."""
 
     def type_name() -> str:
-        return f"aeroloop_{stream.name}_{len(stream.fields)}"
+        return f"aeroloop_{stream.name}_{len(stream.fields)}x{batch}"
 
     return type(
-        f"Record_{stream.name}",
+        f"Records_{stream.name}",
         (ctypes.Structure,),
         {
-            "_fields_": [("values", ctypes.c_double * (1 + len(stream.fields)))],
+            "_fields_": [("values", ctypes.c_double * (2 + batch * len(stream.fields)))],
             "type_name": staticmethod(type_name),
         },
     )
 
 
 class Publisher:
-    def __init__(self, service: Any, bell: Any | None, stream: Stream, *, wait: bool) -> None:
+    def __init__(self, service: Any, bell: Any | None, stream: Stream, *, wait: bool, batch: int = 1) -> None:
         strategy = iox2.BackpressureStrategy
         self._port = (
             service.publisher_builder()
@@ -49,38 +57,57 @@ class Publisher:
             .create()
         )
         self._notifier = bell.notifier_builder().create() if bell else None
-        self._record = _payload_type(stream)()
-        self._pack = struct.Struct(f"<{1 + len(stream.fields)}d").pack_into
+        self._sample = _payload_type(stream, batch)()
+        self._pack, self._size = stream.packing.pack_into, stream.packing.size
+        self._end, self._full = _HEAD.size, _HEAD.size + batch * self._size
+        self._oldest_s = 0.0
         self._sequence = 0
 
     def send(self, *row: float) -> None:
-        self._pack(self._record, 0, self._sequence, *row)
-        self._sequence += 1
-        self._port.send_copy(self._record)
+        end = self._end
+        if end == _HEAD.size:
+            self._oldest_s = row[0]
+        self._pack(self._sample, end, *row)
+        self._end = end = end + self._size
+        if end == self._full or row[0] - self._oldest_s >= HELD_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held; the one who ends a stream must."""
+        count = (self._end - _HEAD.size) // self._size
+        if not count:
+            return
+        _HEAD.pack_into(self._sample, 0, self._sequence, count)
+        self._sequence += count
+        self._end = _HEAD.size
+        self._port.send_copy(self._sample)
         if self._notifier:
             self._notifier.notify()
 
 
 class Subscriber:
-    def __init__(self, service: Any, bell: Any | None, stream: Stream) -> None:
+    def __init__(self, service: Any, bell: Any | None, stream: Stream, *, batch: int = 1) -> None:
         self.stream = stream
         self.lost = 0
         self._port = service.subscriber_builder().create()
         self._listener = bell.listener_builder().create() if bell else None
-        self._size = 8 * (1 + len(stream.fields))
+        self._size = stream.packing.size
+        self._total = _HEAD.size + batch * self._size
         self._next_sequence: float | None = None
 
     def records(self) -> Iterator[bytes]:
         """Everything that has arrived, as packed rows."""
+        size = self._size
         while (sample := self._port.receive()) is not None:
-            data = ctypes.string_at(sample.payload_ptr, self._size)
+            data = ctypes.string_at(sample.payload_ptr, self._total)
             sample.delete()
-            (sequence,) = struct.unpack_from("<d", data)
+            sequence, count = _HEAD.unpack_from(data)
             if self._next_sequence is not None:
                 # A lower number is another publisher's first: the reference link changes hands.
                 self.lost += max(0, int(sequence - self._next_sequence))
-            self._next_sequence = sequence + 1
-            yield data[8:]
+            self._next_sequence = sequence + count
+            for at in range(_HEAD.size, _HEAD.size + int(count) * size, size):
+                yield data[at : at + size]
 
     def latest(self) -> tuple[float, ...] | None:
         records = list(self.records())
@@ -109,19 +136,31 @@ class Topics:
             .create(iox2.ServiceType.Ipc)
         )
         self._wait = wait
+        self._publishers: list[Publisher] = []
 
-    def publisher(self, stream: Stream) -> Publisher:
-        return Publisher(self._service(stream), self._bell(stream), stream, wait=self._wait)
+    def publisher(self, stream: Stream, *, batch: int | None = None) -> Publisher:
+        """`batch`, where it is not the stream's own, must be the same at both ends."""
+        batch = stream.batch if batch is None else batch
+        service = self._service(stream, batch)
+        publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch)
+        self._publishers.append(publisher)
+        return publisher
 
-    def subscriber(self, stream: Stream) -> Subscriber:
-        return Subscriber(self._service(stream), self._bell(stream), stream)
+    def subscriber(self, stream: Stream, *, batch: int | None = None) -> Subscriber:
+        batch = stream.batch if batch is None else batch
+        return Subscriber(self._service(stream, batch), self._bell(stream), stream, batch=batch)
 
-    def _service(self, stream: Stream) -> Any:
+    def flush(self) -> None:
+        """Send what this process's publishers hold."""
+        for publisher in self._publishers:
+            publisher.flush()
+
+    def _service(self, stream: Stream, batch: int) -> Any:
         return (
             self._node.service_builder(iox2.ServiceName.new(stream.name))
-            .publish_subscribe(_payload_type(stream))
+            .publish_subscribe(_payload_type(stream, batch))
             .enable_safe_overflow(False)
-            .subscriber_max_buffer_size(BUFFERED_RECORDS)
+            .subscriber_max_buffer_size(max(1, BUFFERED_RECORDS // batch))
             .max_subscribers(MOST_SUBSCRIBERS)
             .open_or_create()
         )

@@ -24,6 +24,8 @@ class RangefinderSample:
     ready_ns: int  # delivered
     range_m: float
     valid: bool
+    min_m: float  # what this sensor can measure
+    max_m: float
 
 
 class RangefinderConfig(Sensor, frozen=True):
@@ -61,4 +63,4 @@ class Rangefinder:
         range_m = self._range.measure1(true_m * (1.0 + config.scale_error), steps)
         valid = echo and config.min_m <= range_m <= config.max_m
         limited_m = min(max(range_m, config.min_m), config.max_m) if echo else config.max_m
-        return RangefinderSample(t_ns, t_ns + self._delay_ns, limited_m, valid)
+        return RangefinderSample(t_ns, t_ns + self._delay_ns, limited_m, valid, config.min_m, config.max_m)

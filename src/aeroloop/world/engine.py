@@ -41,7 +41,7 @@ class Engine:
         mujoco.mj_step(self._model, self._data)
 
     def set_contacts(self, on: bool) -> None:
-        """Off saves the search for contacts, in each of the four stages; where there are none the motion is the same."""
+        """Off saves the search for contacts in each of the four stages; where there are none the motion is the same."""
         flag = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         flags = self._model.opt.disableflags
         self._model.opt.disableflags = flags & ~flag if on else flags | flag

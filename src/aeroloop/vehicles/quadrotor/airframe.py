@@ -12,13 +12,13 @@ from typing import Annotated
 import mujoco
 
 from aeroloop.actuators.motors import Motor, RotorEffort
+from aeroloop.config import Config, convert, meta
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec3
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
-from aeroloop.config import Config, meta, convert
-from aeroloop.signals import NS
+from aeroloop.signals import NS, Air
 from aeroloop.world.rigid import Rigid
 
 FOLDER = "vehicles/quadrotor"
@@ -35,6 +35,13 @@ class Contact(Config, frozen=True):
     friction: Annotated[float, meta("-", "coefficient of friction on the ground", ge=0)]
 
 
+class Supply(Config, frozen=True):
+    """Where the motors' power comes from; its current disturbs a magnetometer."""
+
+    voltage_V: Annotated[float, meta("V", "of the battery", gt=0, le=1000)] = 11.1
+    efficiency: Annotated[float, meta("-", "of motors and controllers together", gt=0, le=1)] = 0.6
+
+
 class Airframe(Config, frozen=True):
     """One parameter file."""
 
@@ -42,6 +49,7 @@ class Airframe(Config, frozen=True):
     rotors: Rotors
     motors: Motor
     contact: Contact
+    supply: Supply = Supply()
 
     @property
     def flight(self) -> quadrotor.Parameters:
@@ -191,9 +199,27 @@ def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]
     return motors
 
 
-def world(airframe: Airframe, step_s: float) -> Rigid[RotorEffort]:
-    """Standing on the ground at the origin, at rest."""
+def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, float]]:
+    """Current that the motors draw (A) and thrust of all rotors (N)."""
+    rotors = airframe.rotors
+    per_density = rotors.thrust_Ns2 / rotors.density_kg_m3
+    per_power = rotors.torque_to_thrust_m / (airframe.supply.voltage_V * airframe.supply.efficiency)
+
+    def drawn(effort: RotorEffort, air: Air) -> tuple[float, float]:
+        thrust = power = 0.0
+        for speed in effort.speed_rad_s:
+            squared = speed * speed
+            thrust += squared
+            power += squared * speed
+        k = per_density * air.density_kg_m3
+        return k * per_power * power, k * thrust
+
+    return drawn
+
+
+def world(airframe: Airframe, step_s: float, start_m: tuple[float, float] = (0.0, 0.0)) -> Rigid[RotorEffort]:
+    """Standing on the ground at rest, so far east and north of the origin."""
     rigid = Rigid(build(airframe, step_s), loads(airframe))
-    rigid.reset((0.0, 0.0, airframe.rest_height_m), (1.0, 0.0, 0.0, 0.0))
+    rigid.reset((*start_m, airframe.rest_height_m), (1.0, 0.0, 0.0, 0.0))
     rigid.settle(round(step_s * NS))
     return rigid

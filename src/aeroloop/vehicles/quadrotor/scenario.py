@@ -63,12 +63,14 @@ class Aboard(SensorSet, frozen=True):
 class Autopilot(Config, frozen=True):
     """The virtual Pixhawk of rungs mil and sil."""
 
-    parameters: Annotated[dict[str, float], note("parameters that differ from their defaults, by name")] = {}
+    parameters: Annotated[dict[str, float], note("parameters that differ from their defaults")] = msgspec.field(
+        default_factory=dict
+    )
     ground_links: Annotated[
         tuple[str, ...],
         note(
-            "where it speaks MAVLink to ground stations, in real time only; vehicle n adds n to a port of 14540, so that "
-            "each has its own, as with PX4"
+            "where it speaks MAVLink to ground stations, in real time only; vehicle n adds n to a port of 14540, so "
+            "that each has its own, as with PX4"
         ),
     ] = ("udp://127.0.0.1:14540", "udp://127.0.0.1:14550")
 
@@ -111,14 +113,20 @@ class QuadrotorScenario(Scenario, frozen=True):
     def link_url(self) -> str:
         if self.link.url:
             return self.link.url
-        return f"tcp://127.0.0.1:{PX4_PORT}?listen" if self.loop == "hil" else "loopback://"
+        if self.loop == "hil":
+            return f"tcp://127.0.0.1:{PX4_PORT}?listen"
+        return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"
+
+    def start_m(self, number: int) -> tuple[float, float]:
+        """Where vehicle `number` stands at first, east and north of home."""
+        return number * self.vehicle.spacing_m, 0.0
 
     def vehicle_url(self, number: int) -> str:
         """The link of vehicle `number`, from 0: each has its own."""
         url = self.link_url
         if number == 0 or url == "loopback://":
             return url
-        parts = parse(url)
+        parts = parse(url, template=True)
         if parts.scheme not in ("tcp", "udp"):
             raise ConfigError(f"link.url: several vehicles need a port each, so tcp:// or udp://, not {url}")
         return str(dataclasses.replace(parts, port=parts.port + number)) if parts.port else url

@@ -11,11 +11,11 @@ import casadi as ca
 import numpy as np
 from msgspec import Struct
 
+from aeroloop.config import convert
 from aeroloop.control import custom, lqr
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
 from aeroloop.models import delay, linear, tiltrotor
-from aeroloop.config import convert
 from aeroloop.scenario import Control
 
 FILE = "vehicles/tiltrotor/params.toml"

@@ -1,0 +1,54 @@
+"""What the analysis of each family of flights is made of: the one place that knows them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from aeroloop.analysis import metrics, tiltrotor_summary
+from aeroloop.analysis.quad import metrics as quad_metrics
+from aeroloop.analysis.quad import summary as quad_summary
+from aeroloop.analysis.quad.flight import tracks as quad_tracks
+from aeroloop.analysis.track import Track, tiltrotor_tracks
+from aeroloop.recording.log import Log
+from aeroloop.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+
+S = TypeVar("S", bound=Scenario)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[S]):
+    metrics: Callable[[Log, S], dict[str, float]]
+    never: tuple[str, ...]  # metrics that fail a flight when they are not 0, unless its scenario says otherwise
+    details: Callable[[Log, S], dict[str, Any]]  # its own part of summary.json
+    events: Callable[[Log], list[dict[str, Any]]]  # in any order
+    tracks: Callable[[Log], list[Track]]  # of every aircraft
+
+
+KINDS: dict[Family, Kind[Any]] = {
+    "board": Kind[TiltrotorScenario](
+        metrics.metrics,
+        ("diverged", "overruns", "board_restarts"),
+        tiltrotor_summary.details,
+        tiltrotor_summary.events,
+        tiltrotor_tracks,
+    ),
+    "mavlink": Kind[QuadrotorScenario](
+        quad_metrics.metrics,
+        ("diverged", "autopilot_restarts", "actuators_refused"),
+        quad_summary.details,
+        quad_summary.events,
+        quad_tracks,
+    ),
+}
+
+
+def kind_of(scenario: Scenario) -> Kind[Any]:
+    return KINDS[scenario.FAMILY]
+
+
+def metric_names(scenario: Scenario) -> tuple[str, ...]:
+    """Everything that a check of the scenario may name."""
+    return tuple(kind_of(scenario).metrics(Log.empty(), scenario))

@@ -1,0 +1,1 @@
+"""Flights of multirotors, each flown by an autopilot over MAVLink HIL."""

@@ -1,0 +1,39 @@
+"""What summary.json says of a flight with a board and of no other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aeroloop.analysis import board, timing
+from aeroloop.analysis.statistics import event_name
+from aeroloop.recording.log import Log
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.streams import COUNTER_NAMES
+
+LINKS = {
+    "board_link_at_plant": "plant_link",
+    "board_link_at_board": "board_link",
+    "reference_link": "reference_link",
+}
+SOURCES = {"plant": "plant_event", "board": "board_event"}
+
+
+def details(log: Log, scenario: TiltrotorScenario) -> dict[str, Any]:
+    return {
+        "timing": timing.timing(log),
+        "board": board.statistics(log, scenario),
+        "links": {name: _counters(log, stream) for name, stream in LINKS.items()},
+    }
+
+
+def events(log: Log) -> list[dict[str, Any]]:
+    return [
+        {"t_s": t_s, "source": source, "event": event_name(code), "value": value}
+        for source, stream in SOURCES.items()
+        for t_s, code, value in log.rows[stream].tolist()
+    ]
+
+
+def _counters(log: Log, stream: str) -> dict[str, int] | None:
+    rows = log.rows[stream]
+    return dict(zip(COUNTER_NAMES, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None

@@ -1,0 +1,119 @@
+"""The plant process of autopilots: builds one loop for each aircraft from the scenario, and flies them together."""
+
+from __future__ import annotations
+
+import time
+
+from aeroloop.actuators.motors import Motors, RotorEffort
+from aeroloop.autopilot_loop import AutopilotLoop, wall_timing
+from aeroloop.errors import ConfigError
+from aeroloop.fleet import FleetPace, fly_together
+from aeroloop.links.base import Link
+from aeroloop.links.lasting import LastingServer
+from aeroloop.links.open import open_link
+from aeroloop.links.url import parse
+from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.processes.hil_log import FlightLog
+from aeroloop.protocols.hil_rates import link_load
+from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime
+from aeroloop.realtime.topics import Topics
+from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.suite import Suite
+from aeroloop.signals import NS
+from aeroloop.streams import writes
+from aeroloop.vehicles.quadrotor import airframe as airframes
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.world.atmosphere import Atmosphere
+from aeroloop.world.earth import Earth
+from aeroloop.world.wind import Wind
+
+READS = ("HIL link of each vehicle",)
+HITL_ACTUATORS_HZ = 200.0
+"""How often PX4 sends actuators on a line without lockstep."""
+ENDED = {"time": "completed", "stopped": "stopped", "diverged": "diverged"}
+
+Loop = AutopilotLoop[RotorEffort]
+
+
+def build_loop(scenario: QuadrotorScenario, number: int, link: Link, log: FlightLog) -> Loop:
+    """One aircraft, with random streams of its own."""
+    airframe = airframes.load(scenario.vehicle.airframe)
+    streams = Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
+    start_m = scenario.start_m(number)
+    return AutopilotLoop(
+        motors=Motors(airframe.motors, airframe.rotors.count),
+        world=airframes.world(airframe, scenario.world.step_s, start_m),
+        earth=Earth(scenario.world.home),
+        atmosphere=Atmosphere(scenario.world.day),
+        wind=Wind(scenario.world.wind, streams.generator("wind")),
+        sensors=Suite(scenario.aboard, streams, scenario.sensors.faults),
+        link=link,
+        timing=wall_timing(link),
+        rotors=airframe.rotors.count,
+        step_ns=round(scenario.world.step_s * NS),
+        mix=airframes.mixer(airframe),
+        prompt=scenario.loop != "hil" and scenario.lockstep,
+        note=log,
+        load=airframes.supply(airframe),
+        bound_m=scenario.world.bound_m,
+    )
+
+
+def check_capacity(scenario: QuadrotorScenario, line: Line) -> None:
+    """Whether a serial line can carry what is to cross it; said before the flight, not found in it."""
+    imu, gnss = scenario.aboard.imu, scenario.aboard.gnss
+    assert imu is not None
+    url = parse(scenario.link_url, template=True)
+    to_board = {"HIL_SENSOR": imu.rate_hz, "HIL_GPS": gnss.rate_hz if gnss else 0.0, "HEARTBEAT": 1.0}
+    from_board = {"HIL_ACTUATOR_CONTROLS": HITL_ACTUATORS_HZ, "HEARTBEAT": 1.0}
+    on_a_desk = url.scheme == "serial"
+    load = link_load(to_board, from_board, url.baud if on_a_desk else None)
+    if load.refusal:
+        raise ConfigError(f"link.url: {url}: {load.refusal}")
+    if load.warning and on_a_desk:
+        line.tell("say", message=f"link: {load.warning}")
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    scenario = orders.quadrotor
+    check_capacity(scenario, line)
+    imu = scenario.aboard.imu
+    assert imu is not None
+    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    publish = {
+        stream.name: topics.publisher(stream, batch=stream.batch).send
+        for stream in writes("plant", scenario.FAMILY, scenario.loop)
+    }
+    line.await_order("open")
+    outside = scenario.loop == "hil"
+    links: list[Link] = []
+    try:
+        links += [LastingServer(server) if outside else open_link(server) for server, _ in orders.vehicle_links]
+        pace = FleetPace(round(scenario.world.step_s * NS), speed=scenario.speed, lockstep=scenario.lockstep)
+        loops, logs = [], []
+        for number, link in enumerate(links):
+            logs.append(FlightLog(number, scenario.aboard, 0.0 if outside else imu.rate_hz, publish, pace))
+            loops.append(build_loop(scenario, number, link, logs[-1]))
+            logs[-1].loop = loops[-1]
+        line.tell("ready")
+        line.await_order("start")
+        if not scenario.lockstep:
+            for refused in enter_realtime(PLANT_PRIORITY):
+                line.tell("say", message=f"plant: {refused}")
+        for loop in loops:
+            loop.await_autopilot(scenario.link.start_timeout_s, stop)
+        began_ns = time.monotonic_ns()
+        ended = fly_together(loops, round(scenario.duration_s * NS), pace, stop)
+        for log in logs:
+            log.tell()
+        topics.flush()
+        # Said before the links close, so that the supervisor never takes the end for a failure of the autopilot.
+        line.tell("done", ended=ENDED[ended], wall_s=(time.monotonic_ns() - began_ns) / NS)
+    finally:
+        topics.flush()
+        for link in links:
+            link.close()
+
+
+if __name__ == "__main__":
+    run_process(main)
