@@ -100,11 +100,12 @@ class Setpoint:
     thrust_ratio: float  # 0..1 of the thrust of all rotors, unless hold_z
     hold_xy: bool  # fly to pos_W east and north
     hold_z: bool  # fly to pos_W up
+    yaw_rate_rad_s: float = 0.0  # fed forward
 
     def row(self) -> tuple[float, ...]:
         holds = float(self.hold_xy), float(self.hold_z)
         angles = self.yaw_rad, self.roll_rad, self.pitch_rad, self.thrust_ratio
-        return (*self.pos_W, *self.vel_W, *self.accel_W, *angles, *holds)
+        return (*self.pos_W, *self.vel_W, *self.accel_W, *angles, *holds, self.yaw_rate_rad_s)
 
 
 SENSOR_COUNT = 16

@@ -1,7 +1,7 @@
 """The flight law flies the MuJoCo world by the true state: both airframes from their files, with the gains' defaults.
 
 Each command reaches the motors one period late. Overshoots and settling times (within 5 %) stand in the tests' tables;
-limits leave about a third above what was measured.
+limits leave a third or more above what was measured.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def at(
     thrust: float = 0.5,
     xy: bool = True,
     z: bool = True,
+    yaw_rate: float = 0.0,
 ) -> Setpoint:
-    return Setpoint(pos_W, vel_W, accel_W, yaw, roll, pitch, thrust, xy, z)
+    return Setpoint(pos_W, vel_W, accel_W, yaw, roll, pitch, thrust, xy, z, yaw_rate)
 
 
 @dataclass
@@ -120,7 +121,7 @@ def overshoot_and_settling(t: Vec, value: Vec, target: float) -> tuple[float, fl
     return float((value / target).max() - 1.0), float(t[min(outside[-1] + 1, len(t) - 1)] - t[0])
 
 
-STEPS = {  # what is asked, which of the log shows it, seconds, largest overshoot, longest settling
+STEPS = {  # what is asked, which of the log shows it, its target, seconds, largest overshoot, longest settling
     "roll": (at(roll=0.3, xy=False), lambda log: log.euler[:, 0], 0.3, 0.8, 0.05, 0.4),
     "pitch": (at(pitch=-0.3, xy=False), lambda log: log.euler[:, 1], -0.3, 0.8, 0.05, 0.4),
     "yaw": (at(yaw=1.0), lambda log: log.euler[:, 2], 1.0, 3.0, 0.01, 1.3),
@@ -132,7 +133,7 @@ STEPS = {  # what is asked, which of the log shows it, seconds, largest overshoo
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_steps(name: str, record_property: pytest.FixtureRequest) -> None:
+def test_steps(name: str, record_property: Callable[[str, object], None]) -> None:
     lines = []
     for what, (wanted, shown, target, seconds, overshoot, settling_s) in STEPS.items():
         period_s = PERIODS_S[len(lines) % 2]
@@ -141,12 +142,11 @@ def test_steps(name: str, record_property: pytest.FixtureRequest) -> None:
         lines.append(f"{what:14} every {period_s} s: overshoot {100 * over:4.1f} %, settled in {settled_s:.2f} s")
         assert over < overshoot, lines[-1]
         assert settled_s < settling_s, lines[-1]
-        others = {"roll": 0, "pitch": 1}.get(what)
-        if others is None and what != "yaw":
-            assert np.abs(log.euler[:, 2]).max() < 0.02
+        if what != "yaw":
+            assert np.abs(log.euler[:, 2]).max() < 0.02, what
         if "height" not in what:
             assert np.abs(log.pos[:, 2] - 20.0).max() < 0.15, what
-    record_property("table", "\n".join(lines))  # type: ignore[operator]
+    record_property("table", "\n".join(lines))
 
 
 @pytest.mark.parametrize("period_s", PERIODS_S)
@@ -186,7 +186,7 @@ def test_tracks_a_trajectory_at_3_m_s(name: str, plan: Plan) -> None:
     log = flight.fly(plan, 11.0)
     off = log.pos - [plan(t).pos_W for t in log.t.tolist()]
     assert np.linalg.norm(log.vel, axis=1).max() > 2.9
-    assert math.sqrt(np.mean(np.sum(off**2, axis=1))) < 0.13
+    assert math.sqrt(np.mean(np.sum(off**2, axis=1))) < 0.1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -295,6 +295,15 @@ def test_by_hand_it_learns_the_wind_and_its_weight() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_steady_turn_is_followed_without_lag(name: str) -> None:
+    rate = 0.7
+    log = Flight(name).fly(lambda t: at(yaw=math.remainder(rate * t, math.tau), yaw_rate=rate), 8.0)
+    settled = log.t > 6.0
+    behind = np.angle(np.exp(1j * (log.euler[settled, 2] - rate * log.t[settled])))
+    assert np.abs(behind).max() < math.radians(1.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_compiled_equals_interpreted(name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Rungs mil and sil: 300 states anywhere in the envelope and beyond, then 1000 calls that feed their own memory."""
     folder: Path = tmp_path_factory.mktemp("law")
@@ -306,13 +315,13 @@ def test_compiled_equals_interpreted(name: str, tmp_path_factory: pytest.TempPat
             run.inputs[0][:], run.inputs[1][:], run.inputs[3][:] = nav, wanted, gains
             run()
         for one, other in zip(mil.outputs, sil.outputs, strict=True):
-            assert one == pytest.approx(other, rel=1e-12, abs=1e-12)
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
     lows, highs = (np.array([getattr(gain, end) for gain in GAINS]) for end in ("minimum", "maximum"))
     for _ in range(300):
-        nav, wanted = rng.normal(0.0, 3.0, 13), rng.normal(0.0, 3.0, 15)
+        nav, wanted = rng.normal(0.0, 3.0, 13), rng.normal(0.0, 3.0, 16)
         nav[6:10] /= np.linalg.norm(nav[6:10])
-        wanted[13:] = rng.integers(0, 2, 2)
+        wanted[13:15] = rng.integers(0, 2, 2)
         memory = rng.normal(0.0, 1.0, MEMORY)
         mil.inputs[2][:] = sil.inputs[2][:] = memory
         call(nav, wanted, rng.uniform(lows, highs))

@@ -145,8 +145,8 @@ def test_leans_to_where_it_should_go_at_any_heading(yaw: float, towards: float) 
     assert GRAVITY_M_S2 * math.hypot(*lean) / (1 - 2 * (x * x + y * y)) == pytest.approx(0.5 * 0.95 * 2.2)
 
 
-@pytest.mark.parametrize("turn", [3.0, -3.0, math.pi])
-def test_yaw_takes_the_shorter_way_and_leaves_the_tilt_alone(turn: float) -> None:
+@pytest.mark.parametrize(("turn", "sign"), [(3.0, 1), (-3.0, -1), (math.pi, 1), (4.0, -1), (-4.0, 1), (6.0, -1)])
+def test_yaw_takes_the_shorter_way_and_leaves_the_tilt_alone(turn: float, sign: int) -> None:
     tilted = setpoint(yaw=turn, roll=0.3, xy=False)
     gains = cascade.row({"MC_YAWRATE_MAX": 10.0})
     # The body leans as asked but heads elsewhere: the same direction of thrust, so nothing to do but turn.
@@ -154,9 +154,10 @@ def test_yaw_takes_the_shorter_way_and_leaves_the_tilt_alone(turn: float) -> Non
     back = (math.cos(turn / 2), 0.0, 0.0, -math.sin(turn / 2))
     quat = (w * back[0] - z * back[3], x * back[0] + y * back[3], y * back[0] - x * back[3], w * back[3] + z * back[0])
     gave = wrench("iris", step("iris", tilted, quat=quat, gains=gains)[0])
-    assert math.copysign(1.0, gave[TURNING]) == math.copysign(1.0, turn)
-    assert gave[TURNING] == pytest.approx(math.copysign(0.055225 * 10.0 * math.radians(10.0), turn))
+    assert gave[TURNING] == pytest.approx(sign * 0.055225 * 10.0 * math.radians(10.0))
     assert gave[[ROLLING, PITCHING]] == pytest.approx([0.0, 0.0], abs=1e-9)
+    w, x, y, z = quat
+    assert step("iris", tilted, quat=(-w, -x, -y, -z))[0] == pytest.approx(step("iris", tilted, quat=quat)[0])
 
 
 def test_limits() -> None:
@@ -169,12 +170,53 @@ def test_limits() -> None:
     assert step("iris", down)[1][3] == pytest.approx(hover * (1 - 4.0 * 1.5 / GRAVITY_M_S2))
     assert step("iris", down, vel_W=(0.0, 0.0, 5.0))[1][3] == pytest.approx(0.12)
     assert step("iris", down, vel_W=(0.0, 0.0, -1.5))[1][3] == pytest.approx(hover)
+    light = FRAMES["hexarotor"].hover_ratio  # less than twice MPC_THR_MIN: it must be able to sink all the same
+    assert step("hexarotor", down, vel_W=(0.0, 0.0, 5.0))[1][3] == pytest.approx(light / 2)
     assert step("iris", far, vel_W=(12 / math.sqrt(2), -12 / math.sqrt(2), 3.0))[1] == pytest.approx(
         [0.0, 0.0, 0.0, FRAMES["iris"].hover_ratio], abs=1e-6
     )  # as fast as it may: nothing more to push
     _, attitude, _ = step("iris", setpoint(roll=1.0, pitch=-1.0, xy=False))
     assert math.hypot(*attitude[:2]) == pytest.approx(math.radians(35.0))
     assert attitude[0] == pytest.approx(-attitude[1])
+
+
+def test_approaches_no_faster_than_it_can_brake() -> None:
+    off, p, brake = 20.0, 0.95, 3.0
+    speed = math.sqrt(2 * brake * (off - brake / p**2 / 2))  # slower than p * off, which is 19 m/s
+    assert step("iris", setpoint((off, 0.0, 0.0)), vel_W=(speed, 0.0, 0.0))[1][1] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_changes_of_velocity_and_of_rates_are_resisted() -> None:
+    memory = step("iris", setpoint())[2]
+    share_vel, share_rate = (1 - math.exp(-2 * math.pi * cutoff_hz * PERIOD_S) for cutoff_hz in (5.0, 30.0))
+    _, attitude, _ = step("iris", setpoint(), vel_W=(0.1, 0.0, 0.0), memory=memory)
+    push = -2.2 * 0.1 - 0.1 * share_vel * 0.1 / PERIOD_S
+    assert math.tan(attitude[1]) == pytest.approx(push / GRAVITY_M_S2)
+    gave = wrench("iris", step("iris", setpoint(), rate_B=(0.1, 0.0, 0.0), memory=memory)[0])
+    assert gave[ROLLING] == pytest.approx(0.029125 * (-20.0 * 0.1 - 0.3 * share_rate * 0.1 / PERIOD_S))
+
+
+def test_a_turning_body_is_held_against_its_own_gyroscopic_torque() -> None:
+    q, r = 0.5, 0.4
+    gave = wrench("iris", step("iris", setpoint(), rate_B=(0.0, q, r))[0])
+    assert gave[ROLLING] == pytest.approx((0.055225 - 0.029125) * q * r)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_thrust_fades_on_its_back_and_makes_up_for_a_lean(name: str) -> None:
+    hover = FRAMES[name].hover_ratio
+    assert step(name, setpoint(), quat=(0.0, 1.0, 0.0, 0.0))[1][3] == 0.0
+    assert step(name, setpoint(), quat=frames.quat_from_euler(1.4, 0.0, 0.0))[1][3] < hover
+    assert step(name, setpoint(), quat=frames.quat_from_euler(0.4, 0.3, 0.0))[1][3] == pytest.approx(
+        hover / (math.cos(0.4) * math.cos(0.3))
+    )
+
+
+def test_the_frame_comes_from_the_parameter_file() -> None:
+    iris, speed = FRAMES["iris"], math.sqrt(1.5 * GRAVITY_M_S2 / 4 / 5.84e-6)
+    assert iris.drag_per_s == pytest.approx(4 * 1.75e-4 * speed / 1.5)
+    assert iris.hover_ratio == pytest.approx((speed / 1100.0) ** 2)
+    assert len(FRAMES["hexarotor"].rotor_pos_B_m) == 6
 
 
 def test_a_gain_acts_at_once() -> None:
@@ -337,7 +379,7 @@ def test_an_airframe_of_plain_numbers_will_do() -> None:
     places = tuple((0.2 * math.cos(k * math.pi / 4), 0.2 * math.sin(k * math.pi / 4), 0.0) for k in range(8))
     octo = Frame(3.0, (0.05, 0.05, 0.09), places, (1, -1) * 4, 6e-6, 0.06, 100.0, 1100.0)
     law = cascade.law(octo, 0.004)
-    assert [law.size1_in(i) for i in range(4)] == [13, 15, MEMORY, len(GAINS)]
+    assert [law.size1_in(i) for i in range(4)] == [13, 16, MEMORY, len(GAINS)]
     motors, _, _ = law((*NOWHERE, *NOWHERE, 1.0, 0.0, 0.0, 0.0, *NOWHERE), setpoint().row(), np.zeros(MEMORY), DEFAULTS)
     assert np.ptp(np.array(motors)) < 1e-12
     assert float(motors[0]) == pytest.approx((math.sqrt(3.0 * GRAVITY_M_S2 / 8 / 6e-6) - 100.0) / 1000.0)

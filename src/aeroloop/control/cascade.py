@@ -31,7 +31,7 @@ __all__ = ["DEFAULTS", "GAINS", "INPUTS", "MEMORY", "OUTPUTS", "Frame", "Gain", 
 
 INPUTS = ("nav", "setpoint", "memory", "gains")
 OUTPUTS = ("motors", "attitude", "memory_next")
-NAV, SETPOINT, ATTITUDE = 13, 15, 4
+NAV, SETPOINT = 13, 16
 
 GRAVITY_M_S2 = 9.80665
 COMMAND_LEAST = 0.001
@@ -100,7 +100,7 @@ class _Gains:
 
 
 def law(frame: Frame, period_s: float) -> ca.Function:
-    """(nav (13,), setpoint (15,), memory, gains) -> (motors (n,), attitude asked for (4,), memory).
+    """(nav (13,), setpoint (16,), memory, gains) -> (motors (n,), attitude asked for (4,), memory).
 
     nav: pos_W, vel_W, quat_WB, rate_B. setpoint: signals.Setpoint.row(). motors: 0..1. attitude: roll, pitch, yaw in
     rad and the share of the thrust of all rotors.
@@ -137,7 +137,7 @@ def law(frame: Frame, period_s: float) -> ca.Function:
     roll = ca.if_else(hold_xy, held_roll, shorter * roll_rad)
     pitch = ca.if_else(hold_xy, held_pitch, shorter * pitch_rad)
 
-    rate_error = _rates(quat_WB, roll, pitch, yaw_rad, gain) - rate_B
+    rate_error = _rates(quat_WB, roll, pitch, yaw_rad, setpoint[15], gain) - rate_B
     inertia = ca.DM(frame.inertia_kgm2)
     p = gain("MC_RRATE_P_ACC", "MC_PRATE_P_ACC", "MC_YRATE_P_ACC")
     i = gain("MC_RRATE_I_ACC", "MC_PRATE_I_ACC", "MC_YRATE_I_ACC")
@@ -205,7 +205,7 @@ def _tilt(push_W: Any, upward: Any, yaw_rad: Any, most_rad: Any) -> tuple[Any, A
     return ca.atan2(-left, ca.sqrt(ahead**2 + upward**2)), ca.atan2(ahead, upward)
 
 
-def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, gain: _Gains) -> Any:
+def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, yaw_rate: Any, gain: _Gains) -> Any:
     """Body rates to ask for. The error is a tilt (about a horizontal axis of the body) after a turn about z."""
     w, x, y, z = ca.vertsplit(_product(_inverse(quat_WB), _quaternion(roll, pitch, yaw)))
     upright = ca.sqrt(w**2 + z**2 + 1e-12)
@@ -213,7 +213,8 @@ def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, gain: _Gains) -> Any:
     turn = 2 * ca.atan(sin / ca.fmax(ca.fabs(cos), 1e-9)) * ca.if_else(cos < 0, -1, 1)
     error = ca.vertcat(2 * (x * cos - y * sin), 2 * (y * cos + x * sin), turn)
     fastest = gain("MC_ROLLRATE_MAX", "MC_PITCHRATE_MAX", "MC_YAWRATE_MAX") * math.pi / 180
-    return _clip(gain("MC_ROLL_P", "MC_PITCH_P", "MC_YAW_P") * error, -fastest, fastest)
+    turning = yaw_rate * _up(_inverse(quat_WB))  # the world's z axis in the body
+    return _clip(gain("MC_ROLL_P", "MC_PITCH_P", "MC_YAW_P") * error + turning, -fastest, fastest)
 
 
 def _learn(learned_W: Any, lost_W: Any, lifted: Any, gain: _Gains, period_s: float) -> Any:

@@ -49,7 +49,7 @@ GAINS = (
     Gain("MC_YAW_P", 2.8, 0.2, 5.0, "1/s", "yaw rate asked for by an error of yaw"),
     Gain("MC_ROLLRATE_MAX", 220.0, 10.0, 1800.0, "deg/s", "fastest roll asked for"),
     Gain("MC_PITCHRATE_MAX", 220.0, 10.0, 1800.0, "deg/s", "fastest pitch asked for"),
-    Gain("MC_YAWRATE_MAX", 90.0, 10.0, 1800.0, "deg/s", "fastest yaw asked for"),
+    Gain("MC_YAWRATE_MAX", 200.0, 10.0, 1800.0, "deg/s", "fastest yaw asked for"),
     Gain("MC_RRATE_P_ACC", 20.0, 2.0, 60.0, "1/s", "roll acceleration asked for by an error of roll rate"),
     Gain("MC_RRATE_I_ACC", 80.0, 0.0, 200.0, "1/s2", "the same, by its integral"),
     Gain("MC_RRATE_D_ACC", 0.3, 0.0, 1.0, "-", "the same, against its rate of change"),

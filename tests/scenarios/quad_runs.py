@@ -1,0 +1,121 @@
+"""Flights of multirotors through the command line, and an autopilot outside to fly them with."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.recording.log import Log, read
+from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.vehicles.quadrotor.virtual_pixhawk import VirtualPixhawk, parameters
+from aeroloop.world.earth import Home
+from aeroloop.world.magnetic import MagneticModel
+
+FLIGHT_GUARD_S = 240
+
+
+class Run:
+    def __init__(self, folder: Path, exit_code: int, said: str) -> None:
+        self.folder, self.exit_code, self.said = folder, exit_code, said
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        loaded: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
+        return loaded
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        told: dict[str, Any] = self.summary["metrics"]
+        return told
+
+    @property
+    def log(self) -> Log:
+        return read(self.folder / "flight.mcap")
+
+    def events(self, name: str) -> list[dict[str, Any]]:
+        return [event for event in self.summary["events"] if event["event"] == name]
+
+    def positions(self) -> np.ndarray:
+        return np.stack([self.log.column("rigid_truth", name) for name in ("x_m", "y_m", "z_m")], axis=1)
+
+
+def command(*arguments: str, out: Path) -> list[str]:
+    return [sys.executable, "-m", "aeroloop.cli", "fly", *arguments, "--out", str(out)]
+
+
+def collect(folder: Path, code: int, said: str) -> Run:
+    assert folder.is_dir(), said
+    return Run(folder, code, said)
+
+
+@cache
+def fly(runs: Path, *arguments: str) -> Run:
+    """One flight; equal arguments fly once."""
+    folder = runs / f"run-{len(list(runs.iterdir()))}"
+    done = subprocess.run(
+        command(*arguments, out=folder), capture_output=True, text=True, timeout=FLIGHT_GUARD_S, check=False
+    )
+    return collect(folder, done.returncode, done.stdout + done.stderr)
+
+
+def free_port() -> int:
+    """Of a pair: the next one is free too."""
+    while True:
+        with socket.socket() as first, socket.socket() as second:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+            try:
+                second.bind(("127.0.0.1", port + 1))
+            except OSError:
+                continue
+            return port
+
+
+class OutsideAutopilot(threading.Thread):
+    """A virtual Pixhawk that is nobody's child: it connects over TCP, as PX4 does, and flies what it is told."""
+
+    def __init__(self, port: int, period_s: float = 0.004) -> None:
+        super().__init__(daemon=True)
+        self.pixhawk = VirtualPixhawk(
+            airframe.load("iris"),
+            parameters({}),
+            number=0,
+            period_s=period_s,
+            runner=Evaluator,
+            field_at=MagneticModel(Home().date).field_T,
+            lockstep=True,
+            ground_links=0,
+        )
+        self._port = port
+        self.orders: dict[int, Any] = {}  # time in us -> what to do then
+
+    def run(self) -> None:
+        with connect(self._port) as line:
+            line.sendall(self.pixhawk.greet())
+            while chunk := line.recv(65536):
+                line.sendall(self.pixhawk.receive(chunk, self._step))
+
+    def _step(self, t_ns: int) -> None:
+        due = [t_us for t_us in self.orders if t_us * 1000 <= t_ns]
+        for t_us in due:
+            if self.orders[t_us](self.pixhawk.brain) is None:
+                del self.orders[t_us]
+
+
+def connect(port: int) -> socket.socket:
+    """Again and again, as PX4 does, until the bench listens."""
+    for _ in range(600):
+        try:
+            return socket.create_connection(("127.0.0.1", port), timeout=FLIGHT_GUARD_S)
+        except ConnectionRefusedError:
+            threading.Event().wait(0.1)
+    raise TimeoutError(f"nobody listens on port {port}")
