@@ -2,7 +2,8 @@
 is with and without its log, what each stage of a tick costs, and how the cost grows with the number of aircraft.
 
 The autopilot is in the same process, answers at once and keeps the aircraft level; its cost is named and counted in.
-The log is written by the recorder's own code in a process of its own, and counts until its last row is in the file.
+The log is the plant process's own; the recorder writes it in a process of its own, and it counts until its last row
+is in the file.
 """
 
 from __future__ import annotations
@@ -20,19 +21,16 @@ from typing import Any
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Events, Timing
+from aeroloop.autopilot_loop import AutopilotLoop, Timing
 from aeroloop.fleet import FleetPace, fly_together
+from aeroloop.processes.hil_log import FlightLog
 from aeroloop.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import LogWriter
-from aeroloop.sensors.barometer import BarometerSample
-from aeroloop.sensors.gnss import GnssSample
-from aeroloop.sensors.imu import ImuSample
-from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
-from aeroloop.sensors.suite import Sample, Suite, preset
-from aeroloop.signals import NS, Air, RigidState
-from aeroloop.streams import BY_NAME, MOST_ROTORS
+from aeroloop.sensors.suite import SensorSet, Suite, preset
+from aeroloop.signals import NS, RigidState
+from aeroloop.streams import writes
 from aeroloop.vehicles.quadrotor import airframe
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.dryden import Turbulence
@@ -48,6 +46,7 @@ FLEETS = (2, 4, 8)
 AIM = Aim(20.0, at_least=True)
 BARE, LOGGED = "quadrotor at 500 Hz", "quadrotor at 500 Hz, log included"
 IRIS = airframe.load("iris")
+SENSORS = preset("thesis")
 Loop = AutopilotLoop[RotorEffort]
 
 
@@ -91,64 +90,37 @@ class Autopilot:
         return b"\xfd" + body + crc.to_bytes(2, "little")
 
 
-class Rows:
-    """Publishes what a flight's log holds: truth, motors and IMU in every tick, the rest as it comes."""
+class Log:
+    """What the plant process writes down, by its own code, to the recorder on the other side of the topics."""
 
-    def __init__(self, topics: Topics) -> None:
-        names = ("rigid_truth", "motors", "imu", "magnetometer", "barometer", "gnss")
-        self._publishers = {name: topics.publisher(BY_NAME[name]) for name in names}
-        self._truth, self._motors, self._imu, self._field, self._air, self._fix = (
-            self._publishers[name].send for name in names
-        )
-        self._absent = (float("nan"),) * (MOST_ROTORS - IRIS.rotors.count)
-        self.count = 0
+    def __init__(self, folder: Path, written: Callable[[int], None]) -> None:
+        self._topics = Topics(folder, wait=True)
+        self._publishers = [self._topics.publisher(stream) for stream in writes("plant", "mavlink", "sil")]
+        streams = writes("plant", "mavlink", "sil")
+        self._send = {stream.name: p.send for stream, p in zip(streams, self._publishers, strict=True)}
+        self._written = written
 
-    def __call__(
-        self,
-        state: RigidState,
-        effort: RotorEffort,
-        controls: tuple[float, ...],
-        air: Air,
-        samples: list[Sample],
-        events: Events,
-        /,
-    ) -> None:
-        t_s = state.t_ns / NS
-        self._truth(t_s, 0.0, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
-        self._motors(t_s, 0.0, *controls, *self._absent, *effort.speed_rad_s, *self._absent)
-        self.count += 2 + len(samples)
-        for sample in samples:
-            match sample:
-                case ImuSample():
-                    self._imu(t_s, 0.0, *sample.accel_B, *sample.rate_B)
-                case MagnetometerSample():
-                    self._field(t_s, 0.0, *sample.field_B_T)
-                case BarometerSample():
-                    self._air(t_s, 0.0, sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K)
-                case GnssSample():
-                    place = sample.lat_deg, sample.lon_deg, sample.alt_m
-                    self._fix(t_s, 0.0, sample.t_ns / NS, *place, *sample.vel_W, float(sample.fix))
-                case _:
-                    self.count -= 1
+    def observer(self, aboard: SensorSet) -> FlightLog:
+        return FlightLog(0, aboard, 500.0, self._send, FleetPace(STEP_NS, lockstep=True))
 
-    def flush(self) -> None:
-        for publisher in self._publishers.values():
-            publisher.flush()
+    def await_written(self) -> None:
+        self._topics.flush()
+        self._written(sum(publisher.sent for publisher in self._publishers))
 
 
 def run(quick: bool) -> Outcome:
     rounds, ticks = (1, 200) if quick else (7, 10_000)
     spent: dict[str, int] = {}
     with flight_folder() as folder, recorder(folder) as written:
-        rows = Rows(Topics(folder, wait=True))
+        log = Log(folder, written)
         contestants = {
             BARE: partial(_factor, ticks),
-            LOGGED: partial(_logged_factor, ticks, rows, written),
-            "clocked": partial(_factor, ticks, spent=spent, rows=rows),
+            LOGGED: partial(_logged_factor, ticks, log),
+            "clocked": partial(_factor, ticks, spent=spent, log=log),
             **{f"{n}": partial(_factor, ticks // n, count=n) for n in FLEETS},
         }
         factors = take_turns(contestants, rounds)
-        written(rows)
+        log.await_written()
     outcome = Outcome()
     real_time = [1.0] * rounds
     outcome.rows.append(row(BARE, "times", factors[BARE], "real time", real_time))
@@ -165,18 +137,18 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _logged_factor(ticks: int, rows: Rows, written: Callable[[Rows], None]) -> float:
-    written(rows)
-    loops = _loops(1, rows)
+def _logged_factor(ticks: int, log: Log) -> float:
+    log.await_written()
+    loops = _loops(1, log)
     _fly(loops, WARM_UP)
     began_s = time.perf_counter()
     _fly(loops, ticks)
-    written(rows)
+    log.await_written()
     return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
 
 
-def _factor(ticks: int, *, count: int = 1, spent: dict[str, int] | None = None, rows: Rows | None = None) -> float:
-    loops = _loops(count, rows)
+def _factor(ticks: int, *, count: int = 1, spent: dict[str, int] | None = None, log: Log | None = None) -> float:
+    loops = _loops(count, log)
     if spent is not None:
         for loop in loops:
             _put_watches_on(loop, spent)
@@ -194,28 +166,32 @@ def _fly(loops: list[Loop], ticks: int) -> None:
         raise RuntimeError(f"the benchmark's aircraft did not stay up: {ended}, heights {low}")
 
 
-def _loops(count: int, rows: Rows | None) -> list[Loop]:
+def _loops(count: int, log: Log | None) -> list[Loop]:
     loops = []
     for number in range(count):
         streams = Streams(1 + number)
         motors, world, link = Motors(IRIS.motors, IRIS.rotors.count), airframe.world(IRIS, STEP_NS / NS), Autopilot()
         world.reset((0.0, 0.0, HEIGHT_M), (1.0, 0.0, 0.0, 0.0))
         motors.reset([790.0] * IRIS.rotors.count)
+        note = log.observer(SENSORS) if log is not None else None
         loop = AutopilotLoop(
             motors=motors,
             world=world,
             earth=Earth(Home()),
             atmosphere=Atmosphere(Day()),
             wind=Wind(WindConfig(turbulence=Turbulence(w20_m_s=7.7)), streams.generator("wind")),
-            sensors=Suite(preset("thesis"), streams),
+            sensors=Suite(SENSORS, streams),
             link=link,
             timing=Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
             rotors=IRIS.rotors.count,
             step_ns=STEP_NS,
             prompt=True,
-            note=rows,
+            note=note,
+            load=airframe.supply(IRIS),
         )
         link.loop = loop
+        if note is not None:
+            note.loop = loop
         loops.append(loop)
     return loops
 
@@ -261,7 +237,7 @@ def _watched(call: Callable[..., object], spent: dict[str, int], name: str) -> C
 
 
 @contextmanager
-def recorder(folder: Path) -> Iterator[Callable[[Rows], None]]:
+def recorder(folder: Path) -> Iterator[Callable[[int], None]]:
     """A recorder in a process of its own, and how to wait until all rows are in its file."""
     spawn = multiprocessing.get_context("spawn")
     line, theirs = spawn.Pipe()
@@ -273,9 +249,8 @@ def recorder(folder: Path) -> Iterator[Callable[[Rows], None]]:
             raise RuntimeError(f"the recorder gave no word within {PATIENCE_S:g} s")
         return line.recv()
 
-    def written(rows: Rows) -> None:
-        rows.flush()
-        line.send(rows.count)
+    def written(count: int) -> None:
+        line.send(count)
         answer()
 
     try:

@@ -49,10 +49,13 @@ SILENCE_NS = NS
 """Time after which an autopilot without lockstep that sends no actuators counts as gone; its motors stop."""
 BOUND_M = 10_000.0
 """Farther from home than this, and nobody flies the aircraft any more."""
+AIRBORNE_NS = NS // 5
+"""Shorter hops over the ground are not worth an event each."""
 LONGEST_WAIT_NS = NS // 10
 FEWER_S = 2.0
 """Wall time after which an autopilot that does not answer a sample may answer the next."""
 START_POLL_S = 0.1
+INVITE_S = 1.0
 GARBAGE_S = 0.2
 """Wall time after which the rest of a frame does not come any more."""
 HEARTBEAT_PERIOD_NS = NS
@@ -106,6 +109,8 @@ class WindStage(Protocol):
 
 
 class SensorStage(Protocol):
+    feels_motors: bool
+
     def sample(
         self,
         state: RigidState,
@@ -201,7 +206,8 @@ class AutopilotLoop(Generic[E]):
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
         self._link, self._timing = link, timing
         self.step_ns = step_ns
-        self._mix, self._note, self._load, self._terrain_m, self._bound_m = mix, note, load, terrain_m, bound_m
+        self._mix, self._note, self._terrain_m, self._bound_m = mix, note, terrain_m, bound_m
+        self._load = load if sensors.feels_motors else None
         self.unmixed = 0  # axes that nobody here can turn into motor commands
         self.restarts = 0  # of the autopilot, in flight
         self.departures = 0  # of the autopilot, in flight
@@ -217,7 +223,7 @@ class AutopilotLoop(Generic[E]):
         self.t_ns = 0
         self.diverged = False
         self.state = world.state(0)
-        self._touching = world.touching
+        self._touched_ns = 0
         self._place = earth.place(self.state.pos_W)
         self._air = atmosphere.air(
             self._place.alt_m, wind.step(0, 0, self._height_m(self.state.pos_W), self.state.vel_W)
@@ -231,6 +237,7 @@ class AutopilotLoop(Generic[E]):
         self._refusing = False
         self._away = False  # it answered, and then it left
         self._held = False  # nobody is there: time stands still
+        self._lasting = hasattr(link, "departures")  # it outlives its peers, and counts those that left
         self._link_departures = 0
 
     @property
@@ -239,9 +246,15 @@ class AutopilotLoop(Generic[E]):
         return self.lockstep.settled
 
     def await_autopilot(self, timeout_s: float, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Time begins with the autopilot's first word: samples sent before would come upon it all at once."""
-        waited_s, began_s = 0.0, self._timing.now_s()
+        """Time begins with the autopilot's first word: samples sent before would come upon it all at once.
+
+        Some do not speak first: PX4 over UDP waits for a datagram, over USB for a heartbeat.
+        """
+        waited_s, began_s, invited = 0.0, self._timing.now_s(), 0
         while not stopped():
+            if max(waited_s, self._timing.now_s() - began_s) >= invited * INVITE_S:
+                invited += 1
+                self._link.send(self._out.pack(hil.heartbeat()))
             if self._timing.readable(START_POLL_S):
                 self.hear()
                 if self.counters.frames_in:
@@ -284,11 +297,10 @@ class AutopilotLoop(Generic[E]):
             self.diverged = True
             samples = []
             self._say(Happening.DIVERGED, math.hypot(x, y, z))
-        touching = world.touching
-        if touching is not self._touching:
-            self._touching = touching
-            if touching:
+        if world.touching:
+            if t_ns - self._touched_ns > AIRBORNE_NS:
                 self._say(Happening.GROUND_CONTACT, state.vel_W[2])
+            self._touched_ns = t_ns
         if self._answered and not self.lockstep.locked and not self._away and t_ns - self._heard_ns > SILENCE_NS:
             self._lose()
         if self._note is not None:
@@ -311,13 +323,13 @@ class AutopilotLoop(Generic[E]):
             self._held = False
             for frame in self._in.feed(chunk):
                 self._obey(frame)
-        departures = getattr(self._link, "departures", 0)  # only a link that outlives its peer has any
-        if departures != self._link_departures:
-            self._link_departures = departures
+        if self._lasting and self._link.departures != self._link_departures:  # type: ignore[attr-defined]
+            self._link_departures = self._link.departures  # type: ignore[attr-defined]
             self._held = not self._answered or self.lockstep.locked
             if self._answered and not self._away:
                 self._lose()
             self.lockstep.restarted()
+            self._in = MavlinkIn(self.counters)  # whoever comes next may have another number, and ends no old frame
 
     def _height_m(self, pos_W: Vec3) -> float:
         """Over ground."""

@@ -320,7 +320,11 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
     """What somebody outside must know to take part."""
     plan = orders.scenario
     if not isinstance(plan, scenario.TiltrotorScenario):
-        return  # its plant says what it waits for
+        for server, _ in orders.vehicle_links if plan.loop == "hil" else ():
+            _say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
+        if plan.loop == "hil":
+            _say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
+        return
     if plan.loop == "hil":
         _say(f"flight {flight_id} waits for the board on {orders.link_server}")
     if plan.ground.source == "external":

@@ -16,10 +16,12 @@ import msgspec
 import tomli_w
 from msgspec import inspect as types
 
-from aeroloop import scenario
+from aeroloop import scenario, scenarios
+from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.protocols import interface
-from aeroloop.signals import TASKS, Event, Mode, ResetCause
+from aeroloop.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.streams import STREAMS, Stream
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 EXAMPLE = scenario.TiltrotorScenario(
     name="my-flight",
@@ -30,12 +32,47 @@ EXAMPLE = scenario.TiltrotorScenario(
         scenario.Check(metric="saturated_steps", equals=0.0),
     ),
 )
+QUAD_EXAMPLE = scenarios.of_table(
+    {
+        "name": "my-mission",
+        "summary": "Every key, most with its default",
+        "vehicle": {"kind": "quadrotor"},
+        "world": {"step_s": 0.002},
+        "sensors": {"preset": "thesis"},
+        "pilot": {
+            "orders": [{"at_s": 5.0, "do": "arm"}, {"at_s": 6.0, "do": "mission"}],
+            "waypoints": [{"pos_m": (0.0, 0.0, 5.0)}, {"pos_m": (10.0, 0.0, 5.0), "hold_s": 2.0}],
+        },
+        "checks": [{"metric": "pos_rms_m", "below": 0.5}, {"metric": "landed_at_end", "equals": 1.0}],
+    },
+    "the example",
+)
+PARTS: dict[str, type[scenario.Scenario]] = {
+    "Every scenario": scenario.Scenario,
+    "The tilt-rotor": scenario.TiltrotorScenario,
+    "Multirotors": QuadrotorScenario,
+}
+"""What every flight has, then what each kind of aircraft adds to it."""
+EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
+FAMILIES: dict[scenario.Family, str] = {
+    "board": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
+    "mavlink": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
+}
+ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
+    "Events": Event,
+    "Modes of the board": Mode,
+    "Causes of a start": ResetCause,
+    "Modes of the virtual Pixhawk": FlightMode,
+    "Failsafes of the virtual Pixhawk": Failsafe,
+    "Landed states of the virtual Pixhawk": Landed,
+}
 SCALARS: dict[type[types.Type], str] = {
     types.FloatType: "number",
     types.IntType: "integer",
     types.StrType: "string",
     types.BoolType: "boolean",
+    types.DateType: "date",
 }
 
 
@@ -55,6 +92,7 @@ class Key:
 class Section:
     """One table of a scenario file, at every place where it may stand."""
 
+    part: str  # one of PARTS
     headers: tuple[str, ...]
     tag: str
     meaning: str
@@ -63,20 +101,29 @@ class Section:
 
 def scenario_sections() -> list[Section]:
     """Every table of a scenario in reading order; a type that is used in several places is told once."""
-    headers: dict[type, list[str]] = {}
-    found: dict[type, types.StructType] = {}
-    for header, table in _walk(types.type_info(scenario.TiltrotorScenario), ""):
-        headers.setdefault(table.cls, []).append(header)
-        found[table.cls] = table
+    headers: dict[type, dict[str, None]] = {}
+    found: dict[type, tuple[str, types.StructType]] = {}
+    for part, kind in PARTS.items():
+        for header, table in _walk(types.type_info(kind), ""):
+            headers.setdefault(table.cls, {})[header] = None
+            found.setdefault(table.cls, (part, table))
     return [
         Section(
+            part,
             tuple(headers[cls]),
             f'{table.tag_field} = "{table.tag}"' if table.tag_field else "",
             _doc(cls),
-            tuple(_key(field) for field in table.fields),
+            tuple(_key(field) for field in _own_fields(table)),
         )
-        for cls, table in found.items()
+        for cls, (part, table) in found.items()
     ]
+
+
+def _own_fields(table: types.StructType) -> list[types.Field]:
+    """A scenario's kind tells only what it adds."""
+    common = scenario.Scenario.__struct_fields__
+    adds = issubclass(table.cls, scenario.Scenario) and table.cls is not scenario.Scenario
+    return [field for field in table.fields if not (adds and field.name in common)]
 
 
 def scenario_markdown() -> str:
@@ -87,18 +134,27 @@ def scenario_markdown() -> str:
         "A key of a table can be set for one flight: `aeroloop fly NAME --set link.to_plant.delay_s=0.006`.",
         "World coordinates (`_W`) are east, north, up.",
     ]
-    for section in scenario_sections():
-        title = ", ".join(f"`{header}`" for header in section.headers if header) or "Top level"
-        lines += ["", f"## {title}{f' with `{section.tag}`' if section.tag else ''}", "", section.meaning]
-        if section.keys:
-            rows = [(f"`{k.name}`", k.type, k.unit, k.default, k.range, k.meaning) for k in section.keys]
-            lines += ["", *_table(("key", "type", "unit", "default", "range", "meaning"), rows)]
-    lines += ["", "## A complete example", "", "```toml", example_toml().rstrip(), "```", ""]
-    return "\n".join(lines)
+    sections = scenario_sections()
+    for part in PARTS:
+        lines += ["", f"## {part}"]
+        for section in (section for section in sections if section.part == part):
+            lines += _section_lines(section)
+        if part in EXAMPLES:
+            lines += ["", f"### {part}: a complete example", "", "```toml", example_toml(part).rstrip(), "```"]
+    return "\n".join([*lines, ""])
 
 
-def example_toml() -> str:
-    return tomli_w.dumps(_without_none(msgspec.to_builtins(EXAMPLE)))
+def _section_lines(section: Section) -> list[str]:
+    title = ", ".join(f"`{header}`" for header in section.headers if header) or "Top level"
+    lines = ["", f"### {title}{f' with `{section.tag}`' if section.tag else ''}", "", section.meaning]
+    if section.keys:
+        rows = [(f"`{k.name}`", k.type, k.unit, k.default, k.range, k.meaning) for k in section.keys]
+        lines += ["", *_table(("key", "type", "unit", "default", "range", "meaning"), rows)]
+    return lines
+
+
+def example_toml(part: str) -> str:
+    return tomli_w.dumps(_without_none(msgspec.to_builtins(EXAMPLES[part])))
 
 
 def streams_markdown() -> str:
@@ -107,37 +163,36 @@ def streams_markdown() -> str:
         "",
         "What the processes of a flight publish, and what the log holds. A record is a row of 64-bit floats.",
         "Simulated streams follow from scenario and seed and make up `log_sha256`; the rest is measured.",
-        "",
-        *_table(
-            ("stream", "from", "rate in Hz", "simulated", "logged", "meaning"),
-            [
-                (
-                    f"[`{s.name}`](#{s.name})",
-                    s.producer,
-                    _rate(s),
-                    _yes(s.simulated),
-                    _yes(s.logged),
-                    s.meaning,
-                )
-                for s in STREAMS
-            ],
-        ),
     ]
+    for family, title in FAMILIES.items():
+        of_family = [stream for stream in STREAMS if stream.family == family]
+        lines += ["", title, "", *_stream_table(of_family)]
     for stream in STREAMS:
         rows = [(f"`{field.name}`", field.unit, field.meaning) for field in stream.fields]
         lines += ["", f"## {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]
-    for title, kind in (("Events", Event), ("Modes of the board", Mode), ("Causes of a start", ResetCause)):
+    for title, kind in ENUMERATIONS.items():
         lines += [
             "",
             f"## {title}",
             "",
-            _doc(kind),
-            "",
+            *([_doc(kind), ""] if _doc(kind) else []),
             *_table(("number", "name", "meaning"), members(kind)),
         ]
     tasks = [(str(number), f"`{t.name}`", str(t.priority), t.trigger) for number, t in enumerate(TASKS)]
     lines += ["", "## Tasks of the firmware", "", *_table(("number", "name", "priority", "runs on"), tasks)]
+    signals = [(str(number), signal) for number, signal in enumerate(LINK_SIGNALS)]
+    lines += ["", "## Signals whose rates are measured", "", *_table(("number", "signal"), signals)]
     return "\n".join([*lines, ""])
+
+
+def _stream_table(streams: Iterable[Stream]) -> list[str]:
+    return _table(
+        ("stream", "from", "rate in Hz", "simulated", "logged", "meaning"),
+        [
+            (f"[`{s.name}`](#{s.name})", s.producer, _rate(s), _yes(s.simulated), _yes(s.logged), s.meaning)
+            for s in streams
+        ],
+    )
 
 
 def interface_markdown() -> str:
@@ -219,16 +274,20 @@ def _type(info: types.Type) -> str:
         return "table"
     if isinstance(info, types.UnionType):
         return " or ".join(dict.fromkeys(_type(t) for t in info.types if not isinstance(t, types.NoneType)))
+    if isinstance(info, types.DictType):
+        return f"table of {_type(info.value_type)}s"
     raise NotImplementedError(f"no words for {info}")
 
 
 def _default(field: types.Field) -> str:
     if field.required:
         return "required"
+    if field.default_factory is not msgspec.NODEFAULT:
+        return f"`{json.dumps(field.default_factory())}`"
     if isinstance(field.default, msgspec.Struct):
         tag = field.default.__struct_config__.tag
         return f"`{tag}`" if tag else "as below"
-    return "none" if field.default is None else f"`{json.dumps(field.default)}`"
+    return "none" if field.default is None else f"`{json.dumps(field.default, default=str)}`"
 
 
 def _range(info: types.Type) -> str:
@@ -246,7 +305,8 @@ def _without_none(value: Any) -> Any:
 
 
 def _doc(kind: type) -> str:
-    return inspect.getdoc(kind) or ""
+    """Its own docstring, not that of what it is made from."""
+    return inspect.cleandoc(kind.__dict__.get("__doc__") or "")
 
 
 def _rate(stream: Stream) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -20,15 +20,19 @@ from quad_pilot import BRISK, Pilot
 
 from aeroloop import autopilot_loop
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Timing, wall_timing
+from aeroloop.autopilot_loop import AutopilotLoop, Happening, Timing, wall_timing
 from aeroloop.errors import LinkError
+from aeroloop.fleet import FleetPace, fly_together
 from aeroloop.frames import Vec3
+from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.links.url import ends, parse
+from aeroloop.sensors.imu import ImuSample
+from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.signals import NS, RigidState
+from aeroloop.signals import NS, Air, RigidState
 from aeroloop.vehicles.quadrotor import airframe
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.earth import Earth, Home
@@ -92,6 +96,7 @@ def prepare(
     expected: Expected = EXPECTED,
     step_ns: int = STEP_NS,
     faults: tuple[Fault, ...] = (),
+    load: Callable[[RotorEffort, Air], tuple[float, float]] | None = None,
 ) -> Flight:
     # By the truth, so that the flight is one a good autopilot would fly: what is judged here is the bench.
     pilot = Pilot(IRIS, STEP_NS, BRISK)
@@ -117,6 +122,7 @@ def prepare(
         timing=timing or Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
         rotors=IRIS.rotors.count,
         step_ns=step_ns,
+        load=load,
     )
     flight.append(Flight(loop, peer, link))
     return flight[0]
@@ -439,3 +445,324 @@ def test_the_clock_goes_on_while_the_imu_is_silent() -> None:
     assert flight.peer.samples == 4 * 250 - 50 + 3, "one each 50 ms meanwhile"
     assert flight.loop.lockstep.locked
     assert flight.loop.lockstep.timeouts == 0
+
+
+class Diary:
+    """An observer that keeps what happened, and when."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[float, Happening, float]] = []
+        self.ticks = 0
+        self.samples: list[Any] = []
+
+    def __call__(
+        self, state: RigidState, effort: Any, controls: tuple[float, ...], air: Any, samples: Any, events: Any, /
+    ) -> None:
+        self.ticks += 1
+        self.samples += samples
+        self.events += [(state.t_ns / NS, event, value) for event, value in events]
+
+    def kinds(self) -> list[Happening]:
+        return [event for _, event, _ in self.events]
+
+
+def watch(flight: Flight) -> Diary:
+    diary = Diary()
+    flight.loop._note = diary
+    return diary
+
+
+def test_the_observer_is_told_every_tick_and_every_sample() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0))
+    diary = watch(flight)
+    flight.loop.fly(4 * NS)
+    assert diary.ticks == 1000
+    assert len([s for s in diary.samples if isinstance(s, ImuSample)]) == 1000
+    assert diary.kinds() == [Happening.ANSWERED]
+    assert diary.events[0][2] == 1.0, "in lockstep"
+
+
+def test_a_landing_is_told_with_its_speed() -> None:
+    flight = prepare(seed=1, armed_s=(100.0, 101.0))
+    diary, loop = watch(flight), flight.loop
+    cast(Any, loop)._world.reset((0.0, 0.0, 0.5), (1.0, 0.0, 0.0, 0.0))
+    loop.fly(NS)
+    ((_, event, speed_m_s),) = [told for told in diary.events if told[1] is not Happening.ANSWERED]
+    assert event is Happening.GROUND_CONTACT, "once, though it hops a little"
+    assert -3.5 < speed_m_s < 0.5
+
+
+@pytest.mark.parametrize("far_m", [float("nan"), 20_000.0])
+def test_an_aircraft_out_of_bounds_ends_the_flight(far_m: float) -> None:
+    flight = prepare(seed=1, armed_s=(100.0, 101.0))
+    diary, loop = watch(flight), flight.loop
+    loop.fly(NS)
+    cast(Any, loop)._world.reset((far_m, 0.0, 10.0), (1.0, 0.0, 0.0, 0.0))
+    loop.fly(2 * NS)
+    assert loop.diverged
+    assert loop.t_ns == NS + STEP_NS
+    assert diary.kinds()[-1] is Happening.DIVERGED
+
+
+def test_refused_actuators_are_told_once_and_not_in_every_tick() -> None:
+    def bad(t_us: int) -> Any:
+        return mavlink.MAVLink_hil_actuator_controls_message(t_us, [float("nan")] * 16, 129, 1)
+
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, bad))
+    diary = watch(flight)
+    flight.loop.fly(10 * NS + 20 * STEP_NS)
+    assert flight.loop.actuators.refused == 21
+    assert diary.kinds().count(Happening.REFUSED) == 1
+
+
+class Truthful(Wire):
+    """Keeps the messages that the simulator sends."""
+
+    def __init__(self, peer: Px4Peer) -> None:
+        super().__init__(peer)
+        self._reader = mavlink.MAVLink(None)
+        self.messages: list[Any] = []
+
+    def send(self, data: bytes) -> None:
+        self.messages += self._reader.parse_buffer(data) or []
+        super().send(data)
+
+    def of(self, kind: str) -> list[Any]:
+        return [m for m in self.messages if m.get_type() == kind]
+
+
+def test_ground_truth_is_sent_as_often_as_it_was_asked_for_and_only_in_lockstep() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Truthful, step_ns=STEP_NS)
+    flight.loop.fly(6 * NS)
+    truths = flight.wire.of("HIL_STATE_QUATERNION")
+    assert flight.peer.finish() == []
+    first_us = next(m.time_usec for m in truths)
+    assert first_us > 17 * 4000, "not before an answer has shown that this is no board"
+    assert len(truths) == pytest.approx((6e6 - first_us) / 5000, abs=2), "every 5 ms, on average, with a step of 4 ms"
+    last, state = truths[-1], flight.loop.state
+    assert last.lat / 1e7 == pytest.approx(HOME.lat_deg, abs=1e-4)
+    assert last.alt / 1e3 == pytest.approx(HOME.alt_m + state.pos_W[2], abs=0.1)
+    assert last.vz / 100 == pytest.approx(-state.vel_W[2], abs=0.05)
+
+
+class OnBoard(Truthful):
+    """The same wish, but from an autopilot whose answers carry no lockstep."""
+
+    def send(self, data: bytes) -> None:
+        super().send(data)
+        answer = mavlink.MAVLink_hil_actuator_controls_message(self._peer.time_usec, [0.0] * 16, 1, 0)
+        self._back = answer.pack(mavlink.MAVLink(None, srcSystem=1, srcComponent=1))
+
+
+def test_a_board_is_never_sent_the_truth() -> None:
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=OnBoard)
+    flight.loop.fly(2 * NS)
+    assert flight.wire.of("HIL_STATE_QUATERNION") == []
+    assert len(flight.wire.of("HIL_SENSOR")) == 500
+
+
+def test_the_range_finder_reaches_the_autopilot_and_knows_the_ground() -> None:
+    px4 = preset("px4")
+    sensors = structs.replace(quad_sensors(), rangefinder=px4.rangefinder)
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=Truthful, sensors=sensors)
+    loop: Any = flight.loop
+    loop._terrain_m = lambda x, y: -3.0
+    flight.loop.fly(2 * NS)
+    ranges = [m.current_distance / 100 for m in flight.wire.of("DISTANCE_SENSOR")]
+    assert px4.rangefinder is not None
+    assert len(ranges) == pytest.approx(2 * px4.rangefinder.rate_hz, abs=2)
+    assert np.mean(ranges) == pytest.approx(3.0 + IRIS.rest_height_m, abs=0.1)
+    assert flight.peer.finish() == []
+
+
+def test_the_magnetometer_feels_the_motors() -> None:
+    ideal = preset("ideal")
+    assert ideal.magnetometer is not None
+    bent = structs.replace(ideal.magnetometer, current_B_T_per_A=(1e-6, 0.0, 0.0), thrust_B_T_per_N=(0.0, 2e-6, 0.0))
+    fields = []
+    for load in (None, lambda effort, air: (10.0, 5.0)):
+        flight = prepare(seed=1, armed_s=(100.0, 101.0), sensors=SensorSet(imu=ideal.imu, magnetometer=bent), load=load)
+        diary = watch(flight)
+        flight.loop.fly(NS // 10)
+        fields.append(next(s.field_B_T for s in diary.samples if isinstance(s, MagnetometerSample)))
+    assert np.subtract(fields[1], fields[0]) == pytest.approx([1e-5, 1e-5, 0.0], abs=1e-12)
+
+
+def test_answers_of_a_clock_that_goes_backwards_do_not_fly_the_aircraft() -> None:
+    def backwards(t_us: int) -> Any:
+        return mavlink.MAVLink_hil_actuator_controls_message(5_000_000, [1.0] * 16, 129, 1)
+
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 6_000_000, backwards))
+    flight.loop.fly(6 * NS - STEP_NS)
+    before = flight.loop._controls
+    with pytest.raises(LinkError, match="has not answered for 10 s"):
+        flight.loop.fly(8 * NS)
+    assert flight.loop._controls == before
+    assert flight.loop.lockstep.stray_answers > 1
+
+
+class Silenced(Wire):
+    """A board without lockstep that sends actuators up to a time, and again from another on."""
+
+    def send(self, data: bytes) -> None:
+        super().send(data)
+        t_us = self._peer.time_usec
+        answer = mavlink.MAVLink_hil_actuator_controls_message(t_us, [0.3] * 4 + [0.0] * 12, 129, 0)
+        heard = t_us < 2_000_000 or t_us >= 4_000_000
+        self._back = answer.pack(mavlink.MAVLink(None, srcSystem=1, srcComponent=1)) if heard else b""
+
+
+def test_without_lockstep_a_silent_autopilot_stops_the_motors_and_may_come_back() -> None:
+    flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=Silenced)
+    diary = watch(flight)
+    flight.loop.fly(int(2.9 * NS))
+    assert max(flight.loop._controls) > 0.0
+    flight.loop.fly(int(3.1 * NS))
+    assert max(flight.loop._controls) == 0.0
+    flight.loop.fly(5 * NS)
+    assert max(flight.loop._controls) > 0.0
+    told = [(event, value) for _, event, value in diary.events]
+    assert told[:2] == [(Happening.ANSWERED, 0.0), (Happening.LEFT, 1)]
+    assert told[2][0] is Happening.RETURNED
+    assert told[2][1] == pytest.approx(2.0, abs=0.05)
+
+
+class Unplugged(Wire):
+    """A link that outlives its peer, which goes at a time."""
+
+    departures = 0
+
+    def send(self, data: bytes) -> None:
+        if self._peer.samples < 500:
+            super().send(data)
+        else:
+            self.departures = 1
+
+
+def test_time_stands_still_while_nobody_is_there_and_a_wish_to_stop_is_heard() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Unplugged)
+    diary = watch(flight)
+    asked = 0
+
+    def stopped() -> bool:
+        nonlocal asked
+        asked += flight.wire.departures
+        return asked > 5
+
+    flight.loop.fly(60 * NS, stopped)
+    assert flight.loop.t_ns == 501 * STEP_NS
+    assert diary.kinds() == [Happening.ANSWERED], "the rest comes with the next tick"
+    assert min(flight.loop._controls) > 0.0, "no time passes in which they could stop"
+    with pytest.raises(LinkError, match=r"left memory at 2\.00 s of the flight and has not come back for 60 s"):
+        flight.loop.settle()
+
+
+class Client(threading.Thread):
+    """PX4's side of a TCP link that loses its connection once, knocks twice and comes back."""
+
+    def __init__(self, port: int, peer: Px4Peer, leaves_at: int, word: Callable[[], bytes]) -> None:
+        super().__init__(daemon=True)
+        self._port, self._peer, self._leaves_at, self._word = port, peer, leaves_at, word
+        self.refused = False
+
+    def run(self) -> None:
+        self._play(self._peer.connect(), self._leaves_at)
+        time.sleep(0.3)  # longer than a wait of the simulator
+        self._play(self._word(), 10**9)
+
+    def _play(self, word: bytes, until: int) -> None:
+        deadline_s = time.monotonic() + HANG_S
+        while True:
+            try:
+                px4 = socket.create_connection(("127.0.0.1", self._port), timeout=HANG_S)
+                break
+            except ConnectionRefusedError:
+                assert time.monotonic() < deadline_s
+                time.sleep(0.02)
+        with px4:
+            px4.sendall(word)
+            while self._peer.samples < until:
+                chunk = px4.recv(65536)
+                if not chunk:
+                    return
+                px4.sendall(self._peer.receive(chunk))
+                if self._peer.samples == 200:
+                    self._intrude()
+
+    def _intrude(self) -> None:
+        try:
+            socket.create_connection(("127.0.0.1", self._port), timeout=HANG_S).close()
+        except ConnectionRefusedError:
+            self.refused = True
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_client_that_disconnects_in_mid_flight_and_comes_back_over_tcp(restarted: bool) -> None:
+    url, client_url = ends("tcp://127.0.0.1:0", folder=Path(), name="px4")
+    link = LastingServer(url)
+    timing = Timing(until=lambda t_ns: time.sleep(0.01), readable=wall_timing(link).readable)
+    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing)
+    diary = watch(flight)
+    beat = mavlink.MAVLink_heartbeat_message(mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_AUTOPILOT_PX4, 1, 0, 3, 3)
+
+    def word() -> bytes:
+        if not restarted:
+            return flight.peer._pack(beat)
+        flight.peer._out.srcSystem = 7  # another takes its place
+        return flight.peer.connect()
+
+    client = Client(parse(client_url or "").port, flight.peer, leaves_at=1000, word=word)
+    client.start()
+    flight.loop.await_autopilot(HANG_S)
+    flight.loop.fly(12 * NS)
+    link.close()
+    client.join(HANG_S)
+    assert client.refused, "while the first is there, nobody listens for a second"
+    assert flight.loop.lockstep.locked
+    assert flight.loop.departures == 1
+    assert flight.loop.restarts == int(restarted)
+    told = [event for event in diary.kinds() if event is not Happening.GROUND_CONTACT]
+    again = [Happening.RESTARTED, Happening.ANSWERED] if restarted else []
+    assert told == [Happening.ANSWERED, Happening.LEFT, *again, Happening.RETURNED]
+    assert 12 * 250 - flight.peer.samples <= 3, "time stood still: at most what was on its way is lost"
+    assert flight.loop.state.pos_W[2] > 0.5, "it flies"
+
+
+def test_a_first_client_that_only_talks_nonsense_does_not_start_the_flight() -> None:
+    flight = prepare(seed=1, armed_s=(1.0, 100.0))
+    flight.wire._back = b"GET / HTTP/1.1\r\n\r\n"
+    loop: Any = flight.loop
+    loop._timing = Timing(until=lambda t_ns: None, readable=lambda timeout_s: bool(flight.wire._back))
+    with pytest.raises(LinkError, match="no autopilot has spoken"):
+        flight.loop.await_autopilot(1.0)
+
+
+def test_two_aircraft_fly_together_without_a_complaint() -> None:
+    flights = [prepare(seed=seed, armed_s=(1.0, 100.0)) for seed in (1, 2)]
+    alone = prepare(seed=2, armed_s=(1.0, 100.0))
+    pace = FleetPace(STEP_NS, lockstep=True, now_ns=FakeTime().monotonic_ns, sleep=lambda seconds: None)
+    pace.until = lambda t_ns, stopped: True  # type: ignore[method-assign]
+    assert fly_together([flight.loop for flight in flights], 10 * NS, pace) == "time"
+    alone.loop.fly(10 * NS)
+    assert [flight.peer.finish() for flight in flights] == [[], []]
+    assert flights[1].wire.sent.hexdigest() == alone.wire.sent.hexdigest(), "as if it had been alone"
+
+
+def test_an_autopilot_that_waits_for_a_word_over_udp_gets_one() -> None:
+    """PX4 with UDP binds and says nothing until a datagram has come."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as px4:
+        px4.bind(("127.0.0.1", 0))
+        px4.settimeout(HANG_S)
+        link = open_link(f"udp://127.0.0.1:{px4.getsockname()[1]}")
+        flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=wall_timing(link))
+
+        def answer() -> None:
+            _, simulator = px4.recvfrom(2048)
+            px4.sendto(flight.peer.connect(), simulator)
+
+        waiting = threading.Thread(target=answer, daemon=True)
+        waiting.start()
+        flight.loop.await_autopilot(HANG_S)
+        waiting.join(HANG_S)
+        link.close()
+    assert flight.loop.counters.frames_in == 2

@@ -288,3 +288,22 @@ def test_takes_off_hovers_and_lands_from_its_file_alone(name: str) -> None:
     landed = world.state(0)
     assert landed.pos_W[2] == pytest.approx(a.rest_height_m, abs=1e-3)
     assert math.hypot(*landed.vel_W, *landed.rate_B, *landed.accel_W) < 1e-3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fall_from_high_is_the_same_to_the_bit_whether_contacts_are_looked_for_on_the_way_or_not(name: str) -> None:
+    """Tumbling from 8 m on the ground and to rest: the short cut ends in time for the fastest and the longest part."""
+    a = airframe.load(name)
+    worlds = [airframe.world(a, STEP_NS / 1e9) for _ in range(2)]
+    worlds[1]._low_m = math.inf  # never high enough to look away
+    contacts = []
+    for world in worlds:
+        world.reset((0.0, 0.0, 8.0), LEVEL, vel_W=(1.0, 2.0, -6.0), rate_B=(3.0, -2.0, 1.0))
+    for step in range(1500):
+        for world in worlds:
+            world.step(stopped(a), air(), GRAVITY, STEP_NS)
+        assert worlds[0].state(step) == worlds[1].state(step)
+        assert worlds[0].touching == worlds[1].touching
+        contacts.append(worlds[0].touching)
+    assert not contacts[0]
+    assert contacts[-1]

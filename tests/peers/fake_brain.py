@@ -1,6 +1,7 @@
 """Flight logic that grants what it can and flies nowhere near physics: for tests of those who speak for it.
 
-Armed and told to take off it is up after a moment; a mission is flown an item a second; landing ends disarmed.
+Armed and told to take off it is up after a moment; every item of a mission takes a quarter of a second; landing ends
+disarmed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from aeroloop.signals import NS, NavEstimate, Setpoint
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
 FIX = HilFix(0, ORIGIN.lat_deg, ORIGIN.lon_deg, ORIGIN.alt_m, (0.0, 0.0, 0.0), 0.3, 0.4, 10)
-_CLIMB_M_S = 5.0
+_CLIMB_M_S = 10.0
+_ITEM_NS = NS // 4
 
 
 def level(t_ns: int, height_m: float = 0.0) -> NavEstimate:
@@ -41,6 +43,7 @@ class FakeBrain:
         self.texts: list[tuple[Severity, str]] = []
         self.refusal: Refusal | None = None  # the answer to every request, if set
         self.grounds = 0
+        self.takeoff_m = 2.5  # unless a take-off says more
         self.mission: tuple[MissionItem, ...] = ()
         self._target_m = 0.0
         self._item_ns = 0
@@ -88,7 +91,7 @@ class FakeBrain:
     def take_off(self, height_m: float | None) -> Refusal | None:
         self.calls.append(("take_off", height_m))
         if self.refusal is None:
-            self._target_m = 2.5 if height_m is None else height_m
+            self._target_m = self.takeoff_m if height_m is None else height_m
             self.change(mode=FlightMode.TAKEOFF, landed=Landed.TAKEOFF)
         return self.refusal
 
@@ -131,7 +134,7 @@ class FakeBrain:
                     self.change(armed=False, landed=Landed.ON_GROUND, mode=FlightMode.HOLD)
                 else:
                     self.change(landed=Landed.IN_AIR, mode=FlightMode.HOLD)
-        if status.mode is FlightMode.MISSION and status.armed and self.mission and t_ns - self._item_ns > NS // 2:
+        if status.mode is FlightMode.MISSION and status.armed and self.mission and t_ns - self._item_ns > _ITEM_NS:
             self._item_ns = t_ns
             reached = status.mission_current
             last = reached == len(self.mission) - 1

@@ -64,7 +64,7 @@ def states(motion: Motion, duration_s: float) -> list[RigidState]:
         return a
 
     def attitude(t: Vec) -> Vec:
-        z = accel(t) + (0.0, 0.0, 9.8066)
+        z = accel(t) + np.array([0.0, 0.0, 9.8066])
         z /= np.linalg.norm(z, axis=-1, keepdims=True)
         yaw = motion(t)[1]
         y = np.cross(z, np.stack([np.cos(yaw), np.sin(yaw), np.zeros_like(yaw)], axis=-1))

@@ -31,7 +31,6 @@ class Follower:
     vel: Vec3 = (0.0, 0.0, 0.0)
     yaw: float = math.pi / 2
     thrust: float = 0.0
-    updraft_m_s: float = 0.0  # keeps it from sinking faster than so, whatever the thrust
     health: SensorHealth = HEALTHY
     origin: Origin | None = ORIGIN
     sticks: Sticks | None = None
@@ -108,8 +107,6 @@ class Follower:
             az = 9.81 * (self.thrust / HOVER - 1.0)
             self.yaw = sp.yaw_rad
         vx, vy, vz = self.vel[0] + ax * dt, self.vel[1] + ay * dt, self.vel[2] + az * dt
-        if self.updraft_m_s and vz < 0.0:
-            vz = max(vz, self.updraft_m_s)
         x, y, z = self.pos[0] + vx * dt, self.pos[1] + vy * dt, self.pos[2] + vz * dt
         if z <= 0.0 and vz <= 0.0:
             x, y, z, vx, vy, vz = self.pos[0], self.pos[1], 0.0, 0.0, 0.0, 0.0

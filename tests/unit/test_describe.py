@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aeroloop import describe, scenarios, streams
+from aeroloop import describe, scenario, scenarios, streams
 from aeroloop.protocols import interface
 from aeroloop.signals import Event
 
@@ -33,38 +33,70 @@ def test_every_scenario_key_has_a_unit_and_a_meaning() -> None:
 
 def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
     sections = describe.scenario_sections()
-    places = [header for section in sections for header in section.headers]
-    for field in ("vehicle", "world", "control", "board", "link", "sensors", "actuators", "ground"):
-        assert places.count(f"[{field}]") == 1
-    assert {"[[checks]]", "[link.to_plant]", "[link.to_board]", "[ground.impair]"} <= set(places)
+    places = [(section.part, header) for section in sections for header in section.headers]
+    tables = {
+        "Every scenario": ("link", "link.to_plant", "link.to_board", "ground.impair"),
+        "The tilt-rotor": ("vehicle", "world", "control", "board", "sensors", "actuators", "ground"),
+        "Multirotors": ("vehicle", "world", "world.wind", "sensors", "sensors.imu", "autopilot", "pilot"),
+    }
+    for part, fields in tables.items():
+        assert all(places.count((part, f"[{field}]")) == 1 for field in fields)
+    assert ("Every scenario", "[[checks]]") in places
     tags = {section.tag for section in sections if section.headers == ("[ground.trajectory]",)}
     assert tags == {f'kind = "{kind}"' for kind in ("spiral", "hover", "circle", "lemniscate", "waypoints")}
     assert all(section.meaning for section in sections)
 
 
 def test_key_shows_type_unit_default_and_range() -> None:
-    keys = {(s.headers[0], key.name): key for s in describe.scenario_sections() for key in s.keys}
+    sections = describe.scenario_sections()
+    keys = {(s.headers[0], key.name): key for s in sections for key in s.keys if s.part != "Multirotors"}
+    of_quad = {(s.headers[0], key.name): key for s in sections for key in s.keys if s.part == "Multirotors"}
     step = keys["[world]", "step_s"]
     assert (step.type, step.unit, step.default, step.range) == ("number", "s", "`0.004`", "≥ 1e-05, ≤ 0.02")
     assert keys["[world]", "start_pos_W"].type == "list of 3 numbers"
     assert keys["", "name"].default == "required"
     assert keys["[ground]", "trajectory"].default == "`spiral`"
+    assert (of_quad["[autopilot]", "parameters"].type, of_quad["[autopilot]", "parameters"].default) == (
+        "table of numbers",
+        "`{}`",
+    )
+    assert of_quad["[world]", "step_s"].range == "≥ 0.0001, ≤ 0.02"
 
 
-def test_example_is_a_valid_scenario_with_every_key(tmp_path: Path) -> None:
-    text = describe.scenario_markdown().partition("```toml\n")[2].partition("```")[0]
+def test_a_kind_tells_only_what_it_adds() -> None:
+    top = {
+        section.part: {key.name for key in section.keys}
+        for section in describe.scenario_sections()
+        if "" in section.headers
+    }
+    assert top["Every scenario"] == set(scenario.Scenario.__struct_fields__)
+    assert top["The tilt-rotor"] == {*scenario.TiltrotorScenario.__struct_fields__} - top["Every scenario"]
+    assert {"autopilot", "pilot"} <= top["Multirotors"]
+
+
+@pytest.mark.parametrize("part", describe.EXAMPLES)
+def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -> None:
+    example = describe.EXAMPLES[part]
+    page = describe.scenario_markdown().partition(f"### {part}: a complete example")[2]
+    text = page.partition("```toml\n")[2].partition("```")[0]
     file = tmp_path / "my-flight.toml"
     file.write_text(text, "utf-8")
-    assert scenarios.load(file) == describe.EXAMPLE
+    assert scenarios.load(file) == example
     shown = tomllib.loads(text)
+    resolved = msgspec.to_builtins(example)
     for section in describe.scenario_sections():
         for header in section.headers:
-            if section.tag not in ("", 'kind = "spiral"') or header.startswith("[["):
+            if section.part not in (part, "Every scenario") or section.tag not in ("", 'kind = "spiral"'):
                 continue
-            table = shown
-            for part in filter(None, header.strip("[]").split(".")):
-                table = table[part]
-            assert {key.name for key in section.keys} <= table.keys(), header
+            names = header.strip("[]").split(".") if header else []
+            if header.startswith("[[") or (header == "[ground.impair]" and part != "The tilt-rotor"):
+                continue
+            table, full = shown, resolved
+            for name in names:
+                full = full[name] if full else None
+                table = table[name] if full else {}
+            if full is not None:  # a sensor that is not fitted has no table
+                assert {key.name for key in section.keys if full[key.name] is not None} <= table.keys(), header
 
 
 def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:

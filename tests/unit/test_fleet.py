@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_every_step_begins_at_its_absolute_deadline(speed: float) -> None:
     a.work_ns = {n * STEP_NS: 100_000 * n for n in range(1, 4)}
     clock = pace(wall, speed=speed)
     assert fly_together([a], 100 * STEP_NS, clock) == "time"
-    assert {after - before for before, after in zip(a.began_ns, a.began_ns[1:], strict=False)} == {STEP_NS / speed}
+    assert {after - before for before, after in pairwise(a.began_ns)} == {STEP_NS / speed}
     assert clock.missed_deadlines == 0
 
 
@@ -96,7 +97,7 @@ def test_missed_deadlines_are_counted_and_never_made_up_for() -> None:
     a.work_ns = {10 * STEP_NS: 3 * STEP_NS + STEP_NS // 2}
     clock = pace(wall)
     fly_together([a], 20 * STEP_NS, clock)
-    gaps = [after - before for before, after in zip(a.began_ns, a.began_ns[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(a.began_ns)]
     assert clock.missed_deadlines == 2
     assert gaps[9] == 3 * STEP_NS + STEP_NS // 2, "the one after begins at once, late"
     assert gaps[10] == STEP_NS // 2, "and is back on the grid"
@@ -127,7 +128,7 @@ def test_a_wish_to_stop_is_heard_in_a_long_wait() -> None:
     slow = pace(wall, speed=0.0005)  # a step takes four seconds
     assert fly_together([a], 10 * STEP_NS, slow, stopped) == "stopped"
     assert diary == []
-    assert max(b - a for a, b in zip(asked_ns, asked_ns[1:], strict=False)) <= ASK_S * NS
+    assert max(b - a for a, b in pairwise(asked_ns)) <= ASK_S * NS
 
 
 def test_one_out_of_control_ends_the_flight_of_all() -> None:

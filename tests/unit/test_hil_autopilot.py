@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd
+from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.protocols.mavlink_hil import ActuatorEnd, BarometerSample, HilFix, HilSample, hil_gps, hil_sensor
 
@@ -156,3 +156,20 @@ def test_one_sample_and_its_answer_on_the_wire() -> None:
     wire = ActuatorsOut(MavlinkCounters(), 1).pack(4_000_000, (0.5,) * 4, armed=True)
     assert wire[:10].hex() == "fd510000000101" + "5d0000"
     assert wire[10:-2] == struct.pack("<QQ16fB", 4000, 1, *(0.5,) * 4, *(0.0,) * 12, 129)
+
+
+def test_the_greeting_asks_for_no_ground_truth() -> None:
+    wish, beat = (frame_of(message).message() for message in greeting())
+    assert (wish.command, wish.param1, wish.param2) == (511, dialect.MAVLINK_MSG_ID_HIL_STATE_QUATERNION, -1)
+    assert (beat.autopilot, beat.base_mode & 128) == (dialect.MAV_AUTOPILOT_PX4, 0)
+
+
+def test_one_numbering_for_everything_that_is_sent() -> None:
+    sent, heard = MavlinkCounters(), MavlinkCounters()
+    out, simulator = ActuatorsOut(sent, 1), MavlinkIn(heard)
+    wires = [out.other(message) for message in greeting()]
+    wires += [out.pack(number * 4_000_000, (), armed=False) for number in range(300)]
+    frames = simulator.feed(b"".join(wires))
+    assert len(frames) == sent.frames_out == 302
+    assert sent.bytes_out == heard.bytes_in
+    assert heard.lost == 0

@@ -9,7 +9,7 @@ import pytest
 from pymavlink import mavwp
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.boards.pixhawk.mission_protocol import MOST_ITEMS
+from aeroloop.boards.pixhawk.mission import MAX_ITEMS
 from aeroloop.boards.pixhawk.seam import FlightMode, MissionItem, Refusal
 from peers.ground_peer import Bench, Peer
 
@@ -160,6 +160,16 @@ def test_an_upload_that_stops_is_given_up_and_the_old_mission_stays() -> None:
     assert peer.arrived == b""
 
 
+def test_a_slow_sender_is_waited_for() -> None:
+    bench = Bench()
+    peer = bench.peers[0]
+    peer.mav.mission_count_send(1, 1, 3)
+    for seq in range(3):
+        bench.run(3.0)
+        peer.mav.send(item(seq))
+    assert peer.only("MISSION_ACK").type == ACCEPTED
+
+
 def test_wrong_numbers_do_not_confuse() -> None:
     bench = Bench()
     peer = bench.peers[0]
@@ -196,10 +206,10 @@ def test_a_new_count_begins_anew() -> None:
 def test_too_many() -> None:
     bench = Bench()
     peer = bench.peers[0]
-    peer.mav.mission_count_send(1, 1, MOST_ITEMS + 1)
+    peer.mav.mission_count_send(1, 1, MAX_ITEMS + 1)
     messages = peer.drain()
     assert messages[0].type == NO_SPACE
-    assert str(MOST_ITEMS) in messages[1].text
+    assert str(MAX_ITEMS) in messages[1].text
     assert not bench.services.links[0].missions.uploading
 
 
@@ -330,12 +340,13 @@ def test_progress_is_told() -> None:
     bench.run(1.0)
     assert peer.drain("MISSION_CURRENT")[-1].mission_state == mavlink.MISSION_STATE_NOT_STARTED
     peer.command(mavlink.MAV_CMD_MISSION_START)
-    bench.run(0.6)
-    current = peer.drain("MISSION_CURRENT")[-1]
+    bench.run(0.2)
+    bench.services.links[0].rates.set_interval(mavlink.MAVLINK_MSG_ID_MISSION_CURRENT, 10_000, bench.t_ns)
+    bench.run(0.02)
+    messages = peer.drain("MISSION_CURRENT", "MISSION_ITEM_REACHED")
+    current = [m for m in messages if m.get_type() == "MISSION_CURRENT"][-1]
     assert (current.mission_state, current.total, current.seq) == (mavlink.MISSION_STATE_ACTIVE, 3, 1)
     bench.run(2.0)
-    messages = peer.drain("MISSION_CURRENT", "MISSION_ITEM_REACHED")
-    assert [m for m in messages if m.get_type() == "MISSION_CURRENT"][
-        -1
-    ].mission_state == mavlink.MISSION_STATE_COMPLETE
-    assert {m.seq for m in messages if m.get_type() == "MISSION_ITEM_REACHED"} == {1, 2}
+    messages += peer.drain("MISSION_CURRENT", "MISSION_ITEM_REACHED")
+    assert [m for m in messages if m.get_type() == "MISSION_CURRENT"][-1].mission_state == 5  # complete
+    assert {m.seq for m in messages if m.get_type() == "MISSION_ITEM_REACHED"} == {0, 1, 2}

@@ -65,7 +65,9 @@ def test_one_by_name_and_by_number() -> None:
     assert peer.only("PARAM_VALUE").param_id == "MIS_TAKEOFF_ALT"
 
 
-@pytest.mark.parametrize(("name", "index"), [(b"NO_SUCH", -1), (b"", 9999), (b"\xff" * 16, -1), (b"", -7)])
+@pytest.mark.parametrize(
+    ("name", "index"), [(b"NO_SUCH", -1), (b"", 9999), (b"\xff" * 16, -1), (b"", -7), (b"MIS_TAKEOFF_ALT", 9999)]
+)
 def test_one_that_is_not_there(name: bytes, index: int) -> None:
     bench = Bench()
     peer = bench.peers[0]
@@ -93,6 +95,19 @@ def test_a_change_is_told_on_the_other_links() -> None:
     bench.run(0.004)
     assert value_of(other.only("PARAM_VALUE")) == 0.5
     assert not peer.drain("PARAM_VALUE")
+    peer.mav.param_set_send(1, 1, b"MPC_LAND_SPEED", math.nan, REAL)
+    bench.run(0.004)
+    assert not other.drain("PARAM_VALUE")
+
+
+def test_a_change_by_others_is_told_on_all_links() -> None:
+    """A command changes it, or the aircraft itself."""
+    bench = Bench(links=2)
+    assert bench.peers[0].command(mavlink.MAV_CMD_DO_CHANGE_SPEED, 1, 7.5) == 0
+    bench.run(0.004)
+    for peer in bench.peers:
+        changed = peer.only("PARAM_VALUE")
+        assert (changed.param_id, value_of(changed)) == ("MPC_XY_CRUISE", 7.5)
 
 
 @pytest.mark.parametrize(

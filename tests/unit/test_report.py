@@ -305,7 +305,9 @@ class Page(HTMLParser):
         self.text += data
 
 
-def page_of(scenario: TiltrotorScenario, log: Log, outcome: dict[str, Any] | None = None, **options: Any) -> tuple[str, Page]:
+def page_of(
+    scenario: TiltrotorScenario, log: Log, outcome: dict[str, Any] | None = None, **options: Any
+) -> tuple[str, Page]:
     html = render(scenario, log, summarise(scenario, log, outcome=outcome or FLOWN), **options)
     return html, Page(html)
 

@@ -16,8 +16,8 @@ from ambiance import Atmosphere
 from sensor_scenes import AIR, FIELD_W_T, PLACE, G, seconds, state
 
 from aeroloop import frames
-from aeroloop.errors import ConfigError
 from aeroloop.config import convert
+from aeroloop.errors import ConfigError
 from aeroloop.sensors import suite as suite_module
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerConfig, BarometerSample

@@ -51,8 +51,7 @@ class Motors:
         """Normalised commands: 0 (or less) stops a motor, just above 0 idles, 1 is full speed."""
         idle = self._motor.speed_idle_rad_s
         span = self._motor.speed_max_rad_s - idle
-        wanted = tuple([idle + span * u if u > 0.0 else span * u for u in command])
-        return self.step_speeds(wanted, dt_ns)
+        return self.step_speeds([idle + span * u if u > 0.0 else span * u for u in command], dt_ns)
 
     def step_speeds(self, wanted_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
         """The exact first-order response to speeds held over dt. A speed never crosses the one wanted, so one lag

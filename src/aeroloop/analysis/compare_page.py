@@ -25,6 +25,7 @@ from aeroloop.analysis.drawing import (
     top_and_altitude,
     trajectory_3d,
 )
+from aeroloop.analysis.quad.words import TRACKING_NUMBERS, load_words
 from aeroloop.analysis.track import ATTITUDE, Track
 from aeroloop.scenario import Family
 
@@ -59,6 +60,8 @@ def render(runs: Sequence[Run], comparison: Mapping[str, Any]) -> str:
         verdicts=[page.verdict(run["exit_code"]) for run in comparison["runs"]],
         pictures=pictures(runs),
         board_numbers=BOARD_NUMBERS,
+        tracking_numbers=TRACKING_NUMBERS,
+        load_words=load_words,
         clocks=list(clocks),
     )
 

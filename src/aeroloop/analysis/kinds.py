@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from aeroloop.analysis import metrics, tiltrotor_summary
-from aeroloop.analysis.quad import metrics as quad_metrics
-from aeroloop.analysis.quad import summary as quad_summary
 from aeroloop.analysis.quad.flight import tracks as quad_tracks
+from aeroloop.analysis.quad.metrics import metrics as quad_metrics
+from aeroloop.analysis.quad.summary import details as quad_details
+from aeroloop.analysis.quad.summary import events as quad_events
 from aeroloop.analysis.track import Track, tiltrotor_tracks
 from aeroloop.recording.log import Log
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
@@ -36,10 +37,10 @@ KINDS: dict[Family, Kind[Any]] = {
         tiltrotor_tracks,
     ),
     "mavlink": Kind[QuadrotorScenario](
-        quad_metrics.metrics,
+        quad_metrics,
         ("diverged", "autopilot_restarts", "actuators_refused"),
-        quad_summary.details,
-        quad_summary.events,
+        quad_details,
+        quad_events,
         quad_tracks,
     ),
 }

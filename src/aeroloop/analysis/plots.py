@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -118,13 +118,11 @@ def delay_margin_picture(margin: DelayMargin, *, diverged: bool) -> Picture:
 
 
 def _paths(log: Log) -> list[Path3]:
-    return [
-        Path3(log.column(stream, "t_s"), positions(log, stream), style)
-        for stream, style in {
-            "truth": {"color": BLUE, "label": "flown"},
-            "reference": {"color": ORANGE, "label": "reference", "linestyle": "--", "linewidth": 1.0},
-        }.items()
-    ]
+    styles: dict[str, dict[str, Any]] = {
+        "truth": {"color": BLUE, "label": "flown"},
+        "reference": {"color": ORANGE, "label": "reference", "linestyle": "--", "linewidth": 1.0},
+    }
+    return [Path3(log.column(stream, "t_s"), positions(log, stream), style) for stream, style in styles.items()]
 
 
 def _position_errors(log: Log) -> Figure:

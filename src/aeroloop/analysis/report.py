@@ -49,6 +49,7 @@ def render(
     return page.render(
         "report.html.j2",
         scenario=scenario,
+        several=False,
         summary=summary,
         verdict=verdict,
         verdict_class=verdict_class,

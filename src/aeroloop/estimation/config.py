@@ -27,7 +27,8 @@ class NavigationConfig(Config, frozen=True):
     gnss_epv_max_m: Annotated[float, meta("m", "a fix with a worse vertical accuracy is no fix", gt=0)] = 15.0
     baro_std_m: Annotated[float, meta("m", "noise of the barometer's altitude", gt=0, le=100)] = 0.2
     heading_std_rad: Annotated[
-        float, meta("rad", "noise of the magnetometer's heading; motors bend it for long, so more than it jitters", gt=0)
+        float,
+        meta("rad", "noise of the magnetometer's heading; motors bend it for long, so more than it jitters", gt=0),
     ] = 0.2
     field_tolerance: Annotated[
         float, meta("-", "a field whose strength is off by more than this part is not the earth's", gt=0, le=10)

@@ -1,4 +1,4 @@
-"""The equations of an error-state Kalman filter, as CasADi functions: state and covariance in, state and covariance out.
+"""The equations of an error-state Kalman filter as CasADi functions: state and covariance in, the same out.
 
 True is nominal plus error; the attitude's error is a small rotation in the world, R_true = (I + [dtheta]x) R, so that
 its third element is the error of the yaw at any attitude:
@@ -11,12 +11,15 @@ in between (v_I, p_I: never corrected, so that differences of them are what the 
     dv_then = dv + [A]x dtheta + tau R dba,              A = integral of R f
     dp_then = dp - tau dv_then + [D]x dtheta + tau^2/2 R dba,   D = its integral
 
+where what a wrong bias of the gyroscope has turned within tau is left out.
+
 Matrices travel as columns; the covariance as its lower triangle, so it is symmetric by construction.
 Solà, "Quaternion kinematics for the error-state Kalman filter" (arXiv:1711.02508), with global angular errors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import casadi as ca
@@ -142,13 +145,17 @@ class _Then:
     H_pos: ca.SX
 
 
-def _late_correction(name: str, dimension: int, numbers: int, measured) -> ca.Function:  # type: ignore[no-untyped-def]
+_Measured = Callable[[_Then, ca.SX], tuple[ca.SX, ca.SX, ca.SX]]
+"""From the state then and the numbers measured: the surprise, how it depends on the errors, and the variances."""
+
+
+def _late_correction(name: str, dimension: int, numbers: int, measured: _Measured) -> ca.Function:
     x, p = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE)
     z, late = ca.SX.sym("z", numbers), ca.SX.sym("late", LATE)
     tau, dv, dp = late[0], late[1:4], late[4:7]
     vel = x[VEL] - dv
     pos = x[POS] - tau * vel - dp
-    # The specific force is what moved us, less gravity; its size matters little here, so the standard one will do.
+    # What the accelerometer felt is what moved us and gravity; its exact size matters little here.
     up = ca.vertcat(0, 0, 9.80665)
     R, one = _rotation(x[QUAT]), ca.SX.eye(3)
     H_vel, H_pos = ca.SX(3, ERRORS), ca.SX(3, ERRORS)
@@ -164,9 +171,7 @@ def _late_correction(name: str, dimension: int, numbers: int, measured) -> ca.Fu
     return _correction(name, [x, p, z, late], ["x", "p", "z", "late"], off, H, variance)
 
 
-def _correction(
-    name: str, inputs: list[ca.SX], names: list[str], off: ca.SX, H: ca.SX, variance: ca.SX
-) -> ca.Function:
+def _correction(name: str, inputs: list[ca.SX], names: list[str], off: ca.SX, H: ca.SX, variance: ca.SX) -> ca.Function:
     """Gives the state and covariance as they would be, and the surprise: its normalised square, then itself."""
     x, p = inputs[0], inputs[1]
     P = _symmetric(p)

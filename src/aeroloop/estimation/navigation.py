@@ -3,9 +3,10 @@
     imu ─▶ propagate, every sample ─▶ covariance, every 10 ms ─▶ estimate
                  ▲ corrections: magnetometer (yaw), barometer (height), fixes (position, velocity, height; late)
 
-It begins with a standstill (`alignment.py`) and then has an attitude; the first good fix makes the origin. The barometer
-leads the height, and fixes pull its offset slowly. When fixes end, the position is reckoned on for a while and then no
-longer good; the next fix sets it anew. Without fixes the speed is taken to be small, which keeps the attitude upright.
+It begins with a standstill (`alignment.py`) and then has an attitude; the first good fix makes the origin. The
+barometer leads the height, and fixes pull its offset slowly. When fixes end, the position is reckoned on for a while
+and then no longer good; the next fix sets it anew. Without fixes the speed is taken to be small, which keeps the
+attitude upright. North is magnetic until the first fix says where we are.
 
 What it does with bad input (each is counted in `counts`):
 - numbers that are not finite, or that no sensor gives: the sample is ignored (`..._absurd`);
@@ -89,7 +90,7 @@ class Navigation:
         self.origin: Origin | None = None
         self.counts: Counter[str] = Counter()
         self.heard_ns: dict[str, int] = {}
-        """When each sensor's last sound sample was taken: imu, magnetometer, barometer, gnss, and fix for a good one."""
+        """When each sensor's last sound sample was taken: imu, magnetometer, barometer, gnss; fix for a good one."""
         self._azimuth, self._strength_T = NORTH_RAD, 0.0  # of the field, as far as known
         self._eph_m = self._epv_m = 0.0  # of the last fix that was used
         self._begin()
@@ -151,8 +152,7 @@ class Navigation:
 
     @property
     def covariance(self) -> Vec:
-        """Of the errors: attitude in the world, velocity, position, biases of gyroscope and accelerometer, offset of the
-        barometer."""
+        """Of the errors: attitude (in W), velocity, position, biases of gyroscope and accelerometer, barometer."""
         return ekf.unpacked(self._p)
 
     def local(self, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
@@ -188,10 +188,7 @@ class Navigation:
             height_std,
             attitude_ok,
             attitude_ok and height_std <= config.height_std_max_m and self._height_aided(),
-            attitude_ok
-            and self._aided()
-            and pos_std <= config.pos_std_max_m
-            and yaw_std <= config.yaw_std_max_rad,
+            attitude_ok and self._aided() and pos_std <= config.pos_std_max_m and yaw_std <= config.yaw_std_max_rad,
         )
 
     def _variances(self) -> tuple[float, float, float, float]:

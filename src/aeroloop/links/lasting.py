@@ -25,11 +25,11 @@ class LastingServer:
         return self._link.fileno()
 
     def send(self, data: bytes) -> None:
-        if self._alone:
-            self._ahead += self._read()  # lets in whoever knocks
-            if self._alone:
-                return
         try:
+            if self._alone:
+                self._link.send(b"")  # lets in whoever knocks, and leaves to `poll` what they say
+                if self._alone:
+                    return
             self._link.send(data)
         except LinkError:
             departed = self.departures

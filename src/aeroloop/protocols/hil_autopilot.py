@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.frames import Vec3, ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkCounters
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -117,6 +117,19 @@ class SensorEnd:
         return None
 
 
+def greeting() -> tuple[Message, Message]:
+    """What PX4 says when it has found a simulator. It asks for ground truth then; this one asks for none."""
+    beat = dialect.MAVLink_heartbeat_message(
+        dialect.MAV_TYPE_QUADROTOR, dialect.MAV_AUTOPILOT_PX4, DISARMED_MODE, 0, dialect.MAV_STATE_STANDBY, 3
+    )
+    truth = dialect.MAVLINK_MSG_ID_HIL_STATE_QUATERNION
+    never = -1.0
+    wish = dialect.MAVLink_command_long_message(
+        0, 0, dialect.MAV_CMD_SET_MESSAGE_INTERVAL, 0, truth, never, *(0.0,) * 5
+    )
+    return wish, beat
+
+
 class ActuatorsOut:
     """Packs HIL_ACTUATOR_CONTROLS, in half of the time that pymavlink takes: it is in every tick."""
 
@@ -129,7 +142,15 @@ class ActuatorsOut:
         self._system = system
         self._component = component
         self._number = 0
+        self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
         self._rest = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
+
+    def other(self, message: Message) -> bytes:
+        """Any other message, in the same numbering: the receiver would count frames as lost if there were two."""
+        self._sender.seq = self._number
+        wire: bytes = message.pack(self._sender)
+        self._sent(wire)
+        return wire
 
     def pack(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
         """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
@@ -153,9 +174,12 @@ class ActuatorsOut:
             *self._rest[len(motors)],
             DISARMED_MODE | ARMED if armed else DISARMED_MODE,
         )
-        self._number = (self._number + 1) & 0xFF
         # `mode` is the last byte and never zero, so MAVLink 2 has no zeros to leave out at the end.
         wire += _crc(wire[1:] + self._EXTRA).crc.to_bytes(2, "little")
+        self._sent(wire)
+        return wire
+
+    def _sent(self, wire: bytes) -> None:
+        self._number = (self._number + 1) & 0xFF
         self._counters.frames_out += 1
         self._counters.bytes_out += len(wire)
-        return wire

@@ -45,7 +45,7 @@ class Px4Lockstep:
     @property
     def settled(self) -> bool:
         """In lockstep, and no answer is owed: the first one may come when the next sample is on its way already."""
-        return self.locked and not self._due(self._number - self._answered_number)
+        return self.locked and self._number - self._answered_number < self.ratio + self._lag
 
     @property
     def trails(self) -> bool:
@@ -83,7 +83,8 @@ class Px4Lockstep:
             self.stray_answers += 1
             return not self.waiting
         self._answered_us = time_usec
-        behind = sum(1 for sent in self._recent if sent > time_usec)
+        # As a rule the newest is answered.
+        behind = sum(1 for sent in self._recent if sent > time_usec) if time_usec != self._sent_us else 0
         number = self._number - behind
         if not self.locked:
             self.locked = True

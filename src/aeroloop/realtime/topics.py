@@ -61,7 +61,7 @@ class Publisher:
         self._pack, self._size = stream.packing.pack_into, stream.packing.size
         self._end, self._full = _HEAD.size, _HEAD.size + batch * self._size
         self._oldest_s = 0.0
-        self._sequence = 0
+        self.sent = 0  # records
 
     def send(self, *row: float) -> None:
         end = self._end
@@ -77,8 +77,8 @@ class Publisher:
         count = (self._end - _HEAD.size) // self._size
         if not count:
             return
-        _HEAD.pack_into(self._sample, 0, self._sequence, count)
-        self._sequence += count
+        _HEAD.pack_into(self._sample, 0, self.sent, count)
+        self.sent += count
         self._end = _HEAD.size
         self._port.send_copy(self._sample)
         if self._notifier:

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.frames import Vec3
 from aeroloop.config import meta, note
+from aeroloop.frames import Vec3
 from aeroloop.sensors.noise import Channel, Errors, Streams, quantised
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor

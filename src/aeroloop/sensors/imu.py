@@ -13,8 +13,8 @@ from typing import Annotated
 
 import numpy as np
 
-from aeroloop.frames import Vec3
 from aeroloop.config import Config, meta, note
+from aeroloop.frames import Vec3
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor

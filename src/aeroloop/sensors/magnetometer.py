@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.frames import Vec3
 from aeroloop.config import meta, note
+from aeroloop.frames import Vec3
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor

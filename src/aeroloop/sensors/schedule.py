@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aeroloop.frames import Vec3
 from aeroloop.config import Config, meta, note
+from aeroloop.frames import Vec3
 from aeroloop.signals import NS
 
 Name = Literal["imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]

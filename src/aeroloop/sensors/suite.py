@@ -10,9 +10,9 @@ from typing import Annotated, Any, Protocol, get_args
 
 import numpy as np
 
+from aeroloop.config import Config, convert, note
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
-from aeroloop.config import Config, note, convert
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
@@ -166,6 +166,9 @@ class Suite:
                 self._posts.append(_Post(name, config, streams, mine))
             elif mine:
                 raise ConfigError(f"fault of {name}: there is no such sensor on this aircraft")
+        magnet = sensors.magnetometer
+        self.feels_motors = magnet is not None and any((*magnet.current_B_T_per_A, *magnet.thrust_B_T_per_N))
+        """Whether it matters what current and thrust `sample` is given."""
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """When the next sample is taken or delivered."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
+from aeroloop.config import Config, meta
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import Vec3
-from aeroloop.config import Config, meta
 from aeroloop.signals import Air
 
 EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard

@@ -20,9 +20,9 @@ from typing import Annotated
 
 import pymap3d
 
+from aeroloop.config import Config, meta, note
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import Vec3
-from aeroloop.config import Config, meta, note
 from aeroloop.signals import Place
 from aeroloop.world.magnetic import MagneticModel, edition
 

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from aeroloop.frames import Vec3
 from aeroloop.config import Config, meta, note
+from aeroloop.frames import Vec3
 from aeroloop.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
 

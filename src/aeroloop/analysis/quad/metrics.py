@@ -125,7 +125,7 @@ def _rates(measured: list[Rate]) -> dict[str, float]:
 
 def _events(flight: Flight, stream: str, event: Event) -> Array:
     """The values that came with it."""
-    return flight.column(stream, "value")[flight.column(stream, "code") == event]
+    return np.asarray(flight.column(stream, "value")[flight.column(stream, "code") == event])
 
 
 def _happened(flight: Flight, event: Event) -> float:

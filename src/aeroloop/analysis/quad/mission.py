@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.analysis.quad.flight import Flight
+from aeroloop.analysis.quad.flight import MISSION, Flight
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION
 from aeroloop.reference.orders import PilotConfig
@@ -25,9 +25,11 @@ class Passes:
 
 def passes(flight: Flight, pilot: PilotConfig) -> Passes:
     """From the mission that the scenario lists; where it lists none, from what the autopilot says that it reached."""
+    if not flight.t_s.size:
+        return _none()
     if pilot.waypoints:
-        points_W = np.array([waypoint.pos_m for waypoint in pilot.waypoints]) + flight.pos_W[:1]
-        return _closest_in_order(flight, points_W) if flight.t_s.size else _none()
+        points_W = np.array([waypoint.pos_m for waypoint in pilot.waypoints]) + flight.pos_W[0]
+        return _closest_in_order(flight, points_W)
     return _at_the_setpoints(flight)
 
 
@@ -45,7 +47,8 @@ def _closest_in_order(flight: Flight, points_W: Array) -> Passes:
     Waypoint by waypoint: the least cost of having passed all before by then, plus that of passing this one now. So a
     path that crosses itself is not taken for a shortcut, and a point that was left out counts with its distance.
     """
-    aloft = np.flatnonzero(flight.airborne(flight.t_s))
+    by_itself = flight.in_modes(MISSION, flight.t_s) if flight.has_autopilot else True  # from outside nobody can tell
+    aloft = np.flatnonzero(flight.airborne(flight.t_s) & by_itself)
     if not aloft.size:
         return _none()
     squares = np.stack([np.sum((flight.pos_W[aloft] - point) ** 2, axis=1) for point in points_W])
@@ -67,7 +70,7 @@ def _at_the_setpoints(flight: Flight) -> Passes:
     codes = flight.column("autopilot_event", "code")
     reached_s = flight.column("autopilot_event", "t_s")[codes == Event.WAYPOINT_REACHED]
     wanted_s, wanted_W = flight.column("nav_setpoint", "t_s"), flight.columns("nav_setpoint", POSITION)
-    if not (reached_s.size and wanted_s.size and flight.t_s.size):
+    if not (reached_s.size and wanted_s.size):
         return _none()
     points_W = wanted_W[np.clip(np.searchsorted(wanted_s, reached_s, side="right") - 1, 0, None)]
     limits_s = np.concatenate([[-np.inf], reached_s, [np.inf]])

@@ -79,7 +79,17 @@ def counts(flight: Flight, at: str, signal: int, scenario: QuadrotorScenario) ->
     restarts = np.flatnonzero(np.diff(count) < 0) + 1
     begin = restarts[-1] if restarts.size else 0
     counted = count[begin:] > 0
-    return clock_s[begin:][counted], count[begin:][counted]
+    clock_s, count = clock_s[begin:][counted], count[begin:][counted]
+    whole = _whole_stretches(clock_s) if scenario.lockstep else len(clock_s)
+    return clock_s[:whole], count[:whole]
+
+
+def _whole_stretches(t_s: Array) -> int:
+    """Simulated time is the row's, not the newest sample's: a last row soon after the one before, from the flight's
+    end, would make a slow signal look slower or faster than it was."""
+    stretches_s = np.diff(t_s)
+    cut_short = len(stretches_s) > 1 and stretches_s[-1] < 0.999 * np.median(stretches_s[:-1])
+    return len(t_s) - int(cut_short)
 
 
 def _rate(flight: Flight, at: str, signal: int, scenario: QuadrotorScenario) -> Rate:

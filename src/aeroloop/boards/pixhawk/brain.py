@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from enum import Enum
 
 from aeroloop.boards.pixhawk import mission as missions
+from aeroloop.boards.pixhawk.asked import Asked
 from aeroloop.boards.pixhawk.battery import Pack
 from aeroloop.boards.pixhawk.checks import STICK_MODES, arming_problems, is_sane, mode_problem, tilt_rad
 from aeroloop.boards.pixhawk.landing import GroundContact, thrust_ratio
@@ -74,6 +75,7 @@ class Brain:
         self._watch = Watch(parameters, self._hands, self._pack, self._say)
         self._contact = GroundContact(parameters)
         self._navigator = Navigator(parameters)
+        self._asked = Asked(parameters, self._navigator, self._hands, self._contact)
         self._mission = Mission()
         self._t_ns = 0
         self._estimate: NavEstimate | None = None
@@ -276,7 +278,7 @@ class Brain:
         if not self._armed:
             self._setpoint = None
         elif self._phase is Phase.GROUND:
-            self._setpoint = self._idle(estimate)
+            self._setpoint = self._asked.idle(self._mode, self._t_ns)
         return self._setpoint
 
     def _keep_home(self) -> None:
@@ -330,14 +332,6 @@ class Brain:
             return self._hands.climb() > 0.0
         return False
 
-    def _idle(self, estimate: NavEstimate | None) -> Setpoint:
-        """The motors turn, but do not carry; by hand they may turn a little faster."""
-        by_hand = self._mode is FlightMode.MANUAL and self._hands.fresh(self._t_ns)
-        thrust = self._hands.thrust_ratio(0.0) if by_hand and self._hands.thrust > THRUST_LOW else 0.0
-        pos = self._navigator.guide.pos_W
-        yaw = self._navigator.guide.yaw_rad
-        return Setpoint(pos, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), yaw, 0.0, 0.0, thrust, False, False)
-
     def _feel_ground(self, estimate: NavEstimate | None, thrust: float, dt_s: float) -> None:
         if not self._armed or self._setpoint is None or estimate is None or not estimate.height_ok:
             return
@@ -378,7 +372,7 @@ class Brain:
             return self._sink(estimate, dt_s)
         self._blind_s = 0.0
         if self._mode in STICK_MODES:
-            return self._fly_by_hand(estimate, dt_s)
+            return self._asked.by_hand(self._mode, estimate, dt_s)
         home_z = self._ground_z if self._home_W is None else self._home_W[2]
         if self._mode is FlightMode.TAKEOFF:
             if self._navigator.climb(self._takeoff_z, estimate, dt_s):
@@ -392,7 +386,7 @@ class Brain:
             self._fly_mission(self._home_W, estimate, dt_s)
         if self._mode is FlightMode.LAND:
             self._navigator.land(home_z, estimate, dt_s)
-        return self._guided(estimate, hold_xy=estimate.position_ok)
+        return self._asked.guided(estimate, hold_xy=estimate.position_ok)
 
     def _fly_mission(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         if self._origin is None:
@@ -420,65 +414,18 @@ class Brain:
             self._say(Severity.INFO, "Mission finished: holding")
             self._enter(FlightMode.HOLD)
 
-    def _fly_by_hand(self, estimate: NavEstimate, dt_s: float) -> Setpoint:
-        guide, limits = self._navigator.guide, self._navigator.limits
-        self._navigator.descending = False
-        roll, pitch = self._hands.tilt(dt_s)
-        guide.turn(self._hands.yaw_rate(), limits, dt_s)
-        if self._mode is FlightMode.POSITION:
-            guide.fly(self._hands.velocity(guide.yaw_rad), estimate.pos_W, limits, dt_s)
-            return self._guided(estimate, hold_xy=True)
-        if self._mode is FlightMode.ALTITUDE:
-            lag_W = (guide.pos_W[0], guide.pos_W[1], estimate.pos_W[2])
-            guide.fly((0.0, 0.0, self._hands.climb()), lag_W, limits, dt_s)
-            return self._guided(estimate, hold_xy=False, roll_rad=roll, pitch_rad=pitch)
-        thrust = self._hands.thrust_ratio(self.parameters.get("MPC_MANTHR_MIN"))
-        return self._guided(estimate, hold_xy=False, roll_rad=roll, pitch_rad=pitch, thrust=thrust)
-
-    def _guided(
-        self,
-        estimate: NavEstimate,
-        *,
-        hold_xy: bool,
-        roll_rad: float = 0.0,
-        pitch_rad: float = 0.0,
-        thrust: float | None = None,
-    ) -> Setpoint:
-        """What the guide asks for. Where it is not followed it follows, so that a later hold begins at the aircraft."""
-        guide, limits = self._navigator.guide, self._navigator.limits
-        hold_z = thrust is None
-        if not hold_xy:
-            guide.follow_xy(estimate.pos_W, estimate.vel_W, limits.speed_m_s)
-        if not hold_z:
-            guide.follow_z(estimate.pos_W, estimate.vel_W, limits)
-        (vx, vy, vz), (ax, ay, az) = guide.vel_W, guide.accel_W
-        return Setpoint(
-            pos_W=guide.pos_W,
-            vel_W=(vx * hold_xy, vy * hold_xy, vz * hold_z),
-            accel_W=(ax * hold_xy, ay * hold_xy, az * hold_z),
-            yaw_rad=guide.yaw_rad,
-            roll_rad=roll_rad,
-            pitch_rad=pitch_rad,
-            thrust_ratio=self._contact.hover_thrust if thrust is None else thrust,
-            hold_xy=hold_xy,
-            hold_z=hold_z,
-        )
-
     def _sink(self, estimate: NavEstimate | None, dt_s: float) -> Setpoint | None:
         """Down without knowing how high: level and a little less than hover, for a time; or as a pilot's hands say."""
-        guide = self._navigator.guide
         if self._mode is FlightMode.MANUAL and estimate is not None and estimate.attitude_ok:
-            return self._fly_by_hand(estimate, dt_s)
+            return self._asked.by_hand(self._mode, estimate, dt_s)
         if self._blind_s == 0.0:
-            height = max(0.0, guide.pos_W[2] - self._ground_z)
+            height = max(0.0, self._navigator.guide.pos_W[2] - self._ground_z)
             self._blind_limit_s = height / self.parameters.get("MPC_LAND_SPEED") + BLIND_MARGIN_S
         self._blind_s += dt_s
         if self._blind_s > self._blind_limit_s:
             self._disarm("Motors stopped after a blind descent")
             return None
-        thrust = SINKING_THRUST * self._contact.hover_thrust
-        still = (0.0, 0.0, 0.0)
-        return Setpoint(guide.pos_W, still, still, guide.yaw_rad, 0.0, 0.0, thrust, False, False)
+        return self._asked.level(SINKING_THRUST * self._contact.hover_thrust)
 
     # Changes of state.
 

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 from aeroloop.frames import Vec3
 
-LAG_SLOW_M = 1.0
-LAG_STOP_M = 3.0
+LAG_SLOW_M = 0.7
+LAG_STOP_M = 2.0
 """Between these distances from the aircraft the point slows down to wait for it."""
 
 LOOK_AHEAD_S = 1.0
 BRAKING = 0.5  # of the greatest acceleration: the rest is for corners and for the jerk-limited onset
+SETTLING = 0.3  # of jerk over acceleration, as the gain near the aim: more would overshoot
+SLOWEST_PASS_M_S = 0.5
 YAW_SETTLE_S = 0.5
 
 
@@ -75,7 +77,7 @@ class Guide:
         self.vel_W: Vec3 = (0.0, 0.0, 0.0)
         self.accel_W: Vec3 = (0.0, 0.0, 0.0)
         self.yaw_rad = 0.0
-        self._yaw_rate_rad_s = 0.0
+        self.yaw_rate_rad_s = 0.0
 
     @property
     def speed_m_s(self) -> float:
@@ -100,7 +102,7 @@ class Guide:
         self.pos_W = pos_W
         self.vel_W = self.accel_W = (0.0, 0.0, 0.0)
         self.yaw_rad = yaw_rad
-        self._yaw_rate_rad_s = 0.0
+        self.yaw_rate_rad_s = 0.0
 
     def fly(self, vel_W: Vec3, aircraft_W: Vec3, limits: Limits, dt_s: float) -> None:
         """Take up this velocity; slower while the aircraft lags behind."""
@@ -128,9 +130,11 @@ class Guide:
             return
         dx, dy, dz = dx / distance, dy / distance, dz / distance
         braking = BRAKING * limits.accel_m_s2
-        speed = rate_for(left, 0.5 * limits.jerk_m_s3 / limits.accel_m_s2, braking)
+        speed = rate_for(left, SETTLING * limits.jerk_m_s3 / limits.accel_m_s2, braking)
         if end_speed_m_s > 0.0:
-            speed = max(speed, math.sqrt(end_speed_m_s**2 + 2.0 * braking * max(0.0, left - radius_m)))
+            # Slow enough a little inside the radius: outside, a lagging aircraft might never be let past.
+            before = max(0.0, left - 0.8 * radius_m)
+            speed = math.sqrt(max(end_speed_m_s, SLOWEST_PASS_M_S) ** 2 + 2.0 * braking * before)
         speed = min(
             speed,
             limits.speed_m_s / max(math.hypot(dx, dy), 1e-9),
@@ -147,8 +151,8 @@ class Guide:
 
     def turn(self, rate_rad_s: float, limits: Limits, dt_s: float) -> None:
         change = max(limits.yaw_rate_rad_s, abs(rate_rad_s)) / YAW_SETTLE_S * dt_s
-        self._yaw_rate_rad_s += max(-change, min(change, rate_rad_s - self._yaw_rate_rad_s))
-        self.yaw_rad = wrapped(self.yaw_rad + self._yaw_rate_rad_s * dt_s)
+        self.yaw_rate_rad_s += max(-change, min(change, rate_rad_s - self.yaw_rate_rad_s))
+        self.yaw_rad = wrapped(self.yaw_rad + self.yaw_rate_rad_s * dt_s)
 
     def _aim(self, start_W: Vec3, end_W: Vec3, limits: Limits) -> Vec3:
         """The point of the leg that lies somewhat ahead: aiming there brings a point beside the leg back to it."""
@@ -173,22 +177,40 @@ class Guide:
         return max(0.0, min(1.0, (LAG_STOP_M - lag) / (LAG_STOP_M - LAG_SLOW_M)))
 
     def _accelerate(self, vel_W: Vec3, limits: Limits, dt_s: float) -> None:
-        ex, ey, ez = vel_W[0] - self.vel_W[0], vel_W[1] - self.vel_W[1], vel_W[2] - self.vel_W[2]
-        error = math.hypot(ex, ey, ez)
         ax, ay, az = self.accel_W
-        if error > 1e-9:
-            gain = limits.jerk_m_s3 / limits.accel_m_s2
-            wanted = min(limits.accel_m_s2, rate_for(error, gain, limits.jerk_m_s3)) / error
-            jx, jy, jz = ex * wanted - ax, ey * wanted - ay, ez * wanted - az
-        else:
-            jx, jy, jz = -ax, -ay, -az
+        wx, wy, wz = self._wanted_accel(vel_W, limits)
+        jx, jy, jz = wx - ax, wy - ay, wz - az
         change = math.hypot(jx, jy, jz)
         part = min(1.0, limits.jerk_m_s3 * dt_s / change) if change > 0.0 else 0.0
         self.accel_W = (ax + jx * part, ay + jy * part, az + jz * part)
         vx, vy, vz = self.vel_W
-        self.vel_W = (vx + self.accel_W[0] * dt_s, vy + self.accel_W[1] * dt_s, vz + self.accel_W[2] * dt_s)
+        climb = vz + self.accel_W[2] * dt_s
+        if climb > max(limits.up_m_s, vz) or climb < min(-limits.down_m_s, vz):
+            # Stopping what crosses a steep leg may ask for a climb or descent that the leg itself does not.
+            self.accel_W = (self.accel_W[0], self.accel_W[1], 0.0)
+            climb = vz
+        self.vel_W = (vx + self.accel_W[0] * dt_s, vy + self.accel_W[1] * dt_s, climb)
         self.pos_W = (
             self.pos_W[0] + 0.5 * (vx + self.vel_W[0]) * dt_s,
             self.pos_W[1] + 0.5 * (vy + self.vel_W[1]) * dt_s,
             self.pos_W[2] + 0.5 * (vz + self.vel_W[2]) * dt_s,
         )
+
+    def _wanted_accel(self, vel_W: Vec3, limits: Limits) -> Vec3:
+        """What crosses the wanted direction is stopped first, and only what is left of the acceleration speeds it up:
+        else a point that rounds a corner would be carried far off the next leg."""
+        ex, ey, ez = vel_W[0] - self.vel_W[0], vel_W[1] - self.vel_W[1], vel_W[2] - self.vel_W[2]
+        speed = math.hypot(*vel_W)
+        px = py = pz = 0.0
+        if speed > 1e-9:
+            along = (ex * vel_W[0] + ey * vel_W[1] + ez * vel_W[2]) / (speed * speed)
+            px, py, pz = along * vel_W[0], along * vel_W[1], along * vel_W[2]
+        cx, cy, cz = ex - px, ey - py, ez - pz
+        most, gain = limits.accel_m_s2, limits.jerk_m_s3 / limits.accel_m_s2
+        error = math.hypot(cx, cy, cz)
+        across = min(most, rate_for(error, gain, limits.jerk_m_s3))
+        c = across / error if error > 1e-9 else 0.0
+        error = math.hypot(px, py, pz)
+        p = min(math.sqrt(most * most - across * across), rate_for(error, gain, limits.jerk_m_s3))
+        p = p / error if error > 1e-9 else 0.0
+        return c * cx + p * px, c * cy + p * py, c * cz + p * pz

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.boards.pixhawk.mission import MAX_ITEMS
 from aeroloop.boards.pixhawk.seam import Brain, MissionItem, Refusal, Severity
 from aeroloop.boards.pixhawk.texts import Texts
 from aeroloop.protocols.mavlink import Message
 
-MOST_ITEMS = 500
 RETRY_NS = 250_000_000
 GIVE_UP_NS = 5_000_000_000
 """PX4's times, without progress, until an item is asked for again and until the upload is over."""
@@ -109,8 +109,8 @@ class MissionProtocol:
         if self._upload is not None and self._upload.partner != sender:
             return [_ack(sender, _M.MAV_MISSION_ERROR), *self._warn("Another mission upload is under way")]
         self._upload = None
-        if message.count > MOST_ITEMS:
-            reason = f"A mission has at most {MOST_ITEMS} items"
+        if message.count > MAX_ITEMS:
+            reason = f"A mission has at most {MAX_ITEMS} items"
             return [_ack(sender, _M.MAV_MISSION_NO_SPACE), *self._warn(reason)]
         if message.count == 0:
             return self._finish((), sender)

@@ -59,6 +59,7 @@ class Navigator:
         self._yaw_rad: float | None = None
         self._stage = 0
         self._spot_W: Vec3 | None = None
+        self._passed_W: Vec3 | None = None
         self._waited_s = 0.0
         self._goal: Goal | None = None
 
@@ -96,7 +97,9 @@ class Navigator:
         low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
         part = max(0.0, min(1.0, (estimate.pos_W[2] - home_z_W - low) / (high - low)))
         self.descending = True
-        self.guide.fly((0.0, 0.0, -(slow + (fast - slow) * part)), estimate.pos_W, self.limits, dt_s)
+        # Without a position the point drifts with the aircraft, and has no acceleration to spare for stopping.
+        vx, vy = (0.0, 0.0) if estimate.position_ok else self.guide.vel_W[:2]
+        self.guide.fly((vx, vy, -(slow + (fast - slow) * part)), estimate.pos_W, self.limits, dt_s)
         self._turn(dt_s)
 
     def back(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
@@ -126,12 +129,12 @@ class Navigator:
             self.hold(estimate, dt_s)
             return None
         if goal is not self._goal:
-            self.enter()
-            self._goal = goal
-            self._yaw_rad = goal.yaw_rad
+            self._begin(goal)
         here = self.guide.pos_W
         if self._spot_W is None:
             self._spot_W = (*(goal.xy_W or here[:2]), here[2] if goal.z_W is None else goal.z_W)
+            if self._passed_W is not None:
+                self._leg = (self._passed_W, self._spot_W)
         limits = self._cruising(mission.speed_m_s)
         if goal.kind is Kind.RETURN:
             met = True
@@ -152,8 +155,22 @@ class Navigator:
             met = self._waypoint(goal, self._spot_W, limits, estimate, dt_s)
         return goal.kind if met else None
 
+    def _begin(self, goal: Goal) -> None:
+        """A leg begins at the waypoint that was just passed, although the point turned before it."""
+        passed = None
+        if self._goal is not None and self._goal.next_W is not None and self._spot_W is not None:
+            near = math.dist(self.guide.pos_W, self._spot_W) < self._radius(self._goal) + HEIGHT_REACHED_M
+            passed = self._spot_W if near else None
+        self.enter()
+        self._passed_W = passed
+        self._goal = goal
+        self._yaw_rad = goal.yaw_rad
+
+    def _radius(self, goal: Goal) -> float:
+        return max(goal.radius_m or self._parameters.get("NAV_ACC_RAD"), SMALLEST_RADIUS_M)
+
     def _waypoint(self, goal: Goal, target_W: Vec3, limits: Limits, estimate: NavEstimate, dt_s: float) -> bool:
-        radius = max(goal.radius_m or self._parameters.get("NAV_ACC_RAD"), SMALLEST_RADIUS_M)
+        radius = self._radius(goal)
         end_speed = 0.0
         if goal.next_W is not None:
             start = self._leg[0] if self._leg is not None else self.guide.pos_W

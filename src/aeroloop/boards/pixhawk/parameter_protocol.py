@@ -81,7 +81,7 @@ class ParameterProtocol:
             reason: str | None = f"{name} is {'INT32' if whole else 'REAL32'}"
         else:
             if whole:
-                value = int.from_bytes(_first_four(message), "little", signed=True)
+                (value,) = struct.unpack("<i", struct.pack("<f", value))
             refusal = self._parameters.set(name, value)
             reason = None if refusal is None else refusal.reason
         if reason is None:
@@ -99,8 +99,3 @@ class ParameterProtocol:
 def _text(param_id: str | bytes) -> str:
     text = param_id if isinstance(param_id, str) else param_id.decode("ascii", "replace")
     return text.split("\0")[0]
-
-
-def _first_four(message: Message) -> bytes:
-    """The bytes of the value, straight from the wire: as a float, some whole numbers are NaN and lose a bit."""
-    return bytes(message.get_payload()[:4]).ljust(4, b"\0")

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import pymap3d
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.boards.pixhawk import pilot_input
@@ -19,10 +18,10 @@ from aeroloop.boards.pixhawk.message_rates import MessageRates
 from aeroloop.boards.pixhawk.mission_protocol import MissionProtocol
 from aeroloop.boards.pixhawk.parameter_protocol import ParameterProtocol
 from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.seam import Brain, Origin, Refusal, Severity, Sticks
-from aeroloop.boards.pixhawk.telemetry import BUILDERS, STREAMS, Geodesy, Readings, View
+from aeroloop.boards.pixhawk.place import geodetic_from_local
+from aeroloop.boards.pixhawk.seam import Brain, Refusal, Severity, Sticks
+from aeroloop.boards.pixhawk.telemetry import BUILDERS, STREAMS, Geodesy, Readings, Stream, View
 from aeroloop.boards.pixhawk.texts import Texts
-from aeroloop.frames import Vec3
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkOut, Message
 from aeroloop.signals import NS
 
@@ -30,6 +29,8 @@ COMPONENT = dialect.MAV_COMP_ID_AUTOPILOT1
 REACHED_TIMES = 3
 """A reached item is told so often, a second apart: a datagram may be lost."""
 STICKS_SHOWN_NS = NS
+LOOK_NS = 20_000_000
+"""Time between two looks whether a mission item was reached."""
 MOST_WAITING = 64
 """Messages of other links that wait for this one's next step."""
 
@@ -48,12 +49,6 @@ class ServiceCounters:
     bad_sticks: int = 0
 
 
-def wgs84(origin: Origin, pos_W: Vec3) -> tuple[float, float, float]:
-    """The place of a position in the local frame, square to the ellipsoid at its origin."""
-    lat, lon, alt = pymap3d.enu2geodetic(*pos_W, origin.lat_deg, origin.lon_deg, origin.alt_m)
-    return float(lat), float(lon), float(alt)
-
-
 class Services:
     """Speaks for one aircraft on several links."""
 
@@ -65,15 +60,21 @@ class Services:
         *,
         system: int,
         links: int = 1,
-        geodesy: Geodesy = wgs84,
+        geodesy: Geodesy = geodetic_from_local,
     ) -> None:
         self._brain = brain
-        self.links = tuple(GroundLink(brain, parameters, readings, system, geodesy, self) for _ in range(links))
+        self._readings = readings
+        self._system = system
+        self._geodesy = geodesy
+        self.links = tuple(GroundLink(brain, parameters, system, geodesy, self) for _ in range(links))
         self.sticks: Sticks | None = None
         self._sticks_ns = 0
         self._reached = -1
         self._reached_left = 0
         self._reached_ns = 0
+        self._look_ns = 0
+        self.setter: GroundLink | None = None  # the link that changes a parameter just now: it has its own answer
+        parameters.watch(self._tell_changed)
 
     def receive(self, link: int, frame: Frame, t_ns: int) -> bytes:
         """What is answered at once, on the same link."""
@@ -84,19 +85,27 @@ class Services:
         for severity, text in self._brain.take_texts():
             for link in self.links:
                 link.tell(link.texts.messages(severity, text))
-        self._tell_reached(t_ns)
+        if t_ns >= self._look_ns:
+            self._look_ns = t_ns + LOOK_NS
+            self._tell_reached(t_ns)
         if self.sticks is not None and t_ns - self._sticks_ns > STICKS_SHOWN_NS:
             self.sticks = None
-        return [link.step(t_ns) for link in self.links]
+        due = [link.rates.due(t_ns) for link in self.links]
+        view = self.view(t_ns) if any(due) else None
+        return [link.step(t_ns, rows, view) for link, rows in zip(self.links, due, strict=True)]
 
-    def tell_others(self, asked: GroundLink, messages: list[Message]) -> None:
-        for link in self.links:
-            if link is not asked:
-                link.tell(messages)
+    def view(self, t_ns: int) -> View:
+        count = len(self._brain.mission)
+        return View(t_ns, self._brain.status, self._readings(), self._geodesy, self.sticks, count, self._system)
 
     def take_sticks(self, sticks: Sticks, t_ns: int) -> None:
         self.sticks, self._sticks_ns = sticks, t_ns
         self._brain.sticks(sticks)
+
+    def _tell_changed(self, name: str) -> None:
+        for link in self.links:
+            if link is not self.setter:
+                link.tell([link.parameters.value(name)])
 
     def _tell_reached(self, t_ns: int) -> None:
         reached = self._brain.status.mission_reached
@@ -117,7 +126,6 @@ class GroundLink:
         self,
         brain: Brain,
         parameters: Parameters,
-        readings: Callable[[], Readings],
         system: int,
         geodesy: Geodesy,
         services: Services,
@@ -127,12 +135,10 @@ class GroundLink:
         self.rates = MessageRates(STREAMS)
         self.texts = Texts()
         self.missions = MissionProtocol(brain, self.texts)
+        self.parameters = ParameterProtocol(parameters, self.texts)
         self._brain = brain
-        self._readings = readings
         self._system = system
-        self._geodesy = geodesy
         self._services = services
-        self._parameters = ParameterProtocol(parameters, self.texts)
         self._out = MavlinkOut(self.wire, system, COMPONENT)
         self._waiting: list[Message] = []
         self._asked_for: list[Message] = []  # by the command that is being handled
@@ -159,11 +165,10 @@ class GroundLink:
         answers = self._answers(message, (frame.system, frame.component), t_ns)
         return b"".join(map(self._out.pack, answers))
 
-    def step(self, t_ns: int) -> bytes:
-        messages = [*self._waiting, *self._parameters.step(t_ns), *self.missions.step(t_ns)]
+    def step(self, t_ns: int, rows: list[Stream], view: View | None) -> bytes:
+        messages = [*self._waiting, *self.parameters.step(t_ns), *self.missions.step(t_ns)]
         self._waiting.clear()
-        if rows := self.rates.due(t_ns):
-            view = self._view(t_ns)
+        if view is not None:
             messages += [message for row in rows if (message := row.build(view)) is not None]
         return b"".join(map(self._out.pack, messages))
 
@@ -188,9 +193,10 @@ class GroundLink:
             return [*self._commands.handle(message, sender), *self._asked_for]
         if (answers := self.missions.handle(message, sender, t_ns)) is not None:
             return answers
-        if (answers := self._parameters.handle(message, sender, t_ns)) is not None:
-            if kind == "PARAM_SET":
-                self._services.tell_others(self, [a for a in answers if a.get_type() == "PARAM_VALUE"])
+        self._services.setter = self
+        answers = self.parameters.handle(message, sender, t_ns)
+        self._services.setter = None
+        if answers is not None:
             return answers
         if kind == "HEARTBEAT":
             if message.type == _M.MAV_TYPE_GCS:
@@ -247,17 +253,11 @@ class GroundLink:
         build = BUILDERS.get(_whole(number))
         if build is None:
             return _UNSUPPORTED
-        message = build(self._view(self._t_ns))
+        message = build(self._services.view(self._t_ns))
         if message is None:
             return Refusal("What was asked for is not known yet")
         self._asked_for.append(message)
         return None
-
-    def _view(self, t_ns: int) -> View:
-        count = len(self._brain.mission)
-        return View(
-            t_ns, self._brain.status, self._readings(), self._geodesy, self._services.sticks, count, self._system
-        )
 
 
 def _whole(value: float) -> int:

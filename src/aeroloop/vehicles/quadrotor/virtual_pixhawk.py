@@ -142,10 +142,10 @@ class VirtualPixhawk:
         t_ns = self.t_ns = sample.t_ns
         estimate = self.navigation.estimate
         setpoint = self.brain.step(t_ns, estimate, self._origin(), self._health(t_ns), self._motors, self._period_s)
-        if setpoint is None or estimate is None:
+        if setpoint is None:
             self._motors, self.attitude = self._stopped, None
             self._law.inputs[2][:] = 0.0  # what the law learnt belongs to the flight that is over
-        else:
+        elif estimate is not None:  # without one the last command stands until the flight logic gives up
             self._control(estimate, setpoint)
         return self._out.pack(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
 

@@ -1,0 +1,32 @@
+"""What the pages call the numbers of a multirotor flight."""
+
+from __future__ import annotations
+
+TRACKING_NUMBERS = {
+    "roll_rms_deg": "roll (deg)",
+    "pitch_rms_deg": "pitch (deg)",
+    "yaw_rms_deg": "yaw (deg)",
+    "altitude_rms_m": "altitude (m)",
+    "waypoint_rms_m": "waypoint (m)",
+}
+"""Table 3.5 of the thesis."""
+
+VEHICLE_NUMBERS = {
+    "flown_s": "flown (s)",
+    "airborne_s": "in the air (s)",
+    "height_max_m": "greatest height (m)",
+    "pos_rms_m": "position, RMS (m)",
+    "yaw_rms_deg": "yaw, RMS (deg)",
+    "waypoint_rms_m": "waypoints, RMS (m)",
+    "est_pos_rms_m": "estimated position, RMS (m)",
+    "touchdown_speed_max_m_s": "touchdown (m/s)",
+    "battery_used_pct": "battery used (%)",
+}
+"""What the report says of each of several vehicles."""
+
+
+def load_words(busy_processes: int | None) -> str:
+    if not busy_processes:
+        return "without"
+    who = "process that burns a core" if busy_processes == 1 else "processes that each burn a core"
+    return f"with {busy_processes} {who}"

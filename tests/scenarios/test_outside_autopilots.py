@@ -1,0 +1,171 @@
+"""Autopilots that are nobody's child, over TCP: waited for in words, flown in lockstep, and forgiven what they do."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymavlink.dialects.v20 import common as dialect
+from quad_runs import FLIGHT_GUARD_S, OutsideAutopilot, Run, collect, command, connect, free_port
+
+from aeroloop.boards.pixhawk.seam import FlightMode
+
+SHORT = ("--set", "link.start_timeout_s=60")
+
+
+class Bench:
+    """`aeroloop fly quad-px4` in the background."""
+
+    def __init__(self, folder: Path, *arguments: str, port: int) -> None:
+        self.folder, self.port = folder / "run", port
+        link = ("--link", f"tcp://127.0.0.1:{port}?listen")
+        self.process = subprocess.Popen(
+            command("quad-px4", *link, *SHORT, *arguments, out=self.folder),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def end(self) -> Run:
+        try:
+            said, _ = self.process.communicate(timeout=FLIGHT_GUARD_S)
+        finally:
+            self.process.kill()
+        return collect(self.folder, self.process.returncode, said)
+
+
+def test_an_outside_autopilot_takes_off_and_lands(tmp_path: Path) -> None:
+    port = free_port()
+    autopilot = OutsideAutopilot(port)
+    autopilot.orders = {
+        6_000_000: lambda brain: brain.arm(),
+        6_500_000: lambda brain: brain.take_off(5.0),
+        14_000_000: lambda brain: brain.set_mode(FlightMode.LAND),
+    }
+    autopilot.start()
+    run = Bench(tmp_path, "--set", "duration_s=28", port=port).end()
+    assert run.exit_code == 0, run.said
+    assert f"waits for an autopilot on tcp://127.0.0.1:{port}" in run.said
+    assert run.metrics["height_max_m"] == pytest.approx(5.0, abs=0.6)
+    assert run.positions()[-1, 2] < 0.2
+    assert run.metrics["pos_rms_m"] is None, "what it wanted is not known from outside"
+    assert not autopilot.pixhawk.status.armed
+
+
+def test_nobody_comes(tmp_path: Path) -> None:
+    port = free_port()
+    run_folder = tmp_path / "run"
+    done = subprocess.run(
+        command(
+            "quad-px4", "--link", f"tcp://127.0.0.1:{port}?listen", "--set", "link.start_timeout_s=1", out=run_folder
+        ),
+        capture_output=True,
+        text=True,
+        timeout=FLIGHT_GUARD_S,
+        check=False,
+    )
+    assert done.returncode == 3
+    assert f"no autopilot has spoken on tcp://127.0.0.1:{port}?listen within 1 s; is it running?" in done.stderr
+    assert "docs/px4-sitl.md" in done.stderr, "how to start one"
+
+
+class Parrot(threading.Thread):
+    """Answers every sample with the same controls; `spoil` may say something else."""
+
+    def __init__(self, port: int, spoil: Any = None, leave_after: int = 0) -> None:
+        super().__init__(daemon=True)
+        self._port, self._spoil, self._leave_after = port, spoil, leave_after
+        self.answered = 0
+
+    def run(self) -> None:
+        mav = dialect.MAVLink(None, srcSystem=1, srcComponent=1)
+        mav.robust_parsing = True
+        with connect(self._port) as line:
+            line.sendall(dialect.MAVLink_command_long_message(0, 0, 511, 0, 115, 5000, 0, 0, 0, 0, 0).pack(mav))
+            line.sendall(dialect.MAVLink_heartbeat_message(2, 12, 0, 0, 3, 3).pack(mav))
+            while chunk := line.recv(65536):
+                for message in mav.parse_buffer(chunk) or []:
+                    if message.get_type() == "HIL_SENSOR":
+                        self.answered += 1
+                        if self.answered == self._leave_after:
+                            return
+                        line.sendall(self._answer(mav, message.time_usec))
+
+    def _answer(self, mav: Any, time_usec: int) -> bytes:
+        said = self._spoil(mav, time_usec) if self._spoil else b""
+        answer: bytes = dialect.MAVLink_hil_actuator_controls_message(time_usec, [0.0] * 16, 1, 1).pack(mav)
+        return said + answer
+
+
+def rubbish(mav: Any, time_usec: int) -> bytes:
+    """Garbage, another system's command, one from the past, and controls that are no numbers."""
+    stranger = dialect.MAVLink(None, srcSystem=77, srcComponent=1)
+    takeover = dialect.MAVLink_hil_actuator_controls_message(time_usec, [1.0] * 16, 129, 1).pack(stranger)
+    past = dialect.MAVLink_hil_actuator_controls_message(max(0, time_usec - 40_000), [1.0] * 16, 129, 1).pack(mav)
+    absurd = dialect.MAVLink_hil_actuator_controls_message(time_usec, [float("nan")] * 16, 1, 1).pack(mav)
+    return b"\xfd\x09\x00junk" + takeover + past + (absurd if time_usec > 3_000_000 else b"")
+
+
+def test_what_an_autopilot_says_wrong_is_counted_and_flies_nobody(tmp_path: Path) -> None:
+    port = free_port()
+    Parrot(port, spoil=rubbish).start()
+    run = Bench(tmp_path, "--set", "duration_s=5", port=port).end()
+    assert run.summary["ended"] == "completed", run.said
+    assert run.metrics["height_max_m"] < 0.2, "it never left the ground"
+    assert run.events("ACTUATORS_REFUSED")
+    assert run.metrics["actuators_refused"] > 0
+    assert run.exit_code == 1, "an implied check"
+    (link,) = (counters for name, counters in run.summary["links"].items() if "plant" in name)
+    assert link["other_system"] > 1000
+    assert link["skipped_bytes"] > 1000
+
+
+def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
+    port = free_port()
+    bench = Bench(tmp_path, "--set", "duration_s=6", port=port)
+    first = Parrot(port, leave_after=500)
+    first.start()
+    first.join(FLIGHT_GUARD_S)
+    second = Parrot(port)
+    second.start()
+    run = bench.end()
+    assert run.summary["ended"] == "completed", run.said
+    assert run.events("AUTOPILOT_LEFT")
+    assert run.events("AUTOPILOT_BACK")
+    assert second.answered > 500
+
+
+def test_a_second_one_on_the_same_port_does_no_harm(tmp_path: Path) -> None:
+    port = free_port()
+    bench = Bench(tmp_path, "--set", "duration_s=6", port=port)
+    Parrot(port).start()
+    intruder = Parrot(port)
+    intruder.start()
+    run = bench.end()
+    assert run.exit_code == 0, run.said
+    assert run.metrics["autopilot_restarts"] == 0
+
+
+def test_each_of_several_vehicles_has_its_port(tmp_path: Path) -> None:
+    port = free_port()
+    parrots = [Parrot(port), Parrot(port + 1)]
+    for parrot in parrots:
+        parrot.start()
+    run = Bench(tmp_path, "--set", "vehicle.count=2", "--set", "duration_s=3", port=port).end()
+    assert run.exit_code == 0, run.said
+    assert [parrot.answered for parrot in parrots] == [750, 750]
+
+
+def test_a_line_that_is_too_slow_is_refused_before_the_flight(tmp_path: Path) -> None:
+    done = subprocess.run(
+        command("quad-px4", "--pace", "real", "--link", "serial:///dev/ttyS9?baud=115200", out=tmp_path / "run"),
+        capture_output=True,
+        text=True,
+        timeout=FLIGHT_GUARD_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "169% of what 115200 baud carries" in done.stderr
