@@ -181,6 +181,8 @@ def test_vehicles_are_compared_one_by_one() -> None:
     comparison = compare(runs)
     labels = [(found["label"], found["position_max_m"]) for found in comparison["differences"]]
     assert labels == [("b vehicle 0", 0.0), ("b vehicle 1", pytest.approx(0.5))]
+    text = text_of(compare_page.render(runs, comparison))
+    assert "Difference b vehicle 0 b vehicle 1 from_s" in text
 
 
 def test_a_flight_of_fewer_vehicles_is_compared_as_far_as_it_goes() -> None:

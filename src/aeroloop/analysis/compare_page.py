@@ -194,13 +194,13 @@ def _numbered(runs: Sequence[Run]) -> list[tuple[int, tuple[Run, str]]]:
 
 
 def _position_difference(runs: Sequence[Run]) -> Figure:
-    """In the colours that the runs have elsewhere."""
+    """In the colours that the runs have elsewhere; several vehicles have one each."""
     lines = [
         Line(
             difference_label(runs, difference),
             difference.t_s,
             difference.distance_m * 1e3,
-            {"color": COLORS[difference.run % len(COLORS)]},
+            {} if difference.name else {"color": COLORS[difference.run % len(COLORS)]},
         )
         for difference in differences(runs)
     ]

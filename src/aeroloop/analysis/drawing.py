@@ -94,6 +94,7 @@ def trajectory_3d(paths: Sequence[Path3]) -> Figure:
         axes.plot(*(stride(axis_m) for axis_m in path.pos_W.T), **path.style)
     axes.set(xlabel="x east (m)", ylabel="y north (m)", zlabel="z up (m)")
     axes.set_box_aspect((1, 1, 0.9), zoom=0.92)
+    axes.locator_params(nbins=6)  # more numbers would run into one another
     axes.legend(loc="upper left")
     figure.subplots_adjust(left=0.0, right=0.94, bottom=0.04, top=1.0)
     return figure
@@ -149,7 +150,8 @@ def legend_above(axes: Any) -> None:
     _, labels = axes.get_legend_handles_labels()
     if not labels:
         return
-    columns = 3 if max(map(len, labels)) <= 20 else 1
+    longest = max(map(len, labels))
+    columns = 3 if longest <= 16 else 2 if longest <= 20 else 1
     axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handlelength=1.5)
 
 

@@ -48,6 +48,8 @@ class PixhawkLog:
     def note(self, t_ns: int) -> None:
         """After every sample."""
         self._counts.count("IMU")
+        if self._pixhawk.decided_ns != t_ns:
+            return
         status = self._pixhawk.status
         before, self._before = self._before, status
         self._note_changes(t_ns, before, status)

@@ -44,6 +44,7 @@ from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 PANEL_IN = 1.35
 WANTED_ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
 WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
+SIGNAL_COLORS = (*COLORS, "#000000", "#7f5f00", "#6a3d9a", GREY)
 MODE_COLORS = {
     FlightMode.MANUAL: "#f6d5c3",
     FlightMode.ALTITUDE: "#f9e6b3",
@@ -289,8 +290,9 @@ def _rates(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> Figure:
             clock_s, count = counts(flight, "plant", number, scenario)
             lasted_s = np.diff(clock_s)
             moved = lasted_s > 0
-            error_pct = 100 * (np.diff(count)[moved] / lasted_s[moved] / set_hz[0] - 1)
-            style = {"color": COLORS[number % len(COLORS)], "marker": ".", "markersize": 3}
+            off = np.diff(count)[moved] / lasted_s[moved] / set_hz[0] - 1
+            error_pct = np.round(100 * off, 6)  # what rounding leaves of nothing must not fill the picture
+            style = {"color": SIGNAL_COLORS[number], "marker": ".", "markersize": 3}
             lines.append(Line(signal if flight.number == 0 else "_", clock_s[1:][moved], error_pct, style))
     figure = over_time("off what was set (%)", lines)
     figure.axes[0].set(xlabel=f"{clock(scenario)} time (s)")

@@ -88,7 +88,7 @@ def _whole_stretches(t_s: Array) -> int:
     """Simulated time is the row's, not the newest sample's: a last row soon after the one before, from the flight's
     end, would make a slow signal look slower or faster than it was."""
     stretches_s = np.diff(t_s)
-    cut_short = len(stretches_s) > 1 and stretches_s[-1] < 0.999 * np.median(stretches_s[:-1])
+    cut_short = len(stretches_s) > 1 and stretches_s[-1] < np.median(stretches_s[:-1]) - 1e-6
     return len(t_s) - int(cut_short)
 
 

@@ -25,9 +25,9 @@ from aeroloop.errors import ConfigError
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.navigation import Navigation
 from aeroloop.frames import Vec, Vec3
-from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd
-from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
-from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample, heartbeat
+from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
 from aeroloop.signals import NS, NavEstimate, Setpoint
 from aeroloop.vehicles.quadrotor import flight_law
 from aeroloop.vehicles.quadrotor.airframe import Airframe
@@ -37,6 +37,8 @@ SYSTEM, COMPONENT = 1, 1
 FRESH_NS = {"imu": NS // 5, "magnetometer": NS, "barometer": NS, "fix": 2 * NS}
 """A sensor is well while its last sound sample is younger than this; in the order of SensorHealth."""
 FIX_3D = 3
+LOGIC_PERIOD_NS = NS // 100
+"""The flight logic need not run with every sample: what it asks for moves slowly."""
 
 
 class Evaluator(Protocol):
@@ -92,11 +94,11 @@ class VirtualPixhawk:
         self._stopped = (0.0,) * airframe.rotors.count
         self._lockstep = lockstep
         self._in = MavlinkIn(self.counters)
-        self._greeting = MavlinkOut(self.counters, SYSTEM + number, COMPONENT)
         self._out = ActuatorsOut(self.counters, SYSTEM + number, COMPONENT)
         self._motors = self._stopped
         self._changes = -1  # of the parameters that the law flies by
-        self._period_s = period_s
+        self._setpoint: Setpoint | None = None
+        self.decided_ns = 0  # when the flight logic last ran
         self._known_origin: Origin | None = None
         self._accel_B: Vec3 | None = None
         self._rate_B: Vec3 | None = None
@@ -121,7 +123,7 @@ class VirtualPixhawk:
 
     def greet(self) -> bytes:
         """An autopilot speaks first: the simulator waits for it."""
-        return self._greeting.pack(heartbeat())
+        return b"".join(map(self._out.other, greeting()))
 
     def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
         """What the simulator sent; the answers to it. `step` is called with the time of each sample."""
@@ -141,13 +143,20 @@ class VirtualPixhawk:
         self._take(sample)
         t_ns = self.t_ns = sample.t_ns
         estimate = self.navigation.estimate
-        setpoint = self.brain.step(t_ns, estimate, self._origin(), self._health(t_ns), self._motors, self._period_s)
+        if t_ns - self.decided_ns >= LOGIC_PERIOD_NS:
+            self._decide(t_ns, estimate)
+        setpoint = self._setpoint
         if setpoint is None:
             self._motors, self.attitude = self._stopped, None
             self._law.inputs[2][:] = 0.0  # what the law learnt belongs to the flight that is over
         elif estimate is not None:  # without one the last command stands until the flight logic gives up
             self._control(estimate, setpoint)
         return self._out.pack(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
+
+    def _decide(self, t_ns: int, estimate: NavEstimate | None) -> None:
+        dt_s = (t_ns - self.decided_ns) / NS
+        self.decided_ns = t_ns
+        self._setpoint = self.brain.step(t_ns, estimate, self._origin(), self._health(t_ns), self._motors, dt_s)
 
     def _take(self, sample: HilSample) -> None:
         t_ns, navigation = sample.t_ns, self.navigation
