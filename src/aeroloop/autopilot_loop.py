@@ -62,6 +62,10 @@ HEARTBEAT_PERIOD_NS = NS
 CLOCK_PERIOD_NS = NS // 20
 """Without an IMU sample for so long, a HIL_SENSOR without one keeps the autopilot's clock going: it must not jump."""
 
+LEAST_DOWN = 0.1
+"""Cosine of a tilt at which no range finder has an echo."""
+BEAM_STEPS = 8
+
 SEA_LEVEL_KG_M3 = 1.225
 
 Mix = Callable[[tuple[float, ...]], tuple[float, ...]]
@@ -342,7 +346,7 @@ class AutopilotLoop(Generic[E]):
         if self._load is None and self._terrain_m is None:
             return self._sensors.sample(state, air, place)
         current_A, thrust_N = self._load(effort, air) if self._load is not None else (0.0, 0.0)
-        ground_m = self._terrain_m(*state.pos_W[:2]) if self._terrain_m is not None else 0.0
+        ground_m = beam_ground_m(state, self._terrain_m) if self._terrain_m is not None else 0.0
         return self._sensors.sample(state, air, place, motor_current_A=current_A, thrust_N=thrust_N, terrain_m=ground_m)
 
     def _send(self, samples: list[Sample]) -> None:
@@ -469,6 +473,22 @@ class AutopilotLoop(Generic[E]):
                     f"the autopilot left {self._link.url} at {self.t_ns / NS:.2f} s of the flight "
                     f"and has not come back for {RETURN_S:g} s"
                 )
+
+
+def beam_ground_m(state: RigidState, terrain_m: Callable[[float, float], float]) -> float:
+    """How high the ground is where a beam straight down from the aircraft meets it, which is elsewhere when it tilts.
+
+    Each step takes the ground to be level at the last guess; that ends in the point, unless ground and beam are steep.
+    """
+    x, y, z = state.pos_W
+    down_x, down_y, down_z = body_from_world(state.quat_WB)[2]
+    ground_m = terrain_m(x, y)
+    if down_z <= LEAST_DOWN:
+        return ground_m  # no beam meets the ground
+    for _ in range(BEAM_STEPS):
+        reach = (z - ground_m) / down_z
+        ground_m = terrain_m(x - reach * down_x, y - reach * down_y)
+    return ground_m
 
 
 def gathered(

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from aeroloop import images, scenarios
-from aeroloop.scenario import TiltrotorScenario
 from aeroloop.errors import ConfigError
+from aeroloop.scenario import TiltrotorScenario
 
 app = typer.Typer(
     help="The board with our firmware: build its image, run it on the emulator, flash it.",

@@ -10,7 +10,6 @@ import struct
 from dataclasses import dataclass
 from functools import cached_property
 
-
 BATCH = 16
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sensor_scenes import AIR, scene, state
 
 from aeroloop import frames
-from aeroloop.errors import ConfigError
 from aeroloop.config import convert
+from aeroloop.errors import ConfigError
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig
 from aeroloop.sensors.noise import Errors, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig

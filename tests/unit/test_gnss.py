@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import FIELD_W_T, PLACE, G, scene, seconds, state
 
-from aeroloop.errors import ConfigError
 from aeroloop.config import convert
+from aeroloop.errors import ConfigError
 from aeroloop.sensors.gnss import Gnss, GnssConfig, moved
 from aeroloop.sensors.noise import Errors, Streams
 from aeroloop.signals import Place

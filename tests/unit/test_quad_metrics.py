@@ -139,6 +139,8 @@ def test_angles_are_those_of_frames(roll: float, pitch: float, yaw: float, turns
 def test_a_quaternion_that_changes_its_sign_is_the_same_attitude() -> None:
     log = Log.empty()
     fly(log, yaw_deg=1.0)
+    for stream in ("nav_setpoint", "nav_estimate"):
+        log.rows[stream][:, 0] += 0.002  # between two samples of truth
     plain = metrics(log, a_scenario())
     log.rows["rigid_truth"][::2, 8:12] *= -1
     flipped = metrics(log, a_scenario())
@@ -147,9 +149,10 @@ def test_a_quaternion_that_changes_its_sign_is_the_same_attitude() -> None:
 
 
 def test_waypoints_are_passed_in_their_order() -> None:
-    """The square ends where it began: the first point is not taken for the last."""
+    """The square ends where it began, and nearer to the point: the last pass is not taken for the first."""
     log = Log.empty()
-    fly(log, off=(0.0, 0.0, 0.0))
+    fly(log)
+    log.rows["rigid_truth"][(log.column("rigid_truth", "t_s") > 1) & (log.column("rigid_truth", "t_s") < 8), 4] -= 0.05
     closed = (*POINTS, POINTS[0])
     scenario = a_scenario(pilot={"waypoints": [{"pos_m": point} for point in closed]})
     flight = Flight(log, 0)
@@ -157,7 +160,7 @@ def test_waypoints_are_passed_in_their_order() -> None:
     state[:, 2] = FlightMode.MISSION
     passed = mission.passes(flight, scenario.pilot)
     assert flight.t_s[passed.index] == pytest.approx([7, 15, 25, 35, 45], abs=0.01)
-    assert passed.miss_m == pytest.approx([0] * 5, abs=1e-6)
+    assert passed.miss_m == pytest.approx([0.05, 0, 0, 0, 0], abs=1e-6)
 
 
 def test_a_waypoint_that_was_left_out_counts_with_its_distance() -> None:

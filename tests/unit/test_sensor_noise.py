@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import ConfigError
 from aeroloop.config import convert
+from aeroloop.errors import ConfigError
 from aeroloop.sensors.noise import BLOCK, Channel, Errors, Noise, Streams
 from aeroloop.sensors.schedule import Grid, Sensor
 from aeroloop.signals import NS

@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 
 import casadi as ca
 
-from aeroloop.frames import Vec3
 from aeroloop.config import Config, meta
+from aeroloop.frames import Vec3
 
 Spin = Literal[1, -1]
 

@@ -25,6 +25,7 @@ from aeroloop.vehicles.quadrotor import airframe as airframes
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
+from aeroloop.world.terrain import Flat, terrain
 from aeroloop.world.wind import Wind
 
 READS = ("HIL link of each vehicle",)
@@ -39,10 +40,10 @@ def build_loop(scenario: QuadrotorScenario, number: int, link: Link, log: Flight
     """One aircraft, with random streams of its own."""
     airframe = airframes.load(scenario.vehicle.airframe)
     streams = Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
-    start_m = scenario.start_m(number)
+    ground = terrain(scenario.world.terrain)
     return AutopilotLoop(
         motors=Motors(airframe.motors, airframe.rotors.count),
-        world=airframes.world(airframe, scenario.world.step_s, start_m),
+        world=airframes.world(airframe, scenario.world.step_s, scenario.start_m(number), ground),
         earth=Earth(scenario.world.home),
         atmosphere=Atmosphere(scenario.world.day),
         wind=Wind(scenario.world.wind, streams.generator("wind")),
@@ -55,6 +56,7 @@ def build_loop(scenario: QuadrotorScenario, number: int, link: Link, log: Flight
         prompt=scenario.loop != "hil" and scenario.lockstep,
         note=log,
         load=airframes.supply(airframe),
+        terrain_m=None if isinstance(ground, Flat) else ground.height_m,
         bound_m=scenario.world.bound_m,
     )
 

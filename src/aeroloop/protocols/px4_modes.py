@@ -1,28 +1,16 @@
-"""PX4's flight modes as MAVLink carries them: main and sub mode in bytes 2 and 3 of `custom_mode`."""
+"""PX4's flight modes as MAVLink carries them: a main mode and, for AUTO, a sub mode."""
 
 from __future__ import annotations
 
+MANUAL, ALTCTL, POSCTL, AUTO, STABILIZED = 1, 2, 3, 4, 7
+
 PX4_MODES: dict[str, tuple[int, int]] = {
-    "manual": (7, 0),  # PX4's "stabilized": sticks are attitude; its "manual" is the same on a multirotor
-    "altitude": (2, 0),
-    "position": (3, 0),
-    "takeoff": (4, 2),
-    "hold": (4, 3),
-    "mission": (4, 4),
-    "return": (4, 5),
-    "land": (4, 6),
+    "manual": (MANUAL, 0),
+    "altitude": (ALTCTL, 0),
+    "position": (POSCTL, 0),
+    "takeoff": (AUTO, 2),
+    "hold": (AUTO, 3),
+    "mission": (AUTO, 4),
+    "return": (AUTO, 5),
+    "land": (AUTO, 6),
 }
-ALIASES: dict[tuple[int, int], str] = {(1, 0): "manual"}
-
-
-def custom_mode(name: str) -> int:
-    main, sub = PX4_MODES[name]
-    return main << 16 | sub << 24
-
-
-def mode_name(main: int, sub: int) -> str | None:
-    """None for a mode that is none of these. Ground stations send any sub mode with modes that have none."""
-    if (main, 0) in ALIASES:
-        return ALIASES[main, 0]
-    wanted = (main, sub) if main == 4 else (main, 0)
-    return next((name for name, numbers in PX4_MODES.items() if numbers == wanted), None)

@@ -1,4 +1,4 @@
-"""The world of one rigid aircraft in wind, over flat ground.
+"""The world of one rigid aircraft in wind, over its ground.
 
 Forces that turn with the body (thrust) are MuJoCo actuators and exact in every Runge-Kutta stage. Those that depend
 on the motion (drag, gyroscopic torque) are held over a step, as the motion in its middle makes them: that is right to
@@ -117,7 +117,7 @@ class Rigid(Generic[E]):
 
 
 def _low_m(model: mujoco.MjModel) -> float:
-    """Height of the body's origin below which something of it may touch: level ground and the body's reach."""
+    """Height of the body's origin below which something of it may touch: the highest ground and the body's reach."""
     reach_m, ground_m = 0.0, -math.inf
     for i in range(model.ngeom):
         geom = model.geom(i)
@@ -127,6 +127,8 @@ def _low_m(model: mujoco.MjModel) -> float:
             reach_m = max(reach_m, math.hypot(*geom.pos) + float(model.geom_rbound[i]))
         elif model.geom_type[i] == mujoco.mjtGeom.mjGEOM_PLANE and abs(geom.quat[0]) == 1.0:
             ground_m = max(ground_m, float(geom.pos[2]))
+        elif model.geom_type[i] == mujoco.mjtGeom.mjGEOM_HFIELD and abs(geom.quat[0]) == 1.0:
+            ground_m = max(ground_m, float(geom.pos[2] + model.hfield_size[model.geom_dataid[i], 2]))
         else:
-            ground_m = math.inf  # hills, houses: contacts may be anywhere
+            ground_m = math.inf  # slopes, houses: contacts may be anywhere
     return ground_m + reach_m + CLEARANCE_M

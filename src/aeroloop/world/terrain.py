@@ -1,15 +1,51 @@
-"""How high the ground is: flat, or a grid of heights with straight lines in between."""
+"""How high the ground is: flat, a slope, or a grid of heights with triangles in between."""
 
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from pathlib import Path
+from typing import Annotated, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec3
+from aeroloop.frames import Vec, Vec3
+
+MOST_POINTS = 1024
+"""Of a grid, along either side."""
+HIGHEST_M = 10_000.0
+
+
+class Level(Config, frozen=True, tag_field="kind", tag="flat"):
+    """Level ground."""
+
+
+class Slope(Config, frozen=True, tag_field="kind", tag="slope"):
+    """One plane through home."""
+
+    east: Annotated[float, meta("m/m", "how much it rises towards the east", ge=-1, le=1)] = 0.0
+    north: Annotated[float, meta("m/m", "how much it rises towards the north", ge=-1, le=1)] = 0.0
+
+
+class HeightMap(Config, frozen=True, tag_field="kind", tag="grid"):
+    """Heights of a square grid of points, from a file. Only differences count: the ground at home has height 0."""
+
+    file: Annotated[
+        str,
+        note(
+            "CSV file of heights in metres, relative to the scenario file: a row for each line of points from south to "
+            f"north, in it the points from west to east; 2 to {MOST_POINTS} of each"
+        ),
+    ]
+    spacing_m: Annotated[float, meta("m", "from one point to the next", ge=0.1, le=1000)]
+    corner_m: Annotated[
+        tuple[float, float], meta("m", "where the first number, the south-western point, lies: east and north of home")
+    ] = (0.0, 0.0)
+
+
+TerrainConfig = Level | Slope | HeightMap
 
 
 class Terrain(Protocol):
@@ -33,8 +69,28 @@ class Flat:
         return 0.0, 0.0, 1.0
 
 
+class Incline:
+    """One plane through the origin."""
+
+    def __init__(self, east: float, north: float) -> None:
+        """How much it rises with a metre to the east and to the north."""
+        self.east, self.north = east, north
+        length = math.sqrt(1.0 + east * east + north * north)
+        self._normal_W = (-east / length, -north / length, 1.0 / length)
+
+    def height_m(self, x_m: float, y_m: float) -> float:
+        return self.east * x_m + self.north * y_m
+
+    def normal_W(self, x_m: float, y_m: float) -> Vec3:
+        return self._normal_W
+
+
 class Grid:
-    """Bilinear between points of a square grid, `heights[north, east]`; beyond its edge the edge goes on level."""
+    """Points of a square grid, `heights[north, east]`; beyond its edge the edge goes on level.
+
+    Each cell is two triangles, parted by the line from south-west to north-east: the very surface of MuJoCo's height
+    fields, so that what a range finder sees is what feet stand on.
+    """
 
     def __init__(self, heights_m: ArrayLike, *, spacing_m: float, corner_m: tuple[float, float]) -> None:
         """`corner_m` is where `heights[0, 0]`, the south-western point, lies in W."""
@@ -46,27 +102,33 @@ class Grid:
             )
         if not (spacing_m > 0 and math.isfinite(spacing_m)):
             raise ConfigError(f"The spacing {spacing_m} m of the terrain grid is wrong: expected a positive number.")
+        self.heights_m: Vec = heights
+        self.spacing_m, self.corner_m = spacing_m, corner_m
         self._rows: list[list[float]] = heights.tolist()  # reading a list is several times faster than an array
-        self._spacing_m = spacing_m
         self._west_m, self._south_m = corner_m
         self._cells_north, self._cells_east = heights.shape[0] - 1, heights.shape[1] - 1
 
     def height_m(self, x_m: float, y_m: float) -> float:
-        i, u = _locate((x_m - self._west_m) / self._spacing_m, self._cells_east)
-        j, v = _locate((y_m - self._south_m) / self._spacing_m, self._cells_north)
+        i, u = _locate((x_m - self._west_m) / self.spacing_m, self._cells_east)
+        j, v = _locate((y_m - self._south_m) / self.spacing_m, self._cells_north)
         south, north = self._rows[j], self._rows[j + 1]
-        return (1.0 - v) * ((1.0 - u) * south[i] + u * south[i + 1]) + v * ((1.0 - u) * north[i] + u * north[i + 1])
+        here = south[i]
+        if u >= v:
+            return here + u * (south[i + 1] - here) + v * (north[i + 1] - south[i + 1])
+        return here + v * (north[i] - here) + u * (north[i + 1] - north[i])
 
     def normal_W(self, x_m: float, y_m: float) -> Vec3:
-        a, b = (x_m - self._west_m) / self._spacing_m, (y_m - self._south_m) / self._spacing_m
+        a, b = (x_m - self._west_m) / self.spacing_m, (y_m - self._south_m) / self.spacing_m
         i, u = _locate(a, self._cells_east)
         j, v = _locate(b, self._cells_north)
         south, north = self._rows[j], self._rows[j + 1]
         slope_x = slope_y = 0.0
         if 0.0 <= a <= self._cells_east:
-            slope_x = ((1.0 - v) * (south[i + 1] - south[i]) + v * (north[i + 1] - north[i])) / self._spacing_m
+            row = south if u >= v else north
+            slope_x = (row[i + 1] - row[i]) / self.spacing_m
         if 0.0 <= b <= self._cells_north:
-            slope_y = ((1.0 - u) * (north[i] - south[i]) + u * (north[i + 1] - south[i + 1])) / self._spacing_m
+            column = i + 1 if u >= v else i
+            slope_y = (north[column] - south[column]) / self.spacing_m
         length = math.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
         return -slope_x / length, -slope_y / length, 1.0 / length
 
@@ -79,3 +141,51 @@ def _locate(grid_units: float, cells: int) -> tuple[int, float]:
         return cells - 1, 1.0
     cell = int(grid_units)
     return cell, grid_units - cell
+
+
+def terrain(config: TerrainConfig) -> Flat | Incline | Grid:
+    """The ground that a scenario asks for; at the origin its height is 0."""
+    match config:
+        case Level():
+            return Flat()
+        case Slope():
+            return Incline(config.east, config.north)
+        case HeightMap():
+            shape = {"spacing_m": config.spacing_m, "corner_m": config.corner_m}
+            heights = read_heights(Path(config.file))
+            home_m = Grid(heights, **shape).height_m(0.0, 0.0)
+            return Grid(heights - home_m, **shape)
+
+
+def read_heights(path: Path) -> Vec:
+    """A CSV file of heights, `[north, east]`, rows from south to north."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"world.terrain.file: {path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"world.terrain.file: {path}: expected a CSV file of numbers, not binary data") from None
+    rows: list[list[float]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = [float(cell) for cell in line.split(",")]
+        except ValueError as error:
+            raise ConfigError(f"world.terrain.file: {path}: line {number}: expected numbers: {error}") from None
+        if not all(-HIGHEST_M <= height <= HIGHEST_M for height in row):
+            raise ConfigError(
+                f"world.terrain.file: {path}: line {number}: expected heights from {-HIGHEST_M:g} to {HIGHEST_M:g} m"
+            )
+        if rows and len(row) != len(rows[0]):
+            raise ConfigError(
+                f"world.terrain.file: {path}: line {number} has {len(row)} heights, the first has {len(rows[0])}"
+            )
+        rows.append(row)
+        if len(rows) > MOST_POINTS or len(row) > MOST_POINTS:
+            break
+    if not (2 <= len(rows) <= MOST_POINTS and 2 <= len(rows[0]) <= MOST_POINTS):
+        raise ConfigError(
+            f"world.terrain.file: {path}: expected 2 to {MOST_POINTS} rows with as many heights each; it has more or less"
+        )
+    return np.array(rows)

@@ -5,20 +5,9 @@ from __future__ import annotations
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.protocols.px4_modes import ALTCTL, AUTO, MANUAL, POSCTL, PX4_MODES, STABILIZED
 
-MANUAL, ALTCTL, POSCTL, AUTO, STABILIZED = 1, 2, 3, 4, 7
-_AUTO_TAKEOFF, _AUTO_LOITER, _AUTO_MISSION, _AUTO_RTL, _AUTO_LAND = 2, 3, 4, 5, 6
-
-_NUMBERS = {
-    FlightMode.MANUAL: (MANUAL, 0),
-    FlightMode.ALTITUDE: (ALTCTL, 0),
-    FlightMode.POSITION: (POSCTL, 0),
-    FlightMode.TAKEOFF: (AUTO, _AUTO_TAKEOFF),
-    FlightMode.HOLD: (AUTO, _AUTO_LOITER),
-    FlightMode.MISSION: (AUTO, _AUTO_MISSION),
-    FlightMode.RETURN: (AUTO, _AUTO_RTL),
-    FlightMode.LAND: (AUTO, _AUTO_LAND),
-}
+_NUMBERS = {mode: PX4_MODES[mode.name.lower()] for mode in FlightMode}
 _MODES = {numbers: mode for mode, numbers in _NUMBERS.items()}
 # A multicopter of PX4's flies both alike: sticks are attitude.
 _MODES[STABILIZED, 0] = FlightMode.MANUAL

@@ -14,14 +14,19 @@ import mujoco
 from aeroloop.actuators.motors import Motor, RotorEffort
 from aeroloop.config import Config, convert, meta
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec3
+from aeroloop.frames import Quat, Vec3
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
+from aeroloop.sensors.scene import body_from_world
 from aeroloop.signals import NS, Air
+from aeroloop.vehicles.quadrotor.ground import Ground, lay, upright
 from aeroloop.world.rigid import Rigid
+from aeroloop.world.terrain import Flat
 
 FOLDER = "vehicles/quadrotor"
+AT_REST_M_S = 0.05
+"""Faster than this a second after it was put down, it slides or rolls."""
 BODY_LOADS = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
 
 
@@ -115,7 +120,7 @@ def _check(airframe: Airframe, source: str) -> None:
         )
 
 
-def build(airframe: Airframe, step_s: float) -> mujoco.MjModel:
+def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> mujoco.MjModel:
     """Actuators: the six of BODY_LOADS, then one thrust for each rotor."""
     text = resources.files("aeroloop").joinpath(f"{FOLDER}/model.xml").read_text(encoding="utf-8")
     spec = mujoco.MjSpec.from_string(text)
@@ -125,6 +130,8 @@ def build(airframe: Airframe, step_s: float) -> mujoco.MjModel:
     spec.option.gravity = [0.0, 0.0, -quadrotor.GRAVITY_M_S2]
     contact, rotors = airframe.contact, airframe.rotors
     spec.geom("ground").friction = [contact.friction, 0.01, 0.001]
+    if terrain is not None:
+        lay(spec, terrain)
     frame = spec.body("frame")
     frame.mass, frame.inertia = airframe.body.mass_kg, airframe.body.inertia_kgm2
     frame.ipos, frame.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
@@ -217,9 +224,32 @@ def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, floa
     return drawn
 
 
-def world(airframe: Airframe, step_s: float, start_m: tuple[float, float] = (0.0, 0.0)) -> Rigid[RotorEffort]:
+def world(
+    airframe: Airframe, step_s: float, start_m: tuple[float, float] = (0.0, 0.0), terrain: Ground | None = None
+) -> Rigid[RotorEffort]:
     """Standing on the ground at rest, so far east and north of the origin."""
-    rigid = Rigid(build(airframe, step_s), loads(airframe))
-    rigid.reset((*start_m, airframe.rest_height_m), (1.0, 0.0, 0.0, 0.0))
+    rigid = Rigid(build(airframe, step_s, terrain), loads(airframe))
+    rigid.reset(*_standing(airframe, start_m, terrain))
     rigid.settle(round(step_s * NS))
+    if math.hypot(*rigid.state(0).vel_W) > AT_REST_M_S:
+        raise ConfigError(
+            f"world.terrain: the aircraft cannot stand {start_m[0]:g} m east and {start_m[1]:g} m north of home, "
+            "where it starts; expected ground that is less steep there"
+        )
     return rigid
+
+
+def _standing(airframe: Airframe, start_m: tuple[float, float], terrain: Ground | None) -> tuple[Vec3, Quat]:
+    """Upright on the ground, its lowest foot just touching."""
+    x, y = start_m
+    if terrain is None or isinstance(terrain, Flat):
+        ground_m = terrain.height_m(x, y) if terrain is not None else 0.0
+        return (x, y, ground_m + airframe.rest_height_m), (1.0, 0.0, 0.0, 0.0)
+    normal_W = terrain.normal_W(x, y)
+    quat_WB = upright(normal_W)
+    R_WB = tuple(zip(*body_from_world(quat_WB), strict=True))
+    gaps_m = []
+    for foot_B in airframe.contact.feet_B_m:
+        dx, dy, dz = (sum(a * b for a, b in zip(row, foot_B, strict=True)) for row in R_WB)
+        gaps_m.append(dz - terrain.height_m(x + dx, y + dy))
+    return (x, y, airframe.contact.foot_radius_m / normal_W[2] - min(gaps_m)), quat_WB

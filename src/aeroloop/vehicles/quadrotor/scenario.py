@@ -18,6 +18,7 @@ from aeroloop.sensors.suite import NAMES, SensorSet, preset_table
 from aeroloop.signals import NS
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
+from aeroloop.world.terrain import HeightMap, Level, TerrainConfig
 from aeroloop.world.wind import WindConfig
 
 PX4_PORT = 4560
@@ -40,6 +41,7 @@ class Outdoors(Config, frozen=True):
     home: Annotated[Home, note("where on earth the flight starts")] = Home()
     day: Annotated[Day, note("the air at sea level")] = Day()
     wind: Annotated[WindConfig, note("wind")] = WindConfig()
+    terrain: Annotated[TerrainConfig, note("the ground")] = Level()
     bound_m: Annotated[
         float, meta("m", "farther than this from the origin the flight counts as diverged and ends", gt=0)
     ] = 2000.0
@@ -140,7 +142,11 @@ class QuadrotorScenario(Scenario, frozen=True):
         vehicle = self.vehicle
         if vehicle.airframe.endswith(".toml"):
             vehicle = msgspec.structs.replace(vehicle, airframe=anchor(vehicle.airframe, folder))
-        return msgspec.structs.replace(self, pilot=pilot, vehicle=vehicle)
+        world = self.world
+        if isinstance(world.terrain, HeightMap):
+            file = anchor(world.terrain.file, folder)
+            world = msgspec.structs.replace(world, terrain=msgspec.structs.replace(world.terrain, file=file))
+        return msgspec.structs.replace(self, pilot=pilot, vehicle=vehicle, world=world)
 
 
 def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
