@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import codec, emulated_board, flight, plant_step, pty_answer, quad_tick, topics
+from benchmarks import codec, emulated_board, flight, plant_step, pty_answer, quad_tick, thesis_tables, topics
 from benchmarks.measure import Aim, Outcome, Row, Spread
 
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "emulated-board": emulated_board.run,
     "plant-step": plant_step.run,
     "quad-tick": quad_tick.run,
+    "thesis-tables": thesis_tables.run,
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "topics": topics.run,

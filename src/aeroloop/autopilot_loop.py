@@ -62,7 +62,7 @@ HEARTBEAT_PERIOD_NS = NS
 CLOCK_PERIOD_NS = NS // 20
 """Without an IMU sample for so long, a HIL_SENSOR without one keeps the autopilot's clock going: it must not jump."""
 
-LEAST_DOWN = 0.1
+LEAST_UP = 0.1
 """Cosine of a tilt at which no range finder has an echo."""
 BEAM_STEPS = 8
 
@@ -481,13 +481,13 @@ def beam_ground_m(state: RigidState, terrain_m: Callable[[float, float], float])
     Each step takes the ground to be level at the last guess; that ends in the point, unless ground and beam are steep.
     """
     x, y, z = state.pos_W
-    down_x, down_y, down_z = body_from_world(state.quat_WB)[2]
+    up_x, up_y, up_z = body_from_world(state.quat_WB)[2]
     ground_m = terrain_m(x, y)
-    if down_z <= LEAST_DOWN:
+    if up_z <= LEAST_UP:
         return ground_m  # no beam meets the ground
     for _ in range(BEAM_STEPS):
-        reach = (z - ground_m) / down_z
-        ground_m = terrain_m(x - reach * down_x, y - reach * down_y)
+        reach_m = (z - ground_m) / up_z
+        ground_m = terrain_m(x - reach_m * up_x, y - reach_m * up_y)
     return ground_m
 
 

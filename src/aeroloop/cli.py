@@ -46,6 +46,7 @@ RUNGS = {
 INCIDENTS = (
     *("law_not_finite", "implausible_commands", "implausible_sensors", "sensor_losses", "safe_commands"),
     *("references_lost", "late_cycles", "overruns", "board_restarts", "board_messages_lost", "log_lost_rows"),
+    *("failsafes", "autopilot_losses", "autopilot_restarts", "actuators_refused", "orders_refused"),
 )
 """Metrics that count what went wrong; none of them is told twice."""
 

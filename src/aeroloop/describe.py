@@ -22,6 +22,7 @@ from aeroloop.protocols import interface
 from aeroloop.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.streams import STREAMS, Stream
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
 
 EXAMPLE = scenario.TiltrotorScenario(
     name="my-flight",
@@ -195,6 +196,30 @@ def _stream_table(streams: Iterable[Stream]) -> list[str]:
     )
 
 
+def parameters_markdown() -> str:
+    lines = [
+        "# Parameters of the virtual Pixhawk",
+        "",
+        "A scenario sets them in `[autopilot.parameters]`, a ground station by the parameter protocol. A name is",
+        "PX4's where the meaning is PX4's. [virtual-pixhawk.md](virtual-pixhawk.md) says what flies by them.",
+        "",
+        *_table(
+            ("parameter", "default", "range", "unit", "meaning"),
+            [
+                (
+                    f"`{row.name}`",
+                    f"{row.default:g}",
+                    f"{row.minimum:g} to {row.maximum:g}",
+                    row.unit or "-",
+                    row.meaning,
+                )
+                for row in parameters({})
+            ],
+        ),
+    ]
+    return "\n".join([*lines, ""])
+
+
 def interface_markdown() -> str:
     lines = [
         "# Messages between board and bench",
@@ -227,6 +252,7 @@ def write(folder: Path) -> list[Path]:
     """Write the pages that are not up to date; returns those."""
     pages = {
         folder / "scenario.md": scenario_markdown(),
+        folder / "parameters.md": parameters_markdown(),
         folder / "streams.md": streams_markdown(),
         folder / "interface.md": interface_markdown(),
     }

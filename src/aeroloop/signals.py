@@ -173,7 +173,7 @@ class Event(IntEnum):
     AUTOPILOT_BACK = 20  # value: seconds without it
     ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
     ARMED = 22  # value: 1 where the pilot forced it
-    DISARMED = 23
+    DISARMED = 23  # the motors stand still
     MODE_CHANGED = 24  # value: boards.pixhawk.seam.FlightMode
     FAILSAFE = 25  # value: boards.pixhawk.seam.Failsafe
     WAYPOINT_REACHED = 26  # value: its number in the mission

@@ -50,9 +50,9 @@ def busy_cores_for_an_emulator() -> Iterator[None]:
         yield
 
 
-def fly(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+def fly(folder: Path, *arguments: str, scenario: str = "tiltrotor-spiral") -> tuple[int, dict[str, Any]]:
     done = subprocess.run(
-        [sys.executable, "-m", "aeroloop.cli", "fly", "tiltrotor-spiral", "--out", str(folder), *arguments],
+        [sys.executable, "-m", "aeroloop.cli", "fly", scenario, "--out", str(folder), *arguments],
         timeout=FLIGHT_GUARD_S,
         check=False,
     )
@@ -93,3 +93,16 @@ def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
     assert exit_code == 0, summary
     assert summary["timing"]["period_s"]["p50"] == pytest.approx(0.003, rel=0.1)
     assert summary["real_time_factor"] == pytest.approx(4, rel=0.1)
+
+
+def test_the_quadrotors_rates_hold_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
+    """IMU at 500 Hz and GNSS at 5 Hz, at both ends of the link; it takes off and flies its first leg meanwhile."""
+    flying = ("--pace", "real", "--set", "duration_s=25", "--set", "checks=[]")
+    exit_code, summary = fly(tmp_path / "run", *flying, scenario="quad-mission")
+    assert exit_code == 0, summary
+    rates = {(rate["signal"], rate["at"]): rate for rate in summary["rates"]}
+    for signal, at, set_hz in (("IMU", "plant", 500.0), ("IMU", "autopilot", 500.0), ("GNSS", "plant", 5.0)):
+        assert rates[signal, at]["set_hz"] == set_hz
+        assert rates[signal, at]["ratio_error_pct"] < 0.5, rates
+    assert summary["metrics"]["height_max_m"] > 8.0
+    assert summary["metrics"]["pos_rms_m"] < 0.5

@@ -35,6 +35,19 @@ ROWS = {
         "4 aircraft, each",
         "8 aircraft, each",
     ),
+    "thesis-tables": tuple(
+        f"mission, {load}: {signal}"
+        for load in ("no load", "every core busy")
+        for signal in (
+            "IMU at the plant",
+            "magnetometer at the plant",
+            "barometer at the plant",
+            "GNSS at the plant",
+            "actuators at the plant",
+            "IMU at the autopilot",
+            "heartbeat at the autopilot",
+        )
+    ),
     "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
     "codec": ("answer, there and back", "actuators, there and back"),
     "topics": ("streamed to another process", "one at a time, one process"),

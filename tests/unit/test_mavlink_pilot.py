@@ -83,8 +83,11 @@ def test_an_order_is_repeated_until_it_is_granted_and_the_next_waits() -> None:
 def test_who_is_refused_to_the_end_says_so_and_goes_on() -> None:
     orders = (Order(at_s=1.0, do="mission", give_up_s=1.0), Order(at_s=1.5, do="land"))
     desk = Desk(MavlinkPilot(PilotConfig(orders=orders), (), 1))
+    desk.run(1.5)
+    desk.say(dialect.MAVLink_statustext_message(4, b"No mission"))
     desk.run(5.0)
-    assert desk.pilot.given_up == [0]
+    (given_up,) = desk.pilot.given_up
+    assert (given_up.number, given_up.order.do, given_up.reason) == (0, "mission", "No mission")
     modes = [(m.param2, m.param3) for m in desk.heard if m.get_type() == "COMMAND_LONG"]
     assert modes[0] == (4.0, 4.0)
     assert modes[-1] == (4.0, 6.0)

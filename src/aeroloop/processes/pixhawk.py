@@ -53,7 +53,12 @@ class Aircraft:
     """A virtual Pixhawk with all that is connected to it."""
 
     def __init__(
-        self, scenario: QuadrotorScenario, number: int, hil: Link, publish: dict[str, Callable[..., None]]
+        self,
+        scenario: QuadrotorScenario,
+        number: int,
+        hil: Link,
+        publish: dict[str, Callable[..., None]],
+        remark: Callable[[str], None],
     ) -> None:
         imu = scenario.aboard.imu
         assert imu is not None
@@ -72,7 +77,7 @@ class Aircraft:
             ground_links=len(self.grounds) + (self.pilot is not None),
         )
         self._pilot_parser = MavlinkIn(MavlinkCounters())
-        self._log = PixhawkLog(number, self.pixhawk, Earth(home), imu.rate_hz, publish)
+        self._log = PixhawkLog(number, self.pixhawk, Earth(home), imu.rate_hz, publish, remark)
         self._served_ns = 0
 
     def serve(self) -> None:
@@ -160,7 +165,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     }
     line.await_order("open")
     fleet = [
-        Aircraft(scenario, number, open_link(client), publish)
+        Aircraft(scenario, number, open_link(client), publish, lambda words: line.tell("say", message=words))
         for number, (_, client) in enumerate(orders.vehicle_links)
     ]
     line.tell("ready")

@@ -36,7 +36,10 @@ class PixhawkLog:
         earth: Earth,
         imu_hz: float,
         publish: dict[str, Callable[..., None]],
+        remark: Callable[[str], None],
     ) -> None:
+        """`remark` is for what the user should read after the flight."""
+        self._remark = remark
         self._vehicle, self._pixhawk, self._earth, self._publish = vehicle, pixhawk, earth, publish
         self._offset_W: Vec3 | None = None  # of the estimate's origin in the plant's frame
         self._nav_ns = self._state_ns = self._told_ns = 0
@@ -69,8 +72,11 @@ class PixhawkLog:
             while self._heard[name] < pilot.received.get(message, 0):
                 self._heard[name] += 1
                 self._counts.count(name)
-        while pilot.given_up:
-            self._say(t_ns, Event.ORDER_REFUSED, pilot.given_up.pop(0))
+        for given_up in pilot.given_up:
+            self._say(t_ns, Event.ORDER_REFUSED, given_up.number)
+            asked = f"order {given_up.number} ({given_up.order.do})"
+            self._remark(f"vehicle {self._vehicle}: the pilot gave up {asked} at {t_ns / NS:.1f} s: {given_up.reason}")
+        pilot.given_up.clear()
 
     def close(self) -> None:
         self._tell(self._pixhawk.t_ns)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -123,14 +124,21 @@ BARE_START = bytes([1])
 """A board that does not say what it speaks, such as the paper's."""
 
 
+ENUMERATIONS: dict[str, tuple[IntEnum, ...]] = {
+    "Event": tuple(event for event in Event if event <= Event.MESSAGES_LOST),  # those after it are autopilots'
+    "Mode": tuple(Mode),
+    "ResetCause": tuple(ResetCause),
+}
+
+
 def describe() -> str:
     """The whole table as text: what the hash is taken of."""
     lines = ["frame 7e, escape 7d xor 20, fletcher-16 low byte first"]
     for message in MESSAGES:
         fields = " ".join(f"{name}:{C_TYPES[kind]}" for name, kind in message.fields)
         lines.append(f"{message.sender} {message.number} {message.name} {fields}".rstrip())
-    for enum in (Event, Mode, ResetCause):
-        lines.append(enum.__name__ + " " + " ".join(f"{member.name}={member.value}" for member in enum))
+    for name, members in ENUMERATIONS.items():
+        lines.append(name + " " + " ".join(f"{member.name}={member.value}" for member in members))
     lines.append("Task " + " ".join(task.name for task in TASKS))
     return "\n".join(lines) + "\n"
 
@@ -162,14 +170,14 @@ def c_header() -> str:
         if message.number is not None:
             lines.append(f"#define MESSAGE_{upper} {message.number}u")
         lines.append(f"#define {upper}_SIZE {message.size}u")
-    for enum in (Event, Mode, ResetCause):
-        lines += ["", *_c_enum(enum)]
+    for name, members in ENUMERATIONS.items():
+        lines += ["", *_c_enum(name, members)]
     tasks = ", ".join(f"TASK_{task.name.upper()}" for task in TASKS)
     table = " \\\n".join(f'    X({task.name}, {task.priority}, "{task.trigger}")' for task in TASKS)
     lines += ["", f"enum {{ {tasks}, TASK_COUNT }};", "", f"#define TASK_TABLE(X) \\\n{table}", "", "#endif"]
     return "\n".join(lines) + "\n"
 
 
-def _c_enum(enum: type[IntEnum]) -> list[str]:
-    prefix = re.sub(r"(?<!^)([A-Z])", r"_\1", enum.__name__).upper()
-    return [f"enum {{ {', '.join(f'{prefix}_{member.name} = {member.value}' for member in enum)} }};"]
+def _c_enum(name: str, members: Iterable[IntEnum]) -> list[str]:
+    prefix = re.sub(r"(?<!^)([A-Z])", r"_\1", name).upper()
+    return [f"enum {{ {', '.join(f'{prefix}_{member.name} = {member.value}' for member in members)} }};"]

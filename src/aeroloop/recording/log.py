@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.signals import NS
-from aeroloop.streams import BY_NAME, STREAMS, Stream
+from aeroloop.streams import BY_NAME, STREAMS, Stream, logged
 
 PROFILE = "aeroloop"
 MAGIC = b"\x89MCAP0\r\n"
@@ -213,8 +213,9 @@ def _decode(name: str, lines: list[bytes]) -> NDArray[np.float64]:
 def log_sha256(log: Log) -> str:
     """Hash of what was simulated: equal for equal flights, whatever the wall clock and the interleaving."""
     digest = hashlib.sha256()
-    for stream in STREAMS:
-        if stream.simulated and stream.logged:
+    flown_by_autopilots = any(len(log.rows[stream.name]) for stream in logged("mavlink"))
+    for stream in logged("mavlink" if flown_by_autopilots else "board"):
+        if stream.simulated:
             rows = log.rows[stream.name]
             digest.update(f"{stream.name} {len(rows)}\n".encode())
             digest.update(np.where(np.isnan(rows), np.nan, rows).astype("<f8").tobytes())

@@ -25,14 +25,24 @@ STICK_NS = NS // 20
 AGAIN_NS = NS // 2
 """How long to wait for an answer, and between two tries."""
 
-_ACK, _REQUEST, _REQUEST_INT, _MISSION_ACK, _HEARTBEAT, _PARAM = (
+_ACK, _REQUEST, _REQUEST_INT, _MISSION_ACK, _HEARTBEAT, _PARAM, _TEXT = (
     dialect.MAVLINK_MSG_ID_COMMAND_ACK,
     dialect.MAVLINK_MSG_ID_MISSION_REQUEST,
     dialect.MAVLINK_MSG_ID_MISSION_REQUEST_INT,
     dialect.MAVLINK_MSG_ID_MISSION_ACK,
     dialect.MAVLINK_MSG_ID_HEARTBEAT,
     dialect.MAVLINK_MSG_ID_PARAM_VALUE,
+    dialect.MAVLINK_MSG_ID_STATUSTEXT,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """An order that was refused to the end, or never answered."""
+
+    number: int
+    order: Order
+    reason: str
 
 
 @dataclass
@@ -58,7 +68,8 @@ class MavlinkPilot:
         self._deflection = deflection
         self.counters = MavlinkCounters()
         self.received: dict[int, int] = {}  # message -> how often
-        self.given_up: list[int] = []  # numbers of orders that were refused to the end, not yet fetched
+        self.given_up: list[GivenUp] = []  # not yet fetched
+        self._last_text = ""  # what the autopilot last told its pilot in words
         self._in = MavlinkIn(self.counters, system)
         self._out = MavlinkOut(self.counters, GROUND_SYSTEM, GROUND_COMPONENT)
         self._heard = False
@@ -83,6 +94,8 @@ class MavlinkPilot:
                 self._hand_over(frame.message().seq)
             elif frame.msg_id == _MISSION_ACK:
                 self._uploaded = self._uploaded or frame.message().type == dialect.MAV_MISSION_ACCEPTED
+            elif frame.msg_id == _TEXT:
+                self._last_text = frame.message().text
             elif frame.msg_id in (_ACK, _PARAM):
                 self._take_answer(frame, t_ns)
 
@@ -114,7 +127,7 @@ class MavlinkPilot:
         if asked is None or t_ns < asked.next_ns:
             return []
         if t_ns > (asked.order.at_s + asked.order.give_up_s) * NS:
-            self.given_up.append(asked.number)
+            self.given_up.append(GivenUp(asked.number, asked.order, self._last_text or "it never answered"))
             self._asked = None
             return []
         asked.next_ns = t_ns + AGAIN_NS
