@@ -226,6 +226,7 @@ class AutopilotLoop(Generic[E]):
         self._events: list[tuple[Happening, float]] = []
         self.t_ns = 0
         self.diverged = False
+        self.ground_m = 0.0  # height of the ground below the aircraft
         self.state = world.state(0)
         self._touched_ns = 0
         self._place = earth.place(self.state.pos_W)
@@ -339,7 +340,8 @@ class AutopilotLoop(Generic[E]):
         """Over ground."""
         x, y, z = pos_W
         if self._terrain_m is not None:
-            z -= self._terrain_m(x, y)
+            self.ground_m = self._terrain_m(x, y)
+            z -= self.ground_m
         return z if z > 0.0 else 0.0
 
     def _sample(self, state: RigidState, air: Air, place: Place, effort: E) -> list[Sample]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from aeroloop import images
 from aeroloop.errors import ConfigError
-from aeroloop.links.url import ends
+from aeroloop.links.url import ends, parse
 from aeroloop.scenario import Scenario, TiltrotorScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
@@ -57,7 +57,10 @@ def equipment(scenario: Scenario, folder: Path) -> dict[str, Any]:
 
 
 def _autopilot_ends(scenario: QuadrotorScenario, number: int, folder: Path) -> tuple[str, str]:
-    server, client = ends(scenario.vehicle_url(number), folder=folder, name=f"hil{number}")
+    url = scenario.vehicle_url(number)
+    if scenario.loop == "hil" and url.startswith("udp:") and not parse(url, template=True).listen:
+        return url, ""  # a board's address: it waits for our first datagram, and answers where that came from
+    server, client = ends(url, folder=folder, name=f"hil{number}")
     if client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {server} is a line to an autopilot outside; fly it with --loop hil")
     return server, client or ""

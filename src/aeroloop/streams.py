@@ -331,11 +331,12 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         "air",
         "plant",
         50.0,
-        "the air where the aircraft is",
+        "the air and the ground where the aircraft is",
         ("wind_x_m_s", "m/s", "wind to the east"),
         ("wind_y_m_s", "m/s", "wind to the north"),
         ("wind_z_m_s", "m/s", "wind upwards"),
         ("density_kg_m3", "kg/m3", "density"),
+        ("ground_m", "m", "height of the ground below it, above home's"),
     ),
     _flown(
         "imu",

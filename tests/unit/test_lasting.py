@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import select
 import socket
 import struct
 import time
+import tty
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from aeroloop.errors import LinkError
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.url import ends, parse
 
@@ -91,3 +94,45 @@ def test_who_is_let_in_by_sending_is_still_seen_by_who_waits_to_read(server: Las
         assert select.select([server.fileno()], [], [], HANG_S)[0], "its words must not hide from select"
         assert server.poll() == b"hello"
         assert first.recv(100) == b"anybody?"
+
+
+class Cable:
+    """A serial line at a path of its own, as udev gives a board."""
+
+    def __init__(self, path: Path) -> None:
+        self.master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        path.unlink(missing_ok=True)
+        path.symlink_to(os.ttyname(self._slave))
+
+    def unplug(self) -> None:
+        os.close(self.master)
+        os.close(self._slave)
+
+
+def test_a_serial_line_that_is_there_again_goes_on(tmp_path: Path) -> None:
+    first = Cable(tmp_path / "board")
+    link = LastingServer(f"serial://{tmp_path}/board")
+    os.write(first.master, b"hello")
+    assert heard(link) == b"hello"
+    second = Cable(tmp_path / "board")
+    first.unplug()
+    assert link.poll() == b""
+    assert link.departures == 1
+    os.write(second.master, b"me")
+    assert heard(link) == b"me"
+    link.send(b"you")
+    assert os.read(second.master, 100) == b"you"
+    second.unplug()
+    link.close()
+
+
+def test_a_serial_line_that_is_gone_says_so() -> None:
+    master, slave = os.openpty()
+    path = os.ttyname(slave)
+    link = LastingServer(f"serial://{path}")
+    os.close(slave)
+    os.close(master)
+    with pytest.raises(LinkError, match=f"{path}: lost, and it does not open again: {path}: no such device"):
+        link.poll()
+    link.close()

@@ -94,6 +94,18 @@ def test_after_a_landing_higher_up_the_flight_is_over() -> None:
     assert metrics(log, a_scenario())["pos_rms_m"] == pytest.approx(0, abs=1e-6)
 
 
+def test_in_a_valley_below_its_start_it_is_in_the_air_until_it_lands_there() -> None:
+    log = a_log()
+    log.rows["autopilot_state"] = log.rows["autopilot_state"][:0]  # nobody says that it is disarmed
+    before = metrics(log, a_scenario(loop="hil"))
+    for stream, field in (("rigid_truth", "z_m"), ("air", "ground_m")):
+        t_s = log.column(stream, "t_s")
+        log.column(stream, field)[:] += np.interp(t_s, [0, 10, 30, 50], [2, 2, -10, -6])
+    numbers = metrics(log, a_scenario(loop="hil"))
+    assert numbers["airborne_s"] == pytest.approx(before["airborne_s"], abs=0.01)
+    assert numbers["landed_at_end"] == 1
+
+
 def test_what_was_not_wanted_is_no_error() -> None:
     log = Log.empty()
     fly(log, off=(0.0, 0.0, 0.2))

@@ -56,7 +56,10 @@ class LastingServer:
     def _leave(self) -> None:
         self.departures += 1
         self._link.close()
-        self._open()
+        try:
+            self._open()
+        except LinkError as error:  # a serial line that was unplugged
+            raise LinkError(f"{self.url}: lost, and it does not open again: {error}") from None
 
     def _open(self) -> None:
         self._link = open_link(self.url)

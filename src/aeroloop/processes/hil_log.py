@@ -86,7 +86,8 @@ class FlightLog:
         self._motors(t_s, vehicle, *controls, *none, *effort.speed_rad_s, *none)
         if t_ns >= self._air_ns:
             self._air_ns = t_ns + AIR_PERIOD_NS
-            self._air(t_s, vehicle, *air.wind_W, air.density_kg_m3)
+            ground_m = self.loop.ground_m if self.loop is not None else 0.0
+            self._air(t_s, vehicle, *air.wind_W, air.density_kg_m3, ground_m)
         for sample in samples:
             stream, signal = SIGNALS[type(sample)]
             self.counts.count(signal)

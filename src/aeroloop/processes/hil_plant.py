@@ -68,8 +68,9 @@ def check_capacity(scenario: QuadrotorScenario, line: Line) -> None:
     url = parse(scenario.link_url, template=True)
     to_board = {"HIL_SENSOR": imu.rate_hz, "HIL_GPS": gnss.rate_hz if gnss else 0.0, "HEARTBEAT": 1.0}
     from_board = {"HIL_ACTUATOR_CONTROLS": HITL_ACTUATORS_HZ, "HEARTBEAT": 1.0}
-    on_a_desk = url.scheme == "serial"
-    load = link_load(to_board, from_board, url.baud if on_a_desk else None)
+    serial = url.scheme == "serial"
+    on_a_desk = serial or (url.scheme == "udp" and scenario.loop == "hil" and not scenario.lockstep)
+    load = link_load(to_board, from_board, url.baud if serial else None)
     if load.refusal:
         raise ConfigError(f"link.url: {url}: {load.refusal}")
     if load.warning and on_a_desk:

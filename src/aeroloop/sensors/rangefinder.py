@@ -1,4 +1,4 @@
-"""Downward range finder: a beam along body -z to flat ground.
+"""Downward range finder: a beam along body -z to the ground, which is taken as level where the beam meets it.
 
 Out of range, or tilted so far that the echo goes elsewhere, it says so: `valid` is false and the range is the nearer
 limit, the far one where there is no echo.

@@ -20,7 +20,7 @@ class Scene:
     R_BW: Mat3  # rows: axes of the body in world coordinates
     motor_current_A: float = 0.0  # sum over the motors
     thrust_N: float = 0.0  # sum over the motors
-    terrain_m: float = 0.0  # height of the ground below, in the world's z
+    terrain_m: float = 0.0  # height of the ground where a beam along body -z meets it, in the world's z
 
 
 def body_from_world(quat_WB: Quat) -> Mat3:

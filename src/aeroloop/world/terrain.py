@@ -151,10 +151,9 @@ def terrain(config: TerrainConfig) -> Flat | Incline | Grid:
         case Slope():
             return Incline(config.east, config.north)
         case HeightMap():
-            shape = {"spacing_m": config.spacing_m, "corner_m": config.corner_m}
-            heights = read_heights(Path(config.file))
-            home_m = Grid(heights, **shape).height_m(0.0, 0.0)
-            return Grid(heights - home_m, **shape)
+            given = Grid(read_heights(Path(config.file)), spacing_m=config.spacing_m, corner_m=config.corner_m)
+            heights = given.heights_m - given.height_m(0.0, 0.0)
+            return Grid(heights, spacing_m=config.spacing_m, corner_m=config.corner_m)
 
 
 def read_heights(path: Path) -> Vec:
@@ -186,6 +185,6 @@ def read_heights(path: Path) -> Vec:
             break
     if not (2 <= len(rows) <= MOST_POINTS and 2 <= len(rows[0]) <= MOST_POINTS):
         raise ConfigError(
-            f"world.terrain.file: {path}: expected 2 to {MOST_POINTS} rows with as many heights each; it has more or less"
+            f"world.terrain.file: {path}: expected 2 to {MOST_POINTS} rows of 2 to {MOST_POINTS} heights each"
         )
     return np.array(rows)

@@ -20,7 +20,7 @@ from aeroloop.streams import BY_NAME, MOST_ROTORS
 Flags = NDArray[np.bool_]
 
 AIRBORNE_M = 0.1
-"""An aircraft this far above where it started is in the air."""
+"""An aircraft whose height over ground is so much more than at its start is in the air."""
 
 MANUAL = (FlightMode.MANUAL, FlightMode.ALTITUDE, FlightMode.POSITION)
 MISSION = (FlightMode.TAKEOFF, FlightMode.HOLD, FlightMode.MISSION, FlightMode.RETURN)
@@ -89,6 +89,11 @@ class Flight:
     def position_at(self, t_s: Array) -> Array:
         return _interpolated(t_s, self.t_s, self.pos_W)
 
+    def ground_at(self, t_s: Array) -> Array:
+        """Height of the ground below it."""
+        told_s = self.column("air", "t_s")
+        return np.interp(t_s, told_s, self.column("air", "ground_m")) if told_s.size else np.zeros(len(t_s))
+
     def attitude_at(self, t_s: Array) -> Array:
         """Quaternions; between two samples of truth a straight line is as good as the great circle."""
         between = _interpolated(t_s, self.t_s, self.quat_WB)
@@ -106,7 +111,8 @@ class Flight:
         """In the air, and not known to be disarmed: after a landing on a roof the flight is over."""
         if not self.t_s.size:
             return np.zeros(len(t_s), dtype=bool)
-        low = np.interp(t_s, self.t_s, self.height_m) <= AIRBORNE_M  # a height that is no number is not low
+        ground_m = self.ground_at(t_s) - self.ground_at(self.t_s[:1])
+        low = np.interp(t_s, self.t_s, self.height_m) - ground_m <= AIRBORNE_M  # a height that is no number is not low
         return np.asarray(~low & (self.state_at("armed", t_s) != 0))
 
     def in_modes(self, modes: Sequence[FlightMode], t_s: Array) -> Flags:
