@@ -2,7 +2,7 @@
 
 scenario.toml   the resolved scenario        flight.mcap   the log
 summary.json    numbers and verdict          report.html   pictures
-law.py          the control law, where the scenario brought its own
+law.py, ...     copies of the files that the scenario names
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
-from aeroloop.scenarios import load
+from aeroloop.scenarios import KINDS, load
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor.design import design
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
-LAW = "law.py"
 DELAY_STEPS = 73
 NAME_LENGTH = 160  # of a file; many file systems take 255 bytes
 KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
@@ -34,35 +33,29 @@ KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "
 
 def make_folder(folder: Path, scenario: Scenario) -> None:
     """A new run folder with its scenario; one that exists is never touched."""
-    law = _law_of(scenario)
+    copies = {key: _content(name) for key, name in scenario.files().items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise ConfigError(f"{folder}: exists already, and a run is never overwritten; choose another --out") from None
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
-    table = msgspec.to_builtins(scenario)
-    if law is not None:  # the run keeps what it flew: its author goes on changing the file
-        _write(folder / LAW, law)
-        table["control"]["law_file"] = LAW
+    for key, content in copies.items():  # the run keeps what it flew: its author goes on changing the file
+        _write_bytes(folder / scenario.FILES[key], content)
+    table = msgspec.to_builtins(scenario.with_files({key: scenario.FILES[key] for key in copies}))
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
 
 
-def _law_of(scenario: Scenario) -> str | None:
-    if not isinstance(scenario, TiltrotorScenario):
-        return None
-    file = scenario.control.law_file
+def _content(file: str) -> bytes:
     try:
-        return Path(file).read_bytes().decode() if file else None
+        return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: the control law cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: expected a Python file in UTF-8") from None
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
 
 
 def discard(folder: Path) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LAW, LOG):
+    for name in (SCENARIO, LOG, *(name for kind in KINDS.values() for name in kind.FILES.values())):
         (folder / name).unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
@@ -166,8 +159,12 @@ def _log(folder: Path) -> Log:
 
 
 def _write(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_bytes(content)
     except OSError as error:
         path.unlink(missing_ok=True)  # half a file would pass for a whole one
         raise AeroloopError(f"{path}: cannot be written: {error.strerror}") from None

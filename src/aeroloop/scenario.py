@@ -7,11 +7,12 @@ Here is what every scenario has, and the tilt-rotor's tables; `vehicles/` adds t
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
@@ -233,6 +234,8 @@ class Scenario(Config, frozen=True):
     """What every flight has, whatever flies; the tables of an aircraft's own come with its kind."""
 
     FAMILY: ClassVar[Family]
+    FILES: ClassVar[dict[str, str]]
+    """Keys that name a file, and what a run's folder calls its copy."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$", description="name of the scenario", extra={"unit": "-"})]
     summary: Annotated[str, note("one sentence for `aeroloop list`")] = ""
@@ -270,19 +273,50 @@ class Scenario(Config, frozen=True):
         """The link between plant and board, the rung's own where none is named."""
         raise NotImplementedError
 
+    def files(self) -> dict[str, str]:
+        """The files that it names, by key."""
+        named = {key: value_at(self, key) for key in self.FILES}
+        return {key: name for key, name in named.items() if name}
+
+    def with_files(self, names: Mapping[str, str]) -> Self:
+        """The same with other names for some of them."""
+        changed = self
+        for key, name in names.items():
+            changed = with_value(changed, key, name)
+        return changed
+
     def anchored(self, folder: Path) -> Self:
         """File names in a scenario are relative to it; absolute ones are found by every process."""
-        raise NotImplementedError
+        return self.with_files({key: str(folder / name) for key, name in self.files().items()})
 
 
-def anchor(name: str, folder: Path) -> str:
-    return name if not name or Path(name).is_absolute() else str(folder / name)
+def value_at(table: Struct, key: str) -> Any:
+    """What stands under a dotted key; None where this kind of table has no such key."""
+    value: Any = table
+    for part in key.split("."):
+        value = getattr(value, part, None)
+    return value
+
+
+S = TypeVar("S", bound=Struct)
+
+
+def with_value(table: S, key: str, value: Any) -> S:
+    """A copy with another value under a dotted key."""
+    first, _, rest = key.partition(".")
+    return msgspec.structs.replace(table, **{first: with_value(getattr(table, first), rest, value) if rest else value})
 
 
 class TiltrotorScenario(Scenario, frozen=True):
     """A flight of the tilt-rotor, flown by a board that speaks docs/board-protocol.md."""
 
     FAMILY = "board"
+    FILES: ClassVar[dict[str, str]] = {
+        "control.law_file": "law.py",
+        "ground.trajectory.file": "waypoints.csv",
+        "ground.joystick_map": "joystick.toml",
+        "ground.joystick_recording": "sticks.txt",
+    }
 
     vehicle: Annotated[Vehicle, note("which aircraft")] = Vehicle()
     world: Annotated[World, note("the simulated world")] = World()
@@ -332,17 +366,3 @@ class TiltrotorScenario(Scenario, frozen=True):
         if self.loop == "pil" and not self.lockstep:
             return "pty://"
         return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"
-
-    def anchored(self, folder: Path) -> TiltrotorScenario:
-        ground = self.ground
-        trajectory = ground.trajectory
-        if isinstance(trajectory, Waypoints):
-            trajectory = msgspec.structs.replace(trajectory, file=anchor(trajectory.file, folder))
-        ground = msgspec.structs.replace(
-            ground,
-            trajectory=trajectory,
-            joystick_map=anchor(ground.joystick_map, folder),
-            joystick_recording=anchor(ground.joystick_recording, folder),
-        )
-        control = msgspec.structs.replace(self.control, law_file=anchor(self.control.law_file, folder))
-        return msgspec.structs.replace(self, ground=ground, control=control)

@@ -116,7 +116,12 @@ def test_every_stream_field_and_event_is_on_the_page() -> None:
 
 
 def test_write_touches_only_what_changed(tmp_path: Path) -> None:
-    assert [path.name for path in describe.write(tmp_path)] == ["scenario.md", "streams.md", "interface.md"]
+    assert [path.name for path in describe.write(tmp_path)] == [
+        "scenario.md",
+        "parameters.md",
+        "streams.md",
+        "interface.md",
+    ]
     assert describe.write(tmp_path) == []
     (tmp_path / "streams.md").write_text("old")
     assert describe.write(tmp_path) == [tmp_path / "streams.md"]

@@ -71,7 +71,12 @@ def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
 def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> None:
     plan = scenarios.load(path)
     results.make_folder(tmp_path / "run", plan)
-    assert scenarios.load(tmp_path / "run" / results.SCENARIO) == plan
+    again = scenarios.load(tmp_path / "run" / results.SCENARIO)
+    assert again.with_files(plan.files()) == plan
+    for key, name in plan.files().items():  # the run has copies of its own
+        copy = Path(again.files()[key])
+        assert copy.parent == tmp_path / "run"
+        assert copy.read_bytes() == Path(name).read_bytes()
 
 
 def test_each_rung_has_its_link() -> None:

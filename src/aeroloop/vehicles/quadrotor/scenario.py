@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -12,13 +11,13 @@ from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import parse
 from aeroloop.reference.orders import PilotConfig
-from aeroloop.scenario import Scenario, anchor
+from aeroloop.scenario import Scenario
 from aeroloop.sensors.schedule import Fault, Name
 from aeroloop.sensors.suite import NAMES, SensorSet, preset_table
 from aeroloop.signals import NS
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
-from aeroloop.world.terrain import HeightMap, Level, TerrainConfig
+from aeroloop.world.terrain import Level, TerrainConfig
 from aeroloop.world.wind import WindConfig
 
 PX4_PORT = 4560
@@ -81,6 +80,12 @@ class QuadrotorScenario(Scenario, frozen=True):
     """A flight of multirotors, each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
 
     FAMILY = "mavlink"
+    FILES: ClassVar[dict[str, str]] = {
+        "pilot.plan_file": "mission.plan",
+        "pilot.stick_recording": "sticks.txt",
+        "vehicle.airframe": "airframe.toml",
+        "world.terrain.file": "terrain.csv",
+    }
 
     vehicle: Annotated[Multirotor, note("which aircraft")] = Multirotor()
     world: Annotated[Outdoors, note("the simulated world")] = Outdoors()
@@ -101,6 +106,12 @@ class QuadrotorScenario(Scenario, frozen=True):
             raise ValueError(
                 f"world.step_s: expected a part of the IMU's period ({imu.period_s:g} s), not {self.world.step_s:g}"
             )
+
+    def files(self) -> dict[str, str]:
+        named = super().files()
+        if not self.vehicle.airframe.endswith(".toml"):
+            del named["vehicle.airframe"]  # it is one of the project's, by its name
+        return named
 
     @property
     def aboard(self) -> SensorSet:
@@ -132,21 +143,6 @@ class QuadrotorScenario(Scenario, frozen=True):
         if parts.scheme not in ("tcp", "udp"):
             raise ConfigError(f"link.url: several vehicles need a port each, so tcp:// or udp://, not {url}")
         return str(dataclasses.replace(parts, port=parts.port + number)) if parts.port else url
-
-    def anchored(self, folder: Path) -> QuadrotorScenario:
-        pilot = msgspec.structs.replace(
-            self.pilot,
-            plan_file=anchor(self.pilot.plan_file, folder),
-            stick_recording=anchor(self.pilot.stick_recording, folder),
-        )
-        vehicle = self.vehicle
-        if vehicle.airframe.endswith(".toml"):
-            vehicle = msgspec.structs.replace(vehicle, airframe=anchor(vehicle.airframe, folder))
-        world = self.world
-        if isinstance(world.terrain, HeightMap):
-            file = anchor(world.terrain.file, folder)
-            world = msgspec.structs.replace(world, terrain=msgspec.structs.replace(world.terrain, file=file))
-        return msgspec.structs.replace(self, pilot=pilot, vehicle=vehicle, world=world)
 
 
 def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
