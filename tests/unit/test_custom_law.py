@@ -154,7 +154,7 @@ def test_a_wrong_file_is_told_in_one_sentence(
 
 
 def test_a_missing_file_is_told(tmp_path: Path, plan: Design) -> None:
-    with pytest.raises(ConfigError, match=r"none\.py: cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"none\.py: the control law cannot be read: No such file"):
         custom.load(tmp_path / "none.py", plan)
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         custom.load(tmp_path, plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,39 @@ def test_a_parameter_is_set_until_it_is_echoed() -> None:
     assert not desk.pilot.done
     desk.say(dialect.MAVLink_param_value_message(b"RTL_RETURN_ALT", 12.0, 9, 2, 1))
     assert desk.pilot.done
+
+
+def test_a_parameter_that_keeps_its_value_was_refused() -> None:
+    order = Order(at_s=0.0, do="set", parameter="RTL_RETURN_ALT", value=1200.0, give_up_s=1.0)
+    desk = Desk(MavlinkPilot(PilotConfig(orders=(order,)), (), 1))
+    desk.run(0.4)
+    desk.say(dialect.MAVLink_param_value_message(b"RTL_RETURN_ALT", 30.0, 9, 2, 1))
+    assert not desk.pilot.done
+    desk.run(2.0)
+    assert [given_up.number for given_up in desk.pilot.given_up] == [0]
+
+
+def test_a_whole_parameter_is_set_as_one_once_its_kind_is_known() -> None:
+    order = Order(at_s=0.0, do="set", parameter="NAV_DLL_ACT", value=3.0)
+    desk = Desk(MavlinkPilot(PilotConfig(orders=(order,)), (), 1))
+
+    def told(value: int) -> Any:
+        as_float = struct.unpack("<f", struct.pack("<i", value))[0]
+        return dialect.MAVLink_param_value_message(b"NAV_DLL_ACT", as_float, dialect.MAV_PARAM_TYPE_INT32, 2, 1)
+
+    desk.run(0.1)
+    desk.say(told(2))
+    again = [m for m in desk.run(0.2) if m.get_type() == "PARAM_SET"]
+    assert [m.param_type for m in again] == [dialect.MAV_PARAM_TYPE_INT32]
+    assert struct.pack("<f", again[0].param_value) == struct.pack("<i", 3)
+    desk.say(told(3))
+    assert desk.pilot.done
+
+
+@pytest.mark.parametrize("height_m", [0.2, 100.0])
+def test_a_take_off_height_that_would_not_be_obeyed_is_refused(height_m: float) -> None:
+    with pytest.raises(ValueError, match=r"0\.5 to 80 m"):
+        Order(at_s=0.0, do="takeoff", value=height_m)
 
 
 ITEMS = (Item(22, 47.0, 8.0, 5.0), Item(16, 47.1, 8.1, 5.0, params=(2.0, 0.0, 0.0, math.nan)))

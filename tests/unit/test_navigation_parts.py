@@ -20,7 +20,7 @@ from aeroloop.errors import ConfigError
 from aeroloop.estimation import geodesy
 from aeroloop.estimation.alignment import Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
-from aeroloop.estimation.gate import Gate
+from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.geodesy import Origin
 from aeroloop.estimation.navigation import Navigation
 from aeroloop.frames import Vec, Vec3, euler_from_quat, quat_from_euler
@@ -215,6 +215,35 @@ def test_bad_input_is_counted_and_changes_nothing() -> None:
     flight = fly(heard[middle:], nav)
     assert nav.counts == counts, "and all goes on"
     assert flight.rms(flight.pos_error_m, 10.0) < 0.6
+
+
+def test_a_receiver_that_jitters_and_then_repeats_itself_hangs() -> None:
+    stuck = Stuck(most=5)
+    assert not any(stuck.again((float(k), 0.0)) for k in range(20))
+    assert [stuck.again((19.0, 0.0)) for _ in range(7)] == [False] * 4 + [True] * 3
+    assert not stuck.again((20.0, 0.0)), "it goes on"
+
+
+def test_a_receiver_without_noise_may_say_the_same_for_ever() -> None:
+    stuck = Stuck(most=5)
+    assert not any(stuck.again((1.0, 0.0)) for _ in range(20))
+    assert not any(stuck.again((float(k), 0.0)) for k in range(20)), "it moves"
+    assert not any(stuck.again((19.0, 0.0)) for _ in range(20)), "it hovers"
+
+
+def test_fixes_of_a_receiver_that_hangs_are_none() -> None:
+    seen: list[GnssSample] = []
+
+    def hang(sample: Sample) -> Sample:
+        if isinstance(sample, GnssSample) and sample.t_ns > 6 * NS:
+            return dataclasses.replace(seen[-1], t_ns=sample.t_ns)
+        if isinstance(sample, GnssSample):
+            seen.append(sample)
+        return sample
+
+    flight = fly(samples("px4", rest, SHORT_S), change=hang)
+    assert flight.nav.counts["gnss_stuck"] > 30
+    assert flight.estimates[-1].position_ok is False
 
 
 def test_a_fix_too_old_for_the_history_is_left_out() -> None:

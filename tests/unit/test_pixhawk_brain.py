@@ -14,7 +14,7 @@ from aeroloop.boards.pixhawk.landing import GroundContact
 from aeroloop.boards.pixhawk.parameters import Parameters
 from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Landed, SensorHealth, Sticks
 from aeroloop.frames import quat_from_euler
-from aeroloop.signals import NavEstimate, Setpoint
+from aeroloop.signals import NS, NavEstimate, Setpoint
 
 LOW = Sticks(0.0, 0.0, 0.0, 0.0)
 MIDDLE = Sticks(0.0, 0.0, 0.0, 0.5)
@@ -153,6 +153,41 @@ def test_land_touches_down_gently_and_disarms() -> None:
     sim.until(lambda: not sim.brain.status.armed, 2.5)
     assert sim.mode is FlightMode.HOLD
     assert sim.texts[-2:] == ["Landed", "Disarmed after landing"]
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_at_the_first_touch_it_stands_level_and_does_not_lean_into_the_wind(by_hand: bool) -> None:
+    sim = simulated().airborne(3.0)
+    if by_hand:
+        sim.sticks = Sticks(0.0, 0.0, 0.0, 0.0)
+        sim.fly(0.1)
+    assert sim.brain.set_mode(FlightMode.POSITION if by_hand else FlightMode.LAND) is None
+    held_in_air, held_on_ground = [], []
+    while sim.brain.status.landed is not Landed.ON_GROUND and sim.t_ns < 60 * NS:
+        setpoint = sim.step()
+        assert setpoint is not None
+        (held_in_air if sim.height > 0.01 else held_on_ground).append(setpoint.hold_xy)
+    assert all(held_in_air)
+    first = held_on_ground.index(False)
+    assert first * sim.dt_s < 0.6
+    assert not any(held_on_ground[first:])
+
+
+def test_a_wind_that_carries_it_away_does_not_keep_it_from_landing() -> None:
+    sim = simulated().airborne(10.0)
+    assert sim.brain.set_mode(FlightMode.LAND) is None
+    sim.change = lambda estimate: replace(estimate, pos_W=(40.0, 0.0, estimate.pos_W[2] + 0.05))
+    sim.until(lambda: sim.brain.status.landed is Landed.ON_GROUND, 18.0)
+
+
+def test_a_waypoint_under_the_ground_ends_the_flight_there() -> None:
+    sim = simulated().fly(0.1)
+    assert sim.brain.set_mission((item(22), item(16, 10.0, 0.0, -5.0), item(16, 0.0, 0.0))) is None
+    assert sim.brain.arm() is None
+    assert sim.brain.set_mode(FlightMode.MISSION) is None
+    sim.until(lambda: not sim.brain.status.armed, 60.0)
+    assert sim.mode is FlightMode.HOLD
+    assert sim.texts[-3:] == ["The way leads into the ground: given up", "Landed", "Disarmed after landing"]
 
 
 def test_return_climbs_flies_home_and_lands_there() -> None:

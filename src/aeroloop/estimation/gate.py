@@ -1,4 +1,4 @@
-"""Who decides whether a measurement is believed: surprises are refused, but not for ever."""
+"""Who decides whether a measurement is believed: surprises are refused, but not for ever; nor is what never changes."""
 
 from __future__ import annotations
 
@@ -34,3 +34,25 @@ class Gate:
     def overdue(self, t_ns: int) -> bool:
         """Refused for so long that we are more likely to be wrong than the sensor."""
         return self.refused_since_ns is not None and t_ns - self.refused_since_ns >= self._reset_ns
+
+
+class Stuck:
+    """Notices a receiver that gives its last report again and again: a filter would follow it anywhere.
+
+    One without noise does so too when it does not move. So the first reports, at standstill, tell whether it jitters,
+    and only one that does can hang.
+    """
+
+    def __init__(self, most: int = 10) -> None:
+        self._most = most  # of the same reports, one after the other, that are still believed
+        self._last: tuple[float, ...] | None = None
+        self._heard = self._changes = self._same = 0
+
+    def again(self, report: tuple[float, ...]) -> bool:
+        """Whether this report is one too many of its kind."""
+        same, self._last = report == self._last, report
+        self._same = self._same + 1 if same else 0
+        if self._heard < self._most:
+            self._heard += 1
+            self._changes += not same
+        return self._same >= self._most and self._changes >= 0.8 * self._most

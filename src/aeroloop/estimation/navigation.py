@@ -15,6 +15,7 @@ What it does with bad input (each is counted in `counts`):
 - a gap in the IMU: bridged by what came before and after, with less trust; over one longer than `gap_max_s` the state
   is held, and the position is lost until the next fix (`imu_gap`);
 - a fix that is older than the history, or far ahead of the IMU: ignored (`gnss_late`, `gnss_early`);
+- fixes that are all the same from a receiver that jittered at first: it hangs, so they are none (`gnss_stuck`);
 - a filter that is not finite any more: it starts anew at the next standstill (`diverged`).
 """
 
@@ -31,7 +32,7 @@ import numpy as np
 from aeroloop.estimation import ekf, geodesy
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
-from aeroloop.estimation.gate import Gate
+from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.geodesy import Origin
 from aeroloop.frames import Vec, Vec3
 from aeroloop.signals import NS, NavEstimate
@@ -93,6 +94,7 @@ class Navigation:
         """When each sensor's last sound sample was taken: imu, magnetometer, barometer, gnss; fix for a good one."""
         self._azimuth, self._strength_T = NORTH_RAD, 0.0  # of the field, as far as known
         self._eph_m = self._epv_m = 0.0  # of the last fix that was used
+        self._stuck = Stuck()
         self._begin()
 
     def _begin(self) -> None:
@@ -318,6 +320,9 @@ class Navigation:
         config = self._config
         if not fix or eph_m > config.gnss_eph_max_m or epv_m > config.gnss_epv_max_m:
             self.counts["gnss_no_fix"] += 1
+            return
+        if self._stuck.again((lat_deg, lon_deg, alt_m, *vel_W)):
+            self.counts["gnss_stuck"] += 1
             return
         self.heard_ns["fix"] = t_ns
         if self._standstill is not None or t_ns < self._aligned_ns:

@@ -6,6 +6,7 @@ Bytes in, bytes out, time handed in: the same answers give the same questions, s
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -34,6 +35,7 @@ _ACK, _REQUEST, _REQUEST_INT, _MISSION_ACK, _HEARTBEAT, _PARAM, _TEXT = (
     dialect.MAVLINK_MSG_ID_PARAM_VALUE,
     dialect.MAVLINK_MSG_ID_STATUSTEXT,
 )
+_REAL, _WHOLE = dialect.MAV_PARAM_TYPE_REAL32, dialect.MAV_PARAM_TYPE_INT32
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class MavlinkPilot:
         self.counters = MavlinkCounters()
         self.received: dict[int, int] = {}  # message -> how often
         self.given_up: list[GivenUp] = []  # not yet fetched
+        self._kinds: dict[str, int] = {}  # of parameters, as the autopilot told them
         self._last_text = ""  # what the autopilot last told its pilot in words
         self._in = MavlinkIn(self.counters, system)
         self._out = MavlinkOut(self.counters, GROUND_SYSTEM, GROUND_COMPONENT)
@@ -157,7 +160,9 @@ class MavlinkPilot:
         return [message], command
 
     def _set(self, name: str, value: float) -> Message:
-        kind = dialect.MAV_PARAM_TYPE_REAL32
+        kind = self._kinds.get(name, _REAL)
+        if kind == _WHOLE and value.is_integer():
+            (value,) = struct.unpack("<f", struct.pack("<i", int(value)))
         return dialect.MAVLink_param_set_message(self._system, AUTOPILOT_COMPONENT, name.encode(), value, kind)
 
     def _take_answer(self, frame: Frame, t_ns: int) -> None:
@@ -166,12 +171,28 @@ class MavlinkPilot:
             return
         message = frame.message()
         if frame.msg_id == _PARAM:
-            told = message.param_id if isinstance(message.param_id, str) else message.param_id.decode()
-            granted = asked.command == 0 and told == asked.order.parameter
+            granted = asked.command == 0 and self._stands(message, asked, t_ns)
         else:
             granted = message.command == asked.command and message.result == dialect.MAV_RESULT_ACCEPTED
         if granted:
             self._asked = None
+
+    def _stands(self, message: Message, asked: _Asked, t_ns: int) -> bool:
+        """Whether the parameter has the value that was asked for. One of another kind is asked for again as such."""
+        name = message.param_id if isinstance(message.param_id, str) else message.param_id.decode()
+        if name != asked.order.parameter:
+            return False
+        value, wanted = message.param_value, asked.order.value
+        if message.param_type == _WHOLE:
+            (value,) = struct.unpack("<i", struct.pack("<f", value))
+        else:
+            (wanted,) = struct.unpack("<f", struct.pack("<f", wanted))
+        if value == wanted:
+            return True
+        if self._kinds.get(name, _REAL) != message.param_type:
+            self._kinds[name] = message.param_type
+            asked.next_ns = t_ns
+        return False
 
     def _hand_over(self, number: int) -> None:
         if not 0 <= number < len(self._items):

@@ -9,19 +9,29 @@ from aeroloop.frames import Vec3
 
 Deed = Literal["arm", "disarm", "takeoff", "mission", "hold", "return", "land", "manual", "altitude", "position", "set"]
 
+TAKEOFF_HEIGHTS_M = (0.5, 80.0)
+"""What MIS_TAKEOFF_ALT takes; with more it would keep its value, and the take-off end there."""
+
 
 class Order(Config, frozen=True):
     """One thing that the pilot asks for; refused, he asks again every half second until `give_up_s` later."""
 
     at_s: Annotated[float, meta("s", "simulated time", ge=0, le=86400)]
     do: Annotated[Deed, note("`arm`, `disarm`, `takeoff`, a mode to change to, or `set` a parameter")]
-    value: Annotated[float, meta("of the order", "`takeoff`: height in m above home; `set`: the value")] = 0.0
+    value: Annotated[
+        float, meta("of the order", "`takeoff`: height in m above home, 0 for MIS_TAKEOFF_ALT; `set`: the value")
+    ] = 0.0
     parameter: Annotated[str, note("`set`: which parameter")] = ""
     give_up_s: Annotated[float, meta("s", "how long to go on asking", ge=0, le=600)] = 30.0
 
     def __post_init__(self) -> None:
         if (self.do == "set") != bool(self.parameter):
             raise ValueError(f"order at {self.at_s} s: parameter belongs to `set`, which needs one; do={self.do}")
+        lowest, highest = TAKEOFF_HEIGHTS_M
+        if self.do == "takeoff" and self.value and not lowest <= self.value <= highest:
+            raise ValueError(
+                f"order at {self.at_s} s: expected a take-off height of {lowest:g} to {highest:g} m, not {self.value:g}"
+            )
 
 
 class Waypoint(Config, frozen=True):

@@ -56,6 +56,8 @@ BLIND_MARGIN_S = 5.0
 HOME_MOVED_M = 1.0
 TAKEOFF_HEIGHTS_M = (0.5, 500.0)
 GO_TO_REACH_M = missions.REACH_M
+STRUCK_M = 1.0
+"""A path that leads so far below an aircraft which does not follow leads into the ground."""
 
 
 class Phase(Enum):
@@ -343,8 +345,12 @@ class Brain:
                 self._to_phase(Phase.GROUND)
                 self._enter(FlightMode.HOLD)
                 return
-        descent = self._descent_asked()
+        struck = self._path_leads_into_ground(estimate)
+        descent = self._descent_asked() or struck
         if self._contact.step(descent, thrust, estimate, self._setpoint, dt_s):
+            if struck:
+                self._say(Severity.ERROR, "The way leads into the ground: given up")
+                self._enter(FlightMode.HOLD)
             self._touched_down()
         elif not descent and self._phase is Phase.AIR and tilt_rad(estimate) < LEARNING_TILT_RAD:
             self._contact.learn_hover(thrust, estimate, dt_s)
@@ -355,6 +361,12 @@ class Brain:
         if self._mode in STICK_MODES:
             return self._hands.climb() < 0.0
         return self._navigator.descending
+
+    def _path_leads_into_ground(self, estimate: NavEstimate) -> bool:
+        """A waypoint may lie lower than anybody thought, and nobody means to press against the ground for ever."""
+        if self._phase is not Phase.AIR or self._mode in STICK_MODES or self._navigator.descending:
+            return False
+        return estimate.pos_W[2] - self._navigator.guide.pos_W[2] > STRUCK_M
 
     def _touched_down(self) -> None:
         self._say(Severity.INFO, "Landed")
@@ -371,7 +383,11 @@ class Brain:
         if estimate is None or not estimate.attitude_ok or not estimate.height_ok:
             return self._sink(estimate, dt_s)
         self._blind_s = 0.0
+        # With a leg on the ground it stands level, and does not hold its place against the wind.
+        standing = self._descent_asked() and self._contact.felt(estimate, self._navigator.guide.pos_W[2])
         if self._mode in STICK_MODES:
+            if standing and self._mode is FlightMode.POSITION:
+                return self._asked.by_hand(FlightMode.ALTITUDE, estimate, dt_s)
             return self._asked.by_hand(self._mode, estimate, dt_s)
         home_z = self._ground_z if self._home_W is None else self._home_W[2]
         if self._mode is FlightMode.TAKEOFF:
@@ -386,7 +402,7 @@ class Brain:
             self._fly_mission(self._home_W, estimate, dt_s)
         if self._mode is FlightMode.LAND:
             self._navigator.land(home_z, estimate, dt_s)
-        return self._asked.guided(estimate, hold_xy=estimate.position_ok)
+        return self._asked.guided(estimate, hold_xy=estimate.position_ok and not standing)
 
     def _fly_mission(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         if self._origin is None:

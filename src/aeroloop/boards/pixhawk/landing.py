@@ -3,6 +3,9 @@
 On the ground four signs come together and last: a descent is asked for, the aircraft does not move, the setpoint has
 sunk away below it, and the control law has therefore taken back the thrust. In a steady descent the aircraft moves; in
 a hover nothing asks for a descent; when a descent begins the signs do not last.
+
+Before that the first touch is felt: the point goes on sinking and the aircraft does not. Whoever still leaned into the
+wind then would tip over the leg that stands.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from aeroloop.boards.pixhawk.parameters import Parameters
 from aeroloop.signals import NavEstimate, Setpoint
 
 SUNK_M = 0.3
+FELT_M = 0.15
+"""So far below the aircraft a setpoint that sinks is after the first touch; in the air it is less."""
 LOW_THRUST = 0.8
 """Of the thrust of hover."""
 HOVER_LEARNING_S = 5.0
@@ -47,6 +52,11 @@ class GroundContact:
         given = self._parameters.get("MPC_THR_HOVER")
         self._hover += (thrust - self._hover) * dt_s / (HOVER_LEARNING_S + dt_s)
         self._hover = max(0.6 * given, min(1.6 * given, self._hover))
+
+    def felt(self, estimate: NavEstimate, asked_z: float) -> bool:
+        """Whether a descent to `asked_z` is held up, as by a first leg on the ground."""
+        held_up = estimate.vel_W[2] > -0.5 * self._parameters.get("MPC_LAND_SPEED")
+        return held_up and estimate.pos_W[2] - asked_z > FELT_M
 
     def step(self, descent: bool, thrust: float, estimate: NavEstimate, setpoint: Setpoint, dt_s: float) -> bool:
         get = self._parameters.get

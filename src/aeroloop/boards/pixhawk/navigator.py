@@ -99,7 +99,9 @@ class Navigator:
         self.descending = True
         # Without a position the point drifts with the aircraft, and has no acceleration to spare for stopping.
         vx, vy = (0.0, 0.0) if estimate.position_ok else self.guide.vel_W[:2]
-        self.guide.fly((vx, vy, -(slow + (fast - slow) * part)), estimate.pos_W, self.limits, dt_s)
+        # In a wind that carries it away, too, it comes down: the point waits only for its height.
+        abreast_W = (*self.guide.pos_W[:2], estimate.pos_W[2])
+        self.guide.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
         self._turn(dt_s)
 
     def back(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
