@@ -548,3 +548,17 @@ def test_an_empty_mission_in_flight_holds() -> None:
     sim.fly(2.0)
     assert sim.brain.set_mission(()) is None
     assert sim.mode is FlightMode.HOLD
+
+
+def test_on_its_back_the_motors_stop_but_not_for_a_loop() -> None:
+    sim = simulated().airborne()
+    over = quat_from_euler(math.pi, 0.0, 0.0)
+    sim.change = lambda estimate: replace(estimate, quat_WB=over)
+    sim.fly(0.8)
+    sim.change = lambda estimate: estimate
+    sim.fly(0.5)
+    assert sim.brain.status.armed, "it came round again"
+    sim.change = lambda estimate: replace(estimate, quat_WB=over)
+    sim.fly(1.2)
+    assert not sim.brain.status.armed
+    assert "Motors stopped: upside down" in sim.texts

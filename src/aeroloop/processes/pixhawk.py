@@ -60,7 +60,7 @@ class Aircraft:
         publish: dict[str, Callable[..., None]],
         remark: Callable[[str], None],
     ) -> None:
-        imu = scenario.aboard.imu
+        imu, gnss = scenario.aboard.imu, scenario.aboard.gnss
         assert imu is not None
         self.hil = hil
         self.pilot = build_pilot(scenario, number) if scenario.pilot.source == "orders" else None
@@ -77,7 +77,9 @@ class Aircraft:
             ground_links=len(self.grounds) + (self.pilot is not None),
         )
         self._pilot_parser = MavlinkIn(MavlinkCounters())
-        self._log = PixhawkLog(number, self.pixhawk, Earth(home), imu.rate_hz, publish, remark)
+        self._log = PixhawkLog(
+            number, self.pixhawk, Earth(home), imu.rate_hz, gnss.rate_hz if gnss else 0.0, publish, remark
+        )
         self._served_ns = 0
 
     def serve(self) -> None:

@@ -35,6 +35,7 @@ class PixhawkLog:
         pixhawk: VirtualPixhawk,
         earth: Earth,
         imu_hz: float,
+        gnss_hz: float,
         publish: dict[str, Callable[..., None]],
         remark: Callable[[str], None],
     ) -> None:
@@ -45,12 +46,17 @@ class PixhawkLog:
         self._nav_ns = self._state_ns = self._told_ns = 0
         self._before: Status | None = None
         rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
-        self._counts = SignalCounts(vehicle, {"IMU": imu_hz, **rates}, publish["telemetry_count"])
+        sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
+        self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
+        self._fixes = 0
         self._heard = dict.fromkeys(TOLD, 0)
 
     def note(self, t_ns: int) -> None:
         """After every sample."""
         self._counts.count("IMU")
+        if self._fixes != self._pixhawk.fixes:
+            self._fixes = self._pixhawk.fixes
+            self._counts.count("GNSS")
         if self._pixhawk.decided_ns != t_ns:
             return
         status = self._pixhawk.status

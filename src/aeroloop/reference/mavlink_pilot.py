@@ -98,7 +98,9 @@ class MavlinkPilot:
             elif frame.msg_id == _MISSION_ACK:
                 self._uploaded = self._uploaded or frame.message().type == dialect.MAV_MISSION_ACCEPTED
             elif frame.msg_id == _TEXT:
-                self._last_text = frame.message().text
+                text = frame.message()
+                if text.severity <= dialect.MAV_SEVERITY_WARNING:
+                    self._last_text = text.text
             elif frame.msg_id in (_ACK, _PARAM):
                 self._take_answer(frame, t_ns)
 
@@ -126,6 +128,7 @@ class MavlinkPilot:
             if t_ns >= order.at_s * NS and (ready or t_ns >= (order.at_s + order.give_up_s) * NS):
                 del self._waiting[0]
                 self._asked = _Asked(number, order, 0, t_ns)
+                self._last_text = ""
         asked = self._asked
         if asked is None or t_ns < asked.next_ns:
             return []

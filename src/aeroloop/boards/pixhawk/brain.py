@@ -93,6 +93,7 @@ class Brain:
         self._ground_z = 0.0
         self._takeoff_z = 0.0
         self._lost_s = 0.0  # how long the attitude is missing
+        self._flipped_s = 0.0  # how long it lies on its back
         self._blind_s = 0.0  # how long it sinks without knowing its height
         self._blind_limit_s = 0.0
         self._setpoint: Setpoint | None = None
@@ -272,7 +273,8 @@ class Brain:
         if self._phase is not Phase.GROUND and 0.0 < self._lost_s < GRACE_S and self._setpoint is not None:
             return self._setpoint
         self._look_out(estimate if has_attitude else None)
-        if self._phase is Phase.GROUND:
+        self._notice_a_flip(estimate if has_attitude else None, dt_s)
+        if self._armed and self._phase is Phase.GROUND:
             self._wait_on_ground(estimate)
         if self._armed and self._phase is not Phase.GROUND:
             self._setpoint = self._fly(estimate, dt_s)
@@ -301,6 +303,13 @@ class Brain:
         mode = self._watch.react(self._t_ns, self._mode, estimate, has_home=self._home_W is not None, landing=landing)
         if mode is not None and mode is not self._mode:
             self._enter(mode)
+
+    def _notice_a_flip(self, estimate: NavEstimate | None, dt_s: float) -> None:
+        """On its back an aircraft does not come round again by itself: what turns then only does harm."""
+        flipped = estimate is not None and _up(estimate) < math.cos(math.radians(self.parameters.get("AL_FLIP_TILT")))
+        self._flipped_s = self._flipped_s + dt_s if flipped else 0.0
+        if self._flipped_s >= self.parameters.get("AL_FLIP_TIME"):
+            self._disarm("Motors stopped: upside down")
 
     # On the ground.
 
@@ -499,3 +508,9 @@ class Brain:
     def _say(self, severity: Severity, text: str) -> None:
         if len(self._texts) < MAX_TEXTS:
             self._texts.append((severity, text[:TEXT_LENGTH]))
+
+
+def _up(estimate: NavEstimate) -> float:
+    """How far the body's z axis points up: 1 level, -1 on its back."""
+    _, x, y, _ = estimate.quat_WB
+    return 1.0 - 2.0 * (x * x + y * y)

@@ -90,6 +90,8 @@ TABLE: tuple[Row, ...] = (
     ),
     _real("AL_ARM_TILT", 20.0, 1.0, 180.0, "deg", "arm only when tilted less than this"),
     # failsafes
+    _real("AL_FLIP_TILT", 110.0, 60.0, 180.0, "deg", "tilted more than this it counts as upside down"),
+    _real("AL_FLIP_TIME", 1.0, 0.1, 10.0, "s", "upside down for so long, the motors stop"),
     _real("COM_RC_LOSS_T", 0.5, 0.1, 35.0, "s", "sticks are lost after this long without a sample"),
     _real("COM_DL_LOSS_T", 10.0, 1.0, 300.0, "s", "the ground station is lost after this long without a heartbeat"),
     _whole("NAV_DLL_ACT", 2, 0, 3, "", f"when the ground station is lost: {_ACTS}"),

@@ -107,6 +107,7 @@ class VirtualPixhawk:
         self._fix: HilFix | None = None
         self.attitude: tuple[float, ...] | None = None  # asked of the inner loop: roll, pitch, yaw, thrust ratio
         self.law_not_finite = 0
+        self.fixes = 0  # that came
         self.t_ns = 0
 
     @property
@@ -172,6 +173,7 @@ class VirtualPixhawk:
 
     def _take_fix(self, fix: HilFix) -> None:
         self._fix = fix
+        self.fixes += 1
         self.navigation.gnss(
             fix.t_ns, fix.lat_deg, fix.lon_deg, fix.alt_m, fix.vel_W, fix.eph_m, fix.epv_m, fix.fix_type >= FIX_3D
         )
