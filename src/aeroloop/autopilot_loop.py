@@ -39,8 +39,9 @@ from aeroloop.signals import NS, Air, Place, RigidState
 
 SIMULATOR_SYSTEM, SIMULATOR_COMPONENT = 1, 51
 """How we sign our messages: PX4 takes HIL messages from any sender."""
-PATIENCE_S = 10.0
-"""Wall time after which an autopilot that was in lockstep and does not answer counts as gone."""
+PATIENCE_S = 60.0
+"""Wall time after which an autopilot that was in lockstep and does not answer counts as gone. Time stands still
+meanwhile, so a debugger or a busy machine may take a while."""
 TRAILING_S = 1.0
 """Wall time after which an autopilot that answers to older samples is taken to do so always."""
 RETURN_S = 60.0
@@ -53,7 +54,8 @@ AIRBORNE_NS = NS // 5
 """Shorter hops over the ground are not worth an event each."""
 LONGEST_WAIT_NS = NS // 10
 FEWER_S = 2.0
-"""Wall time after which an autopilot that does not answer a sample may answer the next."""
+"""Wall time after which an autopilot that does not answer a sample may answer the next; twice as long each time where
+it always answered so far."""
 START_POLL_S = 0.1
 INVITE_S = 1.0
 GARBAGE_S = 0.2
@@ -309,8 +311,7 @@ class AutopilotLoop(Generic[E]):
         if self._answered and not self.lockstep.locked and not self._away and t_ns - self._heard_ns > SILENCE_NS:
             self._lose()
         if self._note is not None:
-            events, self._events = self._events, []
-            self._note(state, effort, controls, self._air, samples, events)
+            self._note(state, effort, controls, self._air, samples, self.untold())
 
     def settle(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Take the autopilot's answers, and wait for one where lockstep demands it."""
@@ -438,6 +439,11 @@ class AutopilotLoop(Generic[E]):
         if not self._held:
             self._controls = self._stopped
 
+    def untold(self) -> Events:
+        """What happened since the last tick: also when there is no next one, since the autopilot left for good."""
+        events, self._events = self._events, []
+        return events
+
     def _say(self, event: Happening, value: float) -> None:
         if self._note is not None:
             self._events.append((event, value))
@@ -453,7 +459,10 @@ class AutopilotLoop(Generic[E]):
                 quiet_s += GARBAGE_S
             # By the clock too: bytes that are no answers must not hide that none comes.
             waited_s = max(quiet_s, self._timing.now_s() - began_s)
-            if self.lockstep.waiting and waited_s >= (TRAILING_S if self.lockstep.trails else FEWER_S):
+            enough_s = TRAILING_S if self.lockstep.trails else FEWER_S
+            if self.lockstep.known and not self.lockstep.trails:
+                enough_s *= 2**self.lockstep.silences
+            if self.lockstep.waiting and waited_s >= enough_s:
                 self._silent_s += waited_s
                 self.lockstep.timed_out()
             if self._silent_s >= PATIENCE_S:

@@ -120,6 +120,9 @@ def fly(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the verdict as JUnit XML.")] = None,
+    with_report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Draw the report now, or leave it to `aeroloop report`.")
+    ] = True,
 ) -> None:
     """Fly a scenario, judge it, and write log, summary and report."""
     from aeroloop.analysis.checks import verify
@@ -165,7 +168,7 @@ def fly(
     if junit:
         _write_junit(junit, summary)
     interrupted = outcome.ended.startswith("interrupted")
-    report = None if interrupted else results.write_report(folder)
+    report = results.write_report(folder) if with_report and not interrupted else None
     if as_json:
         sys.stdout.write((folder / results.SUMMARY).read_text(encoding="utf-8"))
     else:

@@ -166,7 +166,7 @@ class Mute(Wire):
 
 def test_an_autopilot_that_falls_silent_is_named() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Mute)
-    with pytest.raises(LinkError, match=r"the autopilot on memory has not answered for 10 s \(at 4\.0"):
+    with pytest.raises(LinkError, match=r"the autopilot on memory has not answered for 60 s \(at 4\.0"):
         flight.loop.fly(60 * NS)
 
 
@@ -348,7 +348,7 @@ def test_a_link_that_chatters_does_not_hide_a_silent_autopilot() -> None:
 
     timing = Timing(until=lambda t_ns: None, readable=readable, now_s=lambda: clock.now_ns / NS)
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Chattering, timing=timing)
-    with pytest.raises(LinkError, match="has not answered for 10 s"):
+    with pytest.raises(LinkError, match="has not answered for 60 s"):
         flight.loop.fly(60 * NS)
 
 
@@ -366,7 +366,7 @@ def test_fewer_answers_than_before_are_learnt() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Seldom)
     flight.loop.fly(4 * NS)
     assert flight.loop.lockstep.ratio == 2
-    assert flight.loop.lockstep.timeouts == 1
+    assert flight.loop.lockstep.timeouts == 3
 
 
 class Restarting(Wire):
@@ -595,7 +595,7 @@ def test_answers_of_a_clock_that_goes_backwards_do_not_fly_the_aircraft() -> Non
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 6_000_000, backwards))
     flight.loop.fly(6 * NS - STEP_NS)
     before = flight.loop._controls
-    with pytest.raises(LinkError, match="has not answered for 10 s"):
+    with pytest.raises(LinkError, match="has not answered for 60 s"):
         flight.loop.fly(8 * NS)
     assert flight.loop._controls == before
     assert flight.loop.lockstep.stray_answers > 1

@@ -26,6 +26,8 @@ GROUPS = {
 }
 FASTEST_ANSWER_US = 4000
 RATE_WINDOW_US = 2_000_000
+UNDER_WAY = 25
+"""Samples that may be on their way already when the first answer goes out, since the simulator runs free until then."""
 GNSS_HOLD_US = 3_000_000
 """HIL_GPS may be held back this long."""
 STALE_AFTER = 50
@@ -76,6 +78,7 @@ class Px4Peer:
         expected: Expected | None = None,
         command: Callable[[int], Command] = disarmed,
         silent_samples: int = 17,
+        first_answer_late: bool = False,
         hold_answer_of_sample: int | None = None,
         home_deg: tuple[float, float] | None = None,
         year: float = 2026.0,
@@ -92,6 +95,8 @@ class Px4Peer:
         self._expected = expected or Expected()
         self._command = command
         self._silent = silent_samples
+        self._first_late = first_answer_late  # the very first names the sample before
+        self._before_us = 0
         self._hold_at = hold_answer_of_sample
         self._held = b""
         self._said: set[str] = set()
@@ -226,13 +231,13 @@ class Px4Peer:
             # Rounding of periods like 1/300 s must not cost an answer.
             if t_us - self._since_answer_us < FASTEST_ANSWER_US - 2:
                 return b""
-            if self._answered_in_chunk:
+            if self._answered_in_chunk and self.answers > UNDER_WAY:
                 self._complain(
                     "order", "Two HIL_SENSOR at once, before the first was answered: the simulator does not wait."
                 )
         self._since_answer_us = t_us
         self._answered_in_chunk = True
-        answer = self._actuators(t_us, 1)
+        answer = self._actuators(self._before_us if self._first_late and not self.answers else t_us, 1)
         if self._hold_at is not None and self.samples >= self._hold_at:
             self._hold_at, self.holding, self._held = None, True, answer
             return b""
@@ -245,6 +250,7 @@ class Px4Peer:
                 self._complain("clock", f"time_usec starts at {time_usec}, not near zero.")
             return 0
         step = t_us - self.time_usec
+        self._before_us = self.time_usec
         if step <= 0:
             self._complain("clock", f"time_usec went back or stood still: {self.time_usec}, then {t_us}.")
             return 0

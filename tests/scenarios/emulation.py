@@ -15,7 +15,7 @@ from aeroloop.recording.log import Log
 if TYPE_CHECKING:
     from conftest import Bench, Ended
 
-PIL = ("fly", "tiltrotor-spiral", "--set", 'loop="pil"')
+PIL = ("fly", "tiltrotor-spiral", "--no-report", "--set", 'loop="pil"')
 LAWS = Path(__file__).resolve().parents[2] / "examples" / "laws"
 NO_CHECKS = ("--set", "checks=[]")
 """Of their own: those that every flight has remain. For flights too short for the spiral's."""

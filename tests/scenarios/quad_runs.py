@@ -49,12 +49,30 @@ class Run:
 
 
 def command(*arguments: str, out: Path) -> list[str]:
-    return [sys.executable, "-m", "aeroloop.cli", "fly", *arguments, "--out", str(out)]
+    return [sys.executable, "-m", "aeroloop.cli", "fly", "--no-report", *arguments, "--out", str(out)]
 
 
 def collect(folder: Path, code: int, said: str) -> Run:
     assert folder.is_dir(), said
     return Run(folder, code, said)
+
+
+class Bench:
+    """A flight for an autopilot outside, in the background."""
+
+    def __init__(self, folder: Path, link: str, *arguments: str) -> None:
+        self.folder = folder / "run"
+        known = ("quad-px4", "--link", link, "--set", "link.start_timeout_s=60")
+        self.process = subprocess.Popen(
+            command(*known, *arguments, out=self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+
+    def end(self) -> Run:
+        try:
+            said, _ = self.process.communicate(timeout=FLIGHT_GUARD_S)
+        finally:
+            self.process.kill()
+        return collect(self.folder, self.process.returncode, said)
 
 
 @cache

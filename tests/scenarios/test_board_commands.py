@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ALL_IMAGES = {images.LOCKSTEP, images.UART, images.DISCOVERY}
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 FLASH_TOOLS = ("openocd", "st-flash")
-HIL = ("fly", "tiltrotor-spiral", "--loop", "hil", *NO_CHECKS, "--set", "duration_s=3", "--link")
+HIL = ("fly", "tiltrotor-spiral", "--no-report", "--loop", "hil", *NO_CHECKS, "--set", "duration_s=3", "--link")
 
 
 def test_build_says_how_large_the_images_are_and_where(bench: Bench) -> None:

@@ -30,9 +30,9 @@ from aeroloop.vehicles.tiltrotor.design import parameter_file
 if TYPE_CHECKING:
     from conftest import Bench, Ended, Running
 
-REAL = ("fly", "tiltrotor-spiral", "--pace", "real", "--link", "pty://", "--out", "run")
-LONG = ("fly", "tiltrotor-spiral", "--set", "duration_s=3600", "--out", "run")
-HIL = ("fly", "tiltrotor-joystick", "--loop", "hil", "--out", "run", "--link")
+REAL = ("fly", "tiltrotor-spiral", "--no-report", "--pace", "real", "--link", "pty://", "--out", "run")
+LONG = ("fly", "tiltrotor-spiral", "--no-report", "--set", "duration_s=3600", "--out", "run")
+HIL = ("fly", "tiltrotor-joystick", "--no-report", "--loop", "hil", "--out", "run", "--link")
 SIGTERM_CODE = 128 + signal.SIGTERM
 LOG_GAP_S = 1.0
 """The log may lack this much before the event."""

@@ -16,6 +16,8 @@ import pytest
 from aeroloop.recording.log import Log, read
 
 FLIGHT_GUARD_S = 240
+SPIRAL = ("tiltrotor-spiral", "--report")
+"""Flown once for several tests."""
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +44,7 @@ def fly(runs: Path, *arguments: str) -> Run:
     """One flight through the command line; equal arguments fly once."""
     folder = runs / f"run-{len(list(runs.iterdir()))}"
     done = subprocess.run(
-        [sys.executable, "-m", "aeroloop.cli", "fly", *arguments, "--json", "--out", str(folder)],
+        [sys.executable, "-m", "aeroloop.cli", "fly", "--no-report", *arguments, "--json", "--out", str(folder)],
         capture_output=True,
         text=True,
         timeout=FLIGHT_GUARD_S,
@@ -57,7 +59,7 @@ def positions(run: Run) -> np.ndarray:
 
 
 def test_the_spiral_passes(runs: Path) -> None:
-    run = fly(runs, "tiltrotor-spiral")
+    run = fly(runs, *SPIRAL)
     assert run.exit_code == 0
     assert json.loads(run.printed) == run.summary
     metrics = run.summary["metrics"]
@@ -74,7 +76,7 @@ def test_the_spiral_passes(runs: Path) -> None:
 
 
 def test_every_stream_is_logged_at_its_rate(runs: Path) -> None:
-    log = fly(runs, "tiltrotor-spiral").log
+    log = fly(runs, *SPIRAL).log
     assert len(log.rows["truth"]) == len(log.rows["effort"]) == 15001
     assert len(log.rows["command"]) == 5000
     assert len(log.rows["sensors"]) == len(log.rows["reference"]) == 5001
@@ -95,7 +97,7 @@ def test_from_a_hover_the_world_flies_as_the_design_model_predicts(
 
 
 def test_mil_and_sil_fly_the_same_path(runs: Path) -> None:
-    mil, sil = fly(runs, "tiltrotor-spiral"), fly(runs, "tiltrotor-spiral", "--loop", "sil")
+    mil, sil = fly(runs, *SPIRAL), fly(runs, "tiltrotor-spiral", "--loop", "sil")
     assert sil.exit_code == 0
     assert sil.summary["loop"] == "sil"
     assert np.max(np.abs(positions(mil) - positions(sil))) < 1e-4
@@ -104,10 +106,7 @@ def test_mil_and_sil_fly_the_same_path(runs: Path) -> None:
 @pytest.mark.parametrize("link", ["pty://", "udp://127.0.0.1:0", "tcp://127.0.0.1:0"])
 def test_the_link_does_not_change_a_lockstep_flight(runs: Path, link: str) -> None:
     over = ("--link", link, "--set", f'ground.url="{link}"')
-    assert (
-        fly(runs, "tiltrotor-spiral", *over).summary["log_sha256"]
-        == (fly(runs, "tiltrotor-spiral").summary["log_sha256"])
-    )
+    assert fly(runs, "tiltrotor-spiral", *over).summary["log_sha256"] == (fly(runs, *SPIRAL).summary["log_sha256"])
 
 
 def test_one_seed_one_hash(runs: Path) -> None:
@@ -132,7 +131,7 @@ def test_without_randomness_the_seed_changes_nothing(runs: Path) -> None:
 
 
 def test_six_ms_of_delay_flies_and_a_full_sample_diverges(runs: Path) -> None:
-    inside, beyond = fly(runs, "tiltrotor-delay-6ms"), fly(runs, "tiltrotor-delay-12ms")
+    inside, beyond = fly(runs, "tiltrotor-delay-6ms"), fly(runs, "tiltrotor-delay-12ms", "--report")
     assert inside.exit_code == 0
     assert inside.summary["metrics"]["diverged"] == 0
     assert beyond.exit_code == 0  # its check is that it diverges

@@ -17,7 +17,7 @@ from aeroloop.signals import Event
 if TYPE_CHECKING:
     from conftest import Bench
 
-OPEN_FLIGHT = ("fly", "tiltrotor-joystick", "--out", "run", "--set")
+OPEN_FLIGHT = ("fly", "tiltrotor-joystick", "--no-report", "--out", "run", "--set")
 CIRCLE = ("base-station", "--trajectory", "circle", "--set", "radius_m=1")
 HEADER = '{"axes":{"ABS_X":[-100,100],"ABS_Y":[-100,100],"ABS_RX":[-100,100],"ABS_RY":[-100,100]}}\n'
 CLIMB_M_S = 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import subprocess
 import threading
 import time
 import tty
@@ -18,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, OutsideAutopilot, Run, collect, command
+from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot
 
 from aeroloop.vehicles.quadrotor import airframe
 
@@ -150,27 +149,6 @@ def as_axes() -> Callable[[Any, int], Any]:
     return words
 
 
-class Bench:
-    """`aeroloop fly quad-px4` in real time, in the background."""
-
-    def __init__(self, folder: Path, port: Port, *arguments: str) -> None:
-        self.folder = folder / "run"
-        known = ("--pace", "real", "--link", port.url, "--set", "link.start_timeout_s=60")
-        self.process = subprocess.Popen(
-            command("quad-px4", *known, *arguments, out=self.folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def end(self) -> Run:
-        try:
-            said, _ = self.process.communicate(timeout=FLIGHT_GUARD_S)
-        finally:
-            self.process.kill()
-        return collect(self.folder, self.process.returncode, said)
-
-
 @pytest.mark.parametrize(
     ("port", "words"), [(Cable, as_actuators), (Ethernet, as_axes())], ids=["serial", "udp-older-messages"]
 )
@@ -179,7 +157,7 @@ def test_a_board_without_lockstep_takes_off_and_hovers(
 ) -> None:
     board = Board(port(), words)
     board.start()
-    run = Bench(tmp_path, board.line, "--set", f"duration_s={FLIGHT_S}").end()
+    run = Bench(tmp_path, board.line.url, "--pace", "real", "--set", f"duration_s={FLIGHT_S}").end()
     board.enough.set()
     assert run.summary["ended"] == "completed", run.said
     assert run.metrics["height_max_m"] == pytest.approx(HOVER_M, abs=0.6)
@@ -200,7 +178,7 @@ def test_a_line_that_is_unplugged_in_flight_ends_it_with_a_sentence(tmp_path: Pa
     cable = Cable()
     board = Board(cable, as_actuators, leave_after=500)
     fast = ("--set", "sensors.imu.rate_hz=500", "--set", "world.step_s=0.002")
-    bench = Bench(tmp_path, cable, *fast)
+    bench = Bench(tmp_path, cable.url, "--pace", "real", *fast)
     board.start()
     board.join(FLIGHT_GUARD_S)
     cable.unplug()

@@ -68,7 +68,9 @@ def test_the_boards_work_takes_no_time_unless_it_is_told_to(shared_bench: Bench,
 
 def test_a_law_that_is_too_slow_is_counted_and_judged(shared_bench: Bench) -> None:
     law = ("--law", str(LAWS / "slow.py"))
-    slow = fly(shared_bench, "slow", *PIL, *NO_CHECKS, *law, "--set", "duration_s=3", code=EXIT_CHECK_FAILED)
+    slow = fly(
+        shared_bench, "slow", *PIL, *NO_CHECKS, *law, "--set", "duration_s=3", "--report", code=EXIT_CHECK_FAILED
+    )
     overruns = [took_s for name, _, took_s in slow.said("board") if name == "OVERRUN"]
     assert len(overruns) > 3
     assert all(PERIOD_S < took_s < 2 * PERIOD_S for took_s in overruns)
@@ -124,12 +126,13 @@ def test_the_statistics_hold_together(spiral: Flown) -> None:
     assert np.diff(cpu.column("board_cpu", "uptime_s")) == pytest.approx(np.diff(times_s), abs=0.002)
 
 
-def test_summary_and_report_show_the_boards_processor(spiral: Flown) -> None:
+def test_summary_and_report_show_the_boards_processor(shared_bench: Bench, spiral: Flown) -> None:
     board = spiral.summary["board"]
     assert board["clock"] == "instruction-count"
     assert set(board["tasks"]) == {task.name for task in TASKS}
     assert math.fsum(task["share_mean_pct"] for task in board["tasks"].values()) == pytest.approx(100, abs=0.1)
     assert board["overruns"] == 0
+    assert shared_bench.run("report", spiral.folder.name).code == 0
     report = (spiral.folder / "report.html").read_text()
     assert "The board's processor" in report
     assert "instruction-count" in report

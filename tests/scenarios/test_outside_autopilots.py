@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import threading
@@ -10,32 +11,13 @@ from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, OutsideAutopilot, Run, collect, command, connect, free_port
+from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot, command, connect, free_port
 
 from aeroloop.boards.pixhawk.seam import FlightMode
 
-SHORT = ("--set", "link.start_timeout_s=60")
 
-
-class Bench:
-    """`aeroloop fly quad-px4` in the background."""
-
-    def __init__(self, folder: Path, *arguments: str, port: int) -> None:
-        self.folder, self.port = folder / "run", port
-        link = ("--link", f"tcp://127.0.0.1:{port}?listen")
-        self.process = subprocess.Popen(
-            command("quad-px4", *link, *SHORT, *arguments, out=self.folder),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-
-    def end(self) -> Run:
-        try:
-            said, _ = self.process.communicate(timeout=FLIGHT_GUARD_S)
-        finally:
-            self.process.kill()
-        return collect(self.folder, self.process.returncode, said)
+def listening(port: int) -> str:
+    return f"tcp://127.0.0.1:{port}?listen"
 
 
 def test_an_outside_autopilot_takes_off_and_lands(tmp_path: Path) -> None:
@@ -47,7 +29,7 @@ def test_an_outside_autopilot_takes_off_and_lands(tmp_path: Path) -> None:
         14_000_000: lambda brain: brain.set_mode(FlightMode.LAND),
     }
     autopilot.start()
-    run = Bench(tmp_path, "--set", "duration_s=28", port=port).end()
+    run = Bench(tmp_path, listening(port), "--set", "duration_s=28").end()
     assert run.exit_code == 0, run.said
     assert f"waits for an autopilot on tcp://127.0.0.1:{port}" in run.said
     assert run.metrics["height_max_m"] == pytest.approx(5.0, abs=0.6)
@@ -119,7 +101,7 @@ def rubbish(mav: Any, time_usec: int) -> bytes:
 def test_what_an_autopilot_says_wrong_is_counted_and_flies_nobody(tmp_path: Path) -> None:
     port = free_port()
     Parrot(port, spoil=rubbish).start()
-    run = Bench(tmp_path, "--set", "duration_s=5", port=port).end()
+    run = Bench(tmp_path, listening(port), "--set", "duration_s=5").end()
     assert run.summary["ended"] == "completed", run.said
     assert run.metrics["height_max_m"] < 0.2, "it never left the ground"
     assert run.events("ACTUATORS_REFUSED")
@@ -132,7 +114,7 @@ def test_what_an_autopilot_says_wrong_is_counted_and_flies_nobody(tmp_path: Path
 
 def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
     port = free_port()
-    bench = Bench(tmp_path, "--set", "duration_s=6", port=port)
+    bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
     first = Parrot(port, leave_after=500)
     first.start()
     first.join(FLIGHT_GUARD_S)
@@ -145,9 +127,22 @@ def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
     assert second.answered > 500
 
 
+def test_one_that_leaves_for_good_is_in_the_log(tmp_path: Path) -> None:
+    port = free_port()
+    bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
+    only = Parrot(port, leave_after=500)
+    only.start()
+    only.join(FLIGHT_GUARD_S)
+    threading.Event().wait(1.0)  # time stands still: nothing happens any more that could be waited for
+    bench.process.send_signal(signal.SIGINT)
+    run = bench.end()
+    (left,) = run.events("AUTOPILOT_LEFT")
+    assert left["t_s"] == pytest.approx(500 * 0.004, abs=0.02)
+
+
 def test_a_second_one_on_the_same_port_does_no_harm(tmp_path: Path) -> None:
     port = free_port()
-    bench = Bench(tmp_path, "--set", "duration_s=6", port=port)
+    bench = Bench(tmp_path, listening(port), "--set", "duration_s=6")
     first, second = Parrot(port), Parrot(port)
     first.start()
     second.start()
@@ -162,7 +157,7 @@ def test_each_of_several_vehicles_has_its_port(tmp_path: Path) -> None:
     parrots = [Parrot(port), Parrot(port + 1)]
     for parrot in parrots:
         parrot.start()
-    run = Bench(tmp_path, "--set", "vehicle.count=2", "--set", "duration_s=3", port=port).end()
+    run = Bench(tmp_path, listening(port), "--set", "vehicle.count=2", "--set", "duration_s=3").end()
     assert run.exit_code == 0, run.said
     assert [parrot.answered for parrot in parrots] == [750, 750]
 

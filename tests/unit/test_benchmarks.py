@@ -45,6 +45,7 @@ ROWS = {
             "GNSS at the plant",
             "actuators at the plant",
             "IMU at the autopilot",
+            "GNSS at the autopilot",
             "heartbeat at the autopilot",
         )
     ),

@@ -76,6 +76,33 @@ def test_a_single_pause_changes_nothing_for_the_rest_of_the_flight() -> None:
         assert lock.answered(4000 * n, lockstep=True)
 
 
+@pytest.mark.parametrize("missed", [1, 4, 30])
+@pytest.mark.parametrize("before", [16, 100])
+def test_one_that_pauses_is_waited_for_as_before(before: int, missed: int) -> None:
+    """While it starts, in a debugger, on a busy machine: what it finds afterwards it takes at once, and answers the
+    newest."""
+    lock = Px4Lockstep()
+    assert converse(lock, 4000, before, lambda n: [n] if n > 13 else []) == 0
+    for n in range(before + 1, before + 1 + missed):
+        assert lock.sent(4000 * n)
+        lock.timed_out()
+    resumed = before + 1 + missed
+    assert lock.sent(4000 * resumed)
+    assert not lock.answered(4000 * (before + 1), lockstep=True), "its answer to the sample at which it paused"
+    assert lock.answered(4000 * resumed, lockstep=True)
+    for n in range(resumed + 1, resumed + 100):
+        assert lock.settled
+        assert lock.sent(4000 * n), "each answer is waited for again"
+        assert lock.answered(4000 * n, lockstep=True)
+    assert lock.ratio == 1
+
+
+def test_pauses_now_and_then_are_no_habit() -> None:
+    lock = Px4Lockstep()
+    assert converse(lock, 4000, 2000, lambda n: [n] if n > 13 and n % 100 else []) == 20
+    assert lock.ratio == 1
+
+
 @pytest.mark.parametrize("every", [2, 3, 5])
 def test_fewer_answers_than_foreseen_are_learnt(every: int) -> None:
     lock = Px4Lockstep()

@@ -395,7 +395,7 @@ def test_two_samples_at_once_are_out_of_order_once_locked() -> None:
     peer = sitl_peer()
     simulator = Simulator(peer, lambda m: m)
     steps = flight_messages()
-    for _ in range(20):
+    for _ in range(60):
         peer.receive(simulator.pack(next(steps)))
     assert peer.complaints == []
     peer.receive(simulator.pack(next(steps)) + simulator.pack(next(steps)))

@@ -92,8 +92,7 @@ class FlightLog:
             stream, signal = SIGNALS[type(sample)]
             self.counts.count(signal)
             self._publish[stream](t_s, vehicle, *_values(sample))
-        for happening, value in events:
-            self._publish["flight_event"](t_s, vehicle, EVENTS[happening], value)
+        self._tell_events(t_s, events)
         self._t_ns = t_ns
         self._count_answers()
         if vehicle == 0 and not self._pace.lockstep:
@@ -101,6 +100,15 @@ class FlightLog:
         if t_ns >= self._told_ns:
             self._told_ns = t_ns + COUNTERS_PERIOD_NS
             self.tell()
+
+    def last_words(self) -> None:
+        """What happened after the last tick."""
+        if self.loop is not None:
+            self._tell_events(self._t_ns / NS, self.loop.untold())
+
+    def _tell_events(self, t_s: float, events: Events) -> None:
+        for happening, value in events:
+            self._publish["flight_event"](t_s, self._vehicle, EVENTS[happening], value)
 
     def tell(self) -> None:
         """The counters as they stand."""

@@ -90,10 +90,11 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("open")
     outside = scenario.loop == "hil"
     links: list[Link] = []
+    loops: list[Loop] = []
+    logs: list[FlightLog] = []
     try:
         links += [LastingServer(server) if outside else open_link(server) for server, _ in orders.vehicle_links]
         pace = FleetPace(round(scenario.world.step_s * NS), speed=scenario.speed, lockstep=scenario.lockstep)
-        loops, logs = [], []
         for number, link in enumerate(links):
             logs.append(FlightLog(number, scenario.aboard, 0.0 if outside else imu.rate_hz, publish, pace))
             loops.append(build_loop(scenario, number, link, logs[-1]))
@@ -108,11 +109,14 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         began_ns = time.monotonic_ns()
         ended = fly_together(loops, round(scenario.duration_s * NS), pace, stop)
         for log in logs:
+            log.last_words()
             log.tell()
         topics.flush()
         # Said before the links close, so that the supervisor never takes the end for a failure of the autopilot.
         line.tell("done", ended=ENDED[ended], wall_s=(time.monotonic_ns() - began_ns) / NS)
     finally:
+        for log in logs:
+            log.last_words()
         topics.flush()
         for link in links:
             link.close()

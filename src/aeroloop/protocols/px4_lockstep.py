@@ -16,8 +16,10 @@ LONGEST_STEP_US = 100_000
 ANSWER_PERIOD_US = 4000
 LARGEST_RATIO = 16
 _ALIKE_TO_LEARN = 8
-_TRAILS_TO_LEARN = 3
+_LAPSES_TO_LEARN = 3
 """Time-outs in a row: an autopilot that pauses once must not be waited for less for the rest of the flight."""
+_LAPSES_AT_FIRST = 2
+"""The same while its habit is not known yet: one that is slow to start pauses too."""
 
 
 class Px4Lockstep:
@@ -39,8 +41,11 @@ class Px4Lockstep:
         self._lag = 0  # samples by which this autopilot's answers trail
         self._trails = 0  # time-outs of this kind in a row
         self._trailing = 0  # how old the newest answer of this wait is, in samples
+        self.silences = 0  # time-outs since the last answer
+        self._skips = 0  # answers in a row that came only after a time-out
         self._alike = 0
         self._last_gap = 0
+        self.known = prompt  # its habit: how many samples an answer takes
 
     @property
     def settled(self) -> bool:
@@ -90,6 +95,7 @@ class Px4Lockstep:
             self.locked = True
             self.ratio = max(1, min(LARGEST_RATIO, -(-ANSWER_PERIOD_US // self._period_us) if self._period_us else 1))
         else:
+            self._judge_silence(number - self._answered_number)
             self._learn(number - self._answered_number)
         self._answered_number = number
         if self.waiting and self._due(behind):
@@ -101,26 +107,39 @@ class Px4Lockstep:
 
     def restarted(self) -> None:
         """The autopilot began anew: it answers nothing at first, as at the start, and its habits are unknown."""
-        self.locked = self.waiting = False
-        self._lag = self._trailing = self._trails = self._alike = 0
+        self.locked = self.waiting = self.known = False
+        self._lag = self._trailing = self._trails = self._alike = self.silences = self._skips = 0
 
     def timed_out(self) -> None:
-        """The caller waited in vain: expect less from now on, and go on."""
+        """The caller waited in vain: go on by a sample, which it may answer. Less is expected from then on only where
+        that happens again: it may just have paused, in a debugger or on a busy machine."""
         self.timeouts += 1
         self._alike = 0
         if self._trailing:
             self._trails += 1
-            if self._trails >= _TRAILS_TO_LEARN:
+            if self._trails >= _LAPSES_TO_LEARN:
                 self._lag = self._trailing - self.ratio + 1
         else:
-            self.ratio = min(LARGEST_RATIO, self.ratio + 1)
+            self.silences += 1
         self.waiting = False
 
     def _due(self, unanswered: int) -> bool:
         return unanswered >= self.ratio + self._lag
 
+    def _judge_silence(self, gap: int) -> None:
+        """Whether time-outs were a pause, after which every answer comes again, or a new habit."""
+        if self.silences:
+            self.silences = 0
+            self._skips += 1
+            if self._skips >= (_LAPSES_TO_LEARN if self.known else _LAPSES_AT_FIRST):
+                self._skips = 0
+                self.ratio = max(1, min(LARGEST_RATIO, gap))
+        elif self.waiting:
+            self._skips = 0
+
     def _learn(self, gap: int) -> None:
         self._alike = self._alike + 1 if gap == self._last_gap else 1
         self._last_gap = gap
         if self._alike >= _ALIKE_TO_LEARN:
+            self.known = True
             self.ratio = max(1, min(LARGEST_RATIO, gap))
