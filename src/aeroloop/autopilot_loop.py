@@ -17,23 +17,19 @@ from __future__ import annotations
 import math
 import select
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
 from aeroloop.errors import LinkError
 from aeroloop.frames import Vec3
+from aeroloop.hil_samples import gathered, true_state
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn
 from aeroloop.protocols.px4_lockstep import Px4Lockstep
-from aeroloop.sensors.airspeed import AirspeedSample
-from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample
-from aeroloop.sensors.imu import ImuSample
-from aeroloop.sensors.magnetometer import MagnetometerSample
-from aeroloop.sensors.rangefinder import RangefinderSample
-from aeroloop.sensors.scene import body_from_world, times
+from aeroloop.sensors.rangefinder import RangefinderSample, beam_ground_m
 from aeroloop.sensors.suite import Sample
 from aeroloop.signals import NS, Air, Place, RigidState
 
@@ -64,11 +60,6 @@ HEARTBEAT_PERIOD_NS = NS
 CLOCK_PERIOD_NS = NS // 20
 """Without an IMU sample for so long, a HIL_SENSOR without one keeps the autopilot's clock going: it must not jump."""
 
-LEAST_UP = 0.1
-"""Cosine of a tilt at which no range finder has an echo."""
-BEAM_STEPS = 8
-
-SEA_LEVEL_KG_M3 = 1.225
 
 Mix = Callable[[tuple[float, ...]], tuple[float, ...]]
 E = TypeVar("E")
@@ -484,77 +475,3 @@ class AutopilotLoop(Generic[E]):
                     f"the autopilot left {self._link.url} at {self.t_ns / NS:.2f} s of the flight "
                     f"and has not come back for {RETURN_S:g} s"
                 )
-
-
-def beam_ground_m(state: RigidState, terrain_m: Callable[[float, float], float]) -> float:
-    """How high the ground is where a beam straight down from the aircraft meets it, which is elsewhere when it tilts.
-
-    Each step takes the ground to be level at the last guess; that ends in the point, unless ground and beam are steep.
-    """
-    x, y, z = state.pos_W
-    up_x, up_y, up_z = body_from_world(state.quat_WB)[2]
-    ground_m = terrain_m(x, y)
-    if up_z <= LEAST_UP:
-        return ground_m  # no beam meets the ground
-    for _ in range(BEAM_STEPS):
-        reach_m = (z - ground_m) / up_z
-        ground_m = terrain_m(x - reach_m * up_x, y - reach_m * up_y)
-    return ground_m
-
-
-def gathered(
-    t_ns: int, samples: Iterable[Sample], without_imu: bool = False
-) -> tuple[hil.HilSample | None, list[hil.HilFix], list[hil.HilRange]]:
-    """What arrived at one instant: one HIL_SENSOR, as a rule only with a new IMU sample, fixes and ranges."""
-    accel_B = rate_B = field_B_T = barometer = diff_pressure_Pa = None
-    fixes: list[hil.HilFix] = []
-    ranges: list[hil.HilRange] = []
-    for sample in samples:
-        match sample:
-            case ImuSample():
-                accel_B, rate_B = sample.accel_B, sample.rate_B
-            case MagnetometerSample():
-                field_B_T = sample.field_B_T
-            case BarometerSample():
-                barometer = hil.BarometerSample(sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K)
-            case AirspeedSample():
-                diff_pressure_Pa = sample.pressure_Pa
-            case GnssSample():
-                fixes.append(_fix(sample))
-            case RangefinderSample():
-                ranges.append(hil.HilRange(sample.t_ns, sample.range_m, sample.valid, sample.min_m, sample.max_m))
-    if rate_B is None and not without_imu:
-        return None, fixes, ranges
-    return hil.HilSample(t_ns, accel_B, rate_B, field_B_T, barometer, diff_pressure_Pa), fixes, ranges
-
-
-def true_state(state: RigidState, air: Air, place: Place) -> hil.HilTruth:
-    """Ground truth, for an autopilot's log."""
-    (vx, vy, vz), (wx, wy, wz) = state.vel_W, air.wind_W
-    true_m_s = math.hypot(vx - wx, vy - wy, vz - wz)
-    return hil.HilTruth(
-        state.t_ns,
-        state.quat_WB,
-        state.rate_B,
-        place.lat_deg,
-        place.lon_deg,
-        place.alt_m,
-        state.vel_W,
-        times(body_from_world(state.quat_WB), *state.accel_W),
-        true_m_s * math.sqrt(air.density_kg_m3 / SEA_LEVEL_KG_M3),
-        true_m_s,
-    )
-
-
-def _fix(sample: GnssSample) -> hil.HilFix:
-    return hil.HilFix(
-        sample.t_ns,
-        sample.lat_deg,
-        sample.lon_deg,
-        sample.alt_m,
-        sample.vel_W,
-        sample.eph_m,
-        sample.epv_m,
-        sample.satellites,
-        3 if sample.fix else 0,
-    )

@@ -34,6 +34,7 @@ from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.geodesy import Origin
+from aeroloop.estimation.history import History, Moment
 from aeroloop.frames import Vec, Vec3
 from aeroloop.signals import NS, NavEstimate
 
@@ -87,7 +88,7 @@ class Navigation:
         self._period_ns = round(config.covariance_period_s * NS)
         self._gap_ns, self._gap_max_ns = round(config.gap_s * NS), round(config.gap_max_s * NS)
         self._reckoning_ns, self._height_ns = round(config.dead_reckoning_s * NS), round(config.height_lost_s * NS)
-        self._history: deque[tuple[float, ...]] = deque(maxlen=math.ceil(config.history_s * NS / self._period_ns) + 1)
+        self._history = History(math.ceil(config.history_s * NS / self._period_ns) + 1)
         self.origin: Origin | None = None
         self.counts: Counter[str] = Counter()
         self.heard_ns: dict[str, int] = {}
@@ -397,7 +398,7 @@ class Navigation:
             self._correct(self._velocity, None)
 
     def _remember(self) -> None:
-        self._history.append((self._t_ns, *self._x[17:23].tolist()))
+        self._history.append(self._now())
 
     def _cross_gap(self, dt_ns: int) -> None:
         self.counts["imu_gap"] += 1
@@ -426,26 +427,11 @@ class Navigation:
         self._estimate = None
         return True
 
-    def _late(self, t_ns: int) -> tuple[float, ...] | None:
-        """How late a measurement of then is, and what the IMU felt since: see `ekf.py`."""
-        tau_s = (self._t_ns - t_ns) / NS
-        now = (self._t_ns, *self._x[17:23].tolist())
-        after = now
-        for before in reversed(self._history):
-            if before[0] <= t_ns:
-                break
-            after = before
-        else:
-            return None
-        span = after[0] - before[0]
-        part = (t_ns - before[0]) / span if span else 0.0
-        then = [b + part * (a - b) for b, a in zip(before[1:], after[1:], strict=True)]
-        dv = [now[1 + i] - then[i] for i in range(3)]
-        dp = [now[4 + i] - then[3 + i] - tau_s * then[i] for i in range(3)]
-        return (tau_s, *dv, *dp)
+    def _now(self) -> Moment:
+        return (self._t_ns, *self._x[17:23].tolist())
 
     def _fix(self, t_ns: int, place: Vec3, vel_W: Vec3, eph_m: float, epv_m: float) -> None:
-        late = self._late(t_ns)
+        late = self._history.since(t_ns, self._now())
         if late is None:
             self.counts["gnss_late"] += 1
             return

@@ -7,15 +7,20 @@ limit, the far one where there is no echo.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
 from aeroloop.config import meta, note
 from aeroloop.frames import Vec3
 from aeroloop.sensors.noise import Channel, Errors, Streams
-from aeroloop.sensors.scene import Scene
+from aeroloop.sensors.scene import Scene, body_from_world
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
+from aeroloop.signals import NS, RigidState
+
+LEAST_UP = 0.1
+"""Cosine of a tilt at which no range finder has an echo."""
+BEAM_STEPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +69,19 @@ class Rangefinder:
         valid = echo and config.min_m <= range_m <= config.max_m
         limited_m = min(max(range_m, config.min_m), config.max_m) if echo else config.max_m
         return RangefinderSample(t_ns, t_ns + self._delay_ns, limited_m, valid, config.min_m, config.max_m)
+
+
+def beam_ground_m(state: RigidState, terrain_m: Callable[[float, float], float]) -> float:
+    """How high the ground is where a beam straight down from the aircraft meets it, which is elsewhere when it tilts.
+
+    Each step takes the ground to be level at the last guess; that ends in the point, unless ground and beam are steep.
+    """
+    x, y, z = state.pos_W
+    up_x, up_y, up_z = body_from_world(state.quat_WB)[2]
+    ground_m = terrain_m(x, y)
+    if up_z <= LEAST_UP:
+        return ground_m  # no beam meets the ground
+    for _ in range(BEAM_STEPS):
+        reach_m = (z - ground_m) / up_z
+        ground_m = terrain_m(x - reach_m * up_x, y - reach_m * up_y)
+    return ground_m

@@ -306,7 +306,7 @@ class Brain:
 
     def _notice_a_flip(self, estimate: NavEstimate | None, dt_s: float) -> None:
         """On its back an aircraft does not come round again by itself: what turns then only does harm."""
-        flipped = estimate is not None and _up(estimate) < math.cos(math.radians(self.parameters.get("AL_FLIP_TILT")))
+        flipped = estimate is not None and tilt_rad(estimate) > math.radians(self.parameters.get("AL_FLIP_TILT"))
         self._flipped_s = self._flipped_s + dt_s if flipped else 0.0
         if self._flipped_s >= self.parameters.get("AL_FLIP_TIME"):
             self._disarm("Motors stopped: upside down")
@@ -508,9 +508,3 @@ class Brain:
     def _say(self, severity: Severity, text: str) -> None:
         if len(self._texts) < MAX_TEXTS:
             self._texts.append((severity, text[:TEXT_LENGTH]))
-
-
-def _up(estimate: NavEstimate) -> float:
-    """How far the body's z axis points up: 1 level, -1 on its back."""
-    _, x, y, _ = estimate.quat_WB
-    return 1.0 - 2.0 * (x * x + y * y)

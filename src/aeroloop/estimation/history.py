@@ -1,0 +1,40 @@
+"""What the IMU has felt in the last moments, so that a late measurement can be held against the state of its time."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from aeroloop.signals import NS
+
+Moment = tuple[float, ...]
+"""A time in ns, then velocity and position summed from the IMU alone."""
+
+
+class History:
+    """The last `length` moments, in the order of time."""
+
+    def __init__(self, length: int) -> None:
+        self._moments: deque[Moment] = deque(maxlen=length)
+
+    def append(self, moment: Moment) -> None:
+        self._moments.append(moment)
+
+    def clear(self) -> None:
+        self._moments.clear()
+
+    def since(self, t_ns: int, now: Moment) -> tuple[float, ...] | None:
+        """How late a measurement of then is in s, and what was felt since (see `ekf.py`); None if that is forgotten."""
+        tau_s = (now[0] - t_ns) / NS
+        after = now
+        for before in reversed(self._moments):
+            if before[0] <= t_ns:
+                break
+            after = before
+        else:
+            return None
+        span = after[0] - before[0]
+        part = (t_ns - before[0]) / span if span else 0.0
+        then = [b + part * (a - b) for b, a in zip(before[1:], after[1:], strict=True)]
+        dv = [now[1 + i] - then[i] for i in range(3)]
+        dp = [now[4 + i] - then[3 + i] - tau_s * then[i] for i in range(3)]
+        return (tau_s, *dv, *dp)
