@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import signal
 import socket
@@ -13,8 +12,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 PEERS = Path(__file__).parents[1] / "peers"
 
@@ -31,11 +28,6 @@ class Said:
     def failed(self) -> str:
         """Which step failed and why; empty if none did."""
         return "; ".join(f"{name}: {step['error']}" for name, step in self.steps.items() if not step["ok"])
-
-
-def need(package: str) -> None:
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed: it is one of the ground stations that are tested with")
 
 
 def run_client(name: str, port: int, *, steps: str = "", step_limit_s: float = 20.0, limit_s: float = 90.0) -> Said:
@@ -78,7 +70,18 @@ def flight(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     """The virtual Pixhawk in its simulator, four times as fast as real, until the client is done with it."""
     scenario = folder / "scenario.toml"
     scenario.write_text(SCENARIO.format(port=port))
-    command = [sys.executable, "-m", "aeroloop.cli", "fly", str(scenario), "--loop", "sil", "--pace", "4x"]
+    command = [
+        sys.executable,
+        "-m",
+        "aeroloop.cli",
+        "fly",
+        str(scenario),
+        "--loop",
+        "sil",
+        "--pace",
+        "4x",
+        "--no-report",
+    ]
     pipe = subprocess.PIPE
     bench = subprocess.Popen([*command, "--out", str(folder / "run")], stdout=pipe, stderr=subprocess.STDOUT, text=True)
     try:

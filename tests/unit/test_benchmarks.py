@@ -46,6 +46,8 @@ ROWS = {
             "actuators at the plant",
             "IMU at the autopilot",
             "GNSS at the autopilot",
+            "attitude at the autopilot",
+            "position at the autopilot",
             "heartbeat at the autopilot",
         )
     ),
