@@ -245,7 +245,7 @@ def test_an_emulator_that_fails_in_lockstep_is_named(bench: Bench, number: signa
     ids=["killed", "stopped"],
 )
 def test_an_emulator_that_fails_in_real_time_is_named(bench: Bench, number: signal.Signals, words: str) -> None:
-    # Without its board the aircraft stays in bounds for about a second: the silence must be noticed before that ends it.
+    # Without its board the aircraft stays in bounds for about a second; the silence must be noticed before that ends.
     flight = bench.start(*PIL, "--pace", "real", "--set", "link.silence_s=0.5", "--out", "run")
     bench.await_clock(1.5)
     ended = strike_emulator(bench, flight, "emulator", number)
