@@ -193,17 +193,19 @@ class AutopilotLoop(Generic[E]):
         load: Callable[[E, Air], tuple[float, float]] | None = None,
         terrain_m: Callable[[float, float], float] | None = None,
         bound_m: float = BOUND_M,
+        tell: Callable[[str], None] = lambda words: None,
     ) -> None:
         """`mix` makes motor commands of the older HIL_CONTROLS' axes; without it they are counted and ignored.
 
         `prompt` says that the autopilot answers every sample from the first on. `load` gives the motors' supply current
-        (A) and thrust (N), which a magnetometer may feel; `terrain_m` the ground's height at x and y.
+        (A) and thrust (N), which a magnetometer may feel; `terrain_m` the ground's height at x and y. `tell` is for who waits with us.
         """
         self._motors, self._world, self._sensors = motors, world, sensors
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
         self._link, self._timing = link, timing
         self.step_ns = step_ns
         self._mix, self._note, self._terrain_m, self._bound_m = mix, note, terrain_m, bound_m
+        self._tell = tell
         self._load = load if sensors.feels_motors else None
         self.unmixed = 0  # axes that nobody here can turn into motor commands
         self.restarts = 0  # of the autopilot, in flight
@@ -415,6 +417,7 @@ class AutopilotLoop(Generic[E]):
             self._say(Happening.ANSWERED, float(actuators.lockstep))
         if self._away:
             self._away = False
+            self._tell(f"the autopilot on {self._link.url} is back")
             self._say(Happening.RETURNED, (self.t_ns - self._heard_ns) / NS)
         self._heard_ns = self.t_ns
         if actuators.held is not self._refusing:
@@ -427,6 +430,8 @@ class AutopilotLoop(Generic[E]):
         self._away = True
         self.departures += 1
         self._say(Happening.LEFT, self.departures)
+        waits = f"time stands still for {RETURN_S:g} s at most" if self._held else "its motors stop"
+        self._tell(f"the autopilot has left {self._link.url} at {self.t_ns / NS:.2f} s of the flight: {waits}")
         if not self._held:
             self._controls = self._stopped
 
@@ -454,6 +459,9 @@ class AutopilotLoop(Generic[E]):
             if self.lockstep.known and not self.lockstep.trails:
                 enough_s *= 2**self.lockstep.silences
             if self.lockstep.waiting and waited_s >= enough_s:
+                if not self._silent_s:
+                    at = f"at {self.t_ns / NS:.2f} s of the flight"
+                    self._tell(f"the autopilot on {self._link.url} does not answer ({at}): {PATIENCE_S:g} s at most")
                 self._silent_s += waited_s
                 self.lockstep.timed_out()
             if self._silent_s >= PATIENCE_S:

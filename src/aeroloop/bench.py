@@ -62,6 +62,12 @@ class Child:
     def said(self, kind: str) -> dict[str, Any] | None:
         return next((message for message in self.messages if message["kind"] == kind), None)
 
+    def taken(self, kind: str) -> list[dict[str, Any]]:
+        """What it has said of this kind since the last call."""
+        fresh = [message for message in self.messages if message["kind"] == kind]
+        self.messages = [message for message in self.messages if message["kind"] != kind]
+        return fresh
+
     @property
     def failed_at_ns(self) -> int:
         """When it said that it failed; one that was killed could not, and comes before all others.
@@ -152,13 +158,19 @@ class Flight:
         sweep(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def fly(self, progress: Progress, ready: Callable[[Orders], None] = lambda _: None) -> Outcome:
+    def fly(
+        self,
+        progress: Progress,
+        ready: Callable[[Orders], None] = lambda _: None,
+        notice: Callable[[str], None] = lambda _: None,
+    ) -> Outcome:
+        """`notice` is for what somebody who waits should read at once; remarks come with the outcome."""
         outcome = Outcome("failed")
         try:
             self._start()
             outcome.began = True
             ready(self.orders)
-            outcome.ended = self._watch(progress)
+            outcome.ended = self._watch(progress, notice)
         except Interrupted as interrupted:
             outcome.ended = f"interrupted by {interrupted}"
             outcome.exit_code = interrupted.exit_code
@@ -244,11 +256,13 @@ class Flight:
             if time.monotonic() > deadline_s:
                 raise AeroloopError(f"the {child.role.name} process was not ready within {STARTUP_TIMEOUT_S:g} s")
 
-    def _watch(self, progress: Progress) -> str:
+    def _watch(self, progress: Progress, notice: Callable[[str], None]) -> str:
         """Until the plant is done or somebody fails."""
         plant = self._children["plant"]
         while True:
             self._listen(0.1)
+            for message in plant.taken("notice"):
+                notice(message["message"])
             recorded = self._children["recorder"].said("progress")
             if recorded:
                 progress(recorded["flown_s"])

@@ -157,6 +157,7 @@ def fly(
             outcome = flight.fly(
                 lambda flown_s: bar.update(task, completed=flown_s),
                 lambda orders: _tell_where(orders, flight.id),
+                _say,
             )
     if not outcome.began:
         results.discard(folder)

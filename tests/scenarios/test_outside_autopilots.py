@@ -124,6 +124,8 @@ def test_one_that_leaves_may_come_back(tmp_path: Path) -> None:
     assert run.summary["ended"] == "completed", run.said
     assert run.events("AUTOPILOT_LEFT")
     assert run.events("AUTOPILOT_BACK")
+    assert f"the autopilot has left tcp://127.0.0.1:{port}?listen at" in run.said
+    assert f"the autopilot on tcp://127.0.0.1:{port}?listen is back" in run.said
     assert second.answered > 500
 
 

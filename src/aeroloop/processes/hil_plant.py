@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.autopilot_loop import AutopilotLoop, wall_timing
@@ -36,7 +37,9 @@ ENDED = {"time": "completed", "stopped": "stopped", "diverged": "diverged"}
 Loop = AutopilotLoop[RotorEffort]
 
 
-def build_loop(scenario: QuadrotorScenario, number: int, link: Link, log: FlightLog) -> Loop:
+def build_loop(
+    scenario: QuadrotorScenario, number: int, link: Link, log: FlightLog, tell: Callable[[str], None] = lambda _: None
+) -> Loop:
     """One aircraft, with random streams of its own."""
     airframe = airframes.load(scenario.vehicle.airframe)
     streams = Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
@@ -58,6 +61,7 @@ def build_loop(scenario: QuadrotorScenario, number: int, link: Link, log: Flight
         load=airframes.supply(airframe),
         terrain_m=None if isinstance(ground, Flat) else ground.height_m,
         bound_m=scenario.world.bound_m,
+        tell=tell,
     )
 
 
@@ -97,7 +101,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         pace = FleetPace(round(scenario.world.step_s * NS), speed=scenario.speed, lockstep=scenario.lockstep)
         for number, link in enumerate(links):
             logs.append(FlightLog(number, scenario.aboard, 0.0 if outside else imu.rate_hz, publish, pace))
-            loops.append(build_loop(scenario, number, link, logs[-1]))
+            loops.append(build_loop(scenario, number, link, logs[-1], lambda words: line.tell("notice", message=words)))
             logs[-1].loop = loops[-1]
         line.tell("ready")
         line.await_order("start")
