@@ -198,7 +198,8 @@ class AutopilotLoop(Generic[E]):
         """`mix` makes motor commands of the older HIL_CONTROLS' axes; without it they are counted and ignored.
 
         `prompt` says that the autopilot answers every sample from the first on. `load` gives the motors' supply current
-        (A) and thrust (N), which a magnetometer may feel; `terrain_m` the ground's height at x and y. `tell` is for who waits with us.
+        (A) and thrust (N), which a magnetometer may feel; `terrain_m` the ground's height at x and y. `tell` gets words
+        for whoever waits with us.
         """
         self._motors, self._world, self._sensors = motors, world, sensors
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
