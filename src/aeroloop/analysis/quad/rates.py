@@ -34,7 +34,9 @@ class Rate:
 
     @property
     def ratio_error_pct(self) -> float:
-        return 100 * abs(self.measured_hz - self.set_hz) / self.set_hz
+        return round(
+            100 * abs(self.measured_hz - self.set_hz) / self.set_hz, 9
+        )  # what division leaves over is no error
 
     def row(self) -> dict[str, Any]:
         return {
