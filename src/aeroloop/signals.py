@@ -162,7 +162,7 @@ class Event(IntEnum):
     DEADLINE_MISSED = 9  # value: periods lost
     DIVERGED = 10  # out of bounds, upside down or a pod turned right round; value: distance from the origin in m
     GROUND_CONTACT = 11  # value: vertical speed in m/s
-    LAW_NOT_FINITE = 12  # the control law returned NaN or infinity; value: index of the element
+    LAW_NOT_FINITE = 12  # the control law gave NaN or infinity; value: index of the element, or how often so far
     OVERRUN = 13  # the board's work of one cycle took longer than its period; value: seconds it took
     LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
     BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause

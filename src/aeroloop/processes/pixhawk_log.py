@@ -48,7 +48,7 @@ class PixhawkLog:
         rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
         self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
-        self._fixes = 0
+        self._fixes = self._not_finite = 0
         self._heard = dict.fromkeys(TOLD, 0)
 
     def note(self, t_ns: int) -> None:
@@ -62,6 +62,9 @@ class PixhawkLog:
         status = self._pixhawk.status
         before, self._before = self._before, status
         self._note_changes(t_ns, before, status)
+        if self._pixhawk.law_not_finite != self._not_finite:
+            self._not_finite = self._pixhawk.law_not_finite
+            self._say(t_ns, Event.LAW_NOT_FINITE, self._not_finite)
         if t_ns >= self._nav_ns:
             self._nav_ns = t_ns + NAV_PERIOD_NS
             self._note_navigation(t_ns, status)
