@@ -40,7 +40,7 @@ RUNGS = {
     "mil": "the law as a model in Python",
     "sil": "the law as C on this host",
     "pil": "the firmware on an emulated Cortex-M4",
-    "hil": "a board outside",
+    "hil": "a board or an autopilot outside",
 }
 
 INCIDENTS = (
@@ -97,6 +97,7 @@ def top(version: Annotated[bool, typer.Option("--version", help="Say the version
     "`aeroloop fly tiltrotor-spiral --loop pil --law my_law.py`\n\n"
     "`aeroloop fly tiltrotor-spiral --loop hil --link serial:///dev/ttyACM0?baud=921600`\n\n"
     "`aeroloop fly tiltrotor-spiral --set link.to_plant.delay_s=0.006 --json`\n\n"
+    "`aeroloop fly quad-mission --loop sil`\n\n"
     "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
 )
 def fly(
@@ -106,11 +107,12 @@ def fly(
         typer.Option(help="Rung: mil (Python law), sil (its C), pil (firmware, emulated board), hil (a board)."),
     ] = None,
     link: Annotated[
-        str | None, typer.Option(metavar="URL", help="Link to the board: loopback:// pty:// udp:// tcp:// serial://")
+        str | None,
+        typer.Option(metavar="URL", help="Link to board or autopilot: loopback:// pty:// udp:// tcp:// serial://"),
     ] = None,
     pace: Annotated[
         str | None,
-        typer.Option(help="lockstep (as fast as it goes), real (the only one for hil), or a speed such as 4x."),
+        typer.Option(help="lockstep (as fast as it goes), real (the only one for a board), or a speed such as 4x."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     law: Annotated[
@@ -130,6 +132,8 @@ def fly(
 
     if loop == "hil" and pace is None and _keeps_its_own_time(name):
         pace = "real"
+    if law is not None and not _keeps_its_own_time(name):
+        raise ConfigError("--law: an autopilot brings its own law; expected a scenario of the tilt-rotor")
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
     chosen = (*(overrides or ()), *given, *board_commands.law_override(law))
@@ -329,6 +333,10 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
             _say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
         if plan.loop == "hil":
             _say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
+            if orders.quadrotor.pilot.source == "orders" and orders.quadrotor.pilot.orders:
+                _say(
+                    "command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here"
+                )
         return
     if plan.loop == "hil":
         _say(f"flight {flight_id} waits for the board on {orders.link_server}")

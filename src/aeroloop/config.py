@@ -69,11 +69,13 @@ def _explain(message: str, kind: type[Struct]) -> str:
 
 def _choices_at(kind: type[Struct], key: str) -> list[str]:
     """The values that a key may have, where they are listed."""
-    parent, _, last = key.rpartition(".")
+    parent, _, last = re.sub(r"\[[^\]]*\]$", "", key).rpartition(".")
     tables = _tables_at(kind, parent)
     if len(tables) > 1:  # the key is the tag of a union of tables
         return [str(table.__struct_config__.tag) for table in tables]
     info = _fields(tables[0]).get(last) if tables else None
+    if isinstance(info, msgspec.inspect.VarTupleType):
+        info = info.item_type
     return [str(value) for value in info.values] if isinstance(info, msgspec.inspect.LiteralType) else []
 
 

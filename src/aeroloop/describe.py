@@ -293,16 +293,23 @@ def _type(info: types.Type) -> str:
     if isinstance(info, types.LiteralType):
         return " or ".join(f"`{value}`" for value in info.values)
     if isinstance(info, types.TupleType):
-        return f"list of {len(info.item_types)} {_type(info.item_types[0])}s"
+        return f"list of {len(info.item_types)} {_several(info.item_types[0])}"
     if isinstance(info, types.VarTupleType):
-        return f"list of {_type(info.item_type)}s"
+        return f"list of {_several(info.item_type)}"
     if isinstance(info, types.StructType):
         return "table"
     if isinstance(info, types.UnionType):
         return " or ".join(dict.fromkeys(_type(t) for t in info.types if not isinstance(t, types.NoneType)))
     if isinstance(info, types.DictType):
-        return f"table of {_type(info.value_type)}s"
+        return f"table of {_several(info.value_type)}"
     raise NotImplementedError(f"no words for {info}")
+
+
+def _several(info: types.Type) -> str:
+    word = _type(info)
+    if word.startswith("list of "):
+        return word.replace("list", "lists", 1)
+    return word if isinstance(info, types.LiteralType) else f"{word}s"
 
 
 def _default(field: types.Field) -> str:

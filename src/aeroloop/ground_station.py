@@ -30,16 +30,22 @@ HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 
 def find_flight(wanted: str = "") -> Orders:
-    """The running flight, or the one whose folder ends in `wanted`."""
+    """The running flight whose board takes references, or the one whose folder ends in `wanted`."""
     flights = [orders for orders in map(_running, sorted(runtime_dir().glob("flight-*/orders.json"))) if orders]
     if wanted:
         flights = [orders for orders in flights if orders.folder.endswith(wanted)]
     if not flights:
         raise ConfigError(f"no {'such ' if wanted else ''}flight is running; {HOW_TO_START}")
-    if len(flights) > 1:
-        names = ", ".join(Path(orders.folder).name.removeprefix("flight-") for orders in flights)
+    with_board = [orders for orders in flights if isinstance(orders.scenario, TiltrotorScenario)]
+    if not with_board:
+        raise ConfigError(
+            f"the running flight, {flights[0].scenario.name}, takes no references: its autopilot speaks MAVLink, so "
+            f"fly it from a ground station (docs/qgroundcontrol.md); for a flight with a board, {HOW_TO_START}"
+        )
+    if len(with_board) > 1:
+        names = ", ".join(Path(orders.folder).name.removeprefix("flight-") for orders in with_board)
         raise ConfigError(f"several flights are running; choose one with --flight: {names}")
-    return flights[0]
+    return with_board[0]
 
 
 def _running(path: Path) -> Orders | None:

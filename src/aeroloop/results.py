@@ -33,7 +33,7 @@ KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "
 
 def make_folder(folder: Path, scenario: Scenario) -> None:
     """A new run folder with its scenario; one that exists is never touched."""
-    copies = {key: _content(name) for key, name in scenario.files().items()}
+    copies = {key: _content(key, name) for key, name in scenario.files().items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -46,11 +46,11 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
 
 
-def _content(file: str) -> bytes:
+def _content(key: str, file: str) -> bytes:
     try:
         return Path(file).read_bytes()
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{key}: {file}: cannot be read: {error.strerror}") from None
 
 
 def discard(folder: Path) -> None:

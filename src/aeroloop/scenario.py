@@ -130,12 +130,15 @@ class Link(Config, frozen=True):
         str,
         note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; empty for the rung's "
-            "own: loopback for mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time"
+            "own: loopback for mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time, "
+            "for hil of multirotors `tcp://127.0.0.1:4560?listen`"
         ),
     ] = ""
     to_plant: Annotated[Impairment, note("impairment on the way from board to plant")] = Impairment()
     to_board: Annotated[Impairment, note("impairment on the way from plant to board")] = Impairment()
-    silence_s: Annotated[float, meta("s", "a board silent for this long in real time has failed", gt=0, le=60)] = 1.0
+    silence_s: Annotated[
+        float, meta("s", "a tilt-rotor's board silent for this long in real time has failed", gt=0, le=60)
+    ] = 1.0
     start_timeout_s: Annotated[
         float, meta("s", "wall time in which the board must send its start message", gt=0, le=3600)
     ] = 15.0

@@ -64,7 +64,10 @@ def of_table(table: dict[str, Any], source: str) -> Scenario:
     if kind not in KINDS:
         raise ConfigError(f"{source}: vehicle.kind: unknown {kind!r}, expected one of: {', '.join(KINDS)}")
     if KINDS[kind] is QuadrotorScenario:
-        table = fitted_out(table)
+        try:
+            table = fitted_out(table)
+        except ConfigError as error:
+            raise ConfigError(f"{source}: {error}") from None
     return convert(table, KINDS[kind], source)
 
 

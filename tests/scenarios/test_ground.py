@@ -123,6 +123,16 @@ def test_without_a_flight_there_is_nothing_to_drive(bench: Bench, command: str) 
     assert "no such flight is running" in bench.run(command, "--flight", "abcd").sentence()
 
 
+def test_a_flight_with_an_autopilot_takes_no_references(bench: Bench) -> None:
+    """Nobody need come for that: it is enough that it waits for one."""
+    waiting = bench.start("fly", "quad-px4", "--no-report", "--pace", "real", "--link", "udp://127.0.0.1:9")
+    waiting.says("waits for an autopilot")
+    for command in ("base-station", "joystick"):
+        refused = bench.run(command)
+        assert refused.code == EXIT_USAGE
+        assert "the running flight, quad-px4, takes no references" in refused.sentence()
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

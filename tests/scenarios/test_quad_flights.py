@@ -89,6 +89,7 @@ def test_four_fly_at_once_each_for_itself(runs: Path) -> None:
     assert all(log.column("rigid_truth", "z_m")[vehicle == n].max() > 7.0 for n in range(4))
     gyros = [log.column("imu", "gyro_x_rad_s")[log.column("imu", "vehicle") == n][:1000] for n in range(4)]
     assert len({gyro.tobytes() for gyro in gyros}) == 4, "noise of their own"
+    assert run.metrics["est_pos_rms_m"] < 1.5, "told in the plant's frame, wherever each of them started"
     assert run.metrics["armed_at_end"] == 0
 
 

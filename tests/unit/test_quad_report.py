@@ -188,7 +188,7 @@ def test_vehicles_are_compared_one_by_one() -> None:
 def test_a_flight_of_fewer_vehicles_is_compared_as_far_as_it_goes() -> None:
     comparison = compare([a_run("a", a_log(2), count=2), a_run("b", a_log(1))])
     assert len(comparison["differences"]) == 1
-    assert "b had 1 vehicles and a had 2." in comparison["remarks"]
+    assert "b flew 1 vehicle, a 2 vehicles." in comparison["remarks"]
 
 
 def test_different_kinds_of_aircraft_are_not_compared() -> None:

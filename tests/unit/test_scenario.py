@@ -10,6 +10,7 @@ import tomli_w
 
 from aeroloop import results, scenario, scenarios
 from aeroloop.errors import ConfigError
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 SPIRAL = Path(__file__).parents[2] / "scenarios" / "tiltrotor-spiral.toml"
 
@@ -54,6 +55,28 @@ def test_bad_values_get_one_sentence(override: str, words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("sensors.preset=foo", "sensors.preset: unknown 'foo', expected one of: thesis, px4"),
+        ('sensors.fitted=["imu", "lidar"]', "sensors.fitted[1]: invalid enum value 'lidar', expected one of: airspeed"),
+        ("sensors.rangefinder.max_m=3.0", "sensors.rangefinder: the aircraft has none"),
+        ("sensors.imu.rate=5", "sensors.imu.rate: unknown key, expected one of: rate_hz"),
+        ("world.step_s=0.003", "world.step_s: expected a part of the IMU's period (0.004 s)"),
+        ('autopilot.ground_links=["udp://here:1", "foo"]', "autopilot.ground_links[1]: link URL 'foo'"),
+        ('pilot.orders=[{at_s=1.0, do="mission"}]', "expected pilot.waypoints or pilot.plan_file"),
+        ("pilot.source=external", "external needs --pace real"),
+        ("loop=pil", "expected mil, sil or hil"),
+    ],
+)
+def test_bad_values_of_multirotors_get_one_sentence(override: str, words: str) -> None:
+    hover = scenarios.find("quad-hover")
+    with pytest.raises(ConfigError) as caught:
+        scenarios.load(hover, (override,))
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(str(hover))
+
+
 def test_overrides_take_toml_values_and_plain_words() -> None:
     plan = scenarios.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
     assert (plan.seed, plan.loop, plan.speed, plan.link.to_board.delay_s) == (7, "sil", 4.0, 0.002)
@@ -85,3 +108,13 @@ def test_each_rung_has_its_link() -> None:
     assert msgspec.structs.replace(plan, loop="sil").link_url == "tcp://127.0.0.1:0"
     with pytest.raises(ConfigError, match="hil needs the board's link"):
         _ = msgspec.structs.replace(plan, loop="hil", pace="real").link_url
+
+
+def test_a_preset_is_changed_value_by_value() -> None:
+    path = scenarios.find("quad-mission")
+    plain, changed = scenarios.load(path), scenarios.load(path, ("sensors.imu.gyro.errors.quantum=0.001",))
+    assert isinstance(plain, QuadrotorScenario) and isinstance(changed, QuadrotorScenario)
+    assert plain.sensors.imu is not None and changed.sensors.imu is not None
+    assert changed.sensors.imu.gyro.errors.quantum == 0.001
+    assert changed.sensors.imu.gyro.errors.white_std == plain.sensors.imu.gyro.errors.white_std != 0.0
+    assert changed.sensors.gnss == plain.sensors.gnss

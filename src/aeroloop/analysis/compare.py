@@ -117,6 +117,10 @@ def _difference(number: int, first_run: tuple[str, Track], other_run: tuple[str,
     )
 
 
+def _vehicles(run: Run) -> str:
+    return "1 vehicle" if len(run.tracks) == 1 else f"{len(run.tracks)} vehicles"
+
+
 def _unwrapped_deg(track: Track) -> Array:
     """Without the jumps of a full turn, between which interpolation would go the long way round."""
     return np.asarray(np.degrees(np.unwrap(track.attitude_rad, axis=0)))
@@ -261,7 +265,7 @@ def _remarks(runs: Sequence[Run], found: Sequence[Difference]) -> list[str]:
         if run.scenario.seed != first.scenario.seed:
             remarks.append(f"{label} flew with seed {run.scenario.seed}, {names[0]} with {first.scenario.seed}.")
         if len(run.tracks) != len(first.tracks):
-            remarks.append(f"{label} had {len(run.tracks)} vehicles and {names[0]} had {len(first.tracks)}.")
+            remarks.append(f"{label} flew {_vehicles(run)}, {names[0]} {_vehicles(first)}.")
         if first.flown_s != run.flown_s:
             remarks.append(
                 f"{names[0]} flew to {first.flown_s:g} s and {label} to {run.flown_s:g} s: "

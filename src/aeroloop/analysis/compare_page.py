@@ -170,7 +170,8 @@ def _positions(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
 def _angles(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
     return {
         f"{angle} (deg)": [
-            Line("", track.t_s, np.degrees(track.attitude_rad[:, i]), style) for track, style in _tracks(runs)
+            Line("", track.t_s, np.degrees(np.unwrap(track.attitude_rad[:, i])), style)
+            for track, style in _tracks(runs)
         ]
         for i, angle in enumerate(ATTITUDE)
     }

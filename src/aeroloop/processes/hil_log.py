@@ -85,7 +85,7 @@ class FlightLog:
         none = (math.nan,) * (MOST_ROTORS - len(controls))
         self._motors(t_s, vehicle, *controls, *none, *effort.speed_rad_s, *none)
         if t_ns >= self._air_ns:
-            self._air_ns = t_ns + AIR_PERIOD_NS
+            self._air_ns += AIR_PERIOD_NS
             ground_m = self.loop.ground_m if self.loop is not None else 0.0
             self._air(t_s, vehicle, *air.wind_W, air.density_kg_m3, ground_m)
         for sample in samples:
@@ -98,7 +98,7 @@ class FlightLog:
         if vehicle == 0 and not self._pace.lockstep:
             self._note_pace(t_s)
         if t_ns >= self._told_ns:
-            self._told_ns = t_ns + COUNTERS_PERIOD_NS
+            self._told_ns += COUNTERS_PERIOD_NS
             self.tell()
 
     def last_words(self) -> None:
@@ -125,7 +125,7 @@ class FlightLog:
     def _note_pace(self, t_s: float) -> None:
         self._late_s = max(self._late_s, self._pace.lateness_s)
         if self._t_ns >= self._pace_ns:
-            self._pace_ns = self._t_ns + PACE_PERIOD_NS
+            self._pace_ns += PACE_PERIOD_NS
             self._publish["hil_pace"](t_s, 0, self._late_s, self._pace.missed_deadlines)
             self._late_s = 0.0
 

@@ -90,7 +90,7 @@ class Aircraft:
 
     def _step(self, t_ns: int) -> None:
         if t_ns >= self._served_ns:
-            self._served_ns = t_ns + SERVICE_PERIOD_NS
+            self._served_ns += SERVICE_PERIOD_NS
             self._serve_grounds(t_ns)
         self._log.note(t_ns)
 

@@ -66,13 +66,13 @@ class PixhawkLog:
             self._not_finite = self._pixhawk.law_not_finite
             self._say(t_ns, Event.LAW_NOT_FINITE, self._not_finite)
         if t_ns >= self._nav_ns:
-            self._nav_ns = t_ns + NAV_PERIOD_NS
+            self._nav_ns += NAV_PERIOD_NS
             self._note_navigation(t_ns, status)
         if t_ns >= self._state_ns:
-            self._state_ns = t_ns + STATE_PERIOD_NS
+            self._state_ns += STATE_PERIOD_NS
             self._note_state(t_ns, status)
         if t_ns >= self._told_ns:
-            self._told_ns = t_ns + COUNTERS_PERIOD_NS
+            self._told_ns += COUNTERS_PERIOD_NS
             self._tell(t_ns)
 
     def note_pilot(self, t_ns: int, pilot: MavlinkPilot) -> None:

@@ -143,11 +143,15 @@ def _disturbance(fault: Fault, channels: dict[str, Channel]) -> _Disturbance:
     name = fault.channel or next(iter(channels))
     if name not in channels:
         known = ", ".join(channels)
-        raise ConfigError(f"fault of {fault.sensor}: unknown channel {name!r}, expected one of: {known}")
+        raise ConfigError(
+            f"sensors.faults: fault of {fault.sensor}: unknown channel {name!r}, expected one of: {known}"
+        )
     axes = channels[name].axes
     values = fault.value if isinstance(fault.value, tuple) else (fault.value,) * axes
     if len(values) != axes:
-        raise ConfigError(f"fault of {fault.sensor}: channel {name} has {axes} axis, expected one value")
+        raise ConfigError(
+            f"sensors.faults: fault of {fault.sensor}: channel {name} has {axes} axis, expected one value"
+        )
     return _Disturbance(round(fault.start_s * NS), round(fault.end_s * NS), fault.kind, channels[name], values)
 
 
@@ -165,7 +169,7 @@ class Suite:
             if config is not None:
                 self._posts.append(_Post(name, config, streams, mine))
             elif mine:
-                raise ConfigError(f"fault of {name}: there is no such sensor on this aircraft")
+                raise ConfigError(f"sensors.faults: fault of {name}: there is no such sensor on this aircraft")
         magnet = sensors.magnetometer
         self.feels_motors = magnet is not None and any((*magnet.current_B_T_per_A, *magnet.thrust_B_T_per_N))
         """Whether it matters what current and thrust `sample` is given."""

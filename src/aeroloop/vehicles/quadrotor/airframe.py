@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import mujoco
+import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
 from aeroloop.config import Config, convert, meta
@@ -43,8 +44,9 @@ class Contact(Config, frozen=True):
 class Supply(Config, frozen=True):
     """Where the motors' power comes from; its current disturbs a magnetometer."""
 
-    voltage_V: Annotated[float, meta("V", "of the battery", gt=0, le=1000)] = 11.1
-    efficiency: Annotated[float, meta("-", "of motors and controllers together", gt=0, le=1)] = 0.6
+    hover_A: Annotated[
+        float, meta("A", "current of all motors in hover, in the air of the coefficients", gt=0, le=10000)
+    ]
 
 
 class Airframe(Config, frozen=True):
@@ -54,7 +56,7 @@ class Airframe(Config, frozen=True):
     rotors: Rotors
     motors: Motor
     contact: Contact
-    supply: Supply = Supply()
+    supply: Supply
 
     @property
     def flight(self) -> quadrotor.Parameters:
@@ -84,7 +86,9 @@ def load(name: str) -> Airframe:
         source = f"{FOLDER}/{name}.toml"
         text = resources.files("aeroloop").joinpath(source).read_text(encoding="utf-8")
     else:
-        raise ConfigError(f"unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}")
+        raise ConfigError(
+            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}"
+        )
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -210,7 +214,9 @@ def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, floa
     """Current that the motors draw (A) and thrust of all rotors (N)."""
     rotors = airframe.rotors
     per_density = rotors.thrust_Ns2 / rotors.density_kg_m3
-    per_power = rotors.torque_to_thrust_m / (airframe.supply.voltage_V * airframe.supply.efficiency)
+    # Drawn as the power at the shafts; the file's torques would ask for several times what such a battery gives.
+    hovering = float(np.sum(quadrotor.hover_speeds_rad_s(airframe.flight) ** 3)) * rotors.density_kg_m3
+    per_power = airframe.supply.hover_A / hovering
 
     def drawn(effort: RotorEffort, air: Air) -> tuple[float, float]:
         thrust = power = 0.0
@@ -218,8 +224,7 @@ def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, floa
             squared = speed * speed
             thrust += squared
             power += squared * speed
-        k = per_density * air.density_kg_m3
-        return k * per_power * power, k * thrust
+        return per_power * air.density_kg_m3 * power, per_density * air.density_kg_m3 * thrust
 
     return drawn
 

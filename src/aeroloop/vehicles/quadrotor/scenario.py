@@ -13,7 +13,7 @@ from aeroloop.links.url import parse
 from aeroloop.reference.orders import PilotConfig
 from aeroloop.scenario import Scenario
 from aeroloop.sensors.schedule import Fault, Name
-from aeroloop.sensors.suite import NAMES, SensorSet, preset_table
+from aeroloop.sensors.suite import NAMES, SensorSet, preset_table, presets
 from aeroloop.signals import NS
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
@@ -106,6 +106,21 @@ class QuadrotorScenario(Scenario, frozen=True):
             raise ValueError(
                 f"world.step_s: expected a part of the IMU's period ({imu.period_s:g} s), not {self.world.step_s:g}"
             )
+        if self.loop != "hil":
+            self._check_commands()
+
+    def _check_commands(self) -> None:
+        """That whoever is to command the virtual Pixhawk can."""
+        if self.pilot.source == "external" and self.lockstep:
+            raise ValueError("pilot.source: ground stations join in real time only, so external needs --pace real")
+        for index, url in enumerate(self.autopilot.ground_links):
+            try:
+                parse(url)
+            except ConfigError as error:
+                raise ValueError(f"autopilot.ground_links[{index}]: {error}") from None
+        planned = self.pilot.waypoints or self.pilot.plan_file
+        if self.pilot.source == "orders" and not planned and any(order.do == "mission" for order in self.pilot.orders):
+            raise ValueError("pilot.orders: mission: there is none; expected pilot.waypoints or pilot.plan_file")
 
     def files(self) -> dict[str, str]:
         named = super().files()
@@ -150,7 +165,10 @@ def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
     given = table.get("sensors", {})
     if not isinstance(given, dict):
         return table  # the struct says what is wrong with it
-    chosen = preset_table(str(given.get("preset", Aboard().preset)))
+    preset = str(given.get("preset", Aboard().preset))
+    if preset not in presets():
+        raise ConfigError(f"sensors.preset: unknown {preset!r}, expected one of: {', '.join(presets())}")
+    chosen = preset_table(preset)
     fitted = given.get("fitted", Aboard().fitted)
     sensors = dict(given)
     for name in NAMES:
@@ -160,7 +178,11 @@ def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
         if name in fitted and (name in chosen or own):
             sensors[name] = _merged(chosen.get(name, {}), own)
         elif name in fitted:
-            raise ConfigError(f"sensors.fitted: the preset has no {name}; give its table sensors.{name}")
+            raise ConfigError(f"sensors.fitted: the preset {preset} has no {name}; give its table sensors.{name}")
+        elif own and isinstance(own, dict) and "rate_hz" not in own:
+            raise ConfigError(
+                f"sensors.{name}: the aircraft has none, so this changes nothing; name it in sensors.fitted"
+            )
     return {**table, "sensors": sensors}
 
 

@@ -62,7 +62,7 @@ def parameters(changes: Mapping[str, float]) -> Parameters:
     store = Parameters((*TABLE, *gains))
     for name, value in changes.items():
         if name not in store:
-            raise ConfigError(f"autopilot.parameters: unknown parameter {name}; docs/virtual-pixhawk.md lists them")
+            raise ConfigError(f"autopilot.parameters: unknown parameter {name}; docs/parameters.md lists them")
         refusal = store.set(name, value)
         if refusal:
             raise ConfigError(f"autopilot.parameters.{name}: {refusal.reason}")
