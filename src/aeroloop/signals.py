@@ -70,6 +70,15 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where on the earth an autopilot's local frame begins."""
+
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+
+
+@dataclass(frozen=True, slots=True)
 class NavEstimate:
     """Where an autopilot believes that its aircraft is and how it moves, from its sensors alone."""
 

@@ -14,7 +14,6 @@ from aeroloop.boards.pixhawk.seam import (
     FlightMode,
     Landed,
     MissionItem,
-    Origin,
     Refusal,
     SensorHealth,
     Severity,
@@ -22,7 +21,7 @@ from aeroloop.boards.pixhawk.seam import (
     Sticks,
 )
 from aeroloop.protocols.mavlink_hil import HilFix
-from aeroloop.signals import NS, NavEstimate, Setpoint
+from aeroloop.signals import NS, NavEstimate, Origin, Setpoint
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
 FIX = HilFix(0, ORIGIN.lat_deg, ORIGIN.lon_deg, ORIGIN.alt_m, (0.0, 0.0, 0.0), 0.3, 0.4, 10)

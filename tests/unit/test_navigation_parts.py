@@ -21,7 +21,6 @@ from aeroloop.estimation import geodesy
 from aeroloop.estimation.alignment import Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
-from aeroloop.estimation.geodesy import Origin
 from aeroloop.estimation.navigation import Navigation
 from aeroloop.frames import Vec, Vec3, euler_from_quat, quat_from_euler
 from aeroloop.sensors.barometer import BarometerSample
@@ -30,7 +29,7 @@ from aeroloop.sensors.imu import ImuSample
 from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.scene import body_from_world, times
 from aeroloop.sensors.suite import Sample, preset
-from aeroloop.signals import NS
+from aeroloop.signals import NS, Origin
 
 G = 9.80665
 MS = 1_000_000

@@ -8,24 +8,15 @@ difference cancels.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from aeroloop.frames import Vec3
+from aeroloop.signals import Origin
 
 A_M = 6378137.0  # WGS-84
 F = 1.0 / 298.257223563
 B_M = A_M * (1.0 - F)
 E2 = F * (2.0 - F)
 EP2 = E2 / (1.0 - E2)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where pos_W = 0 is on the earth."""
-
-    lat_deg: float
-    lon_deg: float
-    alt_m: float  # above mean sea level
 
 
 def local(origin: Origin, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:

@@ -33,10 +33,9 @@ from aeroloop.estimation import ekf, geodesy
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
-from aeroloop.estimation.geodesy import Origin
 from aeroloop.estimation.history import History, Moment
 from aeroloop.frames import Vec, Vec3
-from aeroloop.signals import NS, NavEstimate
+from aeroloop.signals import NS, NavEstimate, Origin
 
 RATE_MAX_RAD_S = 100.0
 ACCEL_MAX_M_S2 = 500.0

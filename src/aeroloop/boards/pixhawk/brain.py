@@ -28,7 +28,6 @@ from aeroloop.boards.pixhawk.seam import (
     FlightMode,
     Landed,
     MissionItem,
-    Origin,
     Refusal,
     SensorHealth,
     Severity,
@@ -38,7 +37,7 @@ from aeroloop.boards.pixhawk.seam import (
 from aeroloop.boards.pixhawk.sticks import THRUST_LOW, Hands
 from aeroloop.boards.pixhawk.watch import Watch
 from aeroloop.frames import Vec3, euler_from_quat
-from aeroloop.signals import NavEstimate, Setpoint
+from aeroloop.signals import NavEstimate, Origin, Setpoint
 
 TEXT_LENGTH = 50
 MAX_TEXTS = 50

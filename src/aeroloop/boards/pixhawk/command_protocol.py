@@ -10,10 +10,11 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.boards.pixhawk import px4_modes
 from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.seam import Brain, FlightMode, Origin, Refusal, Severity
+from aeroloop.boards.pixhawk.seam import Brain, FlightMode, Refusal, Severity
 from aeroloop.boards.pixhawk.telemetry import Geodesy
 from aeroloop.boards.pixhawk.texts import Texts
 from aeroloop.protocols.mavlink import Message
+from aeroloop.signals import Origin
 
 FORCE = 21196
 """The number with which a pilot overrules the checks of arming and disarming."""

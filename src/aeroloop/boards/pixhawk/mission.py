@@ -14,8 +14,9 @@ from enum import Enum
 
 from aeroloop.boards.pixhawk.parameters import Parameters
 from aeroloop.boards.pixhawk.place import local_from_geodetic, yaw_from_heading
-from aeroloop.boards.pixhawk.seam import MissionItem, Origin, Refusal
+from aeroloop.boards.pixhawk.seam import MissionItem, Refusal
 from aeroloop.frames import Vec3
+from aeroloop.signals import Origin
 
 NAV_WAYPOINT = 16
 NAV_LOITER_UNLIM = 17

@@ -12,9 +12,8 @@ from dataclasses import replace
 from aeroloop.boards.pixhawk.guide import Guide, Limits, corner_speed
 from aeroloop.boards.pixhawk.mission import Goal, Kind, Mission
 from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.seam import Origin
 from aeroloop.frames import Vec3
-from aeroloop.signals import NavEstimate
+from aeroloop.signals import NavEstimate, Origin
 
 STOPPED_M_S = 0.05
 HEIGHT_REACHED_M = 0.5

@@ -6,8 +6,8 @@ import math
 
 import pymap3d
 
-from aeroloop.boards.pixhawk.seam import Origin
 from aeroloop.frames import Vec3
+from aeroloop.signals import Origin
 
 
 def local_from_geodetic(origin: Origin, lat_deg: float, lon_deg: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Protocol
 
 from aeroloop.frames import Vec3
-from aeroloop.signals import NavEstimate, Setpoint
+from aeroloop.signals import NavEstimate, Origin, Setpoint
 
 
 class FlightMode(IntEnum):
@@ -59,15 +59,6 @@ class Refusal:
     reason: str
     temporary: bool = True  # asking again later may help
     supported: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where the local frame of the estimate begins."""
-
-    lat_deg: float
-    lon_deg: float
-    alt_m: float  # above mean sea level
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from functools import cached_property
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.boards.pixhawk import px4_modes
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Origin, Status, Sticks
+from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Status, Sticks
 from aeroloop.frames import (
     Quat,
     Vec3,
@@ -25,7 +25,7 @@ from aeroloop.frames import (
 )
 from aeroloop.protocols.mavlink import Message
 from aeroloop.protocols.mavlink_hil import GAUSS_PER_T, HPA_PER_PA, ZERO_CELSIUS_K, BarometerSample, HilFix
-from aeroloop.signals import NavEstimate
+from aeroloop.signals import NavEstimate, Origin
 
 Geodesy = Callable[[Origin, Vec3], tuple[float, float, float]]
 """Degrees, degrees and m above mean sea level of a position in the local frame that begins at the origin."""

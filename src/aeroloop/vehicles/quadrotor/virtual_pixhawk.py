@@ -17,7 +17,7 @@ import casadi as ca
 
 from aeroloop.boards.pixhawk.brain import Brain
 from aeroloop.boards.pixhawk.parameters import TABLE, Parameters, Row
-from aeroloop.boards.pixhawk.seam import Origin, SensorHealth, Status
+from aeroloop.boards.pixhawk.seam import SensorHealth, Status
 from aeroloop.boards.pixhawk.services import Services
 from aeroloop.boards.pixhawk.telemetry import STREAMS, Readings
 from aeroloop.control.cascade import GAINS, law
@@ -99,7 +99,6 @@ class VirtualPixhawk:
         self._changes = -1  # of the parameters that the law flies by
         self._setpoint: Setpoint | None = None
         self.decided_ns = 0  # when the flight logic last ran
-        self._known_origin: Origin | None = None
         self._accel_B: Vec3 | None = None
         self._rate_B: Vec3 | None = None
         self._field_B_T: Vec3 | None = None
@@ -157,7 +156,7 @@ class VirtualPixhawk:
     def _decide(self, t_ns: int, estimate: NavEstimate | None) -> None:
         dt_s = (t_ns - self.decided_ns) / NS
         self.decided_ns = t_ns
-        self._setpoint = self.brain.step(t_ns, estimate, self._origin(), self._health(t_ns), self._motors, dt_s)
+        self._setpoint = self.brain.step(t_ns, estimate, self.navigation.origin, self._health(t_ns), self._motors, dt_s)
 
     def _take(self, sample: HilSample) -> None:
         t_ns, navigation = sample.t_ns, self.navigation
@@ -194,13 +193,6 @@ class VirtualPixhawk:
         self._motors = motors
         self.attitude = tuple(run.outputs[1].tolist())
         run.inputs[2][:] = run.outputs[2]
-
-    def _origin(self) -> Origin | None:
-        origin = self.navigation.origin
-        if origin is None or self._known_origin is not None:
-            return self._known_origin
-        self._known_origin = Origin(origin.lat_deg, origin.lon_deg, origin.alt_m)
-        return self._known_origin
 
     def _health(self, t_ns: int) -> SensorHealth:
         heard_ns = self.navigation.heard_ns
