@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -75,7 +76,7 @@ def propagate(gravity_m_s2: float) -> ca.Function:
     dt, rate, accel = imu[0], imu[1:4], imu[4:7]
     quat = _product(x[QUAT], _exponential((0.5 * (x[LAST_RATE] + rate) - x[GYRO_BIAS]) * dt))
     quat = quat / ca.norm_2(quat)
-    force = _rotation(quat) @ (accel - x[ACCEL_BIAS])
+    force = rotation(quat) @ (accel - x[ACCEL_BIAS])
     dv = (0.5 * (x[LAST_FORCE] + force) - ca.vertcat(0, 0, gravity_m_s2)) * dt
     pos = x[POS] + dt * (x[VEL] + 0.5 * dv)
     pos_i = x[POS_I] + dt * (x[VEL_I] + 0.5 * dv)
@@ -87,7 +88,7 @@ def predict(noise: Noise, gravity_m_s2: float) -> ca.Function:
     """Moves the covariance on by `dt` in which v_I changed by `dv_I`."""
     x, p, step = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE), ca.SX.sym("step", 4)
     dt, felt = step[0], step[1:4] + ca.vertcat(0, 0, gravity_m_s2) * step[0]
-    R, one = _rotation(x[QUAT]), ca.SX.eye(3)
+    R, one = rotation(x[QUAT]), ca.SX.eye(3)
     F = ca.SX.eye(ERRORS)
     F[D_ANGLE, D_GYRO] = -R * dt
     F[D_VEL, D_ANGLE] = -_cross(felt)
@@ -126,7 +127,7 @@ def correct_heading() -> ca.Function:
     It corrects nothing but the yaw and what goes with it: a field bent by motors must not tilt the aircraft.
     """
     x, p, z = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE), ca.SX.sym("z", 5)
-    field = _rotation(x[QUAT]) @ z[:3]
+    field = rotation(x[QUAT]) @ z[:3]
     c, s = ca.cos(z[3]), ca.sin(z[3])
     off = ca.atan2(s * field[0] - c * field[1], c * field[0] + s * field[1])
     H = ca.SX(1, ERRORS)
@@ -157,7 +158,7 @@ def _late_correction(name: str, dimension: int, numbers: int, measured: _Measure
     pos = x[POS] - tau * vel - dp
     # What the accelerometer felt is what moved us and gravity; its exact size matters little here.
     up = ca.vertcat(0, 0, 9.80665)
-    R, one = _rotation(x[QUAT]), ca.SX.eye(3)
+    R, one = rotation(x[QUAT]), ca.SX.eye(3)
     H_vel, H_pos = ca.SX(3, ERRORS), ca.SX(3, ERRORS)
     H_vel[:, D_VEL] = one
     H_vel[:, D_ANGLE] = _cross(dv + tau * up)
@@ -216,7 +217,8 @@ def _exponential(angle: ca.SX) -> ca.SX:
     return ca.vertcat(ca.cos(size / 2), ca.sin(size / 2) / size * angle)
 
 
-def _rotation(q: ca.SX) -> ca.SX:
+def rotation(q: Any) -> Any:
+    """The matrix of a quaternion, symbolic or of numbers."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     return ca.vertcat(
         ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),

@@ -29,7 +29,7 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
-from aeroloop.estimation import ekf, geodesy
+from aeroloop.estimation import ekf, geodesy, sound
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
@@ -37,12 +37,6 @@ from aeroloop.estimation.history import History, Moment
 from aeroloop.frames import Vec, Vec3
 from aeroloop.signals import NS, NavEstimate, Origin
 
-RATE_MAX_RAD_S = 100.0
-ACCEL_MAX_M_S2 = 500.0
-FIELD_MAX_T = 2e-3
-ALT_MIN_M, ALT_MAX_M = -2_000.0, 50_000.0
-SPEED_MAX_M_S = 1_000.0
-"""Beyond these no sensor measures."""
 EARLY_NS = NS
 """A fix may be ahead of the IMU by less than this, and then waits for it."""
 UNAIDED_PERIOD_NS = NS // 10
@@ -209,10 +203,7 @@ class Navigation:
 
     def imu(self, t_ns: int, rate_B: Vec3, accel_B: Vec3) -> None:
         """Gyroscope in rad/s and accelerometer (specific force) in m/s2."""
-        p, q, r = rate_B
-        fx, fy, fz = accel_B
-        # A comparison with NaN is false.
-        if not (p * p + q * q + r * r < RATE_MAX_RAD_S**2 and fx * fx + fy * fy + fz * fz < ACCEL_MAX_M_S2**2):
+        if not sound.imu(rate_B, accel_B):
             self.counts["imu_absurd"] += 1
             return
         if not self._timely("imu", t_ns):
@@ -229,7 +220,7 @@ class Navigation:
         held_ns = dt_ns if dt_ns > self._gap_max_ns else 0
         if dt_ns > self._gap_ns:
             self._cross_gap(dt_ns)
-        self._propagate.inputs[1][:] = ((dt_ns - held_ns) / NS, p, q, r, fx, fy, fz)
+        self._propagate.inputs[1][:] = ((dt_ns - held_ns) / NS, *rate_B, *accel_B)
         self._propagate()
         self._x[:] = self._propagate.outputs[0]
         self._estimate = None
@@ -240,7 +231,7 @@ class Navigation:
 
     def magnetometer(self, t_ns: int, field_B_T: Vec3) -> None:
         strength_T = math.hypot(*field_B_T)
-        if not 0.0 < strength_T < FIELD_MAX_T:
+        if not sound.field(strength_T):
             self.counts["magnetometer_absurd"] += 1
             return
         if not self._timely("magnetometer", t_ns):
@@ -267,7 +258,7 @@ class Navigation:
 
     def barometer(self, t_ns: int, altitude_m: float) -> None:
         """Pressure altitude."""
-        if not ALT_MIN_M < altitude_m < ALT_MAX_M:
+        if not sound.altitude(altitude_m):
             self.counts["barometer_absurd"] += 1
             return
         if not self._timely("barometer", t_ns):
@@ -301,15 +292,7 @@ class Navigation:
         fix: bool,
     ) -> None:
         """A report measured at `t_ns`, which may be a while ago."""
-        sound = (
-            -90.0 <= lat_deg <= 90.0
-            and -180.0 <= lon_deg <= 360.0
-            and ALT_MIN_M < alt_m < ALT_MAX_M
-            and math.hypot(*vel_W) < SPEED_MAX_M_S
-            and eph_m >= 0.0
-            and epv_m >= 0.0
-        )
-        if not sound:
+        if not sound.fix(lat_deg, lon_deg, alt_m, vel_W, eph_m, epv_m):
             self.counts["gnss_absurd"] += 1
             return
         if t_ns - self._t_ns >= EARLY_NS and self._t_ns:
@@ -359,7 +342,7 @@ class Navigation:
         spread[ekf.D_BARO] = config.baro_std_m
         # Whatever bias the accelerometer has, we have levelled by it: R b = dtheta x g.
         tilted = np.zeros((ekf.ERRORS, 3))
-        R = _rotation(x[ekf.QUAT].tolist())
+        R = np.array(ekf.rotation(ca.DM(x[ekf.QUAT])))
         tilted[0], tilted[1] = -R[1] / config.gravity_m_s2, R[0] / config.gravity_m_s2
         tilted[ekf.D_ACCEL] = np.eye(3)
         self._p[:] = ekf.packed(np.diag(spread**2) + config.accel_bias_std**2 * tilted @ tilted.T)
@@ -530,14 +513,3 @@ class Navigation:
             P[i, i] = variance
         self._p[:] = ekf.packed(P)
         self._estimate = None
-
-
-def _rotation(quat_WB: list[float]) -> Vec:
-    w, x, y, z = quat_WB
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
