@@ -15,7 +15,19 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import codec, emulated_board, flight, plant_step, pty_answer, quad_tick, thesis_tables, topics
+from benchmarks import (
+    codec,
+    dashboard_timing,
+    emulated_board,
+    flight,
+    plant_step,
+    pty_answer,
+    quad_tick,
+    router,
+    router_soak,
+    thesis_tables,
+    topics,
+)
 from benchmarks.measure import Aim, Outcome, Row, Spread
 
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
@@ -24,9 +36,12 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "plant-step": plant_step.run,
     "quad-tick": quad_tick.run,
     "thesis-tables": thesis_tables.run,
+    "dashboard-timing": dashboard_timing.run,
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "topics": topics.run,
+    "router": router.run,
+    "router-soak": router_soak.run,
 }
 BUSY_LOAD = 0.5
 """Load average per core above which somebody else's work is in the numbers."""

@@ -41,6 +41,15 @@ has_cross_compiler() {
 }
 has_emulator() { command -v qemu-system-arm >/dev/null; }
 
+# The tests fly from a real browser. Ubuntu's chromium-browser may be a stub that only names a snap, so it is run.
+has_browser() {
+    for browser in chromium chromium-browser google-chrome; do
+        if "$browser" --version >/dev/null 2>&1; then return; fi
+    done
+    return 1
+}
+is_ubuntu() { grep -qs '^ID=ubuntu$' /etc/os-release; }
+
 # Empty when we are root, a command prefix when sudo asks nothing, failure when apt is out of reach.
 apt_prefix() {
     [ "${AEROLOOP_NO_APT:-}" != 1 ] && command -v apt-get >/dev/null || return 1
@@ -53,11 +62,14 @@ install_system_packages() {
     compiler_packages="gcc libc6-dev"
     cross_packages="gcc-arm-none-eabi libnewlib-arm-none-eabi"
     emulator_packages=qemu-system-arm
+    browser_packages=chromium
     missing=
     has_venv || missing=$venv_package
     has_compiler || missing="$missing $compiler_packages"
     has_cross_compiler || missing="$missing $cross_packages"
     has_emulator || missing="$missing $emulator_packages"
+    # Ubuntu's package only fetches a snap, and one package that cannot be had would cost all of them.
+    [ "$mode" != dev ] || is_ubuntu || has_browser || missing="$missing $browser_packages"
     if [ -n "$missing" ] && prefix=$(apt_prefix); then
         say "installing missing system packages through apt:" $missing
         $prefix apt-get update -qq || say "apt-get update failed; trying with the package lists at hand"
@@ -67,6 +79,10 @@ install_system_packages() {
     need has_compiler "no C compiler, so the rung sil is unavailable" "$compiler_packages"
     need has_cross_compiler "no cross compiler, so the rung pil is unavailable" "$cross_packages"
     need has_emulator "no emulator, so the rung pil is unavailable" "$emulator_packages"
+    if [ "$mode" = dev ] && is_ubuntu && ! has_browser; then
+        fail "no browser for the tests; Ubuntu has it as a snap alone: sudo snap install chromium, or install Chrome"
+    fi
+    [ "$mode" != dev ] || need has_browser "no browser for the tests of the dashboard" "$browser_packages"
     has_venv ||
         fail "$python cannot make a virtual environment (no ensurepip); run: sudo apt-get install $venv_package"
 }
@@ -114,6 +130,6 @@ python=$(choose_python)
 install_system_packages
 venv_is_sound || make_venv
 case "$mode" in
-    dev) install_python_packages joystick,dev; install_mavproxy; touch .venv/.ready .venv/.ready-dev ;;
-    *) install_python_packages joystick; touch .venv/.ready ;;
+    dev) install_python_packages joystick,dash,dev; install_mavproxy; touch .venv/.ready .venv/.ready-dev ;;
+    *) install_python_packages joystick,dash; touch .venv/.ready ;;
 esac

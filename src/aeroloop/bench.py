@@ -261,8 +261,9 @@ class Flight:
         plant = self._children["plant"]
         while True:
             self._listen(0.1)
-            for message in plant.taken("notice"):
-                notice(message["message"])
+            for child in self._children.values():
+                for message in child.taken("notice"):
+                    notice(message["message"])
             recorded = self._children["recorder"].said("progress")
             if recorded:
                 progress(recorded["flown_s"])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
@@ -16,9 +17,22 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from aeroloop import __version__, board_commands, config, results, scenario, scenarios
+from aeroloop import (
+    __version__,
+    board_commands,
+    config,
+    dash_commands,
+    flight_command_line,
+    results,
+    route_commands,
+    scenario,
+    scenarios,
+)
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.processes.common import Orders
+
+if TYPE_CHECKING:
+    from aeroloop.bench import Flight, Outcome
 
 app = typer.Typer(
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
@@ -31,6 +45,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(board_commands.app, name="board")
+app.add_typer(route_commands.app, name="route")
+app.add_typer(flight_command_line.app, name="cmd")
+app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
 notes = Console(stderr=True)
 
 SAME_END_S = 0.1
@@ -98,6 +115,7 @@ def top(version: Annotated[bool, typer.Option("--version", help="Say the version
     "`aeroloop fly tiltrotor-spiral --loop hil --link serial:///dev/ttyACM0?baud=921600`\n\n"
     "`aeroloop fly tiltrotor-spiral --set link.to_plant.delay_s=0.006 --json`\n\n"
     "`aeroloop fly quad-mission --loop sil`\n\n"
+    "`aeroloop fly quad-free --dash`\n\n"
     "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
 )
 def fly(
@@ -125,12 +143,18 @@ def fly(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Draw the report now, or leave it to `aeroloop report`.")
     ] = True,
+    dash: Annotated[
+        bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
+    ] = False,
+    dash_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the dashboard; 0 takes any that is free.")
+    ] = dash_commands.DEFAULT_PORT,
 ) -> None:
     """Fly a scenario, judge it, and write log, summary and report."""
     from aeroloop.analysis.checks import verify
     from aeroloop.bench import Flight
 
-    if loop == "hil" and pace is None and _keeps_its_own_time(name):
+    if pace is None and (dash or (loop == "hil" and _keeps_its_own_time(name))):
         pace = "real"
     if law is not None and not _keeps_its_own_time(name):
         raise ConfigError("--law: an autopilot brings its own law; expected a scenario of the tilt-rotor")
@@ -144,43 +168,64 @@ def fly(
         raise ConfigError(f"--junit {junit}: the folder {junit.parent} does not exist")
     with notes.status("preparing the flight") if notes.is_terminal else nullcontext():
         prepared = Flight(flight_plan, folder)  # a firmware image that is not there yet takes seconds
-    with prepared as flight:
-        results.make_folder(folder, flight_plan)
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:5.1f} / {task.total:.1f} s"),
-            TimeRemainingColumn(),
-            console=notes,
-            transient=True,
-            disable=not notes.is_terminal,
-        ) as bar:
-            task = bar.add_task(
-                f"{flight_plan.name} ({flight_plan.loop}, {flight_plan.pace})", total=flight_plan.duration_s
-            )
-            outcome = flight.fly(
-                lambda flown_s: bar.update(task, completed=flown_s),
-                lambda orders: _tell_where(orders, flight.id),
-                _say,
-            )
+    with ExitStack() as pages:
+        with prepared as flight:
+            if dash:
+                url = pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))
+                _say(f"dashboard: {url}")
+            results.make_folder(folder, flight_plan)
+            outcome = _flown(flight)
+        summary, report = _judged(folder, flight_plan, outcome, with_report)
+        if junit:
+            _write_junit(junit, summary)
+        if as_json:
+            sys.stdout.write((folder / results.SUMMARY).read_text(encoding="utf-8"))
+        else:
+            _show(summary, folder, report)
+        if outcome.error:
+            _say_error(outcome.error)
+        if dash and sys.stdin.isatty() and not as_json and not _interrupted(outcome):
+            _say("the dashboard stays until Ctrl-C")
+            with suppress(KeyboardInterrupt):
+                Event().wait()
+    raise typer.Exit(summary["exit_code"])
+
+
+def _flown(flight: Flight) -> Outcome:
+    """The flight with a progress bar; one that never began leaves no folder."""
+    plan = flight.scenario
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:5.1f} / {task.total:.1f} s"),
+        TimeRemainingColumn(),
+        console=notes,
+        transient=True,
+        disable=not notes.is_terminal,
+    ) as bar:
+        task = bar.add_task(f"{plan.name} ({plan.loop}, {plan.pace})", total=plan.duration_s)
+        return flight.fly(
+            lambda flown_s: bar.update(task, completed=flown_s),
+            lambda orders: _tell_where(orders, flight.id),
+            _say,
+        )
+
+
+def _judged(
+    folder: Path, plan: scenario.Scenario, outcome: Outcome, with_report: bool
+) -> tuple[dict[str, Any], Path | None]:
     if not outcome.began:
         results.discard(folder)
         _say_error(outcome.error or outcome.ended)
         raise typer.Exit(outcome.exit_code)
     for remark in outcome.remarks:
         notes.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
-    summary = results.write_summary(folder, flight_plan, msgspec.to_builtins(outcome))
-    if junit:
-        _write_junit(junit, summary)
-    interrupted = outcome.ended.startswith("interrupted")
-    report = results.write_report(folder) if with_report and not interrupted else None
-    if as_json:
-        sys.stdout.write((folder / results.SUMMARY).read_text(encoding="utf-8"))
-    else:
-        _show(summary, folder, report)
-    if outcome.error:
-        _say_error(outcome.error)
-    raise typer.Exit(summary["exit_code"])
+    summary = results.write_summary(folder, plan, msgspec.to_builtins(outcome))
+    return summary, results.write_report(folder) if with_report and not _interrupted(outcome) else None
+
+
+def _interrupted(outcome: Outcome) -> bool:
+    return outcome.ended.startswith("interrupted")
 
 
 @app.command("list")

@@ -59,7 +59,7 @@ def _explain(message: str, kind: type[Struct]) -> str:
     unknown = re.match(r"Object contains unknown field `(.+)`", text)
     if unknown:
         full = f"{key}.{unknown.group(1)}" if key else unknown.group(1)
-        expected = dict.fromkeys(name for table in _tables_at(kind, key) for name in table.__struct_fields__)
+        expected = dict.fromkeys(name for table in _tables_at(kind, key) for name in table.__struct_encode_fields__)
         return f"{full}: unknown key, expected one of: {', '.join(expected)}"
     text = text[0].lower() + text[1:]
     if text.startswith("invalid") and (choices := _choices_at(kind, key)):

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from aeroloop import images
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import ends, parse
 from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.quadrotor import lines
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 RELAYED = "loopback://"
@@ -30,6 +33,7 @@ BOARD, GROUND = Role("board", ("plant", "ground")), Role("ground", ("plant", "bo
 EMULATOR = Role("emulator")  # the board of rung pil in real time: QEMU speaks on the links itself
 # MAVLink HIL keeps its own lockstep, so nobody passes a baton.
 HIL_PLANT, PIXHAWK = Role("plant", module="hil_plant"), Role("board", module="pixhawk")
+ROUTER = Role("router")
 BUSY = "busy"
 
 
@@ -39,10 +43,12 @@ def cast(scenario: Scenario) -> tuple[Role, ...]:
     match scenario:
         case TiltrotorScenario():
             return _tiltrotor_cast(scenario) + burners
-        case QuadrotorScenario(loop="hil"):
-            return (RECORDER, HIL_PLANT, *burners)
+        case QuadrotorScenario():
+            routed = lines.router_config(scenario, Path()) is not None
+            autopilots = () if scenario.loop == "hil" else (PIXHAWK,)
+            return (RECORDER, HIL_PLANT, *autopilots, *((ROUTER,) if routed else ()), *burners)
         case _:
-            return (RECORDER, HIL_PLANT, PIXHAWK, *burners)
+            raise TypeError(scenario)
 
 
 def equipment(scenario: Scenario, folder: Path) -> dict[str, Any]:
@@ -51,9 +57,20 @@ def equipment(scenario: Scenario, folder: Path) -> dict[str, Any]:
         case TiltrotorScenario():
             return _tiltrotor_equipment(scenario, folder)
         case QuadrotorScenario():
-            return {"vehicle_links": [_autopilot_ends(scenario, n, folder) for n in range(scenario.vehicle.count)]}
+            return _autopilot_equipment(scenario, folder)
         case _:
             raise TypeError(scenario)
+
+
+def _autopilot_equipment(scenario: QuadrotorScenario, folder: Path) -> dict[str, Any]:
+    numbers = range(scenario.vehicle.count)
+    router = lines.router_config(scenario, folder)
+    return {
+        "vehicle_links": [_autopilot_ends(scenario, n, folder) for n in numbers],
+        "ground_links": [lines.private_ends(folder, n)[0] for n in numbers] if router else [],
+        "router": msgspec.to_builtins(router) if router else None,
+        "dash_link": lines.bench_ends(folder)[1] if router else "",
+    }
 
 
 def _autopilot_ends(scenario: QuadrotorScenario, number: int, folder: Path) -> tuple[str, str]:

@@ -75,9 +75,16 @@ class FleetPace:
 
 
 def fly_together(
-    loops: Sequence[Flown], until_ns: int, pace: FleetPace, stopped: Callable[[], bool] = lambda: False
+    loops: Sequence[Flown],
+    until_ns: int,
+    pace: FleetPace,
+    stopped: Callable[[], bool] = lambda: False,
+    attend: Callable[[], None] = lambda: None,
 ) -> Ended:
-    """To a simulated time, or until somebody wants to stop, or one of the aircraft is out of control."""
+    """To a simulated time, or until somebody wants to stop, or one of the aircraft is out of control.
+
+    `attend` is called between steps, for orders in flight.
+    """
     times = {(loop.t_ns, loop.step_ns) for loop in loops}
     if len(times) != 1:
         raise ConfigError(f"aircraft that fly together need one time and one step, not {sorted(times)} (ns)")
@@ -98,4 +105,5 @@ def fly_together(
             return "diverged"
         for loop in loops:
             loop.settle(stopped)
+        attend()
     return "time"

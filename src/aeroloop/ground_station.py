@@ -5,7 +5,6 @@ They find the running flight, follow its clock and drive its reference link, one
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Callable
@@ -13,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
+from aeroloop import running
 from aeroloop.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.links.open import open_link
-from aeroloop.paths import runtime_dir
-from aeroloop.processes.common import Orders, read_orders, stop
+from aeroloop.processes.common import Orders, stop
 from aeroloop.processes.ground import build_source, run_wall
 from aeroloop.realtime.topics import Topics
 from aeroloop.reference.lock import claim
@@ -31,7 +30,7 @@ HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 def find_flight(wanted: str = "") -> Orders:
     """The running flight whose board takes references, or the one whose folder ends in `wanted`."""
-    flights = [orders for orders in map(_running, sorted(runtime_dir().glob("flight-*/orders.json"))) if orders]
+    flights = running.flights()
     if wanted:
         flights = [orders for orders in flights if orders.folder.endswith(wanted)]
     if not flights:
@@ -43,18 +42,9 @@ def find_flight(wanted: str = "") -> Orders:
             f"fly it from a ground station (docs/qgroundcontrol.md); for a flight with a board, {HOW_TO_START}"
         )
     if len(with_board) > 1:
-        names = ", ".join(Path(orders.folder).name.removeprefix("flight-") for orders in with_board)
+        names = ", ".join(running.flight_id(orders) for orders in with_board)
         raise ConfigError(f"several flights are running; choose one with --flight: {names}")
     return with_board[0]
-
-
-def _running(path: Path) -> Orders | None:
-    try:
-        orders = read_orders(path)
-        os.kill(orders.supervisor_pid, 0)
-    except (OSError, msgspec.MsgspecError):
-        return None  # ended, or not yet written
-    return orders
 
 
 def _present(topics: Topics, over: Callable[[], bool]) -> tuple[Point, float]:

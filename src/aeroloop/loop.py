@@ -39,7 +39,7 @@ class WorldStage(Protocol):
 
 
 class SensorStage(Protocol):
-    def sample(self, truth: Truth) -> Sensors: ...
+    def sample(self, truth: Truth) -> Sensors | None: ...
 
 
 class LinkStage(Protocol):
@@ -106,8 +106,8 @@ class Loop:
         self._request_ns = 0
         self._asked = False
 
-    def fly(self, duration_ns: int, stopped: Callable[[], bool]) -> str:
-        """Until the end of the flight; says why it ended."""
+    def fly(self, duration_ns: int, stopped: Callable[[], bool], attend: Callable[[], None] = lambda: None) -> str:
+        """Until the end of the flight; says why it ended. `attend` is called between steps, for orders in flight."""
         self._pace.start()
         self._heard_ns = time.monotonic_ns()
         self._note_step(self._actuators.step(self._command, 0))
@@ -119,6 +119,7 @@ class Loop:
             else:
                 self.advance_to(min(self._pace.wait(self.t_ns), duration_ns))
                 self.serve()
+                attend()
         self._publish["plant_link"](self.t_ns / NS, *self.protocol.counters.row())
         return self.ended
 
@@ -194,12 +195,14 @@ class Loop:
             self._say(Event.LATE_CYCLE, late_s)
 
     def _answer(self, read_ns: int) -> None:
+        period_s = (read_ns - self._request_ns) / NS if self._request_ns else math.nan
+        self._request_ns = read_ns
         sensors = self._sensors.sample(self._truth)
+        if sensors is None:
+            return
         self._link.send(self.protocol.answer(sensors))
         sent_ns = time.monotonic_ns()
         t_s = self.t_ns / NS
-        period_s = (read_ns - self._request_ns) / NS if self._request_ns else math.nan
-        self._request_ns = read_ns
         self._publish["sensors"](t_s, *sensors)
         self._publish["cycle"](t_s, period_s, (sent_ns - read_ns) / NS)
 

@@ -82,6 +82,15 @@ _EVENT = (
     ("code", "-", "number of the event in signals.Event"),
     ("value", "-", "its value, as signals.Event says"),
 )
+_FAULT = (
+    ("target", "-", "number of what fails in faults.TARGETS"),
+    ("kind", "-", "number of how it fails in faults.KINDS"),
+    ("on", "-", "1 from now on, 0 no longer"),
+    ("channel", "-", "number of the sensor's channel, from 0"),
+    ("value_x", "of the kind", "how much; of three axes the first"),
+    ("value_y", "of the kind", "of three axes the second, otherwise 0"),
+    ("value_z", "of the kind", "of three axes the third, otherwise 0"),
+)
 _COUNTERS = (
     ("frames_in", "-", "valid frames received"),
     ("frames_out", "-", "frames sent"),
@@ -179,6 +188,7 @@ BOARD_STREAMS: tuple[Stream, ...] = (
         ),
     ),
     Stream("plant_event", "plant", 0.0, True, True, "what happened at the plant", _fields(*_EVENT)),
+    Stream("plant_fault", "plant", 0.0, True, True, "a fault that was switched in flight", _fields(*_FAULT)),
     Stream("board_event", "board", 0.0, True, True, "what happened on the board", _fields(*_EVENT)),
     Stream("clock", "plant", 1 / 0.012, False, False, "the simulation clock, for ground and onlookers", _fields()),
     Stream(
@@ -383,6 +393,7 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
     _flown("airspeed", "plant", 50.0, "a sample of the pitot tube, as sent", ("pressure_Pa", "Pa", "dynamic pressure")),
     _flown("rangefinder", "plant", 50.0, "a sample of the range finder, as sent", ("distance_m", "m", "to the ground")),
     _flown("flight_event", "plant", 0.0, "what happened at the plant", *_EVENT),
+    _flown("flight_fault", "plant", 0.0, "a fault that was switched in flight", *_FAULT),
     _flown(
         "nav_estimate",
         "board",
@@ -421,6 +432,15 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         ("mission_current", "-", "item of the mission that is flown"),
     ),
     _flown("autopilot_event", "board", 0.0, "what happened on the virtual Pixhawk", *_EVENT),
+    _flown(
+        "parameter_change",
+        "board",
+        0.0,
+        "a parameter of the virtual Pixhawk that was changed in flight",
+        ("parameter", "-", "its number among the names of docs/parameters.md in alphabetical order"),
+        ("old", "-", "value before"),
+        ("new", "-", "value now"),
+    ),
     _measured(
         "signal_count",
         "plant",
@@ -455,7 +475,61 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
     ),
 )
 
-STREAMS = BOARD_STREAMS + AUTOPILOT_STREAMS
+ROUTER_STREAMS: tuple[Stream, ...] = (
+    Stream(
+        "line",
+        "router",
+        2.0,
+        False,
+        True,
+        "the state of one line of the router; counters since it began",
+        _fields(
+            ("line", "-", "number of the line in the flight's lines.json"),
+            ("up", "-", "1 while it is open and somebody is there"),
+            ("role", "-", "number of its role in router.config.ROLES; the one commander adds 10"),
+            ("frames_in", "-", "good frames received"),
+            ("frames_out", "-", "frames sent"),
+            ("bytes_in", "B", "bytes received"),
+            ("bytes_out", "B", "bytes sent"),
+            ("rate_in_hz", "Hz", "good frames a second, lately"),
+            ("rate_out_hz", "Hz", "frames sent a second, lately"),
+            ("load_in_pct", "%", "of what the baud rate can carry towards us; NaN where there is none"),
+            ("load_out_pct", "%", "of what the baud rate can carry from us; NaN where there is none"),
+            ("lost", "-", "gaps in the senders' numbering"),
+            ("bad_checksums", "-", "frames whose checksum or signature did not hold"),
+            ("duplicates", "-", "frames that had come before, on this or another line"),
+            ("refused", "-", "frames that this line's role does not allow"),
+            ("dropped", "-", "frames for this line that its full queue cost"),
+            ("queued", "-", "frames that wait to be sent"),
+            ("round_trip_s", "s", "newest round trip over this line; NaN while none is known"),
+            ("last_seen_s", "s", "since the last good frame; NaN while there was none"),
+        ),
+        "router",
+    ),
+    Stream(
+        "line_message",
+        "router",
+        0.0,
+        False,
+        True,
+        "one kind of message of one sender on one line of the router",
+        _fields(
+            ("line", "-", "number of the line in the flight's lines.json"),
+            ("outbound", "-", "1 for what the router sends"),
+            ("system", "-", "the sender's system; 0 for frames without one"),
+            ("component", "-", "the sender's component; 0 for frames without one"),
+            ("message", "-", "number of the message"),
+            ("rate_hz", "Hz", "messages a second, lately"),
+            ("set_hz", "Hz", "the rate that it should have; 0 when it comes as it comes"),
+            ("count", "-", "messages so far"),
+            ("bytes", "B", "bytes so far"),
+            ("last_seen_s", "s", "since the last one"),
+        ),
+        "router",
+    ),
+)
+
+STREAMS = BOARD_STREAMS + AUTOPILOT_STREAMS + ROUTER_STREAMS
 
 TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "board_task")
 """What a board with firmware of its own tells over its link, so that the plant writes it."""
@@ -463,7 +537,8 @@ TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "bo
 
 def logged(family: str) -> tuple[Stream, ...]:
     """What the recorder of a flight writes down."""
-    return tuple(s for s in STREAMS if s.logged and s.family == family)
+    families = {family, "router"} if family == "mavlink" else {family}
+    return tuple(s for s in STREAMS if s.logged and s.family in families)
 
 
 def writes(process: str, family: str, loop: str) -> tuple[Stream, ...]:

@@ -54,7 +54,27 @@ ROWS = {
     "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
     "codec": ("answer, there and back", "actuators, there and back"),
     "topics": ("streamed to another process", "one at a time, one process"),
+    "router": (
+        *(
+            f"{endpoints}, {what}"
+            for endpoints in ("1 endpoint", "4 endpoints")
+            for what in (
+                "frames",
+                "frames, no router",
+                "processor time of a frame",
+                "added latency, median",
+                "latency, median",
+                "latency, 99th percentile",
+                "latency, no router, median",
+                "latency, no router, 99th percentile",
+            )
+        ),
+        "processor time of a frame at one of 4 endpoints",
+    ),
 }
+NOT_RUN_HERE = ("dashboard-timing", "router-soak")
+"""Even its quick run flies twice in real time and starts a dashboard and a browser: tests/web flies with both.
+The soak's short version is tests/scenarios/test_router_soak.py."""
 FIFO_ROWS = ("median, SCHED_FIFO", "99th percentile, SCHED_FIFO")
 AIMS = {
     "mil over loopback (its own link)": {"bound": 30.0, "at_least": True},
@@ -62,6 +82,11 @@ AIMS = {
     "quadrotor at 500 Hz, log included": {"bound": 20.0, "at_least": True},
     "median, ordinary priority": {"bound": 2.0, "at_least": False},
     "median, SCHED_FIFO": {"bound": 2.0, "at_least": False},
+    "1 endpoint, frames": {"bound": 10.0, "at_least": True},
+    "4 endpoints, frames": {"bound": 10.0, "at_least": True},
+    "1 endpoint, added latency, median": {"bound": 1.0, "at_least": False},
+    "4 endpoints, added latency, median": {"bound": 1.0, "at_least": False},
+    "processor time of a frame at one of 4 endpoints": {"bound": 1.0, "at_least": False},
 }
 
 
@@ -107,7 +132,7 @@ def test_an_unknown_benchmark_is_refused_with_the_names_there_are() -> None:
     done = bench("speed", "--quick")
     assert done.returncode == 2
     assert "unknown benchmark 'speed'" in done.stderr
-    assert all(name in done.stderr for name in ROWS)
+    assert all(name in done.stderr for name in (*ROWS, *NOT_RUN_HERE))
 
 
 def test_a_result_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
@@ -119,4 +144,4 @@ def test_a_result_file_that_cannot_be_written_is_refused_before_anything_is_meas
 
 def test_the_readme_names_every_benchmark() -> None:
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in readme for name in ROWS)
+    assert all(f"`{name}`" in readme for name in (*ROWS, *NOT_RUN_HERE))

@@ -12,6 +12,9 @@ from aeroloop.signals import Event
 
 Array = NDArray[np.float64]
 
+FAULT_SWITCHED, PARAMETER_CHANGED = "FAULT_SWITCHED", "PARAMETER_CHANGED"
+"""Among the events of a flight: what somebody did to it. Their values are words."""
+
 
 def rms(values: Array) -> float:
     return math.sqrt(np.mean(values**2)) if values.size else math.nan

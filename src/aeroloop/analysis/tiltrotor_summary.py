@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from aeroloop.analysis import board, timing
-from aeroloop.analysis.statistics import event_name
+from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name
+from aeroloop.fault_offers import words
 from aeroloop.recording.log import Log
 from aeroloop.scenario import TiltrotorScenario
 from aeroloop.streams import COUNTER_NAMES
@@ -31,6 +32,9 @@ def events(log: Log) -> list[dict[str, Any]]:
         {"t_s": t_s, "source": source, "event": event_name(code), "value": value}
         for source, stream in SOURCES.items()
         for t_s, code, value in log.rows[stream].tolist()
+    ] + [
+        {"t_s": t_s, "source": "plant", "event": FAULT_SWITCHED, "value": words(row)}
+        for t_s, *row in log.rows["plant_fault"].tolist()
     ]
 
 

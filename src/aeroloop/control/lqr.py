@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import solve_discrete_are
 
 from aeroloop.control import toolkit
 from aeroloop.control.toolkit import VX, VY, YAW, X, Y, Z
@@ -29,6 +28,8 @@ LAW_STATE = 2 * len(INTEGRATED)
 
 def gain(Ad: Vec, Bd: Vec, state_weights: Vec, input_weights: Vec) -> Vec:
     """K of the infinite-horizon discrete LQR, through the Riccati equation."""
+    from scipy.linalg import solve_discrete_are  # takes long to import, and most processes of a flight design nothing
+
     Q, R = np.diag(state_weights), np.diag(input_weights)
     P = solve_discrete_are(Ad, Bd, Q, R)
     return np.linalg.solve(R + Bd.T @ P @ Bd, Bd.T @ P @ Ad)

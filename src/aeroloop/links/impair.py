@@ -7,6 +7,8 @@ a unit is lost as a whole, and the random draws do not depend on how the kernel 
     release = start + 10 bits * length / baud + delay + uniform(0, jitter), never before the unit ahead of it
 
 Time and randomness are passed in: the same seed, units and times give the same result.
+
+Impairments may change in flight. A direction that has none, and nothing under way, passes its bytes on as they come.
 """
 
 from __future__ import annotations
@@ -34,12 +36,18 @@ class Cutter(Protocol):
     def feed(self, data: bytes) -> list[bytes]:
         """The units that `data` completes, in order."""
 
+    def rest(self) -> bytes:
+        """What is left of an unfinished unit, and from now on forgotten."""
+
 
 class WholeChunks:
     """Every chunk is a unit; fit for datagrams, or where chunking does not matter."""
 
     def feed(self, data: bytes) -> list[bytes]:
         return [data]
+
+    def rest(self) -> bytes:
+        return b""
 
 
 @dataclass(slots=True)
@@ -59,14 +67,37 @@ class Line:
 
     def __init__(self, impairment: Impairment, rng: np.random.Generator) -> None:
         self.counts = LineCounts()
-        self._impairment = impairment
-        self._delay_ns = round(impairment.delay_s * NS)
-        self._jitter_ns = round(impairment.jitter_s * NS)
         self._rng = rng
+        self._wear(impairment)
         self._queue: deque[tuple[int, bytes]] = deque()  # release time and unit, in order of release
         self._held: list[bytes] = []  # a unit that waits to be overtaken, with its duplicate
         self._held_until_ns = 0  # not before any release time in the queue
         self._busy_until_ns = self._last_release_ns = LONG_AGO_NS
+
+    def _wear(self, impairment: Impairment) -> None:
+        self._impairment = impairment
+        self._active = impairment.active
+        self._delay_ns = round(impairment.delay_s * NS)
+        self._jitter_ns = round(impairment.jitter_s * NS)
+
+    @property
+    def plain(self) -> bool:
+        """It does nothing to what comes next."""
+        return not (self._active or self._queue or self._held)
+
+    def change(self, impairment: Impairment, now_ns: int) -> None:
+        """Another impairment from now on. What is under way stays in its order, and comes no later than the line as
+        it now is would bring it: a slow line that is slow no longer must not go on for hours."""
+        self._let_go(now_ns)
+        if self._held:
+            self._enqueue_held(self._last_release_ns)
+        self._wear(impairment)
+        under_way, self._queue = self._queue, deque()
+        self._busy_until_ns = self._last_release_ns = now_ns
+        for release_ns, unit in under_way:
+            self._busy_until_ns += self._wire_ns(unit)
+            self._last_release_ns = max(self._last_release_ns, min(release_ns, self._busy_until_ns + self._delay_ns))
+            self._queue.append((self._last_release_ns, unit))
 
     def push(self, unit: bytes, now_ns: int) -> None:
         self._let_go(now_ns)
@@ -118,14 +149,16 @@ class Line:
         return worn.tobytes()
 
     def _release_ns(self, unit: bytes, now_ns: int) -> int:
-        self._busy_until_ns = max(now_ns, self._busy_until_ns)
-        if self._impairment.baud:
-            self._busy_until_ns += len(unit) * BITS_PER_BYTE * NS // self._impairment.baud
+        self._busy_until_ns = max(now_ns, self._busy_until_ns) + self._wire_ns(unit)
         release_ns = self._busy_until_ns + self._delay_ns
         if self._jitter_ns:
             release_ns += int(self._rng.integers(self._jitter_ns, endpoint=True))
         self._last_release_ns = max(release_ns, self._last_release_ns)
         return self._last_release_ns
+
+    def _wire_ns(self, unit: bytes) -> int:
+        baud = self._impairment.baud
+        return len(unit) * BITS_PER_BYTE * NS // baud if baud else 0
 
     def _let_go(self, now_ns: int) -> None:
         """Release the held unit when nothing came to overtake it."""
@@ -156,11 +189,13 @@ class Impaired:
         clock_ns: Callable[[], int],
         seed: int,
         cut: Callable[[], Cutter] = WholeChunks,
+        cut_sent: Callable[[], Cutter] = WholeChunks,
     ) -> None:
+        """`cut_sent` is for a holder who sends several frames at once."""
         self.url = link.url
         self._link = link
         self._clock_ns = clock_ns
-        self._cutter = cut()
+        self._cutter, self._sent_cutter = cut(), cut_sent()
         inbound_seed, outbound_seed = np.random.SeedSequence(seed).spawn(2)
         self._inbound = Line(inbound, np.random.default_rng(inbound_seed))
         self._outbound = Line(outbound, np.random.default_rng(outbound_seed))
@@ -173,17 +208,40 @@ class Impaired:
     def outbound_counts(self) -> LineCounts:
         return self._outbound.counts
 
+    @property
+    def departures(self) -> int:
+        """Of peers, where the link outlives them."""
+        return getattr(self._link, "departures", 0)
+
+    def change(self, *, inbound: Impairment, outbound: Impairment) -> None:
+        """Other impairments from now on; the change itself loses nothing and changes no order."""
+        now_ns = self._clock_ns()
+        for line, cutter, impairment in (
+            (self._inbound, self._cutter, inbound),
+            (self._outbound, self._sent_cutter, outbound),
+        ):
+            line.change(impairment, now_ns)
+            if not impairment.active and (rest := cutter.rest()):
+                line.push(rest, now_ns)
+
     def fileno(self) -> int:
         return self._link.fileno()
 
     def send(self, data: bytes) -> None:
+        if self._outbound.plain:
+            self._link.send(data)
+            return
         now_ns = self._clock_ns()
-        self._outbound.push(data, now_ns)
+        for unit in self._sent_cutter.feed(data):
+            self._outbound.push(unit, now_ns)
         self._push_on(now_ns)
 
     def poll(self) -> bytes:
+        data = self._link.poll()
+        if self._inbound.plain and self._outbound.plain:
+            return data
         now_ns = self._clock_ns()
-        if data := self._link.poll():
+        if data:
             for unit in self._cutter.feed(data):
                 self._inbound.push(unit, now_ns)
         self._push_on(now_ns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import casadi as ca
 import numpy as np
-from scipy.linalg import expm
 
 from aeroloop.frames import Vec
 
@@ -28,6 +27,8 @@ def with_integrators(A: Vec, B: Vec, integrated: tuple[int, ...]) -> tuple[Vec, 
 
 def zero_order_hold(A: Vec, B: Vec, period_s: float) -> tuple[Vec, Vec]:
     """Ad = exp(A T), Bd = integral of exp(A s) ds B, from one exponential of the block matrix."""
+    from scipy.linalg import expm  # takes long to import, and most processes of a flight design nothing
+
     n, m = B.shape
     block = np.zeros((n + m, n + m))
     block[:n, :n], block[:n, n:] = A, B

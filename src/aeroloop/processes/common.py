@@ -43,6 +43,9 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     image: str = ""  # firmware for the emulated board
     image_id: int = 0  # what the board must say it runs; 0 takes any
     vehicle_links: Sequence[tuple[str, str]] = ()  # of each autopilot: server's and client's URL, "" outside
+    ground_links: Sequence[str] = ()  # where each virtual Pixhawk speaks to the router
+    router: dict[str, Any] | None = None  # router.config.RouterConfig as a table
+    dash_link: str = ""  # where the dashboard and `aeroloop cmd` reach the router
 
     @property
     def folder_path(self) -> Path:

@@ -106,6 +106,10 @@ class FlightLog:
         if self.loop is not None:
             self._tell_events(self._t_ns / NS, self.loop.untold())
 
+    def note_fault(self, row: tuple[float, ...]) -> None:
+        """What was switched after the last tick."""
+        self._publish["flight_fault"](self._t_ns / NS, self._vehicle, *row)
+
     def _tell_events(self, t_s: float, events: Events) -> None:
         for happening, value in events:
             self._publish["flight_event"](t_s, self._vehicle, EVENTS[happening], value)

@@ -8,14 +8,19 @@ from collections.abc import Callable
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.autopilot_loop import AutopilotLoop, wall_timing
 from aeroloop.errors import ConfigError
+from aeroloop.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.fleet import FleetPace, fly_together
 from aeroloop.links.base import Link
+from aeroloop.links.impair import Impaired
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.links.url import parse
 from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.processes.fault_desk import FaultDesk, WornLink
 from aeroloop.processes.hil_log import FlightLog
 from aeroloop.protocols.hil_rates import link_load
+from aeroloop.protocols.mavlink_cutter import MavlinkCutter
+from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime
 from aeroloop.realtime.topics import Topics
 from aeroloop.sensors.noise import Streams
@@ -37,12 +42,25 @@ ENDED = {"time": "completed", "stopped": "stopped", "diverged": "diverged"}
 Loop = AutopilotLoop[RotorEffort]
 
 
+def random_streams(scenario: QuadrotorScenario, number: int) -> Streams:
+    return Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
+
+
+def build_sensors(scenario: QuadrotorScenario, number: int) -> Suite:
+    return Suite(scenario.aboard, random_streams(scenario, number), scenario.sensors.faults)
+
+
 def build_loop(
-    scenario: QuadrotorScenario, number: int, link: Link, log: FlightLog, tell: Callable[[str], None] = lambda _: None
+    scenario: QuadrotorScenario,
+    number: int,
+    link: Link,
+    log: FlightLog,
+    tell: Callable[[str], None] = lambda _: None,
+    sensors: Suite | None = None,
 ) -> Loop:
     """One aircraft, with random streams of its own."""
     airframe = airframes.load(scenario.vehicle.airframe)
-    streams = Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
+    streams = random_streams(scenario, number)
     ground = terrain(scenario.world.terrain)
     return AutopilotLoop(
         motors=Motors(airframe.motors, airframe.rotors.count),
@@ -50,7 +68,7 @@ def build_loop(
         earth=Earth(scenario.world.home),
         atmosphere=Atmosphere(scenario.world.day),
         wind=Wind(scenario.world.wind, streams.generator("wind")),
-        sensors=Suite(scenario.aboard, streams, scenario.sensors.faults),
+        sensors=sensors or build_sensors(scenario, number),
         link=link,
         timing=wall_timing(link),
         rotors=airframe.rotors.count,
@@ -81,6 +99,48 @@ def check_capacity(scenario: QuadrotorScenario, line: Line) -> None:
         line.tell("say", message=f"link: {load.warning}")
 
 
+class Aircraft:
+    """One aircraft of the fleet, and what can be switched on it in flight."""
+
+    def __init__(
+        self, scenario: QuadrotorScenario, number: int, link: Link, log: FlightLog, tell: Callable[[str], None]
+    ) -> None:
+        self.sensors = build_sensors(scenario, number)
+        self.line: WornLink | None = None
+        if not scenario.lockstep:
+            link = Impaired(
+                link,
+                inbound=scenario.link.to_plant,
+                outbound=scenario.link.to_board,
+                clock_ns=lambda: self.loop.t_ns,
+                seed=scenario.seed + number,
+                cut=MavlinkCutter,
+                cut_sent=MavlinkCutter,
+            )
+            self.line = WornLink(link, scenario.link)
+        self.loop = build_loop(scenario, number, link, log, tell, self.sensors)
+        log.loop = self.loop
+
+    def switch(self, switch: Switch) -> Switched:
+        if switch.target not in LINE_TARGETS:
+            return self.sensors.switch(switch)
+        if self.line is None or self.loop.lockstep.locked:
+            raise ConfigError(
+                f"{switch.target}: in lockstep time waits for every message, so none may be lost or late; "
+                "fly with --pace real"
+            )
+        return self.line.switch(switch)
+
+
+def switcher(fleet: list[Aircraft]) -> Callable[[Switch], Switched]:
+    def switch(switch: Switch) -> Switched:
+        if switch.vehicle >= len(fleet):
+            raise ConfigError(f"vehicle {switch.vehicle}: there are {len(fleet)}, the first is 0")
+        return fleet[switch.vehicle].switch(switch)
+
+    return switch
+
+
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.quadrotor
     check_capacity(scenario, line)
@@ -94,15 +154,23 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("open")
     outside = scenario.loop == "hil"
     links: list[Link] = []
-    loops: list[Loop] = []
+    fleet: list[Aircraft] = []
     logs: list[FlightLog] = []
+    port = ControlPort(orders.folder_path)
+    desk = FaultDesk(
+        port,
+        switcher(fleet),
+        note=lambda vehicle, row: logs[vehicle].note_fault(row),
+        remark=lambda words: line.tell("say", message=words),
+        notice=lambda words: line.tell("notice", message=words),
+    )
     try:
         links += [LastingServer(server) if outside else open_link(server) for server, _ in orders.vehicle_links]
         pace = FleetPace(round(scenario.world.step_s * NS), speed=scenario.speed, lockstep=scenario.lockstep)
         for number, link in enumerate(links):
             logs.append(FlightLog(number, scenario.aboard, 0.0 if outside else imu.rate_hz, publish, pace))
-            loops.append(build_loop(scenario, number, link, logs[-1], lambda words: line.tell("notice", message=words)))
-            logs[-1].loop = loops[-1]
+            fleet.append(Aircraft(scenario, number, link, logs[-1], lambda words: line.tell("notice", message=words)))
+        loops = [aircraft.loop for aircraft in fleet]
         line.tell("ready")
         line.await_order("start")
         if not scenario.lockstep:
@@ -111,7 +179,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         for loop in loops:
             loop.await_autopilot(scenario.link.start_timeout_s, stop)
         began_ns = time.monotonic_ns()
-        ended = fly_together(loops, round(scenario.duration_s * NS), pace, stop)
+        ended = fly_together(loops, round(scenario.duration_s * NS), pace, stop, desk.attend)
         for log in logs:
             log.last_words()
             log.tell()
@@ -122,6 +190,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         for log in logs:
             log.last_words()
         topics.flush()
+        port.close()
         for link in links:
             link.close()
 

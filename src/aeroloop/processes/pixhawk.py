@@ -12,6 +12,7 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.errors import LinkError
 from aeroloop.links.base import Link
+from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.paths import cache_dir
 from aeroloop.processes.common import Line, Orders, run_process, stop
@@ -37,15 +38,14 @@ PATIENCE_S = 0.2
 """How often a process that waits for its simulator looks whether it should stop."""
 SERVICE_PERIOD_NS = NS // 100
 """How often pilots and ground stations are served: often enough for every rate that one may ask for."""
-ONBOARD_PORT = 14540
-"""PX4's port for companion programs; each vehicle has its own."""
 
 
 class Ground:
-    """One link of a virtual Pixhawk to ground stations."""
+    """The link of a virtual Pixhawk to the router, and so to ground stations. Like on a radio, what nobody hears is
+    lost, and a router that went away may come back."""
 
-    def __init__(self, url: str, number: int) -> None:
-        self.link = open_link(url.replace(f":{ONBOARD_PORT}", f":{ONBOARD_PORT + number}"))
+    def __init__(self, url: str) -> None:
+        self.link = LastingServer(url)
         self.parser = MavlinkIn(MavlinkCounters())
 
 
@@ -59,12 +59,13 @@ class Aircraft:
         hil: Link,
         publish: dict[str, Callable[..., None]],
         remark: Callable[[str], None],
+        ground: str = "",
     ) -> None:
         imu, gnss = scenario.aboard.imu, scenario.aboard.gnss
         assert imu is not None
         self.hil = hil
         self.pilot = build_pilot(scenario, number) if scenario.pilot.source == "orders" else None
-        self.grounds = [] if scenario.lockstep else [Ground(url, number) for url in scenario.autopilot.ground_links]
+        self.grounds = [Ground(ground)] if ground else []
         home = scenario.world.home
         self.pixhawk = VirtualPixhawk(
             airframes.load(scenario.vehicle.airframe),
@@ -166,9 +167,10 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         for stream in writes("board", scenario.FAMILY, scenario.loop)
     }
     line.await_order("open")
+    grounds = orders.ground_links or ("",) * len(orders.vehicle_links)
     fleet = [
-        Aircraft(scenario, number, open_link(client), publish, lambda words: line.tell("say", message=words))
-        for number, (_, client) in enumerate(orders.vehicle_links)
+        Aircraft(scenario, number, open_link(client), publish, lambda words: line.tell("say", message=words), ground)
+        for number, ((_, client), ground) in enumerate(zip(orders.vehicle_links, grounds, strict=True))
     ]
     line.tell("ready")
     line.await_order("start")

@@ -49,6 +49,10 @@ class PixhawkLog:
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
         self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
         self._fixes = self._not_finite = 0
+        self._parameters = pixhawk.parameters
+        self._numbers = {name: number for number, name in enumerate(sorted(self._parameters.names))}
+        self._values = {name: self._parameters.get(name) for name in self._numbers}
+        self._parameters.watch(self._note_parameter)
         self._heard = dict.fromkeys(TOLD, 0)
 
     def note(self, t_ns: int) -> None:
@@ -86,6 +90,13 @@ class PixhawkLog:
             asked = f"order {given_up.number} ({given_up.order.do})"
             self._remark(f"vehicle {self._vehicle}: the pilot gave up {asked} at {t_ns / NS:.1f} s: {given_up.reason}")
         pilot.given_up.clear()
+
+    def _note_parameter(self, name: str) -> None:
+        old, new = self._values[name], self._parameters.get(name)
+        self._values[name] = new
+        if new != old:
+            row = self._numbers[name], old, new
+            self._publish["parameter_change"](self._pixhawk.t_ns / NS, self._vehicle, *row)
 
     def close(self) -> None:
         self._tell(self._pixhawk.t_ns)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.errors import ConfigError
+from aeroloop.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.frames import quat_from_euler
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
@@ -16,7 +19,9 @@ from aeroloop.links.relay import Relayed
 from aeroloop.loop import Loop
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.processes.fault_desk import FaultDesk, WornLink
 from aeroloop.protocols.framing import FrameCutter
+from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.lockstep import Baton, StampedLink
 from aeroloop.realtime.pace import LockstepPace, Pace, WallPace
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
@@ -51,19 +56,25 @@ def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
     return world, tuple(u_eq.tolist())
 
 
-def dress(link: Link, scenario: TiltrotorScenario, pace: list[Pace]) -> Link:
+def dress(link: Link, scenario: TiltrotorScenario, pace: list[Pace]) -> Impaired:
     """The link with the scenario's impairments on; their clock is simulated time at every pace."""
-    config = scenario.link
-    if not (config.to_plant.active or config.to_board.active):
-        return link
     return Impaired(
         link,
-        inbound=config.to_plant,
-        outbound=config.to_board,
+        inbound=scenario.link.to_plant,
+        outbound=scenario.link.to_board,
         clock_ns=lambda: pace[0].now_ns(),
         seed=scenario.seed,
         cut=FrameCutter,
     )
+
+
+def switcher(sensors: StateSensors, line: WornLink) -> Callable[[Switch], Switched]:
+    def switch(switch: Switch) -> Switched:
+        if switch.vehicle:
+            raise ConfigError(f"vehicle {switch.vehicle}: there is one aircraft, number 0")
+        return line.switch(switch) if switch.target in LINE_TARGETS else sensors.switch(switch)
+
+    return switch
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
@@ -86,17 +97,27 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         link = dress(wire, scenario, pace)
         pace.append(WallPace(link, ns(scenario.world.step_s), scenario.speed))
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
+    sensors = StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1]))
     loop = Loop(
         actuators=LaggedActuators(scenario.actuators, hover),
         world=world,
-        sensors=StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1])),
+        sensors=sensors,
         link=link,
         pace=pace[0],
-        publish={s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)},
+        publish=publish,
         bounds=parameter_file().plausible.command,
         initial_command=hover,
         scenario=scenario,
         wanted_image=orders.image_id,
+    )
+    port = ControlPort(orders.folder_path)
+    desk = FaultDesk(
+        port,
+        switcher(sensors, WornLink(link, scenario.link)),
+        note=lambda _, row: publish["plant_fault"](loop.t_ns / NS, *row),
+        remark=lambda words: line.tell("say", message=words),
+        notice=lambda words: line.tell("notice", message=words),
     )
     line.tell("ready")
     line.await_order("start")
@@ -106,10 +127,11 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
                 line.tell("say", message=f"plant: {refused}")
             loop.await_board(scenario.link.start_timeout_s, stop)
         began_ns = time.monotonic_ns()
-        ended = loop.fly(ns(scenario.duration_s), stop)
+        ended = loop.fly(ns(scenario.duration_s), stop, desk.attend)
         # Said before the link closes, so that the supervisor never takes the end for a failure of the board.
         line.tell("done", ended=ended, wall_s=(time.monotonic_ns() - began_ns) / NS)
     finally:
+        port.close()
         link.close()
 
 

@@ -1,4 +1,4 @@
-"""The recorder process: every logged stream into one MCAP file, and the flight's progress to the supervisor."""
+"""The recorder process: every logged stream into one MCAP file and to who watches, and progress to the supervisor."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from aeroloop.processes.common import Line, Orders, run_process, stop
+from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Subscriber, Topics
 from aeroloop.recording.log import LogWriter
 from aeroloop.signals import NS
@@ -20,8 +21,8 @@ PROGRESS_PERIOD_NS = NS // 10
 
 
 class Recording:
-    def __init__(self, topics: Topics, log: LogWriter, family: str) -> None:
-        self._log = log
+    def __init__(self, topics: Topics, log: LogWriter, feed: FeedOut, family: str) -> None:
+        self._log, self._feed = log, feed
         self._subscribers: list[Subscriber] = [
             topics.subscriber(stream, batch=stream.batch) for stream in logged(family)
         ]
@@ -34,6 +35,7 @@ class Recording:
             record = None
             for record in subscriber.records():
                 self._log.write(subscriber.stream, record)
+                self._feed.offer(subscriber.stream, record)
                 written += 1
             if record is not None and subscriber.stream.name in PROGRESS:
                 self.flown_s = subscriber.stream.packing.unpack(record)[0]
@@ -47,7 +49,9 @@ class Recording:
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("open")
     log = LogWriter(Path(orders.log))
-    recording = Recording(Topics(orders.folder_path, wait=orders.scenario.lockstep), log, orders.scenario.FAMILY)
+    feed = FeedOut(orders.folder_path)
+    topics = Topics(orders.folder_path, wait=orders.scenario.lockstep)
+    recording = Recording(topics, log, feed, orders.scenario.FAMILY)
     line.tell("ready")
     line.await_order("start")
     flushed_ns = told_ns = time.monotonic_ns()
@@ -55,6 +59,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         if not recording.drain():
             time.sleep(IDLE_S)
         now_ns = time.monotonic_ns()
+        feed.step(now_ns)
         if now_ns - flushed_ns > FLUSH_PERIOD_NS:
             flushed_ns = now_ns
             log.flush()
@@ -62,7 +67,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             told_ns = now_ns
             line.tell("progress", flown_s=recording.flown_s)
     while recording.drain():
-        pass
+        feed.step(time.monotonic_ns())
+    feed.close()
     log.write_metadata("recorder", {"lost_rows": str(recording.lost)})
     log.close()
     line.tell("done", lost=recording.lost)

@@ -120,3 +120,8 @@ class FrameCutter:
             start = cut
         self._open = stream[start:]
         return units
+
+    def rest(self) -> bytes:
+        """What is left of an unfinished frame, and from now on forgotten."""
+        rest, self._open = self._open, b""
+        return rest

@@ -12,13 +12,14 @@ import numpy as np
 
 from aeroloop.config import Config, convert, note
 from aeroloop.errors import ConfigError
+from aeroloop.faults import ADDING, Switch, Switched
 from aeroloop.frames import Vec
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
 from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
-from aeroloop.sensors.noise import Channel, Streams
+from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
 from aeroloop.sensors.scene import Scene, body_from_world
 from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
@@ -103,16 +104,36 @@ class _Post:
         self.under_way: deque[Sample] = deque()
         self._instrument: Instrument = BUILD[name](config, streams.child(name))
         self._faults = [_disturbance(fault, self._instrument.channels) for fault in faults]
+        self._switched: dict[tuple[str, str], _Disturbance] = {}  # in flight, by kind and channel
         self._active: list[_Disturbance] = []
         self._last: Sample | None = None
 
+    def switch(self, switch: Switch) -> Switched:
+        """A fault from now on or no longer, on top of those that were planned."""
+        channels = self._instrument.channels
+        where = f"fault of {self.name}"
+        name = _channel(switch.channel, channels, where)
+        whole = switch.kind not in ADDING
+        key = switch.kind, "" if whole else name
+        values: tuple[float, ...] = ()
+        if switch.on:
+            if not whole:
+                values = _values(switch.value, channels[name], f"{where}: channel {name}")
+            if not (self._faults or self._switched):
+                self._last = None  # of a fault before: it would freeze to a value of long ago
+            self._switched[key] = _Disturbance(0, NEVER_NS, switch.kind, channels[name], values)
+        else:
+            self._switched.pop(key, None)
+        return Switched(0 if whole else list(channels).index(name), values)
+
     def sample(self, scene: Scene, steps: int) -> None:
         """Take a sample and send it on its way, unless a fault keeps it."""
-        if not self._faults:
+        if not (self._faults or self._switched or self._active):
             self.under_way.append(self._instrument.measure(scene, steps))
             return
         t_ns = scene.state.t_ns
         active = [fault for fault in self._faults if fault.start_ns <= t_ns < fault.end_ns]
+        active += self._switched.values()
         if active != self._active:
             self._active = active
             self._disturb()
@@ -140,19 +161,24 @@ def _summed(rows: Vec, axes: int) -> Vec:
 
 
 def _disturbance(fault: Fault, channels: dict[str, Channel]) -> _Disturbance:
-    name = fault.channel or next(iter(channels))
-    if name not in channels:
-        known = ", ".join(channels)
-        raise ConfigError(
-            f"sensors.faults: fault of {fault.sensor}: unknown channel {name!r}, expected one of: {known}"
-        )
-    axes = channels[name].axes
-    values = fault.value if isinstance(fault.value, tuple) else (fault.value,) * axes
-    if len(values) != axes:
-        raise ConfigError(
-            f"sensors.faults: fault of {fault.sensor}: channel {name} has {axes} axis, expected one value"
-        )
+    where = f"sensors.faults: fault of {fault.sensor}"
+    name = _channel(fault.channel, channels, where)
+    values = _values(fault.value, channels[name], f"{where}: channel {name}")
     return _Disturbance(round(fault.start_s * NS), round(fault.end_s * NS), fault.kind, channels[name], values)
+
+
+def _channel(name: str, channels: dict[str, Channel], where: str) -> str:
+    name = name or next(iter(channels))
+    if name not in channels:
+        raise ConfigError(f"{where}: unknown channel {name!r}, expected one of: {', '.join(channels)}")
+    return name
+
+
+def _values(value: Axes, channel: Channel, where: str) -> tuple[float, ...]:
+    values = value if isinstance(value, tuple) else (value,) * channel.axes
+    if len(values) != channel.axes:
+        raise ConfigError(f"{where} has {channel.axes} axis, expected one value")
+    return values
 
 
 class Suite:
@@ -176,6 +202,13 @@ class Suite:
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """When the next sample is taken or delivered."""
+
+    def switch(self, switch: Switch) -> Switched:
+        """Switch a fault in flight."""
+        for post in self._posts:
+            if post.name == switch.target:
+                return post.switch(switch)
+        raise ConfigError(f"fault of {switch.target}: there is no such sensor on this aircraft")
 
     def due(self, t_ns: int) -> tuple[str, ...]:
         """The sensors that take a sample at this time."""

@@ -10,7 +10,9 @@ from aeroloop.analysis.quad.errors import tracking
 from aeroloop.analysis.quad.flight import MODE_CLASSES, Flight, flights
 from aeroloop.analysis.quad.metrics import tracking_rms
 from aeroloop.analysis.quad.rates import clock, rates
-from aeroloop.analysis.statistics import event_name, largest, rms
+from aeroloop.analysis.quad.words import change_words
+from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, largest, rms
+from aeroloop.fault_offers import words as fault_words
 from aeroloop.recording.log import Log
 from aeroloop.streams import MAVLINK_COUNTER_NAMES
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
@@ -42,11 +44,26 @@ def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
 
 
 def events(log: Log) -> list[dict[str, Any]]:
-    return [
+    happened = [
         {"t_s": t_s, "source": source, "vehicle": int(vehicle), "event": event_name(code), "value": value}
         for source, stream in SOURCES.items()
         for t_s, vehicle, code, value in log.rows[stream].tolist()
     ]
+    faults = [
+        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": fault_words(row)}
+        for t_s, vehicle, *row in log.rows["flight_fault"].tolist()
+    ]
+    changes = [
+        {
+            "t_s": t_s,
+            "source": "autopilot",
+            "vehicle": int(vehicle),
+            "event": PARAMETER_CHANGED,
+            "value": change_words(*row),
+        }
+        for t_s, vehicle, *row in log.rows["parameter_change"].tolist()
+    ]
+    return happened + faults + changes
 
 
 def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any]]:

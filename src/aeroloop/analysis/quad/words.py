@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from aeroloop.boards.pixhawk.parameters import TABLE
+from aeroloop.control.flight_gains import GAINS
+
 TRACKING_NUMBERS = {
     "roll_rms_deg": "roll (deg)",
     "pitch_rms_deg": "pitch (deg)",
@@ -30,3 +33,12 @@ def load_words(busy_processes: int | None) -> str:
         return "without"
     who = "process that burns a core" if busy_processes == 1 else "processes that each burn a core"
     return f"with {busy_processes} {who}"
+
+
+PARAMETERS = tuple(sorted({row.name for row in TABLE} | {gain.name for gain in GAINS}))
+"""The virtual Pixhawk's, in the order of their numbers in the log."""
+
+
+def change_words(number: float, old: float, new: float) -> str:
+    name = PARAMETERS[int(number)] if 0 <= number < len(PARAMETERS) else f"parameter {number:g}"
+    return f"{name} {old:g} -> {new:g}"

@@ -11,6 +11,7 @@ from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import parse
 from aeroloop.reference.orders import PilotConfig
+from aeroloop.router.config import EndpointConfig, Forward, SetRate
 from aeroloop.scenario import Scenario
 from aeroloop.sensors.schedule import Fault, Name
 from aeroloop.sensors.suite import NAMES, SensorSet, preset_table, presets
@@ -22,6 +23,10 @@ from aeroloop.world.wind import WindConfig
 
 PX4_PORT = 4560
 """Where a simulator waits for PX4; instance n uses the n-th port after it."""
+
+
+ONBOARD_PORT = 14540
+"""PX4's port for companion programs; each vehicle has its own."""
 
 
 class Multirotor(Config, frozen=True):
@@ -76,6 +81,16 @@ class Autopilot(Config, frozen=True):
     ] = ("udp://127.0.0.1:14540", "udp://127.0.0.1:14550")
 
 
+class Lines(Config, frozen=True):
+    """Lines of the flight's router besides its own (see docs/router.md); of flights in real time only."""
+
+    endpoints: Annotated[
+        tuple[EndpointConfig, ...], note("for `hil`, name the line to the autopilot here, with role `vehicle`")
+    ] = ()
+    forward: Annotated[tuple[Forward, ...], note("what passes between them")] = ()
+    rates: Annotated[tuple[SetRate, ...], note("set rates")] = ()
+
+
 class QuadrotorScenario(Scenario, frozen=True):
     """A flight of multirotors, each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
 
@@ -92,6 +107,7 @@ class QuadrotorScenario(Scenario, frozen=True):
     sensors: Annotated[Aboard, note("the sensors")] = Aboard()
     autopilot: Annotated[Autopilot, note("the virtual Pixhawk")] = Autopilot()
     pilot: Annotated[PilotConfig, note("who commands it")] = PilotConfig()
+    router: Annotated[Lines, note("more lines of the router between autopilots and ground stations")] = Lines()
 
     def __post_init__(self) -> None:
         Scenario.__post_init__(self)

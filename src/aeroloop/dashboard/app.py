@@ -1,0 +1,118 @@
+"""The dashboard's process: the pages in one table, and the server that gives them to browsers.
+
+Its priority is lowered: whatever a page asks for, the plant goes first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import app as nicegui_app
+from nicegui import ui
+
+from aeroloop.dashboard import page_charts, page_faults, page_fly, page_lines, page_runs, page_view
+from aeroloop.dashboard.layout import Tab, frame
+from aeroloop.dashboard.security import LARGEST_BODY, Guard
+from aeroloop.dashboard.subject import Subject
+
+NICENESS = 10
+MOST_CONNECTIONS = 256
+RECONNECT_S = 5.0
+FAVICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5fa8" stroke-width="3">'
+    '<path d="M8 8 24 24M24 8 8 24"/><circle cx="7" cy="7" r="5"/><circle cx="25" cy="7" r="5"/>'
+    '<circle cx="7" cy="25" r="5"/><circle cx="25" cy="25" r="5"/></svg>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    path: str
+    title: str
+    icon: str
+    build: Callable[[Subject], None]
+
+
+PAGES = (
+    Page("/", "View", "view_in_ar", page_view.build),
+    Page("/charts", "Charts", "show_chart", page_charts.build),
+    Page("/lines", "Lines", "lan", page_lines.build),
+    Page("/fly", "Fly", "flight", page_fly.build),
+    Page("/faults", "Faults", "report", page_faults.build),
+    Page("/runs", "Runs", "folder", page_runs.build),
+)
+
+
+def web_app(subject: Subject, *, host: str, port: int, token: str) -> Guard:
+    """Pages, files and websockets behind the guard."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        following = asyncio.get_running_loop().create_task(subject.follow())
+        yield
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+
+    outer = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    register(subject)
+    nicegui_app.config.socket_io_js_transports = ["websocket"]
+    ui.run_with(
+        outer,
+        title="Aeroloop",
+        dark=None,
+        favicon=FAVICON,
+        language="en-US",
+        reconnect_timeout=RECONNECT_S,
+        message_history_length=0,
+        binding_refresh_interval=None,
+        show_welcome_message=False,
+    )
+    return Guard(outer, host=host, port=port, token=token)
+
+
+def serve(subject: Subject, listener: socket.socket, *, host: str, token: str = "") -> int:
+    """Until SIGTERM or SIGINT, whose number it returns."""
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    guarded = web_app(subject, host=host, port=listener.getsockname()[1], token=token)
+    ended_by: list[int] = []
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again when it has ended
+        signal.signal(number, lambda got, _: ended_by.append(got))
+    config = uvicorn.Config(
+        guarded,
+        http="h11",
+        ws="wsproto",
+        ws_max_size=LARGEST_BODY,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=1,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+    return ended_by[0] if ended_by else 0
+
+
+def register(subject: Subject) -> None:
+    page_runs.register(subject)
+    tabs = tuple(Tab(page.path, page.title, page.icon) for page in PAGES)
+    for page in PAGES:
+        ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(subject, page, tabs))
+
+
+def _shown(subject: Subject, page: Page, tabs: tuple[Tab, ...]) -> Callable[[], None]:
+    def show() -> None:
+        with frame(subject, page.path, tabs):
+            page.build(subject)
+
+    return show

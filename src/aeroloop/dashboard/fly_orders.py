@@ -1,0 +1,75 @@
+"""The orders of the fly page: what each asks of the aircraft, and why it cannot be asked now."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.dashboard.subject import Subject
+from aeroloop.reference.orders import TAKEOFF_HEIGHTS_M
+from aeroloop.scenario import TiltrotorScenario
+
+MODES = tuple(mode.name.lower() for mode in FlightMode)
+STICK_MODES = ("position", "altitude", "manual")
+GO_HEIGHTS_M = (0.5, 500.0)
+"""Above home."""
+HOLDS_S = (0.0, 3600.0)
+TAKEOFF_M = 5.0
+
+NEED_ARMED = {"takeoff", "land", "return", "hold", "goto", "mission-start", "mission-pause"}
+
+
+def heard(state: Any) -> bool:
+    return state is not None and not state.silent(time.monotonic_ns())
+
+
+def in_air(state: Any) -> bool:
+    return bool(state.landed in ("in_air", "takeoff", "landing"))
+
+
+def no_aircraft(subject: Subject, state: Any) -> str:
+    """Why nothing can be ordered; empty if somebody listens."""
+    if not subject.running:
+        return "no flight is running"
+    if isinstance(subject.scenario, TiltrotorScenario):
+        return "this aircraft's board takes references, not orders: take the sticks"
+    if subject.scenario is not None and subject.scenario.lockstep:
+        return "this flight runs in lockstep with its own pilot; fly with --pace real to command it"
+    if not heard(state):
+        return "no autopilot is heard yet"
+    return ""
+
+
+def impossible(order: str, state: Any, *, waypoints: int, target: bool) -> str:
+    """Why an aircraft that listens would refuse it; empty if it may not. It has the last word."""
+    if order == "arm" and state.armed:
+        return "it is armed"
+    if order == "disarm" and not state.armed:
+        return "it is not armed"
+    if order == "goto" and not target:
+        return "choose “go there” and tap the map first"
+    if order == "mission-upload" and not waypoints:
+        return "tap waypoints on the map first"
+    if order == "mission-start" and state.mission_count == 0:
+        return "upload a mission first"
+    if order == "takeoff" and in_air(state):
+        return "it is in the air"
+    if order in NEED_ARMED and not state.armed:
+        return "arm it first"
+    return ""
+
+
+def checked(value: object, bounds: tuple[float, float], what: str) -> float:
+    """A number that a person typed; ValueError with a sentence."""
+    low, high = bounds
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{what}: expected a number")
+    if not low <= value <= high:
+        raise ValueError(f"{what}: expected {low:g} to {high:g}, not {value:g}")
+    return float(value)
+
+
+def takeoff_height(value: object) -> float:
+    return checked(value, TAKEOFF_HEIGHTS_M, "take-off height in m")

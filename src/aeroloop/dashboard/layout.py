@@ -1,0 +1,233 @@
+"""The frame of every page: header with tabs, the flight and how it does, and the alert line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from nicegui import ui
+
+from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.dashboard import theme
+from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.theme import Severity
+from aeroloop.signals import Mode
+
+REFRESH_S = 0.5
+LONGEST_MEMORY = 3500  # of a cookie; browsers take 4096 bytes
+YEAR_S = 365 * 86400
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    path: str
+    title: str
+    icon: str
+
+
+def chip(words: str = "", severity: Severity = "info", testid: str = "") -> ui.label:
+    label = ui.label(words).classes(f"al-chip al-chip--{severity}")
+    return label.props(f'data-testid="{testid}"') if testid else label
+
+
+def set_chip(label: ui.label, words: str, severity: Severity = "info") -> None:
+    """A chip without words is not shown."""
+    label.set_text(words)
+    label.classes(remove=" ".join(f"al-chip--{each}" for each in theme.COLOURS if each != severity))
+    label.classes(add=f"al-chip--{severity}")
+    label.set_visibility(bool(words))
+
+
+def card() -> ui.column:
+    return ui.column().classes("al-card")
+
+
+def remember(name: str, value: Any) -> None:
+    """Keep a small value in the browser, for `remembered` on its next visit. In a cookie, so that it holds for any
+    port and is there when the page is built."""
+    text = json.dumps(value)
+    if len(text) <= LONGEST_MEMORY:
+        cookie = (
+            f"aeroloop-{name}=${{encodeURIComponent({json.dumps(text)})}}; path=/; max-age={YEAR_S}; SameSite=Strict"
+        )
+        ui.run_javascript(f"document.cookie = `{cookie}`")
+
+
+def remembered(name: str) -> Any:
+    """None where nothing is, or what is there is none of ours."""
+    request = ui.context.client.request
+    text = request.cookies.get(f"aeroloop-{name}", "") if request else ""
+    try:
+        return json.loads(unquote(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def every(period_s: float, refresh: Callable[[], Any]) -> ui.timer:
+    """Call it again and again while somebody looks at the page: a hidden tab is sent nothing."""
+    client = ui.context.client
+    hidden = _hidden_clients
+
+    def beat() -> Any:
+        return None if client.id in hidden else refresh()
+
+    return ui.timer(period_s, beat)
+
+
+_hidden_clients: set[str] = set()
+
+
+def _notice_hiding() -> None:
+    client = ui.context.client
+
+    def changed(event: Any) -> None:
+        if event.args is True:
+            _hidden_clients.add(client.id)
+        else:
+            _hidden_clients.discard(client.id)
+
+    ui.on("al_hidden", changed)
+    client.on_delete(lambda: _hidden_clients.discard(client.id))
+    ui.add_body_html(
+        "<script>document.addEventListener('visibilitychange', () => emitEvent('al_hidden', document.hidden))</script>"
+    )
+
+
+@contextmanager
+def frame(subject: Subject, current: str, tabs: tuple[Tab, ...]) -> Iterator[None]:
+    """`with frame(...):` the page's own content follows."""
+    ui.add_css(theme.CSS)
+    ui.colors(primary=theme.PRIMARY)
+    _notice_hiding()
+    with ui.header().classes("al-head"):
+        with ui.row().classes("al-bar"):
+            ui.label("Aeroloop").classes("text-weight-bold al-wide")
+            _flight_picker(subject)
+            _status(subject)
+            ui.space()
+            _dark_toggle()
+        with ui.element("nav").classes("al-tabs").props('aria-label="pages"'):
+            for tab in tabs:
+                here = 'aria-current="page"' if tab.path == current else ""
+                with ui.link(target=tab.path).classes("al-tab").props(f'data-testid="tab-{tab.title.lower()}" {here}'):
+                    ui.icon(tab.icon).classes("al-wide").props("aria-hidden=true")
+                    ui.label(tab.title)
+        _alert_line(subject)
+    with ui.column().classes("al-page"):
+        yield
+
+
+def _flight_picker(subject: Subject) -> None:
+    def options() -> dict[str, str]:
+        shown = {flight_id: f"{name} · {flight_id}" for flight_id, name in subject.flights()}
+        if subject.flight_id and subject.flight_id not in shown:
+            name = subject.scenario.name if subject.scenario else ""
+            shown[subject.flight_id] = f"{name} · {subject.flight_id} (ended)"
+        return shown or {"": "no flight is running"}
+
+    picker = ui.select(options(), value=subject.flight_id if subject.flight_id in options() else None)
+    picker.props('dense outlined options-dense data-testid="flight" aria-label="flight"').classes("al-picker")
+    picker.tooltip("the flight that every page of this dashboard shows")
+
+    def refresh() -> None:
+        present = options()
+        value = subject.flight_id if subject.flight_id in present else ""
+        if present != picker.options or value != picker.value:
+            picker.set_options(present, value=value if value in present else None)
+
+    def chosen(event: Any) -> None:
+        if event.value and event.value != subject.flight_id:
+            subject.choose(event.value)
+
+    picker.on_value_change(chosen)
+    refresh()
+    every(REFRESH_S, refresh)
+
+
+def _status(subject: Subject) -> None:
+    time = ui.label().classes("al-num").props('data-testid="time"').style("min-width:5em")
+    how = ui.label().classes("al-soft al-wide").props('data-testid="pace"')
+    flight, armed, mode, failsafe = (chip(testid=name) for name in ("running", "armed", "mode", "failsafe"))
+
+    def refresh() -> None:
+        plan = subject.scenario
+        time.set_text(f"{subject.store.t_s:.1f} s" if plan else "")
+        how.set_text(f"{plan.loop} · {plan.pace}" if plan else "")
+        set_chip(flight, ("live" if subject.running else "ended") if plan else "", "ok" if subject.running else "info")
+        for label, (words, severity) in zip((armed, mode, failsafe), doing(subject), strict=True):
+            set_chip(label, words, severity)
+
+    refresh()
+    every(REFRESH_S, refresh)
+
+
+def doing(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
+    """Armed, mode and failsafe of the first aircraft, as chips; empty words where it has no such thing."""
+    row = subject.store.latest("autopilot_state")
+    if row is not None:
+        armed: tuple[str, Severity] = ("armed", "warn") if row["armed"] else ("disarmed", "info")
+        failsafe = _name(Failsafe, row["failsafe"])
+        return armed, (_name(FlightMode, row["mode"]), "info"), ("" if failsafe == "none" else failsafe, "bad")
+    state = subject.state()
+    if state is not None:
+        return ("armed", "warn") if state.armed else ("disarmed", "info"), (state.mode, "info"), ("", "info")
+    row = subject.store.latest("board_cycle")
+    mode = _name(Mode, row["mode"]) if row is not None else ""
+    return ("", "info"), (mode, "bad" if mode in ("safe", "holding") else "info"), ("", "info")
+
+
+def _name(kind: Any, number: float) -> str:
+    try:
+        return str(kind(int(number)).name).lower().replace("_", " ")
+    except (ValueError, OverflowError):
+        return "?"
+
+
+DARK_MODES: tuple[tuple[str, bool | None, str], ...] = (
+    ("auto", None, "brightness_auto"),
+    ("dark", True, "dark_mode"),
+    ("light", False, "light_mode"),
+)
+
+
+def _dark_toggle() -> None:
+    names = [name for name, _, _ in DARK_MODES]
+    kept = remembered("dark")
+    now = names.index(kept) if kept in names else 0
+    dark = ui.dark_mode(DARK_MODES[now][1])
+
+    def turn() -> None:
+        nonlocal now
+        now = (now + 1) % len(DARK_MODES)
+        name, dark.value, icon = DARK_MODES[now]
+        button.props(f'icon={icon} aria-label="colours: {name}"')
+        remember("dark", name)
+
+    button = ui.button(icon=DARK_MODES[now][2], on_click=turn).props(
+        f'flat round dense color=inherit data-testid="dark" aria-label="colours: {names[now]}"'
+    )
+
+
+def _alert_line(subject: Subject) -> None:
+    line = ui.label().classes("al-alert").props('data-testid="alert" role=status')
+
+    def refresh() -> None:
+        newest = subject.notices[-1] if subject.notices else None
+        line.set_text(f"{newest.t_s:.1f} s  {newest.words}" if newest else "no notices")
+        severity = newest.severity if newest else "info"
+        line.classes(remove=" ".join(f"al-{each}" for each in ("ok", "warn", "bad", "soft") if each != severity))
+        line.classes(add="al-soft" if severity == "info" else f"al-{severity}")
+
+    with line:
+        tip = ui.tooltip().props('data-testid="notices"').style("white-space:pre-line;font-size:13px;max-width:90vw")
+
+    def recent() -> None:
+        tip.set_text("\n".join(f"{each.t_s:.1f} s  {each.words}" for each in list(subject.notices)[-12:]))
+
+    line.on("mouseenter", recent)
+    refresh()
+    every(REFRESH_S, refresh)

@@ -1,0 +1,273 @@
+"""The fault page: sensors and lines fail at the touch of a switch, in flight, and are well again at another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from nicegui import ui
+
+from aeroloop.dashboard import from_browser
+from aeroloop.dashboard.layout import card, chip, every, set_chip
+from aeroloop.dashboard.subject import FAULT_STREAMS, Fault, Subject
+from aeroloop.errors import AeroloopError
+from aeroloop.fault_offers import Offer, offers, words
+from aeroloop.faults import ADDING, LARGEST, LINE_TARGETS
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+
+REFRESH_S = 0.25
+PATIENCE_S = 2.0
+"""A plant that takes an order says so in less; after this the switch shows what is."""
+MOST_SHOWN = 40
+CSS = """
+.fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
+        align-items:start; }
+.fault-row { width:100%; display:grid; grid-template-columns:minmax(0,1fr) 96px 44px; align-items:center; gap:8px;
+        padding:2px 4px; }
+.fault-row .q-toggle { justify-self:end; }
+.fault-row--on { background:rgba(179,38,30,.12); border-radius:6px; }
+.fault-log { max-height:260px; overflow-y:auto; width:100%; font-size:13px; }
+@media (max-width:599px) { .fault-grid { grid-template-columns:minmax(0,1fr); gap:6px; } }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """How a fault's value is shown and typed."""
+
+    unit: str
+    scale: float  # shown number for one of the fault's unit
+    low: float
+    high: float
+    step: float
+
+    def value(self, typed: object) -> float | None:
+        """In the fault's own unit; None for what is no number in range."""
+        shown = from_browser.number(typed, self.low, self.high)
+        return None if shown is None else shown / self.scale
+
+
+def amount(offer: Offer) -> Amount | None:
+    """None for a fault without a value."""
+    match offer.kind:
+        case "silent" | "frozen":
+            return None
+        case "delay_s" | "jitter_s":
+            return Amount("ms", 1000.0, 0.0, 10_000.0, 1.0)
+        case "baud":
+            return Amount("Bd", 1.0, 1200.0, 12_000_000.0, 100.0)
+        case "loss" | "corrupt" | "duplicate" | "reorder":
+            return Amount("%", 100.0, 0.0, 100.0, 0.1)
+        case "noise":
+            return Amount(offer.unit, 1.0, 0.0, LARGEST, 0.0)
+        case _:
+            return Amount(offer.unit, 1.0, -LARGEST, LARGEST, 0.0)
+
+
+def element_id(offer: Offer) -> str:
+    """`fault-gnss-silent`, `fault-imu-bias-gyro`, `fault-to_board-loss`."""
+    return "-".join(("fault", offer.target, offer.kind, *offer.channels))
+
+
+def keys(known: Iterable[Offer]) -> dict[tuple[str, str, int], Offer]:
+    """Each offer under what the log calls it: target, kind and the number of the sensor's channel."""
+    numbered: dict[tuple[str, str, int], Offer] = {}
+    for offer in known:
+        number = sum(1 for target, kind, _ in numbered if (target, kind) == (offer.target, offer.kind))
+        numbered[offer.target, offer.kind, number] = offer
+    return numbered
+
+
+def log(subject: Subject) -> list[str]:
+    """What was switched and when, newest first."""
+    store = subject.store
+    several = isinstance(subject.scenario, QuadrotorScenario) and subject.scenario.vehicle.count > 1
+    rows = []
+    for stream in FAULT_STREAMS:
+        first = 2 if stream == "flight_fault" else 1
+        for vehicle in store.vehicles(stream):
+            whose = f"aircraft {vehicle + 1}, " if several else ""
+            kept = store.rows(stream, vehicle)[-MOST_SHOWN:].tolist()
+            rows += [(row[0], f"{row[0]:.1f} s {whose}{words(row[first:])}") for row in kept]
+    return [text for _, text in sorted(rows, key=lambda row: row[0], reverse=True)][:MOST_SHOWN]
+
+
+def build(subject: Subject) -> None:
+    FaultPage(subject)
+
+
+class FaultPage:
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._flight = subject.flight_id
+        self._vehicle = 0
+        self._lines: list[_Line] = []
+        self._logged: list[str] | None = None
+        known = offers(subject.scenario) if subject.scenario else ()
+        self._keys = keys(known)
+        ui.add_css(CSS)
+        with card(), ui.row().classes("items-center w-full gap-2"):
+            ui.label("Faults in flight").classes("text-weight-bold")
+            self._count = chip(testid="faults-on")
+            ui.space()
+            self._pick_vehicle()
+            self._off = ui.button("All off", icon="healing", on_click=self._all_off)
+            self._off.props('no-caps data-testid="faults-off"')
+        if not known:
+            ui.label("No flight is running: there is nothing to switch.").classes("al-soft").props(
+                'data-testid="no-faults"'
+            )
+        elif subject.scenario is not None and subject.scenario.lockstep:
+            ui.label("A flight in lockstep is no longer repeatable once a fault is switched by hand.").classes(
+                "al-soft"
+            )
+        with ui.element("div").classes("fault-grid"):
+            for target, of_target in groupby(self._keys.items(), key=lambda item: item[0][0]):
+                self._target_card(target, list(of_target))
+        with card():
+            ui.label("Switched so far").classes("text-weight-bold")
+            self._log = ui.column().classes("fault-log gap-0 al-num").props('data-testid="fault-log" role=log')
+        every(REFRESH_S, self._refresh)
+
+    def _pick_vehicle(self) -> None:
+        scenario = self._subject.scenario
+        count = scenario.vehicle.count if isinstance(scenario, QuadrotorScenario) else 1
+        if count > 1:
+            options = {number: f"aircraft {number + 1}" for number in range(count)}
+            picked = ui.select(options, value=0).props('dense outlined options-dense data-testid="vehicle"')
+            picked.on_value_change(lambda event: self._choose(event.value))
+
+    def _choose(self, number: object) -> None:
+        if isinstance(number, int):
+            self._vehicle = number
+            self._refresh()
+
+    def _target_card(self, target: str, of_target: list[tuple[tuple[str, str, int], Offer]]) -> None:
+        name = of_target[0][1].words.partition(":")[0]
+        with card().classes("gap-1"):
+            with ui.row().classes("items-center gap-2"):
+                ui.icon("cable" if target in LINE_TARGETS else "sensors").classes("al-soft")
+                ui.label(name[:1].upper() + name[1:]).classes("text-weight-bold")
+            for key, offer in of_target:
+                self._lines.append(_Line(offer, partial(self._fault, key), self._switch))
+
+    def _fault(self, key: tuple[str, str, int]) -> Fault:
+        return Fault(self._vehicle, *key)
+
+    def _switch(self, offer: Offer, on: bool, value: float | None) -> bool:
+        try:
+            self._subject.switch(offer.switch(on=on, value=value, vehicle=self._vehicle))
+        except AeroloopError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
+            return False
+        return True
+
+    def _all_off(self) -> None:
+        """Of every aircraft."""
+        try:
+            for fault in list(self._subject.faults_on):
+                offer = self._keys.get((fault.target, fault.kind, fault.channel))
+                if offer:
+                    self._subject.switch(offer.switch(on=False, vehicle=fault.vehicle))
+        except AeroloopError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
+
+    def _refresh(self) -> None:
+        subject = self._subject
+        if subject.flight_id != self._flight:
+            ui.navigate.reload()
+            return
+        on = len(subject.faults_on)
+        set_chip(self._count, f"{on} on" if on else "none on", "bad" if on else "ok")
+        self._off.set_enabled(bool(on) and subject.running)
+        for line in self._lines:
+            line.show(subject.faults_on, able=subject.running)
+        logged = log(subject)
+        if logged != self._logged:
+            self._logged = logged
+            self._log.clear()
+            with self._log:
+                if not logged:
+                    ui.label("nothing yet").classes("al-soft")
+                for text in logged:
+                    ui.label(text).classes("al-bad" if text.endswith(" on") else "al-ok")
+
+
+class _Line:
+    """One fault: its words, its value, its switch."""
+
+    def __init__(
+        self, offer: Offer, fault: Callable[[], Fault], switch: Callable[[Offer, bool, float | None], bool]
+    ) -> None:
+        self._offer, self._fault, self._send = offer, fault, switch
+        self._amount = amount(offer)
+        self._asked_s = -PATIENCE_S
+        self._asked: bool | None = None
+        with ui.element("div").classes("fault-row") as self._row:
+            with ui.element("div"):
+                ui.label(title(offer))
+                if caption(offer):
+                    ui.label(caption(offer)).classes("al-soft text-caption")
+            self._value = self._value_entry()
+            self._switch = ui.switch(on_change=lambda event: self._turn(event.value))
+            self._switch.props(f'dense color=negative data-testid="{element_id(offer)}" aria-label="{offer.words}"')
+
+    def _value_entry(self) -> Any:
+        if self._amount is None:
+            return ui.label("")
+        entry = ui.number(value=float(f"{self._offer.value * self._amount.scale:.6g}"), label=self._amount.unit)
+        entry.props(f'dense outlined data-testid="{element_id(self._offer)}-value"')
+        if self._amount.step:
+            entry.props(f"step={self._amount.step}")
+        return entry.on("change", self._again)
+
+    def _again(self) -> None:
+        """Another value for a fault that is on acts at once."""
+        if self._switch.value:
+            self._turn(True)
+
+    def _turn(self, on: object) -> None:
+        if on is self._asked:
+            return  # we moved the switch ourselves
+        value = self._amount.value(self._value.value) if self._amount and on else None
+        if on and self._amount and value is None:
+            ui.notify(
+                f"{self._offer.words}: expected {self._amount.low:g} to {self._amount.high:g} {self._amount.unit}",
+                type="negative",
+            )
+            self._set(False)
+            return
+        if self._send(self._offer, bool(on), value):
+            self._asked, self._asked_s = bool(on), time.monotonic()
+        else:
+            self._set(not on)
+
+    def show(self, faults_on: dict[Fault, Any], *, able: bool) -> None:
+        on = self._fault() in faults_on
+        waiting = time.monotonic() - self._asked_s < PATIENCE_S
+        if self._asked is not None and on == self._asked:
+            self._asked = None
+        elif not waiting or self._asked is None:
+            self._set(on)
+        self._switch.set_enabled(able)
+        self._row.classes(add="fault-row--on") if on else self._row.classes(remove="fault-row--on")
+
+    def _set(self, on: bool) -> None:
+        """Show it, without asking for it."""
+        if self._switch.value != on:
+            self._asked = on
+            self._switch.set_value(on)
+        self._asked = None
+
+
+def title(offer: Offer) -> str:
+    """Its name, short; what fails stands above it."""
+    return offer.words.partition(": ")[2] if offer.kind in ADDING else offer.kind.removesuffix("_s")
+
+
+def caption(offer: Offer) -> str:
+    return "" if offer.kind in ADDING else offer.words.partition(": ")[2]

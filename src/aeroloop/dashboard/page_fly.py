@@ -1,0 +1,348 @@
+"""The fly page: orders to the aircraft, a map to point at, its parameters, and sticks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nicegui import ui
+from nicegui.elements.button import Button
+
+from aeroloop.dashboard.commander import other_commander, take_command
+from aeroloop.dashboard.desk import Desk, Entry, desk_of
+from aeroloop.dashboard.fly_orders import (
+    GO_HEIGHTS_M,
+    MODES,
+    TAKEOFF_M,
+    checked,
+    heard,
+    impossible,
+    in_air,
+    no_aircraft,
+    takeoff_height,
+)
+from aeroloop.dashboard.layout import card, chip, every, set_chip
+from aeroloop.dashboard.map_panel import MapPanel
+from aeroloop.dashboard.parameters_panel import ParametersPanel, why_none
+from aeroloop.dashboard.plan_panel import PlanPanel
+from aeroloop.dashboard.stick_panel import StickPanel
+from aeroloop.dashboard.subject import Subject
+from aeroloop.errors import AeroloopError
+from aeroloop.reference.missions import Item
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.world.earth import Earth
+
+REFRESH_S = 0.25
+MOST_SHOWN = 30
+CSS = """
+.fly-grid { display:grid; grid-template-columns:minmax(0,1.6fr) minmax(330px,1fr); gap:12px; width:100%;
+        align-items:start; }
+.fly-grid > .nicegui-column { gap:12px; min-width:0; }
+.fly-buttons { display:grid; grid-template-columns:repeat(auto-fit,minmax(88px,1fr)); gap:8px; width:100%; }
+.fly-buttons .q-btn { min-height:42px; padding:4px 6px; }
+.fly-grid .q-btn.disabled { filter:grayscale(1) opacity(.65); }
+.fly-grid .q-btn .on-left { margin-right:6px; }
+.fly-log { max-height:260px; overflow-y:auto; width:100%; font-size:13px; line-height:1.5; overflow-wrap:anywhere; }
+@media (max-width:899px) {
+  .fly-grid { grid-template-columns:minmax(0,1fr); } .fly-grid > .nicegui-column { display:contents; } }
+"""
+
+
+def build(subject: Subject) -> None:
+    FlyPage(subject)
+
+
+@dataclass(frozen=True, slots=True)
+class Switchable:
+    """A button that is grey while its order is impossible, and says why."""
+
+    order: str
+    button: Button
+
+
+class FlyPage:
+    """One browser's fly page; what was done stands at the desk."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._desk: Desk = desk_of(subject)
+        self._chosen = 0  # which aircraft
+        self._buttons: list[Switchable] = []
+        self._asking: set[str] = set()
+        self._shown = -1
+        scenario = subject.scenario
+        self._earth = Earth(scenario.world.home) if isinstance(scenario, QuadrotorScenario) else None
+        self._board = isinstance(scenario, TiltrotorScenario)
+        ui.add_css(CSS)
+        with ui.element("div").classes("fly-grid"):
+            with ui.column():
+                self._plan_panel = PlanPanel(self._desk, self._items, read_only=self._board)
+                self._map()
+                if not self._board:
+                    self._plan_panel.build_list(self._button)
+            with ui.column():
+                self._orders_card()
+                self._sticks = StickPanel(subject, self._desk, self._vehicle, self.order)
+                self._log_card()
+        none = why_none(scenario)
+        if none:
+            with card():
+                ui.label("Parameters").classes("text-weight-bold")
+                ui.label(none).classes("al-soft").props('data-testid="param-none"')
+        else:
+            ParametersPanel(subject, self._desk, self._vehicle, self.order)
+        every(REFRESH_S, self._refresh)
+
+    def _vehicle(self) -> int:
+        return self._chosen
+
+    def _items(self) -> tuple[Item, ...]:
+        """The plan as the chosen aircraft's mission."""
+        scenario, earth = self._subject.scenario, self._earth
+        if not isinstance(scenario, QuadrotorScenario) or earth is None:
+            return ()
+        return self._desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], scenario.start_m(self._chosen))
+
+    def _map(self) -> None:
+        with card().style("order:2"):
+            self._plan_panel.build_tools()
+            self.map = MapPanel(
+                self._subject,
+                waypoints=lambda: [point.pos_m[:2] for point in self._desk.plan],
+                target=lambda: self._desk.target,
+                on_tap=self._plan_panel.tap,
+                on_carry=lambda number, east_m, north_m: self._desk.change_waypoint(number, place=(east_m, north_m)),
+                vehicle=self._vehicle,
+                m_per_px=0.03 if self._board else 0.08,  # of the one's rooms, of the other's fields
+            )
+
+    def _orders_card(self) -> None:
+        with card().style("order:1"):
+            with ui.row().classes("items-center w-full gap-2"):
+                ui.label("Aircraft").classes("text-weight-bold")
+                self._heard = chip(testid="heard")
+                self._armed = chip(testid="armed")
+                self._mode_chip = chip(testid="mode-now")
+                ui.space()
+                self._pick_vehicle()
+            self._numbers = ui.label().classes("al-num al-soft").props('data-testid="numbers"')
+            self._why = ui.label().classes("al-soft" if self._board else "al-warn").props('data-testid="no-orders"')
+            if self._board:
+                return
+            self._command_row()
+            with ui.element("div").classes("fly-buttons"):
+                self._button("arm", "Arm", "power_settings_new", lambda aircraft: aircraft.arm())
+                self._button("disarm", "Disarm", "power_off", None, press=self._disarm)
+                self._button("land", "Land", "flight_land", lambda aircraft: aircraft.land())
+                self._button("return", "Return", "home", lambda aircraft: aircraft.return_home())
+                self._button("hold", "Hold", "pause", lambda aircraft: aircraft.hold())
+            with ui.row().classes("items-center w-full no-wrap gap-2"):
+                self._height = ui.number(label="height, m", value=TAKEOFF_M, min=0.5, max=80, step=0.5)
+                self._height.props('dense outlined data-testid="takeoff-height"').classes("col")
+                self._button("takeoff", "Take off", "flight_takeoff", None, press=self._take_off).classes("col")
+            with ui.row().classes("items-center w-full no-wrap gap-2"):
+                self._mode = ui.select(list(MODES), value="hold", label="mode")
+                self._mode.props('dense outlined options-dense data-testid="mode"').classes("col")
+                self._button("set-mode", "Change mode", "tune", None, press=self._set_mode).classes("col")
+            self._button("goto", "Go to the target", "near_me", None, press=self._go_to).classes("w-full")
+
+    def _pick_vehicle(self) -> None:
+        scenario = self._subject.scenario
+        count = scenario.vehicle.count if isinstance(scenario, QuadrotorScenario) else 1
+        if count > 1:
+            options = {number: f"aircraft {number + 1}" for number in range(count)}
+            picked = ui.select(options, value=0).props('dense outlined options-dense data-testid="vehicle"')
+            picked.on_value_change(lambda event: self._choose(event.value))
+
+    def _choose(self, number: object) -> None:
+        if isinstance(number, int):
+            self._chosen = number
+
+    def _command_row(self) -> None:
+        """Only one of those who may command does: the others must ask."""
+        self._command = ui.button("Take command", icon="swap_horiz", on_click=self._take_command)
+        self._command.props('outline no-caps data-testid="take-command"').classes("w-full")
+        self._command.set_visibility(False)
+
+    async def _take_command(self) -> None:
+        entry = self._desk.begin(self._subject.store.t_s, "take command")
+        await self._done(entry, asyncio.to_thread(take_command, self._subject))
+
+    def _button(
+        self,
+        order: str,
+        words: str,
+        icon: str,
+        deed: Callable[[Any], Any] | None,
+        *,
+        press: Callable[[], Any] | None = None,
+    ) -> Button:
+        async def pressed() -> None:
+            if order in self._asking:
+                return
+            self._asking.add(order)
+            button.props("loading")
+            try:
+                if press:
+                    await press()
+                elif deed:
+                    await self.order(order.replace("-", " "), deed)
+            finally:
+                self._asking.discard(order)
+                button.props(remove="loading")
+
+        button = ui.button(words, icon=icon, on_click=pressed).props(f'no-caps data-testid="{order}"')
+        self._buttons.append(Switchable(order, button))
+        return button
+
+    async def order(self, words: str, deed: Callable[[Any], Any]) -> Any:
+        """Ask the aircraft for something and write down what became of it; None when it was not done."""
+        entry = self._desk.begin(self._subject.store.t_s, words)
+        return await self._done(entry, self._subject.command(deed, self._chosen))
+
+    async def _done(self, entry: Entry, deed: Any) -> Any:
+        try:
+            result = await deed
+        except (AeroloopError, ValueError) as error:
+            self._desk.finish(entry, str(error), "bad")
+            ui.notify(f"{entry.order}: {error}", type="negative", multi_line=True)
+            return None
+        self._desk.finish(entry, "accepted", "ok")
+        ui.notify(f"{entry.order}: accepted", type="positive", timeout=1500)
+        return True if result is None else result
+
+    def _refuse(self, words: str, error: ValueError) -> None:
+        self._desk.finish(self._desk.begin(self._subject.store.t_s, words), str(error), "bad")
+        ui.notify(str(error), type="negative")
+
+    async def _take_off(self) -> None:
+        try:
+            height_m = takeoff_height(self._height.value)
+        except ValueError as error:
+            self._refuse("take off", error)
+            return
+        await self.order(f"take off to {height_m:g} m", lambda aircraft: aircraft.takeoff(height_m))
+
+    async def _set_mode(self) -> None:
+        mode = self._mode.value
+        if mode in MODES:
+            await self.order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
+
+    async def _go_to(self) -> None:
+        target, earth = self._desk.target, self._earth
+        if target is None or earth is None:
+            return
+        try:
+            height_m = checked(self._plan_panel.height.value, GO_HEIGHTS_M, "height in m")
+        except ValueError as error:
+            self._refuse("go to", error)
+            return
+        lat_deg, lon_deg, alt_m = earth.geodetic((*target, height_m))
+        words = f"go to {target[0]:.1f} m east, {target[1]:.1f} m north, {height_m:g} m up"
+        await self.order(words, lambda aircraft: aircraft.go_to(lat_deg, lon_deg, alt_m))
+
+    async def _disarm(self) -> None:
+        state = self._subject.state(self._chosen)
+        if state is None or not in_air(state):
+            await self.order("disarm", lambda aircraft: aircraft.disarm())
+        elif await self._sure():
+            await self.order("disarm in the air", lambda aircraft: aircraft.disarm(force=True))
+
+    async def _sure(self) -> bool:
+        with ui.dialog() as dialog, card().style("max-width:380px"):
+            ui.label("Disarm in the air?").classes("text-h6")
+            ui.label("The motors stop at once and the aircraft falls.")
+            with ui.row().classes("w-full justify-end"):
+                ui.button("Keep flying", on_click=lambda: dialog.submit(False)).props(
+                    'no-caps data-testid="keep-flying"'
+                )
+                ui.button("Stop the motors", color="negative", on_click=lambda: dialog.submit(True)).props(
+                    'no-caps data-testid="disarm-anyway"'
+                )
+        answer = await dialog
+        dialog.delete()
+        return answer is True
+
+    def _log_card(self) -> None:
+        with card().style("order:5"):
+            ui.label("Orders").classes("text-weight-bold")
+            self._log = ui.column().classes("fly-log gap-0 al-num").props('data-testid="order-log" role=log')
+
+    def _refresh(self) -> None:
+        if self._desk.flight_id != self._subject.flight_id:
+            ui.navigate.reload()  # another flight: other aircraft, other pages
+            return
+        state = self._subject.state(self._chosen)
+        self._show_state(state)
+        self._show_buttons(state)
+        if self._desk.revision != self._shown:
+            self._shown = self._desk.revision
+            self._log.clear()
+            with self._log:
+                if not self._desk.log:
+                    ui.label("nothing yet").classes("al-soft")
+                for entry in list(self._desk.log)[:MOST_SHOWN]:
+                    ui.label(str(entry)).classes(f"al-{entry.severity}" if entry.severity != "info" else "al-soft")
+            self._plan_panel.show()
+
+    def _show_state(self, state: Any) -> None:
+        subject = self._subject
+        none = no_aircraft(subject, state)
+        self._why.set_text(none)
+        self._why.set_visibility(bool(none))
+        if self._board:
+            row = subject.store.latest("truth")
+            set_chip(self._heard, "flying" if subject.running else "no flight", "ok" if subject.running else "info")
+            set_chip(self._armed, "", "info")
+            set_chip(self._mode_chip, "", "info")
+            self._numbers.set_text(f"{row['x_m']:.2f} m E, {row['y_m']:.2f} m N, {row['z_m']:.2f} m up" if row else "")
+            return
+        there = heard(state)
+        set_chip(self._heard, "heard" if there else "not heard", "ok" if there else "warn")
+        set_chip(
+            self._armed,
+            ("armed" if state.armed else "disarmed") if there else "",
+            "warn" if there and state.armed else "info",
+        )
+        set_chip(self._mode_chip, state.mode if there else "", "info")
+        self._numbers.set_text(_numbers(state) if there else "")
+        self._command.set_visibility(bool(other_commander(subject)))
+
+    def _show_buttons(self, state: Any) -> None:
+        none = no_aircraft(self._subject, state)
+        other = other_commander(self._subject)
+        if other:
+            none = none or f"{other} commands: take command first"
+        for each in self._buttons:
+            why = none or impossible(
+                each.order, state, waypoints=len(self._desk.plan), target=self._desk.target is not None
+            )
+            if each.order == "plan-clear":
+                why = "" if self._desk.plan else "there are no waypoints"
+            each.button.set_enabled(not why)
+            if each.button.props.get("title") != why:
+                each.button.props["title"] = why
+                each.button.update()
+
+
+def _tenths(value: float) -> str:
+    return f"{round(value, 1) + 0.0:.1f}"  # no minus before a zero
+
+
+def _numbers(state: Any) -> str:
+    """The little that a pilot wants to know all the time."""
+    parts = []
+    if state.height_m is not None:
+        parts.append(f"{_tenths(state.height_m)} m up")
+    if state.ground_speed_m_s is not None:
+        parts.append(f"{state.ground_speed_m_s:.1f} m/s")
+    if state.climb_m_s is not None:
+        parts.append(f"{_tenths(state.climb_m_s)} m/s climb")
+    if state.battery_remaining is not None:
+        parts.append(f"battery {100 * state.battery_remaining:.0f} %")
+    if state.mission_count:
+        parts.append(f"mission {state.mission_current} of {state.mission_count}")
+    return ", ".join(parts)

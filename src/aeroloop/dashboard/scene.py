@@ -1,0 +1,175 @@
+"""The 3D view: nicegui's scene with three objects of our own, whose scripts run in the browser.
+
+The server sends a pose for each aircraft, at most 20 times a second and all in one message; `craft.js` glides between
+them and turns the rotors, `path.js` lets lines grow, `stage.js` holds ground and cameras.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from nicegui import ui
+from nicegui.elements.scene.scene_object3d import Object3D
+
+from aeroloop.dashboard import ground, readings, shapes
+from aeroloop.dashboard.store import Store
+from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail, plan
+from aeroloop.frames import Vec3
+from aeroloop.scenario import Scenario
+
+Camera = Literal["follow", "free", "top"]
+
+FLOWN_COLOURS = ("#1e88e5", "#e53935", "#43a047", "#8e24aa", "#fb8c00", "#00897b", "#d81b60", "#5e35b1")
+"""One for each aircraft of a swarm, over again after the last."""
+WANTED_COLOUR = "#f59e0b"
+PLAN_COLOUR = "#94a3b8"
+LABELS = (("N", (0.0, 3.0, 0.0)), ("E", (3.0, 0.0, 0.0)), ("home", (0.0, 0.0, 0.0)))
+LABEL_STYLE = "font: 600 12px sans-serif; color: #fff; background: #0008; padding: 0 5px; border-radius: 6px"
+LINES_EVERY = 4
+"""Lines grow at every so many updates: 5 times a second at 20."""
+
+
+class Stage(Object3D, component="stage.js"):
+    def __init__(self, scene_id: int, flat: bool, relief_id: str) -> None:
+        super().__init__(scene_id, flat, relief_id, "follow", "", 1.0, 0.0)
+
+    def look(self, camera: Camera, target: str, reach_m: float, span_m: float) -> None:
+        self.args[3:] = [camera, target, reach_m, span_m]
+        self.run_method("look", camera, target, reach_m, span_m)
+
+
+class Craft(Object3D, component="craft.js"):
+    def __init__(self, shape: shapes.Shape, colour: str) -> None:
+        super().__init__(shape.plain(), colour)
+
+
+class Path(Object3D, component="path.js"):
+    def __init__(self, points: list[Vec3], colour: str, *, width_px: float, opacity: float, most: int) -> None:
+        super().__init__(points, colour, width_px, opacity, most)
+
+
+class Line:
+    """A trail of one stream, and the object that draws it."""
+
+    def __init__(self, stream: str, vehicle: int, path: Path) -> None:
+        self.stream, self.vehicle, self.path = stream, vehicle, path
+        self.trail = Trail()
+
+    def flown_by(self, vehicle: int) -> bool:
+        return self.vehicle == vehicle and self.stream.endswith("truth") and bool(self.trail.points)
+
+    def calls(self, store: Store) -> list[list[Any]]:
+        change = self.trail.feed(readings.places(store, self.stream, self.vehicle, self.trail.t_s))  # type: ignore[arg-type]
+        # A browser that lost its scene builds it anew from these.
+        self.path.args[0] = self.trail.points
+        return [] if change is None else [_call(self.path, change.deed, change.points)]
+
+
+class View:
+    """The scene of one page. `show` when a flight begins, `update` as rows come."""
+
+    def __init__(self, scene: ui.scene) -> None:
+        self.scene = scene
+        self.camera: Camera = "follow"
+        self.followed = 0
+        self._scenario: Scenario | None = None
+        self._shape: shapes.Shape | None = None
+        self._crafts: list[Craft] = []
+        self._lines: list[Line] = []
+        self._stage: Stage | None = None
+        self._updates = 0
+        self._last: list[list[Any]] = []
+        scene.on("init", self._resend)
+
+    def _resend(self) -> None:
+        """A browser that has just set up its scene, for the first time or anew, knows no poses."""
+        self._last, self._updates = [], 0
+
+    def show(self, scenario: Scenario | None) -> None:
+        """Take everything of the flight before away and set up this one."""
+        self.scene.delete_objects()
+        self._crafts, self._lines, self._last = [], [], []
+        self._scenario = scenario
+        self.followed = 0
+        relief = ground.of_scenario(scenario) if scenario is not None else None
+        with self.scene as scene:
+            surface = scene.texture(relief.picture_url, relief.coordinates) if relief is not None else None
+            self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "")
+            for words, place in LABELS:
+                scene.text(words, LABEL_STYLE).move(*place)
+            if scenario is not None:
+                self._shape = shapes.of_scenario(scenario)
+                for vehicle in range(readings.vehicles(scenario)):
+                    self._add(scenario, self._shape, vehicle)
+        self.look(self.camera)
+
+    def _add(self, scenario: Scenario, shape: shapes.Shape, vehicle: int) -> None:
+        colour = FLOWN_COLOURS[vehicle % len(FLOWN_COLOURS)]
+        planned = plan(scenario, vehicle)
+        if planned:
+            Path(planned, PLAN_COLOUR, width_px=1.5, opacity=0.8, most=max(PLAN_POINTS, len(planned)))
+        for stream, tint, width_px in (
+            (readings.wanted_stream(scenario), WANTED_COLOUR, 2.0),
+            (readings.truth_stream(scenario), colour, 3.0),
+        ):
+            path = Path([], tint, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
+            self._lines.append(Line(stream, vehicle, path))
+        self._crafts.append(Craft(shape, colour))
+
+    def look(self, camera: Camera) -> None:
+        """Put the camera there; a free one stays where it is."""
+        self.camera = camera
+        if self._stage is not None and self._shape is not None and self._crafts:
+            self._stage.look(camera, self._crafts[self.followed].id, self._shape.reach_m, self._span_m())
+
+    def follow(self, vehicle: int) -> None:
+        self.followed = min(vehicle, max(0, len(self._crafts) - 1))
+        self.look(self.camera)
+
+    def _span_m(self) -> float:
+        """How far the flight reaches from the followed aircraft, for the camera that looks down on all of it."""
+        points = [point for line in self._lines for point in line.trail.points]
+        here = next((line.trail.points[-1] for line in self._lines if line.flown_by(self.followed)), None)
+        return max((math.dist(point[:2], here[:2]) for point in points), default=0.0) if here else 0.0
+
+    def update(self, store: Store) -> None:
+        """Send what is new; nothing when nothing is."""
+        if self._scenario is None or self._shape is None or self._stage is None:
+            return
+        calls = self._poses(store, self._scenario, self._shape)
+        if calls == self._last:
+            calls = []
+        else:
+            self._last = calls
+        if self._updates % LINES_EVERY == 0:
+            calls = calls + [call for line in self._lines for call in line.calls(store)]
+            air = store.latest("air", self.followed)
+            if calls and air is not None:
+                told = [round(air[name], 2) for name in ("wind_x_m_s", "wind_y_m_s", "ground_m")]
+                calls.append(_call(self._stage, "air", *told))
+        self._updates += 1
+        self._send(calls)
+
+    def _poses(self, store: Store, scenario: Scenario, shape: shapes.Shape) -> list[list[Any]]:
+        calls = []
+        directions = [rotor.direction for rotor in shape.rotors]
+        for vehicle, craft in enumerate(self._crafts):
+            pose = readings.pose(store, scenario, vehicle)
+            if pose is None:
+                continue
+            rates = readings.shown_rates(store, scenario, vehicle, directions)
+            place, attitude, tilts = (
+                [round(value, 4) for value in values] for values in (pose.pos_W, pose.quat_WB, pose.tilts_rad)
+            )
+            calls.append(_call(craft, "pose", place, attitude, tilts, rates))
+        return calls
+
+    def _send(self, calls: list[list[Any]]) -> None:
+        if calls:
+            self.scene.run_method("run_methods", calls)
+
+
+def _call(thing: Object3D, method: str, *args: Any) -> list[Any]:
+    """One line of what the scene's `run_methods` takes, so that many travel in one message."""
+    return ["run_method_on_component", thing.id, method, *args]

@@ -1,0 +1,140 @@
+"""Threads that fly with the hands of a page: references for a board, stick messages for an autopilot.
+
+Each stops when it is told to, when the flight ends, or when the page is gone; then the board holds its last reference,
+and the autopilot does what its own failsafe says.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
+from aeroloop.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.links.open import open_link
+from aeroloop.processes.common import Orders
+from aeroloop.processes.ground import Source, run_wall
+from aeroloop.realtime.topics import Topics
+from aeroloop.reference.lock import claim
+from aeroloop.reference.stick import Deflection, Pilot, Stick
+from aeroloop.reference.trajectories import Point, as_reference
+from aeroloop.signals import NS, Reference
+from aeroloop.streams import BY_NAME
+
+OWNER = "the dashboard's sticks"
+STICK_PERIOD_S = 0.05
+"""Autopilots take sticks as lost after half a second."""
+JOIN_S = 2.0
+
+
+class Driver:
+    """A thread that drives until somebody ends it; `ended` says why, in a sentence."""
+
+    def __init__(self, hands: Hands, over: Callable[[], bool]) -> None:
+        self._hands = hands
+        self._flight_over = over
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sticks", daemon=True)
+        self.ended = ""
+        self.failed = False
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join(JOIN_S)
+
+    @property
+    def running(self) -> bool:
+        return self._thread.is_alive()
+
+    def over(self) -> bool:
+        return self._stop.is_set() or self._flight_over() or self._hands.gone
+
+    def drive(self) -> None:
+        raise NotImplementedError
+
+    def _run(self) -> None:
+        try:
+            self.drive()
+        except Exception as error:  # the topics have errors of their own, and a thread that dies says nothing
+            self.failed = not self._flight_over()
+            words = str(error) if isinstance(error, AeroloopError) else f"the sticks cannot drive: {error!r}"
+            self.ended = words if self.failed else "the flight has ended"
+            return
+        if self._stop.is_set():
+            self.ended = "released"
+        elif self._flight_over():
+            self.ended = "the flight has ended"
+        else:
+            self.failed, self.ended = True, "the page that had the sticks is gone; they were released"
+
+
+class ReferenceDriver(Driver):
+    """Drives the reference link of a flight with a board, from where the aircraft is, after the flight's clock."""
+
+    def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
+        """ConfigError where sticks cannot drive, or another program does."""
+        super().__init__(hands, lambda: not orders.folder_path.exists())
+        scenario = orders.tiltrotor
+        if scenario.lockstep:
+            raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
+        self._orders = orders
+        self._source = reference_source(hands, orders, here)
+        self._claim = claim(orders.reference_client, OWNER)
+        self._claim.__enter__()  # here, so that whoever asked gets the sentence; the thread gives it back
+
+    def drive(self) -> None:
+        try:
+            topics = Topics(self._orders.folder_path, wait=False)
+            clock, publish = topics.subscriber(BY_NAME["clock"]), topics.publisher(BY_NAME["reference"])
+            link = open_link(self._orders.reference_client)
+            try:
+                run_wall(self._source, link, publish, clock, over=self.over)
+            except LinkError:
+                # At the end of a flight the board goes first, its folder last.
+                self._stop.wait(JOIN_S)
+                raise
+            finally:
+                link.close()
+        finally:
+            self._claim.__exit__(None, None, None)
+
+
+def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
+    """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
+    ground = orders.tiltrotor.ground
+    axes, axis_map = HandAxes(hands), mapping(ground.joystick_map)
+    stick = Stick(axis_map, axes.ranges, axes.name)
+    pilot = Pilot(stick, axis_map, pos_W=here.pos_W, yaw_rad=here.yaw_rad)
+    last_ns: int | None = None
+
+    def source(t_ns: int) -> Reference:
+        nonlocal last_ns
+        stick.feed(axes.poll(t_ns / NS))
+        since_ns = t_ns if last_ns is None else last_ns
+        last_ns = t_ns
+        return as_reference(pilot.step(max(0, t_ns - since_ns) / NS), t_ns, feedforward=ground.velocity_feedforward)
+
+    return source
+
+
+class AutopilotDriver(Driver):
+    """Sends the hands' deflection to an autopilot, twenty times a second until the page is gone.
+
+    Centred sticks stand for a page that stalls: silence at once would send the aircraft home at every hiccup.
+    """
+
+    def __init__(self, send: Callable[[Deflection], None], hands: Hands, over: Callable[[], bool]) -> None:
+        super().__init__(hands, over)
+        self._send = send
+        self._shaper = Shaper(hands)
+
+    def drive(self) -> None:
+        due_s = time.monotonic()
+        while not self.over():
+            self._send(self._shaper.deflection())
+            due_s = max(due_s + STICK_PERIOD_S, time.monotonic())
+            self._stop.wait(due_s - time.monotonic())

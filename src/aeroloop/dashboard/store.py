@@ -1,0 +1,276 @@
+"""The last minutes of every stream of a flight, in memory that is bounded: what charts and pages read.
+
+Each stream of each aircraft has a ring of rows, oldest first. A ring grows as rows come, to ten minutes at the feed's
+highest rate or until all rings together have used what they may.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aeroloop.streams import BY_NAME, Stream
+
+Rows = NDArray[np.float64]
+
+KEPT_S = 600.0
+"""The longest window that pages offer."""
+MOST_ROWS = 60_000  # ten minutes at 100 Hz, the feed's highest rate
+MOST_BYTES = 256 * 2**20
+MOST_VEHICLES = 16
+MOST_KEYS = 4096  # of one index of newest rows
+FIRST_ROWS = 64
+
+SELECTORS = {"line": "line", "board_task": "task"}
+"""Streams whose rows are about one of several things in turn: the number in a signal's brackets says which."""
+
+MULTIPLEXED = {"line_message", "signal_count", "telemetry_count", "parameter_change", "plant_fault", "flight_fault"}
+"""Streams whose columns are no function of time alone, so no signals."""
+
+_SIGNAL = re.compile(r"([a-z_]{1,32})(?:\[(\d{1,5})\])?\.(\w{1,64})", re.ASCII)
+
+
+ANGLES = {"roll_rad": "roll, ZYX", "pitch_rad": "pitch, ZYX", "yaw_rad": "yaw, ZYX"}
+"""Signals of streams that hold a quaternion alone: nobody reads quaternions off a chart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """What can be drawn over time; its name is `stream.field`, or `stream[number].field`."""
+
+    stream: Stream
+    number: int  # which aircraft; for the streams of SELECTORS, which of their things
+    field: str
+
+    @property
+    def name(self) -> str:
+        shown = f"[{self.number}]" if self.number or self.stream.name in SELECTORS else ""
+        return f"{self.stream.name}{shown}.{self.field}"
+
+    @property
+    def unit(self) -> str:
+        return next((each.unit for each in self.stream.fields if each.name == self.field), "rad")
+
+    @property
+    def meaning(self) -> str:
+        return next(
+            (each.meaning for each in self.stream.fields if each.name == self.field), ANGLES.get(self.field, "")
+        )
+
+    def of(self, rows: Rows) -> Rows:
+        """Its values in rows of its stream."""
+        if self.field in self.stream.names:
+            return rows[:, self.stream.names.index(self.field)].copy()
+        w, x, y, z = (rows[:, self.stream.names.index(name)] for name in ("qw", "qx", "qy", "qz"))
+        angles: Rows
+        if self.field == "roll_rad":
+            angles = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+        elif self.field == "pitch_rad":
+            angles = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
+        else:
+            angles = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        return angles
+
+
+def _drawable(stream: Stream) -> tuple[str, ...]:
+    return (*stream.names, *ANGLES) if "qw" in stream.names and "roll_rad" not in stream.names else stream.names
+
+
+def parse_signal(name: str) -> Signal | None:
+    """None where there is no such stream or field."""
+    match = _SIGNAL.fullmatch(name)
+    stream = BY_NAME.get(match[1]) if match else None
+    if match is None or stream is None or match[3] not in _drawable(stream):
+        return None
+    return Signal(stream, int(match[2] or 0), match[3])
+
+
+class _Ring:
+    """Rows in one piece of memory: a quarter more than are kept, so that moving them up is rare."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._buffer = np.empty((FIRST_ROWS, len(stream.fields)))
+        self._end = 0
+        self._seen = np.zeros(len(stream.fields), dtype=bool)
+
+    @property
+    def used_B(self) -> int:
+        return self._buffer.nbytes
+
+    @property
+    def is_full(self) -> bool:
+        return self._end == len(self._buffer)
+
+    @property
+    def rows(self) -> Rows:
+        """A view that the next row may change."""
+        kept = min(self._end, MOST_ROWS)
+        return self._buffer[self._end - kept : self._end]
+
+    def add(self, row: tuple[float, ...]) -> None:
+        self._buffer[self._end] = row
+        self._end += 1
+
+    def make_room(self, spare_B: int) -> None:
+        wanted = min(2 * len(self._buffer), MOST_ROWS * 5 // 4)
+        extra_B = (wanted - len(self._buffer)) * self._buffer.itemsize * self._buffer.shape[1]
+        if 0 < extra_B <= spare_B:
+            grown = np.empty((wanted, self._buffer.shape[1]))
+            grown[: self._end] = self._buffer
+            self._buffer = grown
+        else:
+            kept = len(self._buffer) * 4 // 5
+            self._buffer[:kept] = self._buffer[self._end - kept : self._end].copy()
+            self._end = kept
+
+    def ever_finite(self) -> NDArray[np.bool_]:
+        """Columns that had a number so far: a rotor that the aircraft lacks never has."""
+        if not self._seen.all():
+            self._seen |= np.isfinite(self.rows).any(axis=0)
+        return self._seen
+
+
+@dataclass
+class _Newest:
+    """The newest row for each value of some fields."""
+
+    columns: tuple[int, ...]
+    rows: dict[tuple[float, ...], tuple[float, ...]] = field(default_factory=dict)
+
+    def add(self, row: tuple[float, ...]) -> None:
+        key = tuple(row[column] for column in self.columns)
+        if key not in self.rows and len(self.rows) >= MOST_KEYS:
+            del self.rows[next(iter(self.rows))]
+        self.rows[key] = row
+
+
+class Store:
+    """What has come of one flight. For one event loop: nothing here waits."""
+
+    def __init__(self) -> None:
+        self.t_s = 0.0  # newest simulated time
+        self.refused = 0  # rows that are none of their stream's, or older than the newest
+        self._rings: dict[tuple[str, int], _Ring] = {}
+        self._indexes: dict[tuple[str, tuple[str, ...]], _Newest] = {}
+        self._by_stream: dict[str, list[_Newest]] = {}
+
+    def add(self, stream: Stream, row: tuple[float, ...]) -> None:
+        ring = self._ring_for(stream, row)
+        if ring is None:
+            self.refused += 1
+            return
+        if ring.is_full:
+            ring.make_room(MOST_BYTES - sum(each.used_B for each in self._rings.values()))
+        ring.add(row)
+        self.t_s = max(self.t_s, row[0])
+        for index in self._by_stream.get(stream.name, ()):
+            index.add(row)
+
+    def _ring_for(self, stream: Stream, row: tuple[float, ...]) -> _Ring | None:
+        if len(row) != len(stream.fields) or not math.isfinite(row[0]):
+            return None
+        vehicle = row[1] if stream.names[1:2] == ("vehicle",) else 0.0
+        if not (0 <= vehicle < MOST_VEHICLES and vehicle == int(vehicle)):
+            return None
+        ring = self._rings.get((stream.name, int(vehicle)))
+        if ring is None:
+            ring = self._rings[stream.name, int(vehicle)] = _Ring(stream)
+        elif len(ring.rows) and row[0] < ring.rows[-1, 0]:
+            return None
+        return ring
+
+    def streams(self) -> list[str]:
+        """The streams of which something has come."""
+        return sorted({name for name, _ in self._rings})
+
+    def vehicles(self, stream: str) -> list[int]:
+        return sorted(vehicle for name, vehicle in self._rings if name == stream)
+
+    def latest(self, stream: str, vehicle: int = 0) -> dict[str, float] | None:
+        """The newest row by field name."""
+        ring = self._rings.get((stream, vehicle))
+        return None if ring is None else dict(zip(ring.stream.names, ring.rows[-1].tolist(), strict=True))
+
+    def rows(self, stream: str, vehicle: int = 0) -> Rows:
+        """All that is kept, columns as in the stream table."""
+        return self.since(stream, -math.inf, vehicle)
+
+    def since(self, stream: str, t_s: float, vehicle: int = 0) -> Rows:
+        """The rows newer than `t_s`."""
+        ring = self._rings.get((stream, vehicle))
+        if ring is None:
+            return np.empty((0, len(BY_NAME[stream].fields)))
+        rows = ring.rows
+        return rows[np.searchsorted(rows[:, 0], t_s, side="right") :].copy()
+
+    def newest(self, stream: str, key: tuple[str, ...]) -> list[dict[str, float]]:
+        """The newest row for each value of the key fields, in the order in which they first came."""
+        index = self._indexes.get((stream, key))
+        names = BY_NAME[stream].names
+        if index is None:
+            index = self._indexes[stream, key] = _Newest(tuple(names.index(name) for name in key))
+            self._by_stream.setdefault(stream, []).append(index)
+            for vehicle in self.vehicles(stream):
+                for row in self._rings[stream, vehicle].rows.tolist():
+                    index.add(tuple(row))
+        return [dict(zip(names, row, strict=True)) for row in index.rows.values()]
+
+    def signals(self) -> list[str]:
+        """The names of all columns that can be drawn: "truth.x_m", "rigid_truth[1].z_m", "line[2].load_in_pct"."""
+        found = []
+        for (name, vehicle), ring in sorted(self._rings.items()):
+            if name in MULTIPLEXED:
+                continue
+            selector = SELECTORS.get(name)
+            unseen = {each for each, seen in zip(ring.stream.names, ring.ever_finite(), strict=True) if not seen}
+            hidden = {"t_s", "vehicle", selector} | unseen
+            fields = [each for each in _drawable(ring.stream) if each not in hidden]
+            numbers: Iterable[int] = [vehicle]
+            if selector is not None:
+                numbers = sorted(int(row[selector]) for row in self.newest(name, (selector,)))
+            found += [Signal(ring.stream, number, each).name for number in numbers for each in fields]
+        return found
+
+    def window(self, signal: str, start_s: float, end_s: float, points: int) -> tuple[Rows, Rows]:
+        """Times and values of a signal from start to end, thinned to `points` so that minima and maxima stay."""
+        wanted = parse_signal(signal)
+        nothing = np.empty(0), np.empty(0)
+        if wanted is None:
+            return nothing
+        selector = SELECTORS.get(wanted.stream.name)
+        ring = self._rings.get((wanted.stream.name, 0 if selector else wanted.number))
+        if ring is None:
+            return nothing
+        rows = ring.rows
+        first, end = np.searchsorted(rows[:, 0], (start_s, end_s), side="left")
+        rows = rows[first : end + 1] if end < len(rows) and rows[end, 0] == end_s else rows[first:end]
+        if selector is not None:
+            rows = rows[rows[:, wanted.stream.names.index(selector)] == wanted.number]
+        return thinned(rows[:, 0].copy(), wanted.of(rows), points, end_s - start_s)
+
+
+def thinned(t_s: Rows, values: Rows, points: int, span_s: float) -> tuple[Rows, Rows]:
+    """Minimum and maximum of each slice of time; a slice without any number keeps one NaN, so that a gap stays one.
+
+    The slices are fixed in time, as long as the span stays the same: a curve that moves by does not flicker.
+    """
+    if len(t_s) <= points:
+        return t_s, values
+    width_s = round(span_s / max(points // 2 - 1, 1), 9)
+    if not 0 < width_s < math.inf:
+        return t_s[-points:], values[-points:]
+    slices = np.floor(t_s / width_s)
+    finite = np.flatnonzero(np.isfinite(values))
+    order = finite[np.lexsort((values[finite], slices[finite]))]
+    edges = np.flatnonzero(np.diff(slices[order])) if len(order) else np.empty(0, dtype=np.intp)
+    lowest, highest = (order[np.r_[0, edges + 1]], order[np.r_[edges, -1]]) if len(order) else (order, order)
+    _, firsts = np.unique(slices, return_index=True)
+    gaps = firsts[~np.isin(slices[firsts], slices[finite])]
+    chosen = np.unique(np.concatenate((lowest, highest, gaps)))
+    return t_s[chosen], values[chosen]

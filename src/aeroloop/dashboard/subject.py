@@ -1,0 +1,356 @@
+"""The flight that is watched: its orders, its rows, its lines and its notices, while it runs and after.
+
+running flights ─▶ Subject ─▶ feed rows ─▶ Store ─▶ pages
+                       └─▶ a station on the flight's own line for us ─▶ the aircraft
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from aeroloop import running
+from aeroloop.dashboard.store import Store
+from aeroloop.dashboard.theme import Severity
+from aeroloop.errors import AeroloopError, LinkError
+from aeroloop.faults import KINDS, TARGETS, Switch
+from aeroloop.flight_commands import Station, Text, Vehicle, VehicleState
+from aeroloop.frames import Vec3
+from aeroloop.processes.common import Orders
+from aeroloop.realtime.controls import Controls
+from aeroloop.realtime.feed import FeedIn
+from aeroloop.scenario import Scenario
+from aeroloop.signals import Event
+from aeroloop.streams import Stream
+
+T = TypeVar("T")
+
+READ_S = 0.05
+LOOK_S = 1.0
+CONNECT_S = 3.0
+RETRY_S = 2.0
+MOST_NOTICES = 300
+MOST_LINES = 256
+MOST_LINES_B = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    number: int  # counts up, so that a page knows what is new to it
+    t_s: float  # simulated
+    severity: Severity
+    words: str
+
+
+class Fault(NamedTuple):
+    """What fails and how; the key of `Subject.faults_on`."""
+
+    vehicle: int
+    target: str
+    kind: str
+    channel: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineInfo:
+    """A line of the flight's router, as lines.json has it."""
+
+    number: int
+    name: str
+    url: str
+    role: str
+    protocol: str
+    baud: int
+
+
+EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
+    Event.SENSORS_LOST: ("warn", "sensors did not come in their cycle"),
+    Event.SAFE_COMMAND: ("bad", "sensors lost for too long: the safe command stands"),
+    Event.SENSORS_BACK: ("ok", "sensors are back"),
+    Event.REFERENCE_LOST: ("warn", "no references: the last one stands"),
+    Event.REFERENCE_BACK: ("ok", "references are back"),
+    Event.IMPLAUSIBLE_SENSORS: ("bad", "implausible sensor values were refused"),
+    Event.IMPLAUSIBLE_COMMAND: ("bad", "an implausible command was refused"),
+    Event.DEADLINE_MISSED: ("warn", "a deadline was missed"),
+    Event.DIVERGED: ("bad", "the aircraft left its bounds"),
+    Event.GROUND_CONTACT: ("warn", "ground contact"),
+    Event.LAW_NOT_FINITE: ("bad", "the control law gave no number"),
+    Event.OVERRUN: ("warn", "a cycle took longer than its period"),
+    Event.LATE_CYCLE: ("warn", "a request came late"),
+    Event.BOARD_RESTARTED: ("bad", "the board restarted"),
+    Event.AUTOPILOT_RESTARTED: ("bad", "the autopilot restarted"),
+    Event.AUTOPILOT_LEFT: ("bad", "the autopilot left"),
+    Event.AUTOPILOT_BACK: ("ok", "the autopilot is back"),
+    Event.ACTUATORS_REFUSED: ("bad", "actuator commands were refused"),
+    Event.ARMED: ("ok", "armed"),
+    Event.DISARMED: ("ok", "disarmed"),
+    Event.FAILSAFE: ("bad", "failsafe"),
+    Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
+    Event.ORDER_REFUSED: ("warn", "an order was refused"),
+}
+EVENT_STREAMS = ("plant_event", "board_event", "flight_event", "autopilot_event")
+FAULT_STREAMS = ("plant_fault", "flight_fault")
+
+
+class Subject:
+    """One for the process; pages read it, and only the loop of `follow` changes it."""
+
+    def __init__(self, runs_dir: Path, flight_id: str = "") -> None:
+        self.runs_dir = runs_dir
+        self.orders: Orders | None = None  # None while no flight runs; what came of the last one stays
+        self.flight_id = ""
+        self.scenario: Scenario | None = None
+        self.store = Store()
+        self.running = False
+        self.notices: deque[Notice] = deque(maxlen=MOST_NOTICES)
+        self.faults_on: dict[Fault, Vec3] = {}
+        self.lines: list[LineInfo] = []
+        self.station: Station | None = None  # our own line to the aircraft, where the flight has one
+        self.lost = 0  # datagrams of the feed that never came
+        self._wanted = flight_id
+        self._flights: list[tuple[str, str]] = []
+        self._feed: FeedIn | None = None
+        self._noticed = 0
+        self._lines_read_ns = -1
+        self._texts_ns: dict[int, int] = {}  # of each system: the newest that was told here
+        self._connecting: asyncio.Task[None] | None = None
+
+    def flights(self) -> list[tuple[str, str]]:
+        """Id and scenario's name of each flight that runs."""
+        return list(self._flights)
+
+    def choose(self, flight_id: str) -> None:
+        """Watch that flight from now on."""
+        self._wanted = flight_id
+        self._look()
+
+    def notice(self, words: str, severity: Severity = "info", t_s: float | None = None) -> None:
+        """For the alert line of every page; now, unless a time is given."""
+        self._noticed += 1
+        self.notices.append(Notice(self._noticed, self.store.t_s if t_s is None else t_s, severity, words))
+
+    async def command(self, deed: Callable[[Vehicle], T], vehicle: int = 0) -> T:
+        """Let an aircraft do something, in a thread; what it refuses goes to the caller."""
+        system = self._system(vehicle)
+        if self.station is None or system is None:
+            raise LinkError("no aircraft to command: the flight has no line for this page, or nobody has answered yet")
+        station = self.station
+        return await asyncio.to_thread(lambda: deed(station.vehicle(system)))
+
+    def state(self, vehicle: int = 0) -> VehicleState | None:
+        system = self._system(vehicle)
+        return self.station.state(system) if self.station is not None and system is not None else None
+
+    def _system(self, vehicle: int) -> int | None:
+        """Ours count their systems from 1, in the order of their numbers; an autopilot outside may have any."""
+        systems = self.station.systems() if self.station is not None else ()
+        if vehicle + 1 in systems:
+            return vehicle + 1
+        return systems[0] if vehicle == 0 and len(systems) == 1 else None
+
+    def switch(self, switch: Switch) -> None:
+        """Switch a fault on or off at the plant."""
+        if self.orders is None:
+            raise LinkError("no flight is running, so there is nothing to switch")
+        Controls(self.orders.folder_path).switch(switch)
+
+    async def follow(self) -> None:
+        """Until cancelled."""
+        beats = 0
+        try:
+            while True:
+                if beats % round(LOOK_S / READ_S) == 0:
+                    self._look()
+                self._read()
+                beats += 1
+                await asyncio.sleep(READ_S)
+        finally:
+            self._leave()
+
+    def _look(self) -> None:
+        """Flights that began or ended."""
+        found = {running.flight_id(orders): orders for orders in _running_flights()}
+        self._flights = [(flight_id, orders.scenario.name) for flight_id, orders in found.items()]
+        if self.running and self.flight_id not in found:
+            self._read()
+            self._leave()
+            self.notice("the flight has ended")
+        wanted = self._wanted if self._wanted in found else ""
+        if wanted and wanted != self.flight_id:
+            self._watch(found[wanted])
+        elif not self.running and found and not self._wanted:
+            self._watch(found[max(found, key=lambda each: _begun_ns(found[each]))])
+        if self.running:
+            self._read_lines()
+            self._read_texts()
+
+    def _watch(self, orders: Orders) -> None:
+        self._leave()
+        self.orders, self.scenario = orders, orders.scenario
+        self.flight_id = running.flight_id(orders)
+        self.store, self.faults_on, self.lines, self.lost = Store(), {}, [], 0
+        self._lines_read_ns = -1
+        self._texts_ns = {}
+        self.notices.clear()
+        self.running = True
+        self._open_feed()
+        if orders.dash_link:
+            self._connecting = asyncio.get_running_loop().create_task(self._stay_connected(orders.dash_link))
+
+    def _open_feed(self) -> None:
+        assert self.orders is not None
+        try:
+            self._feed = FeedIn(self.orders.folder_path)
+        except LinkError as error:
+            self.notice(str(error), "bad")
+
+    def _leave(self) -> None:
+        if self._connecting is not None:
+            self._connecting.cancel()
+        if self._feed is not None:
+            self._feed.close()
+        if self.station is not None:
+            self.station.close()
+        self._connecting = self._feed = self.station = self.orders = None
+        self.running = False
+        if self._wanted == self.flight_id:
+            self._wanted = ""  # it is over: the next flight that begins is watched
+
+    async def _stay_connected(self, link: str) -> None:
+        while True:
+            if self.station is None:
+                with contextlib.suppress(OSError, AeroloopError):
+                    self.station = await _station(link)
+            elif self.station.lost:
+                self.notice(f"the line to the aircraft was lost: {self.station.lost}", "warn")
+                self.station.close()
+                self.station = None
+            await asyncio.sleep(RETRY_S)
+
+    def _read(self) -> None:
+        if self._feed is None:
+            return
+        try:
+            rows = self._feed.rows()
+        except LinkError as error:
+            self.notice(str(error), "bad")
+            self._feed.close()
+            self._feed = None
+            return
+        for stream, row in rows:
+            self.take(stream, row)
+        self.lost = self._feed.lost
+
+    def _read_texts(self) -> None:
+        """What the autopilots told their pilots since the last look."""
+        for system in self.station.systems() if self.station is not None else ():
+            assert self.station is not None
+            heard_ns = self._texts_ns.get(system, 0)
+            texts = [text for text in self.station.state(system).texts if text.t_ns > heard_ns]
+            for text in texts:
+                whose = f"aircraft {system}: " if len(self.station.systems()) > 1 else ""
+                self.notice(whose + text.words, _severity(text))
+            if texts:
+                self._texts_ns[system] = texts[-1].t_ns
+
+    def take(self, stream: Stream, row: tuple[float, ...]) -> None:
+        """One row of the feed."""
+        self.store.add(stream, row)
+        if stream.name in EVENT_STREAMS:
+            self._take_event(stream, row)
+        elif stream.name in FAULT_STREAMS:
+            self._take_fault(stream, row)
+
+    def _take_event(self, stream: Stream, row: tuple[float, ...]) -> None:
+        values = dict(zip(stream.names, row, strict=True))
+        try:
+            told = EVENT_WORDS.get(Event(int(values["code"])))
+        except (ValueError, OverflowError):
+            return
+        if told is not None:
+            severity, words = told
+            whose = f"aircraft {int(values['vehicle']) + 1}: " if self.store.vehicles(stream.name) != [0] else ""
+            self.notice(whose + words, severity, row[0])
+
+    def _take_fault(self, stream: Stream, row: tuple[float, ...]) -> None:
+        values = dict(zip(stream.names, row, strict=True))
+        try:
+            target, kind = TARGETS[int(values["target"])], KINDS[int(values["kind"])]
+            fault = Fault(int(values.get("vehicle", 0.0)), target, kind, int(values["channel"]))
+        except (ValueError, OverflowError, IndexError):
+            return
+        if values["on"]:
+            self.faults_on[fault] = values["value_x"], values["value_y"], values["value_z"]
+        else:
+            self.faults_on.pop(fault, None)
+        on = bool(values["on"])
+        self.notice(f"{target}: {kind} {'on' if on else 'off'}", "warn" if on else "ok", row[0])
+
+    def _read_lines(self) -> None:
+        assert self.orders is not None
+        path = self.orders.folder_path / "lines.json"
+        with contextlib.suppress(OSError):
+            changed_ns = path.stat().st_mtime_ns
+            if changed_ns != self._lines_read_ns:
+                self.lines = read_lines(path)
+                self._lines_read_ns = changed_ns
+
+
+async def _station(link: str) -> Station:
+    attempt = asyncio.ensure_future(asyncio.to_thread(Station.connect, link, CONNECT_S))
+    try:
+        return await asyncio.shield(attempt)
+    except asyncio.CancelledError:
+        attempt.add_done_callback(_close_late)
+        raise
+
+
+def _close_late(attempt: asyncio.Future[Station]) -> None:
+    """The flight ended while the thread was still connecting."""
+    if not attempt.cancelled() and attempt.exception() is None:
+        attempt.result().close()
+
+
+def _severity(text: Text) -> Severity:
+    """Of MAVLink's: up to 3 are errors, 4 a warning."""
+    return "bad" if text.severity <= 3 else "warn" if text.severity == 4 else "info"
+
+
+def read_lines(path: Path) -> list[LineInfo]:
+    """The router's lines; none where the file is not yet whole."""
+    try:
+        with path.open("rb") as file:
+            table = json.loads(file.read(MOST_LINES_B))
+        return [
+            LineInfo(
+                number,
+                str(line.get("name", f"line {number}")),
+                str(line.get("url", "")),
+                str(line.get("role", "")),
+                str(line.get("protocol", "")),
+                int(line.get("baud") or 0),
+            )
+            for number, line in enumerate(table[:MOST_LINES])
+        ]
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        return []
+
+
+def _running_flights() -> list[Orders]:
+    try:
+        return running.flights()
+    except AeroloopError:
+        return []
+
+
+def _begun_ns(orders: Orders) -> int:
+    try:
+        return orders.folder_path.stat().st_mtime_ns
+    except OSError:
+        return 0

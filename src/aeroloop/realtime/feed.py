@@ -1,0 +1,302 @@
+"""The live feed: rows as they are recorded, for whoever watches a flight. Lossy, so that no watcher can slow it.
+
+    recorder ─▶ FeedOut ─datagrams─▶ folder/listeners/NAME.sock ─▶ FeedIn
+
+A listener binds a socket of its own in the flight's folder, and is found there. What it does not read in time is lost,
+and counted at both ends. A datagram holds several rows, each behind the number of its stream:
+
+    table's hash (8 bytes) | number of the datagram (u64) | { stream (u16) | row } ...
+
+Events come in full. Of streams up to 100 Hz every row comes, of faster ones 50 a second, for each vehicle; and never
+many more in a second of the wall's time, since in lockstep a flight may be far faster than who watches it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import stat
+import struct
+from collections import deque
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from aeroloop.errors import LinkError
+from aeroloop.signals import NS
+from aeroloop.streams import STREAMS, Stream
+
+LONGEST = 32 * 1024
+"""Bytes of a datagram."""
+LISTENERS = "listeners"
+MOST_LISTENERS = 16
+LOOK_PERIOD_NS = NS // 4
+SEND_PERIOD_NS = NS // 25
+"""A listener's queue holds as few as ten datagrams (net.unix.max_dgram_qlen), so it may sleep ten of these."""
+
+FULL_HZ, THINNED_HZ = 100.0, 50.0
+SLOW_HZ = 10.0
+"""Slower streams come in full, in lockstep too: their rows belong together."""
+SLACK_S = 0.05
+"""How uneven the times of a stream that comes in full may be."""
+WALL_PERIOD_NS = NS // 100
+WALL_BURST_NS = NS // 4
+
+REMEMBERED = (
+    "plant_event",
+    "board_event",
+    "flight_event",
+    "autopilot_event",
+    "plant_fault",
+    "flight_fault",
+    "parameter_change",
+)
+"""Who comes late is told the newest rows of these."""
+MOST_REMEMBERED = 64
+
+_HEAD = struct.Struct("<8sQ")
+_NUMBER = struct.Struct("<H")
+_T_S = struct.Struct("<d")
+_T_S_AND_VEHICLE = struct.Struct("<2d")
+
+
+def _hash() -> bytes:
+    """Both ends must mean the same by a stream's number and its columns."""
+    table = "\n".join(f"{stream.name} {' '.join(stream.names)}" for stream in STREAMS)
+    return hashlib.blake2b(table.encode(), digest_size=8).digest()
+
+
+TABLE_HASH = _hash()
+_NUMBERS = {stream.name: _NUMBER.pack(number) for number, stream in enumerate(STREAMS)}
+
+
+class _Tap:
+    """Which rows of one stream pass."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.number = _NUMBERS[stream.name]
+        self.memory: deque[bytes] | None = deque(maxlen=MOST_REMEMBERED) if stream.name in REMEMBERED else None
+        self._in_full = stream.rate_hz < SLOW_HZ
+        thinned = stream.rate_hz > FULL_HZ
+        self._period_s = 1 / (THINNED_HZ if thinned else FULL_HZ)
+        self._slack_s = 0.0 if thinned else SLACK_S
+        self._several = stream.names[1:2] == ("vehicle",)
+        self._due: dict[float, tuple[float, int]] = {}  # of each vehicle: in the row's time, and in the wall's
+
+    def passes(self, record: bytes, now_ns: int) -> bool:
+        if self._in_full:
+            return True
+        if self._several:
+            t_s, vehicle = _T_S_AND_VEHICLE.unpack_from(record)
+        else:
+            (t_s,), vehicle = _T_S.unpack_from(record), 0.0
+        due_s, due_ns = self._due.get(vehicle, (t_s, now_ns))
+        early_s = due_s - t_s
+        if early_s > 1e-6 and early_s < 1.0:  # farther ahead: the clock began anew
+            return False
+        if due_ns > now_ns:
+            return False
+        behind_s, behind_ns = t_s - self._slack_s, now_ns - WALL_BURST_NS
+        self._due[vehicle] = max(min(due_s, t_s), behind_s) + self._period_s, max(due_ns, behind_ns) + WALL_PERIOD_NS
+        return True
+
+
+class FeedOut:
+    """The sender. Nothing here waits or grows: what a listener has no room for, it loses."""
+
+    def __init__(self, folder: Path) -> None:
+        self.dropped = 0  # datagrams that a listener had no room for
+        self._folder = folder / LISTENERS
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._listeners: dict[str, socket.socket] = {}
+        self._taps = {stream.name: _Tap(stream) for stream in STREAMS}
+        self._held: list[bytes] = []
+        self._held_bytes = 0
+        self._sequence = 0
+        self._now_ns = self._looked_ns = self._sent_ns = 0
+
+    @property
+    def listeners(self) -> int:
+        return len(self._listeners)
+
+    def offer(self, stream: Stream, record: bytes) -> None:
+        """A packed row."""
+        if not self._listeners and stream.name not in REMEMBERED:
+            return
+        tap = self._taps[stream.name]
+        if tap.memory is not None:
+            tap.memory.append(record)
+        if not self._listeners or not tap.passes(record, self._now_ns):
+            return
+        size = _NUMBER.size + len(record)
+        if _HEAD.size + self._held_bytes + size > LONGEST:
+            self._send()
+        self._held += (tap.number, record)
+        self._held_bytes += size
+
+    def step(self, now_ns: int) -> None:
+        """Look for listeners now and then, and send what is held."""
+        self._now_ns = now_ns
+        if self._held and now_ns - self._sent_ns >= SEND_PERIOD_NS:
+            self._sent_ns = now_ns
+            self._send()
+        if now_ns - self._looked_ns >= LOOK_PERIOD_NS or not self._looked_ns:
+            self._looked_ns = now_ns
+            self._look()
+
+    def close(self) -> None:
+        """The last rows, and nobody is sent anything any more."""
+        self._look()
+        self._send()
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners.clear()
+
+    def _look(self) -> None:
+        try:
+            names = {path.name for path in self._folder.glob("*.sock")}
+        except OSError:
+            names = set()
+        for name in self._listeners.keys() - names:
+            self._listeners.pop(name).close()
+        for name in sorted(names - self._listeners.keys())[: MOST_LISTENERS - len(self._listeners)]:
+            self._welcome(name)
+
+    def _welcome(self, name: str) -> None:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        listener.setblocking(False)
+        try:
+            listener.connect(str(self._folder / name))
+        except OSError as error:
+            listener.close()
+            if isinstance(error, ConnectionRefusedError):
+                self._forget(name)
+            return
+        self._send()  # what is held was before its time, and is remembered where that matters
+        self._listeners[name] = listener
+        remembered = [part for tap in self._taps.values() for row in tap.memory or () for part in (tap.number, row)]
+        batch: list[bytes] = []
+        size = _HEAD.size
+        for number, row in zip(remembered[::2], remembered[1::2], strict=True):
+            if size + len(number) + len(row) > LONGEST:
+                self._send_to(name, self._head() + b"".join(batch))
+                batch, size = [], _HEAD.size
+            batch += (number, row)
+            size += len(number) + len(row)
+        # Sent even if empty: so it knows the number from which on it can miss something.
+        self._send_to(name, self._head() + b"".join(batch))
+
+    def _head(self) -> bytes:
+        return _HEAD.pack(TABLE_HASH, self._sequence)
+
+    def _send(self) -> None:
+        if not self._held:
+            return
+        self._sequence += 1
+        datagram = self._head() + b"".join(self._held)
+        self._held, self._held_bytes = [], 0
+        for name in tuple(self._listeners):
+            self._send_to(name, datagram)
+
+    def _send_to(self, name: str, datagram: bytes) -> None:
+        if name not in self._listeners:
+            return
+        try:
+            self._listeners[name].send(datagram, socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            self.dropped += 1
+        except OSError:
+            self._listeners.pop(name).close()
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        """Remove a socket whose owner has gone."""
+        path = self._folder / name
+        with suppress(OSError):
+            if stat.S_ISSOCK(path.lstat().st_mode):
+                path.unlink()
+
+
+_COUNT = count()
+MOST_AT_ONCE = 64
+"""Datagrams of one call of `rows`, so that the one who reads has time for other things."""
+
+
+class FeedIn:
+    """A listener."""
+
+    def __init__(self, folder: Path) -> None:
+        self.lost = 0  # datagrams
+        self.refused = 0  # datagrams that made no sense
+        listeners = folder / LISTENERS
+        self._path = listeners / f"{os.getpid()}-{next(_COUNT)}.sock"
+        self._sequence: int | None = None
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.setblocking(False)
+        try:
+            listeners.mkdir(mode=0o700, exist_ok=True)
+            self._path.unlink(missing_ok=True)  # of a process that had our number
+            self._socket.bind(str(self._path))
+        except OSError as error:
+            self._socket.close()
+            raise LinkError(f"{folder}: no flight to listen to: {error.strerror or error}") from None
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def rows(self) -> list[tuple[Stream, tuple[float, ...]]]:
+        """What has come, in order."""
+        taken: list[tuple[Stream, tuple[float, ...]]] = []
+        for _ in range(MOST_AT_ONCE):
+            try:
+                datagram = self._socket.recv(LONGEST, socket.MSG_DONTWAIT)
+            except OSError:
+                break
+            if self._accepted(datagram):
+                taken += _unpacked(datagram)
+        return taken
+
+    def close(self) -> None:
+        self._socket.close()
+        self._path.unlink(missing_ok=True)
+
+    def _accepted(self, datagram: bytes) -> bool:
+        if len(datagram) < _HEAD.size:
+            self.refused += 1
+            return False
+        table, sequence = _HEAD.unpack_from(datagram)
+        if table != TABLE_HASH:
+            raise LinkError(
+                f"{self._path.parent.parent}: this flight has other streams than we know; "
+                "watch it with the version of Aeroloop that flies it"
+            )
+        if not _whole(datagram):
+            self.refused += 1
+            return False
+        if self._sequence is not None and sequence > self._sequence + 1:
+            self.lost += sequence - self._sequence - 1
+        self._sequence = sequence
+        return True
+
+
+def _whole(datagram: bytes) -> bool:
+    """Whether it is made of rows of known streams to its end."""
+    at = _HEAD.size
+    while at + _NUMBER.size <= len(datagram):
+        (number,) = _NUMBER.unpack_from(datagram, at)
+        if number >= len(STREAMS):
+            return False
+        at += _NUMBER.size + STREAMS[number].packing.size
+    return at == len(datagram)
+
+
+def _unpacked(datagram: bytes) -> list[tuple[Stream, tuple[float, ...]]]:
+    rows = []
+    at = _HEAD.size
+    while at < len(datagram):
+        stream = STREAMS[_NUMBER.unpack_from(datagram, at)[0]]
+        rows.append((stream, stream.packing.unpack_from(datagram, at + _NUMBER.size)))
+        at += _NUMBER.size + stream.packing.size
+    return rows

@@ -1,0 +1,204 @@
+"""UDP: to one address, or to everyone who has spoken lately."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from contextlib import suppress
+
+from aeroloop.errors import LinkError
+from aeroloop.links.url import LinkUrl
+from aeroloop.router.peers import READ_SIZE, Peer
+from aeroloop.router.ports import (
+    DATAGRAM_SIZE,
+    FRAMES_PER_WRITE,
+    READ,
+    READS_PER_TURN,
+    SOCKET_BUFFER,
+    WRITE,
+    WRITES_PER_TURN,
+    Address,
+    Hub,
+    Port,
+)
+from aeroloop.router.signatures import Signatures
+from aeroloop.router.statistics import LineStatistics
+
+LONGEST_DATAGRAM = 2048
+"""Of a longer one the rest is lost, as on networks that cannot carry it."""
+_NOBODY = frozenset((errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EPERM))
+
+
+class DatagramPort(Port):
+    """UDP client: it speaks to one address, whether anybody is there or not."""
+
+    _socket: socket.socket | None = None
+    _blocked = False
+
+    def up(self, now_ns: int) -> bool:
+        timeout_ns = self.hub.peer_timeout_ns
+        return any(peer.seen_ns is not None and peer.silent_ns(now_ns) <= timeout_ns for peer in self.peers)
+
+    def open(self) -> None:
+        self._socket = self._made()
+        peer = Peer(self, self.statistics.config.name, self.hub.now_ns())
+        self._join(peer)
+
+    def _made(self) -> socket.socket:
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        made.setblocking(False)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            made.setsockopt(socket.SOL_SOCKET, option, SOCKET_BUFFER)
+        try:
+            self._attach(made)
+        except OSError as error:
+            made.close()
+            raise LinkError(f"{self.url}: cannot open: {error.strerror}") from None
+        self.hub.watch(made.fileno(), self, READ)
+        return made
+
+    def _attach(self, made: socket.socket) -> None:
+        made.connect((self.url.host, self.url.port))
+
+    def ready(self, fd: int, events: int) -> None:
+        assert self._socket is not None
+        if events & WRITE:
+            self._blocked = False
+            self.hub.watch(fd, self, READ)
+        try:
+            self._read(self._socket)
+        except OSError as error:
+            if error.errno not in _NOBODY:
+                self.failed = error.strerror or "failed"
+
+    def _read(self, sock: socket.socket) -> None:
+        """Datagrams of one peer are looked at together; garbage ends the turn, and the next one reads it bit by bit."""
+        peer = self.peers[0]
+        chunks: list[bytes] = []
+        receive, size = sock.recv, 0
+        try:
+            for _ in range(READS_PER_TURN):
+                chunk = receive(LONGEST_DATAGRAM)
+                chunks.append(chunk)
+                size += len(chunk)
+                if size >= READ_SIZE or not peer.clean:
+                    break
+        except BlockingIOError:
+            pass
+        finally:
+            if chunks:
+                self.hub.arrived(peer, b"".join(chunks))
+
+    def flush(self, peer: Peer) -> None:
+        if self._blocked or self._socket is None:
+            return
+        for _ in range(WRITES_PER_TURN):
+            batch = peer.queue.take(FRAMES_PER_WRITE, DATAGRAM_SIZE)
+            if not batch:
+                return
+            data = b"".join(self._signed(batch))
+            try:
+                self._send(self._socket, peer, data)
+            except BlockingIOError:
+                peer.queue.put_back(batch)
+                self._blocked = True
+                self.hub.watch(self._socket.fileno(), self, READ | WRITE)
+                return
+            except OSError:
+                self.statistics.dropped += len(batch)  # the network is down, or it is too long for it
+                for frame in batch:
+                    peer.not_sent(frame)
+                continue
+            self._count(len(batch), len(data))
+
+    def _send(self, sock: socket.socket, peer: Peer, data: bytes) -> None:
+        try:
+            sock.send(data)
+        except ConnectionRefusedError:
+            # That was about an earlier datagram, and this one has not been sent.
+            with suppress(ConnectionRefusedError):
+                sock.send(data)
+
+    def close(self, why: str = "closed") -> None:
+        super().close(why)
+        if self._socket is not None:
+            self.hub.unwatch(self._socket.fileno())
+            self._socket.close()
+            self._socket = None
+        self._blocked = False
+
+
+class _FarPeer(Peer):
+    def __init__(self, port: Port, name: str, now_ns: int, address: Address) -> None:
+        super().__init__(port, name, now_ns)
+        self.address = address
+
+
+class DatagramServerPort(DatagramPort):
+    """UDP server: whoever sends a good frame is a peer until it has been silent for a while."""
+
+    def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
+        super().__init__(hub, url, statistics, signatures)
+        self._by_address: dict[Address, _FarPeer] = {}
+
+    def open(self) -> None:
+        self._socket = self._made()
+
+    def _attach(self, made: socket.socket) -> None:
+        made.bind((self.url.host, self.url.port))
+
+    def _read(self, sock: socket.socket) -> None:
+        chunks: list[bytes] = []
+        receive, size = sock.recvfrom, 0
+        of: _FarPeer | None = None
+        try:
+            for _ in range(READS_PER_TURN):
+                chunk, address = receive(LONGEST_DATAGRAM)
+                peer = self._by_address.get(address)
+                if peer is not of:
+                    if of is not None:
+                        self.hub.arrived(of, b"".join(chunks))
+                    chunks, of = [], peer
+                if peer is None:
+                    self._stranger(chunk, address)
+                    break
+                chunks.append(chunk)
+                size += len(chunk)
+                if size >= READ_SIZE or not peer.clean:
+                    break
+        except BlockingIOError:
+            pass
+        finally:
+            if of is not None:
+                self.hub.arrived(of, b"".join(chunks))
+
+    def _stranger(self, chunk: bytes, address: Address) -> None:
+        """Garbage makes nobody a peer."""
+        if len(self.peers) >= self.statistics.config.max_peers:
+            self.statistics.refused += 1
+            return
+        name = f"{self.statistics.config.name}/{address[0]}:{address[1]}"
+        peer = _FarPeer(self, name, self.hub.now_ns(), address)
+        self.peers.append(peer)
+        self._by_address[address] = peer
+        if self.hub.arrived(peer, chunk):
+            self.hub.joined(peer)
+        else:
+            self._dismiss(peer, "")
+
+    def check(self, now_ns: int) -> None:
+        for peer in list(self._by_address.values()):
+            if peer.silent_ns(now_ns) > self.hub.peer_timeout_ns:
+                self._dismiss(peer, "silent")
+
+    def _dismiss(self, peer: _FarPeer, why: str) -> None:
+        del self._by_address[peer.address]
+        self._leave(peer, why)
+
+    def _send(self, sock: socket.socket, peer: Peer, data: bytes) -> None:
+        assert isinstance(peer, _FarPeer)
+        sock.sendto(data, peer.address)
+
+    def close(self, why: str = "closed") -> None:
+        self._by_address.clear()
+        super().close(why)

@@ -1,0 +1,94 @@
+"""What the router has decided about frames of one key from one peer; made once, used for every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from aeroloop.router.peers import Peer
+from aeroloop.router.queues import Queue
+from aeroloop.router.statistics import LineStatistics, Record
+from aeroloop.router.table import Limiter
+
+Check = Callable[[Peer, "Decision", bytes], bool]
+"""Whether a frame goes on; called for those that not everybody may send, and those that are meant for the router."""
+
+MOST_DECISIONS = 4096
+MOST_ADDRESSES = 256
+
+
+class Target(NamedTuple):
+    queue: Queue
+    limiter: Limiter | None
+    record: Record
+    peer: Peer
+
+
+class Decision:
+    """`targets` hold for `epoch` only: routes change."""
+
+    __slots__ = (
+        "absent",
+        "addressed",
+        "check",
+        "component",
+        "component_at",
+        "epoch",
+        "key",
+        "message",
+        "number_at",
+        "numbering",
+        "passed",
+        "passed_ns",
+        "passed_size",
+        "payload_at",
+        "plain",
+        "precious",
+        "record",
+        "system",
+        "system_at",
+        "targets",
+    )
+
+    def __init__(self, key: bytes, record: Record) -> None:
+        self.key = key
+        self.system, self.component = key[0], key[1]
+        self.message = int.from_bytes(key[2:], "little")
+        self.record = record
+        self.numbering: list[int] | None = None  # the last number of the sender
+        self.number_at = 0
+        self.payload_at = 0
+        self.system_at = 0  # in the frame; 0 for messages to everybody
+        self.component_at = 0
+        self.precious = False
+        self.check: Check | None = None
+        self.epoch = -1
+        self.targets: tuple[Target, ...] = ()
+        self.plain: tuple[Callable[[bytes], None], ...] | None = None  # the targets' queues, where no rate is limited
+        self.passed = 0  # frames that went to all of `plain`, and are not yet in their records
+        self.passed_size = 0
+        self.passed_ns = 0
+        self.absent: tuple[LineStatistics, ...] = ()  # lines that would get it, were anybody there
+        self.addressed: dict[tuple[int, int], tuple[Target, ...]] = {}
+
+    def settle(self) -> None:
+        """Write what has passed into the records of those it went to: to do so for every frame would cost the most."""
+        if self.passed:
+            for target in self.targets:
+                record = target.record
+                record.count += self.passed
+                record.size += self.passed_size
+                record.seen_ns = self.passed_ns
+            self.passed = self.passed_size = 0
+
+    def payload(self, frame: bytes) -> bytes:
+        """As sent, MAVLink only: zeros at its end may be missing."""
+        return frame[self.payload_at : self.payload_at + frame[1]]
+
+    def address(self, frame: bytes) -> tuple[int, int]:
+        """System and component that a frame is for, 0 for all."""
+        end = self.payload_at + frame[1]
+        at, component_at = self.system_at, self.component_at
+        if not at or at >= end:
+            return 0, 0
+        return frame[at], frame[component_at] if 0 < component_at < end else 0

@@ -1,0 +1,89 @@
+"""Frames that come over two lines are passed on once.
+
+A MAVLink sender numbers its frames modulo 256, so at 20,000 frames a second a constant message repeats byte for byte
+every 13 ms: sameness alone proves nothing. But no line delivers one frame twice. So the n-th time that a line delivers
+some bytes is matched with the n-th time that they were passed on, whichever line they came by then:
+
+    index = next occurrence that this line owes, not before the oldest that is remembered
+    index < passed on:  a duplicate        index = passed on:  new
+
+An occurrence is remembered for one to two windows. A line alone is always ahead of itself, so it never loses a frame.
+"""
+
+from __future__ import annotations
+
+MOST_REMEMBERED = 32768
+"""Frames of one window: a faster flood has a shorter one."""
+
+
+class _Repeated:
+    """Bytes that came more than once."""
+
+    __slots__ = ("between", "oldest", "owed", "passed", "window")
+
+    def __init__(self, origin: int, window: int) -> None:
+        self.window = window
+        self.oldest = 0  # first occurrence that is remembered
+        self.between = 0  # first occurrence of the newest window
+        self.passed = 1  # occurrences so far
+        self.owed = {origin: 1}  # by line: the next occurrence that it has not delivered
+
+    def age(self, window: int) -> None:
+        passed_windows = window - self.window
+        if passed_windows:
+            self.oldest = self.between if passed_windows == 1 else self.passed
+            self.between = self.passed
+            self.window = window
+            if self.oldest == self.passed:
+                self.owed.clear()
+
+
+class Duplicates:
+    """Remembers frames for a short while."""
+
+    def __init__(self, window_ns: int, most: int = MOST_REMEMBERED) -> None:
+        self._window_ns = window_ns
+        self._most = most
+        self._window = 0
+        self._next_ns: int | None = None
+        # Values: the only line that delivered it, or how often which did.
+        self.newer: dict[bytes, int | _Repeated] = {}
+        self.older: dict[bytes, int | _Repeated] = {}
+
+    def advance(self, now_ns: int) -> None:
+        """Once in a while, before frames are looked at."""
+        if self._next_ns is None:
+            self._next_ns = now_ns + self._window_ns
+        elif now_ns >= self._next_ns:
+            idle = now_ns - self._next_ns >= self._window_ns
+            self._turn()
+            if idle:
+                self._turn()
+            self._next_ns = now_ns + self._window_ns
+
+    def seen(self, frame: bytes, line: int) -> bool:
+        """Whether it has been passed on already, when it came by another line."""
+        entry = self.newer.get(frame)
+        window = self._window
+        if entry is None:
+            entry = self.older.pop(frame, None)
+            if entry is None:
+                if len(self.newer) >= self._most:
+                    self._turn()
+                self.newer[frame] = line
+                return False
+            window -= 1
+        if isinstance(entry, int):
+            entry = _Repeated(entry, window)
+        self.newer[frame] = entry
+        entry.age(self._window)
+        index = max(entry.owed.get(line, 0), entry.oldest)
+        entry.owed[line] = index + 1
+        if index < entry.passed:
+            return True
+        entry.passed += 1
+        return False
+
+    def _turn(self) -> None:
+        self._window += 1
+        self.older, self.newer = self.newer, {}

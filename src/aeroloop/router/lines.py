@@ -1,0 +1,159 @@
+"""An endpoint over its lifetime: opened, lost, tried again with patience, and told of."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from aeroloop.errors import ConfigError, LinkError
+from aeroloop.links.url import LinkUrl
+from aeroloop.router.config import EndpointConfig, RouterConfig
+from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
+from aeroloop.router.messages import number_of
+from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
+from aeroloop.router.signatures import Signatures
+from aeroloop.router.statistics import LineInfo, LineState, LineStatistics, PeerState
+from aeroloop.signals import NS
+
+FIRST_RETRY_NS = NS // 4
+LONGEST_RETRY_NS = 5 * NS
+TELL_PERIOD_NS = NS
+"""A line that comes and goes is told of no more often."""
+
+_PORTS: dict[tuple[str, bool], type[Port]] = {
+    ("serial", False): DevicePort,
+    ("pty", False): PtyPort,
+    ("tcp", False): ClientPort,
+    ("tcp", True): ServerPort,
+    ("loopback", False): ClientPort,
+    ("loopback", True): ServerPort,
+    ("udp", False): DatagramPort,
+    ("udp", True): DatagramServerPort,
+}
+
+
+class LineHub(Hub, Protocol):
+    def announce(self, words: str, about: Line) -> None: ...
+
+
+class Line:
+    """`step` opens its port when that is due, and tells when somebody has come or gone."""
+
+    def __init__(self, hub: LineHub, config: EndpointConfig, port: Port, tell: Callable[[str], None]) -> None:
+        self.config = config
+        self.port = port
+        self.statistics = port.statistics
+        self._hub = hub
+        self._tell = tell
+        self._open = False
+        self._due_ns = 0
+        self._delay_ns = FIRST_RETRY_NS
+        self._told_up: bool | None = None
+        self._told_ns: int | None = None
+        self._reason = ""
+
+    def step(self, now_ns: int) -> None:
+        port = self.port
+        if self._open:
+            port.check(now_ns)
+            if port.failed:
+                self._again(port.failed, now_ns)
+        elif now_ns >= self._due_ns:
+            self._try(now_ns)
+        self._notice(now_ns)
+
+    def _try(self, now_ns: int) -> None:
+        try:
+            self.port.open()
+        except LinkError as error:
+            self._again(str(error), now_ns)
+        else:
+            self._open = True
+
+    def _again(self, why: str, now_ns: int) -> None:
+        if self._told_up:
+            self._delay_ns = FIRST_RETRY_NS
+        self.port.failed = ""
+        self.port.close(why)
+        self._open = False
+        self._due_ns = now_ns + self._delay_ns
+        self._delay_ns = min(2 * self._delay_ns, LONGEST_RETRY_NS)
+        if why != self._reason:
+            self._reason = why
+            self._tell(f"line {self.config.name}: {why}; it is tried again")
+
+    def _notice(self, now_ns: int) -> None:
+        up = self.port.up(now_ns)
+        if up:
+            self._reason = ""
+        if up == bool(self._told_up) or (self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS):
+            return
+        if not up:
+            self._hub.announce(f"line {self.config.name} is gone", self)
+        elif self._told_up is None:
+            self._tell(f"line {self.config.name} is up")
+        else:
+            self._hub.announce(f"line {self.config.name} is back", self)
+        self._told_up = up
+        self._told_ns = now_ns
+
+    def info(self) -> LineInfo:
+        config = self.config
+        return LineInfo(config.name, config.url, config.role, config.protocol, self.statistics.baud)
+
+    def state(self, now_ns: int, holders: frozenset[int]) -> LineState:
+        peers = self.port.peers
+        return self.statistics.state(
+            now_ns,
+            up=self.port.up(now_ns),
+            commands=any(peer.number in holders for peer in peers),
+            bad=sum(peer.wire.bad() for peer in peers),
+            dropped=sum(peer.queue.dropped for peer in peers),
+            queued=sum(len(peer.queue) for peer in peers),
+        )
+
+    def peer_states(self, now_ns: int, holders: frozenset[int]) -> list[PeerState]:
+        return [
+            PeerState(
+                self.statistics.number,
+                peer.name,
+                peer.number in holders,
+                len(peer.queue),
+                peer.queue.dropped,
+                float("nan") if peer.seen_ns is None else (now_ns - peer.seen_ns) / NS,
+            )
+            for peer in self.port.peers
+        ]
+
+
+def open_lines(
+    hub: LineHub, config: RouterConfig, unix_ns: Callable[[], int], tell: Callable[[str], None]
+) -> list[Line]:
+    """One for each endpoint; ConfigError for what will never work. Host names are looked up here and never again."""
+    lines = []
+    for number, end in enumerate(config.endpoints):
+        set_hz = {number_of(end.protocol, rate.message): rate.hz for rate in config.rates if rate.endpoint == end.name}
+        statistics = LineStatistics(number, end, set_hz, hub.now_ns())
+        signatures = None
+        if end.signing_key_file:
+            signatures = Signatures(Path(end.signing_key_file), number & 0xFF, unix_ns)
+        link = _looked_up(end)
+        if link.listen and link.host and not link.host.startswith("127."):
+            tell(f"warning: line {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
+        port = _PORTS[link.scheme, link.listen](hub, link, statistics, signatures)
+        lines.append(Line(hub, end, port, tell))
+    return lines
+
+
+def _looked_up(end: EndpointConfig) -> LinkUrl:
+    """A name server that does not answer must not stop the loop later on."""
+    link = end.link
+    if not link.host:
+        return link
+    try:
+        return replace(link, host=socket.gethostbyname(link.host))
+    except OSError as error:
+        raise ConfigError(f"endpoint {end.name}: {end.url}: no such host: {error.strerror}") from None

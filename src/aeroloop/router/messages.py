@@ -1,0 +1,43 @@
+"""Names and numbers of the messages of every protocol that the router speaks."""
+
+from __future__ import annotations
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.protocols import interface, pose
+
+MAVLINK: dict[str, int] = {kind.msgname: number for number, kind in dialect.mavlink_map.items()}
+
+UNNUMBERED = 256
+"""Board messages without a number of their own are known by their size alone; they count from here on."""
+BOARD: dict[str, int] = {
+    message.name: UNNUMBERED + index if message.number is None else message.number
+    for index, message in enumerate(interface.MESSAGES)
+}
+POSE: dict[str, int] = {
+    "attitude": pose.ATTITUDE,
+    "position": pose.POSITION,
+    "rates": pose.RATES,
+    "motors": pose.MOTORS,
+}
+
+_BY_PROTOCOL = {"mavlink": MAVLINK, "board": BOARD, "pose": POSE}
+_NAMES = {protocol: {number: name for name, number in names.items()} for protocol, names in _BY_PROTOCOL.items()}
+
+
+def number_of(protocol: str, message: str | int) -> int:
+    """ValueError says what was expected."""
+    names = _BY_PROTOCOL[protocol]
+    if isinstance(message, str):
+        if message not in names:
+            example = "ATTITUDE" if protocol == "mavlink" else " or ".join(names)
+            raise ValueError(f"{protocol} has no message {message!r}, expected a name like {example}, or a number")
+        return names[message]
+    if not 0 <= message < 1 << 24:
+        raise ValueError(f"no message has the number {message}, expected 0 to {(1 << 24) - 1}")
+    return message
+
+
+def name_of(protocol: str, number: int) -> str:
+    """The number itself for a message without a name."""
+    return _NAMES[protocol].get(number, str(number))

@@ -1,0 +1,64 @@
+"""Round trips: vehicles are asked by TIMESYNC, others by PING; answers to the router end here."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from aeroloop.router.decisions import Check, Decision
+from aeroloop.router.peers import Peer
+from aeroloop.router.voice import PING, TIMESYNC, Voice, ping_token, timesync_token
+from aeroloop.signals import NS
+
+
+class Speaker(Protocol):
+    def now_ns(self) -> int: ...
+
+    def say(self, peer: Peer, frame: bytes) -> None: ...
+
+    def mavlink_peers(self) -> list[Peer]: ...
+
+
+class Probes:
+    def __init__(self, hub: Speaker, voice: Voice, rate_hz: float) -> None:
+        self._hub = hub
+        self._voice = voice
+        self._period_ns = round(NS / rate_hz) if rate_hz else 0
+        self._due_ns: int | None = None
+        self._token = 0
+
+    def step(self, now_ns: int) -> None:
+        if not self._period_ns or (self._due_ns is not None and now_ns < self._due_ns):
+            return
+        self._due_ns = now_ns + self._period_ns
+        for peer in self._hub.mavlink_peers():
+            # No two questions alike: an answer to another program's TIMESYNC is not ours.
+            self._token = (self._token + 1) & 0xFFFF
+            token = (now_ns & 0xFFFF_FFFF_0000) | self._token
+            if peer.role == "vehicle":
+                frame = self._voice.timesync(token)
+            else:
+                token &= 0xFFFFFFFF
+                frame = self._voice.ping(token)
+            peer.probe = (token, now_ns)
+            self._hub.say(peer, frame)
+
+    def check(self, decision: Decision) -> Check | None:
+        if decision.message == TIMESYNC:
+            return self._timesync
+        return self._ping if decision.message == PING else None
+
+    def _timesync(self, peer: Peer, decision: Decision, frame: bytes) -> bool:
+        token = timesync_token(decision.payload(frame))
+        return token is None or not self._answered(peer, token)
+
+    def _ping(self, peer: Peer, decision: Decision, frame: bytes) -> bool:
+        if decision.address(frame) != (self._voice.system, self._voice.component):
+            return True
+        self._answered(peer, ping_token(decision.payload(frame)))
+        return False
+
+    def _answered(self, peer: Peer, token: int) -> bool:
+        if peer.probe is None or peer.probe[0] != token:
+            return False
+        peer.line.round_trip_ns = self._hub.now_ns() - peer.probe[1]
+        return True

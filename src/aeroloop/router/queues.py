@@ -1,0 +1,92 @@
+"""What waits to be sent to one peer: bounded, in order; the oldest telemetry makes room first.
+
+Commands, missions and parameters are `Precious`: they are not dropped to make room. They have half of the queue; if
+that is full a new one is refused, and its sender is told.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+
+class Precious(bytes):
+    """A frame that is not dropped to make room."""
+
+    __slots__ = ()
+
+
+class Queue:
+    """`items` may be appended to directly, if `trim` is called once it holds more than `limit`."""
+
+    __slots__ = ("_dropped_frame", "_precious", "_precious_limit", "dropped", "items", "limit", "rest", "saved")
+
+    def __init__(self, limit: int, dropped_frame: Callable[[bytes], None]) -> None:
+        self.limit = limit
+        self.items: deque[bytes] = deque()
+        self.saved: deque[bytes] = deque()  # precious ones that are older than all items
+        self.rest = b""  # of a write that took only a part
+        self.dropped = 0
+        self._precious = 0
+        self._precious_limit = max(1, limit // 2)
+        self._dropped_frame = dropped_frame
+
+    def __len__(self) -> int:
+        return len(self.items) + len(self.saved)
+
+    def push(self, frame: bytes) -> None:
+        self.items.append(frame)
+        if len(self.items) > self.limit:
+            self.trim()
+
+    def push_precious(self, frame: bytes) -> bool:
+        """False: no room, and nothing was queued."""
+        if self._precious >= self._precious_limit:
+            self.dropped += 1
+            return False
+        self._precious += 1
+        self.push(Precious(frame))
+        return True
+
+    def trim(self) -> None:
+        """Make room: the oldest go, but precious ones only step aside."""
+        items = self.items
+        while len(items) > self.limit:
+            oldest = items.popleft()
+            if type(oldest) is Precious:
+                self.saved.append(oldest)
+            else:
+                self.dropped += 1
+                self._dropped_frame(oldest)
+
+    def take(self, most_frames: int, most_bytes: int) -> list[bytes]:
+        """The oldest frames, as many as fit; at least one if there is any."""
+        batch: list[bytes] = []
+        size = 0
+        for source in (self.saved, self.items):
+            while source and len(batch) < most_frames:
+                size += len(source[0])
+                if size > most_bytes and batch:
+                    return batch
+                frame = source.popleft()
+                if type(frame) is Precious:
+                    self._precious -= 1
+                batch.append(frame)
+        return batch
+
+    def put_back(self, batch: list[bytes]) -> None:
+        """What `take` gave and could not be sent."""
+        self._precious += sum(type(frame) is Precious for frame in batch)
+        self.items.extendleft(reversed(batch))
+
+    def clear(self) -> int:
+        """Nobody is there to send to any more; how many frames that costs."""
+        lost = len(self)
+        for frame in (*self.saved, *self.items):
+            self._dropped_frame(frame)
+        self.dropped += lost
+        self.saved.clear()
+        self.items.clear()
+        self.rest = b""
+        self._precious = 0
+        return lost

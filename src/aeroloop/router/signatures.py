@@ -1,0 +1,45 @@
+"""MAVLink 2 signing of one endpoint: what comes in must carry a good signature, what goes out gets one.
+
+A signature belongs to its line: inside the router frames have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.protocols.mavlink_signing import Signing, Verdict, read_key, strip, timestamp
+from aeroloop.router.wire import Keyed
+
+_V1 = 0xFE
+
+
+class Signatures:
+    """`unix_ns` is the time that is written into signatures."""
+
+    def __init__(self, key_file: Path, link_id: int, unix_ns: Callable[[], int]) -> None:
+        self._signing = Signing(read_key(key_file), link_id)
+        self._unix_ns = unix_ns
+
+    def checked(self, frames: list[Keyed]) -> list[Keyed]:
+        """Those with a good signature, without it."""
+        now = timestamp(self._unix_ns())
+        return [(key, strip(wire)) for key, wire in frames if self._signing.verify(wire, now) is Verdict.GOOD]
+
+    def signed(self, batch: list[bytes]) -> list[bytes]:
+        now = timestamp(self._unix_ns())
+        signed = (self._signing.sign(as_version_2(wire), now) for wire in batch)
+        return [wire for wire in signed if wire is not None]
+
+
+def as_version_2(wire: bytes) -> bytes:
+    """MAVLink 1 has no room for a signature."""
+    if wire[0] != _V1:
+        return wire
+    extra = bytes([dialect.mavlink_map[wire[5]].crc_extra])
+    # MAVLink 2 sends no zeros at the end, but one byte at least.
+    payload = wire[6:-2].rstrip(b"\0") or b"\0"
+    body = bytes((len(payload), 0, 0, wire[2], wire[3], wire[4], wire[5], 0, 0)) + payload
+    return b"\xfd" + body + int(dialect.x25crc(body + extra).crc).to_bytes(2, "little")

@@ -1,0 +1,47 @@
+"""Where a MAVLink message says whom it is for.
+
+MAVLink 2 leaves out zeros at a payload's end: an address that lies behind what was sent is 0, everybody.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, NamedTuple
+
+from pymavlink.dialects.v20 import common as dialect
+
+
+class Address(NamedTuple):
+    """Bytes of the payload; None where the message names a system alone."""
+
+    system_at: int
+    component_at: int | None
+
+
+def _offsets(kind: Any) -> dict[str, int]:
+    """Where each field begins in the payload."""
+    places, at = {}, 0
+    for name, form, count in zip(
+        kind.ordered_fieldnames, kind.native_format[1:].decode(), kind.array_lengths, strict=True
+    ):
+        places[name] = at
+        at += struct.calcsize(f"<{form}") * max(1, count)
+    assert at == kind.unpacker.size
+    return places
+
+
+def _address(kind: Any) -> Address | None:
+    places = _offsets(kind)
+    system_at = places.get("target_system", places.get("target"))
+    return None if system_at is None else Address(system_at, places.get("target_component"))
+
+
+ADDRESSES: dict[int, Address] = {
+    number: address for number, kind in dialect.mavlink_map.items() if (address := _address(kind)) is not None
+}
+
+
+def offset(message: str, field: str) -> int:
+    """Where a field of a message begins in its payload."""
+    kind = next(kind for kind in dialect.mavlink_map.values() if kind.msgname == message)
+    return _offsets(kind)[field]

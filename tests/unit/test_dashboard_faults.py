@@ -1,0 +1,91 @@
+"""The fault page: every fault that is offered has its switch, its bounds and its place in the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aeroloop.config import convert
+from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
+from aeroloop.dashboard.subject import Subject
+from aeroloop.fault_offers import Offer, offers
+from aeroloop.faults import KINDS, TARGETS
+from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.streams import BY_NAME
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+
+
+def _quadrotor(count: int = 1) -> QuadrotorScenario:
+    table = {"name": "test", "pace": "real", "vehicle": {"kind": "quadrotor", "count": count}}
+    return convert(fitted_out(table), QuadrotorScenario, "test")
+
+
+SCENARIOS: list[Scenario] = [_quadrotor(), TiltrotorScenario(name="test")]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor"])
+def test_every_offer_has_a_switch_of_its_own_and_a_value_that_can_be_sent(scenario: Scenario) -> None:
+    known = offers(scenario)
+
+    assert len({element_id(offer) for offer in known}) == len(known) > 10
+    assert len(keys(known)) == len(known)
+    for offer in known:
+        shown = amount(offer)
+        value = shown.value(offer.value * shown.scale) if shown else None
+        assert shown is None or value == pytest.approx(offer.value)
+        offer.switch(on=True, value=value)
+        offer.switch(on=False)
+        assert title(offer)
+
+
+def test_ids_are_those_that_people_expect() -> None:
+    ids = {element_id(offer) for offer in offers(_quadrotor())}
+
+    assert {"fault-gnss-silent", "fault-imu-bias-gyro", "fault-to_board-loss"} <= ids
+
+
+def test_channels_are_numbered_as_the_log_numbers_them() -> None:
+    known = keys(offers(_quadrotor()))
+
+    assert known["imu", "bias", 0].channels == ("gyro",)
+    assert known["imu", "bias", 1].channels == ("accel",)
+    assert known["gnss", "silent", 0].channels == ()
+
+
+def _offer(target: str, kind: str) -> Offer:
+    return keys(offers(_quadrotor()))[target, kind, 0]
+
+
+def test_people_type_milliseconds_and_percent() -> None:
+    delay, loss = amount(_offer("to_board", "delay_s")), amount(_offer("to_board", "loss"))
+
+    assert delay and loss
+    assert (delay.unit, delay.value(20)) == ("ms", 0.02)
+    assert (loss.unit, loss.value(30)) == ("%", pytest.approx(0.3))
+    assert title(_offer("to_board", "delay_s")) == "delay"
+    assert caption(_offer("gnss", "silent")) == "sends nothing"
+
+
+@pytest.mark.parametrize("typed", [None, "5", True, float("nan"), float("inf"), -1, 101, 10**400])
+def test_a_value_that_is_none_is_refused(typed: object) -> None:
+    loss = amount(_offer("to_board", "loss"))
+
+    assert loss is not None and loss.value(typed) is None
+
+
+def test_the_log_tells_what_was_switched_newest_first(tmp_path: Path) -> None:
+    subject = Subject(tmp_path)
+    subject.scenario = _quadrotor(count=2)
+    gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
+    stream = BY_NAME["flight_fault"]
+    subject.take(stream, (10.0, 0.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
+    subject.take(stream, (12.0, 1.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
+    subject.take(stream, (14.0, 0.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
+
+    assert log(subject) == [
+        "14.0 s aircraft 1, GNSS: silent off",
+        "12.0 s aircraft 2, GNSS: silent on",
+        "10.0 s aircraft 1, GNSS: silent on",
+    ]
+    assert [fault.vehicle for fault in subject.faults_on] == [1]

@@ -1,0 +1,302 @@
+"""The fly page's decisions: what can be ordered when, what a plan becomes, what a parameter may be."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.boards.pixhawk.parameters import TABLE
+from aeroloop.config import convert
+from aeroloop.control.flight_gains import GAINS
+from aeroloop.dashboard import from_browser
+from aeroloop.dashboard.commander import other_commander, take_command
+from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
+from aeroloop.dashboard.fly_orders import MODES, checked, heard, impossible, no_aircraft, takeoff_height
+from aeroloop.dashboard.parameters_panel import changes, known, numbered, problem, table_rows, why_none
+from aeroloop.dashboard.stick_driver import Driver
+from aeroloop.dashboard.subject import LineInfo, Subject
+from aeroloop.errors import LinkError
+from aeroloop.flight_commands.state import VehicleState
+from aeroloop.processes.common import Orders
+from aeroloop.protocols.px4_modes import PX4_MODES
+from aeroloop.router.control import ControlPort
+from aeroloop.scenario import TiltrotorScenario
+from aeroloop.streams import BY_NAME
+from aeroloop.vehicles.quadrotor.lines import BENCH
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+from aeroloop.world.earth import Earth, Home
+
+
+def _state(*, since_s: float = 0.0, **told: Any) -> VehicleState:
+    at_ns = time.monotonic_ns() - round(since_s * 1e9)
+    return VehicleState(1, 1, at_ns, at_ns, **told)
+
+
+@pytest.fixture
+def subject(tmp_path: Path) -> Subject:
+    watched = Subject(tmp_path)
+    watched.scenario = _quadrotor()
+    watched.running = True
+    return watched
+
+
+def _quadrotor(**table: Any) -> QuadrotorScenario:
+    whole = {"name": "test", "pace": "real", "vehicle": {"kind": "quadrotor"}, **table}
+    return convert(fitted_out(whole), QuadrotorScenario, "test")
+
+
+def test_orders_wait_for_an_aircraft_that_listens(subject: Subject) -> None:
+    assert no_aircraft(subject, _state()) == ""
+    assert "heard" in no_aircraft(subject, None)
+    assert "heard" in no_aircraft(subject, _state(since_s=60.0))
+    subject.running = False
+    assert no_aircraft(subject, _state()) == "no flight is running"
+
+
+def test_aircraft_that_take_no_orders_say_why(subject: Subject) -> None:
+    subject.scenario = TiltrotorScenario(name="test")
+    assert "sticks" in no_aircraft(subject, None)
+    assert "compiled" in why_none(subject.scenario)
+    subject.scenario = _quadrotor(pace="lockstep")
+    assert "--pace real" in no_aircraft(subject, None)
+    assert why_none(subject.scenario) == ""
+
+
+@pytest.mark.parametrize(
+    ("order", "told", "why"),
+    [
+        ("arm", {}, ""),
+        ("arm", {"armed": True}, "armed"),
+        ("disarm", {}, "not armed"),
+        ("takeoff", {}, "arm it"),
+        ("takeoff", {"armed": True}, ""),
+        ("takeoff", {"armed": True, "landed": "in_air"}, "in the air"),
+        ("land", {"armed": True, "landed": "in_air"}, ""),
+        ("hold", {}, "arm it"),
+        ("goto", {"armed": True}, "tap the map"),
+        ("mission-upload", {}, "waypoints"),
+        ("mission-start", {"mission_count": 0}, "upload"),
+        ("set-mode", {}, ""),
+    ],
+)
+def test_a_button_says_why_it_is_grey(order: str, told: dict[str, Any], why: str) -> None:
+    said = impossible(order, _state(**told), waypoints=0, target=False)
+
+    assert (why in said) if why else said == ""
+
+
+def test_a_plan_and_a_target_open_their_orders() -> None:
+    state = _state(armed=True, mission_count=3)
+
+    assert impossible("mission-upload", state, waypoints=2, target=False) == ""
+    assert impossible("goto", state, waypoints=0, target=True) == ""
+    assert impossible("mission-start", state, waypoints=0, target=False) == ""
+
+
+def test_every_mode_of_the_page_is_one_of_the_autopilots() -> None:
+    assert set(MODES) == set(PX4_MODES)
+
+
+def test_a_heartbeat_ages() -> None:
+    assert heard(_state())
+    assert not heard(_state(since_s=60.0))
+    assert not heard(None)
+
+
+@settings(max_examples=30)
+@given(st.none() | st.booleans() | st.floats() | st.text(max_size=5) | st.integers())
+def test_a_typed_height_is_a_number_in_range_or_a_sentence(value: Any) -> None:
+    try:
+        height_m = takeoff_height(value)
+    except ValueError as error:
+        assert str(error).startswith("take-off height in m: expected")
+    else:
+        assert 0.5 <= height_m <= 80.0
+        assert not isinstance(value, bool)
+
+
+def test_bounds_are_named() -> None:
+    with pytest.raises(ValueError, match="expected 0 to 5, not 6"):
+        checked(6, (0, 5), "hold")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [None, "12", [1], [1, 2, 3], [1, math.inf], [1, math.nan], [1, None], [1, True], [1, 11], {"0": 1}, [10**999, 1]],
+)
+def test_two_numbers_are_two_numbers(told: object) -> None:
+    assert from_browser.numbers(told, (0, 10), (0, 10)) is None
+    assert from_browser.numbers([1, 2.5], (0, 10), (0, 10)) == (1.0, 2.5)
+
+
+def test_an_order_stands_in_the_log_from_pending_to_its_outcome() -> None:
+    desk = Desk()
+    entry = desk.begin(12.34, "arm")
+    assert entry.pending and str(entry) == "12.3 s arm: …"
+
+    before = desk.revision
+    desk.finish(entry, "accepted", "ok")
+
+    assert str(desk.log[0]) == "12.3 s arm: accepted"
+    assert desk.revision > before
+    for number in range(2 * MOST_ENTRIES):
+        desk.begin(float(number), "arm")
+    assert len(desk.log) == MOST_ENTRIES
+
+
+def test_a_plan_is_bounded_and_forgives_numbers_that_are_gone() -> None:
+    desk = Desk()
+    for _ in range(MOST_WAYPOINTS):
+        assert desk.add_waypoint(1.0, 2.0, 3.0)
+    assert not desk.add_waypoint(1.0, 2.0, 3.0)
+
+    desk.remove_waypoint(MOST_WAYPOINTS + 5)
+    desk.change_waypoint(-1, height_m=9.0)
+    assert len(desk.plan) == MOST_WAYPOINTS
+
+    desk.change_waypoint(0, place=(7.0, 8.0))
+    desk.change_waypoint(0, hold_s=4.0)
+    desk.change_waypoint(0, height_m=6.0)
+    assert (desk.plan[0].pos_m, desk.plan[0].hold_s) == ((7.0, 8.0, 6.0), 4.0)
+    assert desk.plan[1].pos_m == (1.0, 2.0, 3.0)
+
+
+def test_a_plan_becomes_a_mission_that_takes_off_where_the_aircraft_started() -> None:
+    earth = Earth(Home())
+    desk = Desk()
+    desk.add_waypoint(20.0, 10.0, 6.0)
+    desk.change_waypoint(0, hold_s=3.0)
+    desk.ending = "land"
+
+    takeoff, waypoint, land = desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], (5.0, 0.0))
+
+    assert takeoff.command == dialect.MAV_CMD_NAV_TAKEOFF and takeoff.alt_m == 6.0
+    assert earth.pos_W(takeoff.lat_deg, takeoff.lon_deg, 488.0)[:2] == pytest.approx((5.0, 0.0), abs=0.01)
+    assert waypoint.command == dialect.MAV_CMD_NAV_WAYPOINT and waypoint.params[0] == 3.0
+    assert earth.pos_W(waypoint.lat_deg, waypoint.lon_deg, 488.0)[:2] == pytest.approx((20.0, 10.0), abs=0.01)
+    assert land.command == dialect.MAV_CMD_NAV_LAND
+
+
+def test_the_end_of_the_sticks_is_written_once_and_frees_them() -> None:
+    class Ended(Driver):
+        def drive(self) -> None:
+            return
+
+    desk = Desk()
+    desk.hands.take("page")
+    desk.driver = Ended(desk.hands, lambda: True)
+    desk.driver.start()
+    desk.driver._thread.join(20)
+
+    desk.note_end_of_sticks(3.0)
+    desk.note_end_of_sticks(4.0)
+
+    assert [str(entry) for entry in desk.log] == ["3.0 s sticks: the flight has ended"]
+    assert desk.hands.holder == ""
+
+
+def _line(number: float, role: float) -> tuple[float, ...]:
+    fields = BY_NAME["line"].names
+    told = {"t_s": 5.0, "line": number, "up": 1.0, "role": role}
+    return tuple(told.get(name, 0.0) for name in fields)
+
+
+def test_another_line_that_commands_is_named(subject: Subject) -> None:
+    names = ("pixhawk-0", "ground", BENCH)
+    subject.lines = [LineInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
+    for number, role in enumerate((0.0, 11.0, 1.0)):
+        subject.take(BY_NAME["line"], _line(number, role))
+    assert other_commander(subject) == "ground"
+
+    subject.take(BY_NAME["line"], _line(1.0, 1.0))
+    subject.take(BY_NAME["line"], _line(2.0, 11.0))
+    assert other_commander(subject) == ""
+
+
+def test_command_is_taken_at_the_flights_router(
+    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LinkError, match="no flight"):
+        take_command(subject)
+
+    asked: list[str] = []
+    monkeypatch.chdir(tmp_path)  # a socket's name is short
+    port = ControlPort(Path())
+    subject.orders = Orders(scenario=_quadrotor(), folder=".", log="", supervisor_pid=1, core_draw=0)
+    asking = threading.Thread(target=take_command, args=(subject,))
+    asking.start()
+    while asking.is_alive():
+        port.serve({"take-over": asked.append})
+    port.close()
+
+    assert asked == [BENCH]
+
+
+def test_a_desk_belongs_to_its_flight(subject: Subject) -> None:
+    subject.flight_id = "one"
+    first = desk_of(subject)
+    assert desk_of(subject) is first
+
+    subject.flight_id = "two"
+    assert desk_of(subject) is not first
+
+
+def test_gains_come_first_and_every_parameter_is_there() -> None:
+    names = list(known())
+    gains = {gain.name for gain in GAINS}
+
+    assert set(names) == gains | {row.name for row in TABLE}
+    assert set(names[: len(gains)]) == gains
+
+
+def test_a_search_finds_by_name_and_by_meaning() -> None:
+    values = {name: row.default for name, row in known().items()}
+
+    assert [row["name"] for row in table_rows(values, "xy_p", "")] == ["MPC_XY_P"]
+    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(values, "way home", "")]
+    assert len(table_rows(values, "", "")) == len(values)
+
+
+def test_what_differs_from_its_default_is_marked() -> None:
+    values = {"MPC_XY_P": 0.95, "MPC_Z_P": 1.5, "SOME_OTHER": 3.0}
+    rows = {row["name"]: row for row in table_rows(values, "", "MPC_Z_P")}
+
+    assert not rows["MPC_XY_P"]["changed"]  # as a float32 has it, too:
+    assert not table_rows({"MPC_XY_P": 0.949999988079071}, "", "")[0]["changed"]
+    assert rows["MPC_Z_P"]["changed"] and rows["MPC_Z_P"]["picked"]
+    assert rows["SOME_OTHER"]["default"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("MPC_XY_P", 1.2, ""),
+        ("MPC_XY_P", 99.0, "0.1 to 2"),
+        ("MPC_XY_P", None, "number"),
+        ("MPC_XY_P", math.nan, "number"),
+        ("NAV_DLL_ACT", 1.5, "whole"),
+        ("NOT_OURS", 5.0, ""),
+        ("NOT_OURS", 1e39, "float"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_before_it_is_sent(name: str, value: Any, why: str) -> None:
+    said = problem(known().get(name), value)
+
+    assert (why in said) if why else said == ""
+
+
+def test_changes_of_anybody_are_shown_by_name(subject: Subject) -> None:
+    number = numbered().index("MPC_XY_P")
+    stream = BY_NAME["parameter_change"]
+    subject.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
+    subject.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))
+
+    assert [str(change) for change in changes(subject, 0)] == ["3.0 s MPC_XY_P 0.95 → 1.2"]

@@ -1,0 +1,184 @@
+"""The dashboard's memory of a flight: bounded, ordered, and thinned without losing a peak."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aeroloop.dashboard import store as store_module
+from aeroloop.dashboard.store import Store, parse_signal, thinned
+from aeroloop.streams import BY_NAME, Stream
+
+NAN = math.nan
+
+
+def row(stream: Stream, t_s: float, **values: float) -> tuple[float, ...]:
+    return tuple({"t_s": t_s, **values}.get(name, 0.0) for name in stream.names)
+
+
+TRUTH, RIGID, LINE, MESSAGE = (BY_NAME[name] for name in ("truth", "rigid_truth", "line", "line_message"))
+
+
+def test_rows_are_kept_by_stream_and_vehicle() -> None:
+    store = Store()
+    for i in range(200):
+        store.add(RIGID, row(RIGID, i / 50, vehicle=i % 2, z_m=float(i)))
+    assert store.t_s == 199 / 50
+    assert store.latest("rigid_truth", 1) is not None and store.latest("rigid_truth", 1)["z_m"] == 199.0
+    assert store.latest("rigid_truth", 2) is None and store.latest("truth") is None
+    assert store.rows("rigid_truth", 0)[:, 4].tolist() == list(range(0, 200, 2))
+    assert store.since("rigid_truth", 3.9, 1)[:, 0].tolist() == [197 / 50, 199 / 50]
+    assert store.rows("truth").shape == (0, len(TRUTH.fields))
+
+
+def test_what_is_handed_out_does_not_change_later() -> None:
+    store = Store()
+    store.add(TRUTH, row(TRUTH, 0.0, x_m=1.0))
+    rows = store.rows("truth")
+    for i in range(1, 1000):
+        store.add(TRUTH, row(TRUTH, float(i), x_m=float(i)))
+    assert rows.tolist() == [list(row(TRUTH, 0.0, x_m=1.0))]
+
+
+def test_a_ring_ends_at_the_most_rows_and_keeps_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MOST_ROWS", 1000)
+    store = Store()
+    for i in range(5000):
+        store.add(TRUTH, row(TRUTH, i * 0.02))
+    rows = store.rows("truth")
+    assert len(rows) == 1000
+    assert rows[-1, 0] == 4999 * 0.02
+    assert np.all(np.diff(rows[:, 0]) > 0)
+
+
+def test_all_rings_together_stay_within_the_memory_they_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store_module, "MOST_BYTES", 200_000)
+    store = Store()
+    for i in range(3000):
+        for vehicle in range(4):
+            store.add(RIGID, row(RIGID, i * 0.02, vehicle=vehicle, x_m=float(i)))
+    first_B = store_module.FIRST_ROWS * len(RIGID.fields) * 8
+    assert sum(ring.used_B for ring in store._rings.values()) <= 200_000 + 4 * first_B
+    for vehicle in range(4):
+        assert store.rows("rigid_truth", vehicle)[-1, 2] == 2999.0
+        assert len(store.rows("rigid_truth", vehicle)) >= store_module.FIRST_ROWS * 4 // 5
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        row(RIGID, 1.0)[:-1],
+        row(RIGID, NAN),
+        row(RIGID, 1.0, vehicle=-1),
+        row(RIGID, 1.0, vehicle=16),
+        row(RIGID, 1.0, vehicle=0.5),
+        row(RIGID, 1.0, vehicle=NAN),
+        row(RIGID, 0.5),
+    ],
+)
+def test_rows_that_cannot_be_are_refused_and_counted(bad: tuple[float, ...]) -> None:
+    store = Store()
+    store.add(RIGID, row(RIGID, 1.0))
+    store.add(RIGID, bad)
+    assert store.refused == 1
+    assert len(store.rows("rigid_truth")) == 1
+
+
+def test_newest_row_of_each_key_whenever_the_question_first_comes() -> None:
+    store = Store()
+    for t_s in (1.0, 2.0):
+        for number in range(3):
+            store.add(MESSAGE, row(MESSAGE, t_s, line=number, message=30.0, rate_hz=10 * t_s))
+    key = ("line", "message")
+    assert [(each["line"], each["rate_hz"]) for each in store.newest("line_message", key)] == [
+        (0, 20),
+        (1, 20),
+        (2, 20),
+    ]
+    store.add(MESSAGE, row(MESSAGE, 3.0, line=1.0, message=30.0, rate_hz=7.0))
+    assert [each["rate_hz"] for each in store.newest("line_message", key)] == [20, 7, 20]
+    assert store.newest("line", ("line",)) == []
+
+
+def test_an_index_of_newest_rows_is_bounded() -> None:
+    store = Store()
+    store.newest("line_message", ("message",))
+    for number in range(store_module.MOST_KEYS + 10):
+        store.add(MESSAGE, row(MESSAGE, 1.0, message=float(number)))
+    kept = store.newest("line_message", ("message",))
+    assert len(kept) == store_module.MOST_KEYS
+    assert kept[-1]["message"] == store_module.MOST_KEYS + 9
+
+
+def test_signals_leave_out_what_has_no_numbers_and_find_what_they_name() -> None:
+    store = Store()
+    motors = BY_NAME["motors"]
+    for vehicle in range(2):
+        store.add(motors, row(motors, 1.0, vehicle=vehicle, command_5=NAN, speed_5_rad_s=NAN))
+    for number in (3.0, 1.0):
+        store.add(LINE, row(LINE, 1.0, line=number, rate_in_hz=10 * number, load_in_pct=NAN))
+    names = store.signals()
+    assert "motors.command_1" in names and "motors[1].command_1" in names
+    assert "motors.command_5" not in names and "motors.vehicle" not in names and "motors.t_s" not in names
+    assert "line[1].rate_in_hz" in names and "line[3].rate_in_hz" in names and "line[3].load_in_pct" not in names
+    for name in names:
+        signal = parse_signal(name)
+        assert signal is not None and signal.name == name
+    assert store.window("line[3].rate_in_hz", 0, 2, 100)[1].tolist() == [30.0]
+
+
+def test_attitude_can_be_drawn_as_angles() -> None:
+    store = Store()
+    half = math.radians(30) / 2
+    store.add(RIGID, row(RIGID, 1.0, qw=math.cos(half), qz=math.sin(half)))
+    assert {f"rigid_truth.{angle}_rad" for angle in ("roll", "pitch", "yaw")} <= set(store.signals())
+    assert store.window("rigid_truth.yaw_rad", 0, 2, 10)[1].tolist() == pytest.approx([math.radians(30)])
+    half = math.radians(20) / 2
+    store.add(RIGID, row(RIGID, 2.0, qw=math.cos(half), qy=math.sin(half)))
+    assert store.window("rigid_truth.pitch_rad", 2, 2, 10)[1].tolist() == pytest.approx([math.radians(20)])
+
+
+@pytest.mark.parametrize(
+    "name", ["", "truth", "truth.", "truth.nothing", "no.x_m", "truth[x].x_m", "truth.x_m\n", "a" * 500]
+)
+def test_no_such_signal_is_nothing(name: str) -> None:
+    assert parse_signal(name) is None
+    assert [len(part) for part in Store().window(name, 0, 1, 10)] == [0, 0]
+
+
+def test_a_window_is_the_rows_between_its_ends() -> None:
+    store = Store()
+    for i in range(100):
+        store.add(TRUTH, row(TRUTH, i / 10, x_m=float(i)))
+    t_s, values = store.window("truth.x_m", 2.0, 3.0, 1000)
+    assert values.tolist() == list(range(20, 31))
+    assert t_s[0] == 2.0 and t_s[-1] == 3.0
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(NAN), min_size=1, max_size=400),
+    st.integers(4, 60),
+)
+def test_thinning_keeps_extremes_order_and_gaps(values: list[float], points: int) -> None:
+    t_s = np.arange(len(values)) * 0.02
+    thin_s, thin = thinned(t_s, np.array(values), points, 0.02 * len(values))
+    assert len(thin_s) <= points + 2
+    assert np.all(np.diff(thin_s) > 0)
+    given_ = dict(zip(t_s.tolist(), values, strict=True))
+    for t, value in zip(thin_s.tolist(), thin.tolist(), strict=True):
+        assert given_[t] == value or (math.isnan(value) and math.isnan(given_[t]))
+    finite = [value for value in values if not math.isnan(value)]
+    if finite:
+        assert np.nanmin(thin) == min(finite) and np.nanmax(thin) == max(finite)
+
+
+def test_a_curve_that_moves_by_keeps_its_thinned_points() -> None:
+    t_s = np.arange(3000) * 0.02
+    values = np.sin(t_s * 40)
+    before = set(zip(*(part.tolist() for part in thinned(t_s[:2000], values[:2000], 200, 40.0)), strict=True))
+    after = set(zip(*(part.tolist() for part in thinned(t_s[50:2050], values[50:2050], 200, 40.0)), strict=True))
+    assert len(before & after) > 0.9 * len(before)

@@ -1,0 +1,182 @@
+"""The flight that is watched: found, followed to its end, and readable after."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from aeroloop import running
+from aeroloop.dashboard import subject as subject_module
+from aeroloop.dashboard.subject import Fault, Subject, read_lines
+from aeroloop.errors import LinkError
+from aeroloop.faults import KINDS, TARGETS, Switch
+from aeroloop.flight_commands import Text
+from aeroloop.processes.common import Orders
+from aeroloop.realtime.controls import ControlPort
+from aeroloop.realtime.feed import FeedOut
+from aeroloop.scenarios import find, load
+from aeroloop.signals import NS, Event
+from aeroloop.streams import BY_NAME
+
+TRUTH, EVENT, FAULT = (BY_NAME[name] for name in ("rigid_truth", "autopilot_event", "flight_fault"))
+
+
+def orders(folder: Path) -> Orders:
+    folder.mkdir(parents=True, exist_ok=True)
+    return Orders(
+        scenario=load(find("quad-hover")), folder=str(folder), log="", supervisor_pid=os.getpid(), core_draw=0
+    )
+
+
+@pytest.fixture
+def flights(monkeypatch: pytest.MonkeyPatch) -> list[Orders]:
+    present: list[Orders] = []
+    monkeypatch.setattr(running, "flights", lambda: list(present))
+    monkeypatch.setattr(subject_module, "READ_S", 0.002)
+    monkeypatch.setattr(subject_module, "LOOK_S", 0.01)
+    return present
+
+
+def following(subject: Subject, story: Callable[[], Awaitable[None]]) -> None:
+    async def tell() -> None:
+        task = asyncio.create_task(subject.follow())
+        try:
+            async with asyncio.timeout(20):
+                await story()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(tell())
+
+
+async def until(there: Callable[[], object]) -> None:
+    while not there():
+        await asyncio.sleep(0.002)
+
+
+def row(t_s: float, z_m: float = 0.0) -> bytes:
+    return TRUTH.packing.pack(t_s, 0, 0, 0, z_m, *([0.0] * (len(TRUTH.fields) - 5)))
+
+
+def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, flights: list[Orders]) -> None:
+    subject = Subject(tmp_path)
+    folder = tmp_path / "flight-one"
+
+    async def story() -> None:
+        assert not subject.running and subject.orders is None and subject.scenario is None
+        flights.append(orders(folder))
+        await until(lambda: subject.running)
+        assert subject.flight_id == "one" and subject.flights() == [("one", "quad-hover")]
+        feed = FeedOut(folder)
+        now_ns = 0
+        while subject.store.latest("rigid_truth") is None:
+            now_ns += NS
+            feed.step(now_ns)
+            feed.offer(TRUTH, row(now_ns / NS, z_m=3.0))
+            await asyncio.sleep(0.002)
+        assert subject.store.latest("rigid_truth")["z_m"] == 3.0
+        flights.clear()
+        await until(lambda: not subject.running)
+        assert list((folder / "listeners").glob("*.sock")) == []
+        feed.close()
+        assert subject.orders is None and subject.flight_id == "one" and subject.scenario is not None
+        assert subject.store.latest("rigid_truth") is not None
+        assert subject.notices[-1].words == "the flight has ended"
+        with pytest.raises(LinkError, match="no flight is running"):
+            subject.switch(Switch(target="gnss", kind="silent", on=True))
+        flights.append(orders(tmp_path / "flight-two"))
+        await until(lambda: subject.flight_id == "two")
+        assert subject.running and subject.store.latest("rigid_truth") is None
+
+    following(subject, story)
+
+
+def test_the_chosen_flight_is_watched(tmp_path: Path, flights: list[Orders]) -> None:
+    flights += [orders(tmp_path / "flight-a"), orders(tmp_path / "flight-b")]
+    subject = Subject(tmp_path, "a")
+
+    async def story() -> None:
+        await until(lambda: subject.flight_id == "a")
+        subject.choose("b")
+        assert subject.flight_id == "b" and subject.running
+        subject.choose("none such")
+        assert subject.flight_id == "b"
+
+    following(subject, story)
+
+
+def test_switches_reach_the_plant(tmp_path: Path, flights: list[Orders]) -> None:
+    folder = tmp_path / "flight-a"
+    flights.append(orders(folder))
+    port = ControlPort(folder, now_ns=lambda: 10 * NS)
+    subject = Subject(tmp_path)
+    switch = Switch(target="gnss", kind="silent", on=True)
+
+    async def story() -> None:
+        await until(lambda: subject.running)
+        subject.switch(switch)
+        assert port.poll() == [switch]
+        with pytest.raises(LinkError, match="no aircraft to command"):
+            await subject.command(lambda vehicle: None)
+
+    following(subject, story)
+
+
+def test_faults_that_are_on_are_learnt_from_the_log(tmp_path: Path) -> None:
+    subject = Subject(tmp_path)
+    gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
+    subject.take(FAULT, (1.0, 2.0, gnss, silent, 1.0, 0.0, 0.5, 0.0, 0.0))
+    assert subject.faults_on == {Fault(2, "gnss", "silent", 0): (0.5, 0.0, 0.0)}
+    assert subject.notices[-1].words == "gnss: silent on" and subject.notices[-1].t_s == 1.0
+    subject.take(FAULT, (2.0, 2.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
+    assert subject.faults_on == {}
+    subject.take(FAULT, (3.0, 0.0, 99.0, float("nan"), 1.0, 0.0, 0.0, 0.0, 0.0))
+    assert subject.faults_on == {}
+
+
+def test_events_become_notices_of_their_severity(tmp_path: Path) -> None:
+    subject = Subject(tmp_path)
+    subject.take(EVENT, (1.0, 0.0, float(Event.FAILSAFE), 3.0))
+    subject.take(EVENT, (2.0, 0.0, 12345.0, 0.0))
+    subject.take(EVENT, (3.0, 1.0, float(Event.ARMED), 0.0))
+    assert [(each.t_s, each.severity) for each in subject.notices] == [(1.0, "bad"), (3.0, "ok")]
+    assert subject.notices[-1].words == "aircraft 2: armed"
+
+
+def test_notices_are_bounded(tmp_path: Path) -> None:
+    subject = Subject(tmp_path)
+    for i in range(2 * subject_module.MOST_NOTICES):
+        subject.notice(str(i))
+    assert len(subject.notices) == subject_module.MOST_NOTICES
+    assert subject.notices[-1].number == 2 * subject_module.MOST_NOTICES
+
+
+def test_texts_of_the_autopilot_have_their_severity() -> None:
+    assert [subject_module._severity(Text(0, each, "")) for each in (0, 3, 4, 6)] == ["bad", "bad", "warn", "info"]
+
+
+def test_lines_are_read_from_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "lines.json"
+    line = {"name": "pixhawk", "url": "udp://x", "role": "vehicle", "protocol": "mavlink", "baud": 57600}
+    path.write_text(json.dumps([line, {"name": "qgc", "baud": None}]))
+    first, second = read_lines(path)
+    assert (first.number, first.name, first.role, first.baud) == (0, "pixhawk", "vehicle", 57600)
+    assert (second.number, second.name, second.baud) == (1, "qgc", 0)
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "5", '{"a": 1}', "[1]", '[{"baud": "x"}]', "\xff"])
+def test_lines_that_are_not_whole_are_none(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "lines.json"
+    path.write_text(text, encoding="latin-1")
+    assert read_lines(path) == []
+
+
+def test_orders_without_a_line_for_us_still_read(tmp_path: Path) -> None:
+    assert msgspec.structs.replace(orders(tmp_path), dash_link="").dash_link == ""

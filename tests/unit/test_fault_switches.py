@@ -1,0 +1,396 @@
+"""Faults that are switched in flight: sensors, links, what is offered, and the words for it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sensor_scenes import AIR, PLACE, seconds, state
+
+from aeroloop import fault_offers
+from aeroloop.analysis.quad.words import PARAMETERS, change_words
+from aeroloop.errors import ConfigError
+from aeroloop.fault_offers import offers
+from aeroloop.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
+from aeroloop.hil_samples import gathered
+from aeroloop.links.impair import Impaired, Line
+from aeroloop.processes.fault_desk import FaultDesk, WornLink
+from aeroloop.processes.pixhawk_log import PixhawkLog
+from aeroloop.protocols import mavlink_hil as hil
+from aeroloop.protocols.mavlink import MavlinkCounters
+from aeroloop.protocols.mavlink_cutter import MavlinkCutter
+from aeroloop.scenario import Impairment, TiltrotorScenario
+from aeroloop.scenario import Link as LinkConfig
+from aeroloop.scenario import Sensors as StateConfig
+from aeroloop.scenarios import find, load
+from aeroloop.sensors import state as state_module
+from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.schedule import Fault
+from aeroloop.sensors.state import StateSensors
+from aeroloop.sensors.suite import Sample, Suite, preset
+from aeroloop.signals import Truth
+from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
+from aeroloop.world.earth import Earth, Home
+
+MS = 1_000_000
+HOVER = state(pos_W=(0.0, 0.0, 5.0))
+TRUTH = Truth(0, (1.0, 2.0, 3.0), (1.0, 0.0, 0.0, 0.0), (0.1, 0.2, 0.3), (0.0, 0.0, 0.0), (0.1, 0.1), (0.0, 0.0))
+
+
+def order(target: str, kind: str, on: bool = True, **more: Any) -> Switch:
+    return msgspec.convert({"target": target, "kind": kind, "on": on, **more}, Switch)
+
+
+def fly(orders: dict[float, Switch], until_s: float = 4.0, faults: tuple[Fault, ...] = ()) -> list[Sample]:
+    suite = Suite(preset("px4"), Streams(1), faults)
+    waiting = sorted(orders.items(), key=lambda item: item[0])
+    heard: list[Sample] = []
+    while suite.next_ns < seconds(until_s):
+        while waiting and suite.next_ns >= seconds(waiting[0][0]):
+            suite.switch(waiting.pop(0)[1])
+        heard += suite.sample(dataclasses.replace(HOVER, t_ns=suite.next_ns), AIR, PLACE)
+    return heard
+
+
+def of(samples: list[Sample], name: str) -> list[Any]:
+    return [sample for sample in samples if type(sample).__name__.lower() == f"{name}sample"]
+
+
+def test_a_silent_sensor_is_heard_again_as_if_nothing_had_been() -> None:
+    plain, cut = fly({}), fly({1.0: order("magnetometer", "silent"), 3.0: order("magnetometer", "silent", False)})
+    heard = [sample.t_ns for sample in of(cut, "magnetometer")]
+    kept = set(map(repr, cut))
+    missing = [sample for sample in plain if repr(sample) not in kept]
+    assert missing == [s for s in of(plain, "magnetometer") if s.t_ns not in heard]
+    assert {sample.t_ns // seconds(1.0) for sample in missing} == {1, 2}
+    assert len(missing) + len(cut) == len(plain), "nothing is new"
+
+
+def test_a_frozen_sensor_freezes_to_what_it_measures_now_each_time() -> None:
+    on, off = order("barometer", "frozen"), order("barometer", "frozen", False)
+    flown = of(fly({1.0: on, 2.0: off, 3.0: on}), "barometer")
+    fresh = [sample.pressure_Pa for sample in of(fly({}), "barometer") if sample.t_ns >= seconds(3.0)]
+    first = {sample.pressure_Pa for sample in flown if seconds(1.0) <= sample.t_ns < seconds(2.0)}
+    second = {sample.pressure_Pa for sample in flown if sample.t_ns >= seconds(3.0)}
+    between = {sample.pressure_Pa for sample in flown if seconds(2.0) <= sample.t_ns < seconds(3.0)}
+    assert len(first) == 1
+    assert second == {fresh[0]}
+    assert len(between) > 10
+
+
+def test_bias_and_noise_add_to_a_channel_and_to_what_was_planned() -> None:
+    planned = Fault(sensor="imu", kind="bias", start_s=0.5, channel="accel", value=1.0)
+    bias = order("imu", "bias", channel="accel", value=(0.0, 2.0, 0.0))
+    off = order("imu", "bias", False, channel="accel")
+    plain = of(fly({}), "imu")
+    worn = of(fly({1.0: bias, 2.0: off, 3.0: order("imu", "noise", value=0.5)}, faults=(planned,)), "imu")
+    added = np.array([np.subtract(w.accel_B, p.accel_B) for w, p in zip(worn, plain, strict=True)])
+    t_s = np.array([p.t_ns for p in plain]) / 1e9
+    assert added[(t_s > 1.0) & (t_s < 2.0)] == pytest.approx(np.array([[1.0, 3.0, 1.0]] * 249), abs=1e-9)
+    assert added[(t_s > 2.0)] == pytest.approx(1.0, abs=1e-9)
+    turned = np.array([np.subtract(w.rate_B, p.rate_B) for w, p in zip(worn, plain, strict=True)])
+    assert np.all(turned[t_s < 3.0] == 0.0)
+    assert turned[t_s > 3.0].std() == pytest.approx(0.5, rel=0.1)
+
+
+def test_a_bias_that_is_switched_off_is_gone() -> None:
+    orders = {1.0: order("barometer", "bias", value=50.0), 2.0: order("barometer", "bias", False)}
+    pairs = zip(of(fly(orders), "barometer"), of(fly({}), "barometer"), strict=True)
+    wrong_s = [plain.t_ns / 1e9 for worn, plain in pairs if worn != plain]
+    assert min(wrong_s) == pytest.approx(1.0, abs=0.03)
+    assert max(wrong_s) == pytest.approx(2.0, abs=0.03)
+
+
+def test_what_the_aircraft_has_not_cannot_fail() -> None:
+    suite = Suite(msgspec.structs.replace(preset("px4"), airspeed=None), Streams(1))
+    with pytest.raises(ConfigError, match="no such sensor"):
+        suite.switch(order("airspeed", "silent"))
+    with pytest.raises(ConfigError, match="unknown channel 'rate', expected one of: gyro, accel"):
+        suite.switch(order("imu", "bias", channel="rate", value=1.0))
+    with pytest.raises(ConfigError, match="has 1 axis"):
+        suite.switch(order("barometer", "bias", value=(1.0, 1.0, 1.0)))
+
+
+def test_the_state_sensors_fail_by_channel_and_recover_unchanged() -> None:
+    config = StateConfig(pos_std_m=0.01)
+    plain, worn = (StateSensors(config, np.random.default_rng(1)) for _ in range(2))
+
+    def both() -> tuple[list[float], list[float] | None]:
+        clean, other = plain.sample(TRUTH), worn.sample(TRUTH)
+        assert clean is not None
+        return list(clean), other if other is None else list(other)
+
+    assert worn.switch(order("state", "bias", channel="velocity", value=(1.0, 0.0, 0.0))).channel == 3
+    assert worn.switch(order("state", "noise", channel="tilt", value=0.5)).values == (0.5, 0.5)
+    clean, other = both()
+    assert other is not None
+    assert [i for i, (a, b) in enumerate(zip(clean, other, strict=True)) if a != b] == [6, 7, 8]
+    assert other[8] == clean[8] + 1.0
+    worn.switch(order("state", "frozen"))
+    frozen = [both()[1] for _ in range(3)]
+    assert frozen[0] == frozen[1] == frozen[2]
+    worn.switch(order("state", "silent"))
+    assert both()[1] is None
+    for kind, channel in (("silent", ""), ("frozen", ""), ("bias", "velocity"), ("noise", "tilt")):
+        worn.switch(order("state", kind, False, channel=channel))
+    clean, other = both()
+    assert clean == other
+    with pytest.raises(ConfigError, match="unknown channel"):
+        worn.switch(order("state", "bias", channel="gyro", value=1.0))
+    with pytest.raises(ConfigError, match="one, `state`"):
+        worn.switch(order("imu", "silent"))
+
+
+IMPAIRMENTS = st.builds(
+    Impairment,
+    delay_s=st.sampled_from([0.0, 0.005, 2.0]),
+    jitter_s=st.sampled_from([0.0, 0.05]),
+    baud=st.sampled_from([0, 1200, 115_200]),
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), IMPAIRMENTS), min_size=1, max_size=8))
+def test_a_change_loses_nothing_and_keeps_the_order(phases: list[tuple[int, Impairment]]) -> None:
+    line = Line(phases[0][1], np.random.default_rng(1))
+    sent: list[bytes] = []
+    came: list[bytes] = []
+    now_ns = 0
+    for count, impairment in phases:
+        line.change(impairment, now_ns)
+        for _ in range(count):
+            sent.append(len(sent).to_bytes(8, "big"))
+            line.push(sent[-1], now_ns)
+            now_ns += MS
+            came += line.pop_due(now_ns)
+    line.change(Impairment(), now_ns)
+    assert came + line.pop_due(now_ns) == sent
+    assert line.plain
+
+
+def test_a_line_that_was_slow_is_not_slow_for_hours_after() -> None:
+    line = Line(Impairment(baud=300), np.random.default_rng(1))
+    for k in range(1000):
+        line.push(bytes([k % 256]) * 40, k * MS)
+    line.change(Impairment(delay_s=0.01), 1000 * MS)
+    assert len(line.pop_due(1009 * MS)) <= 1
+    assert len(line.pop_due(1010 * MS)) >= 998
+    assert line.pop_due(10**15) == []
+    line.push(b"x", 1020 * MS)
+    assert line.next_due_ns() == 1030 * MS
+
+
+def test_one_that_waits_to_be_overtaken_survives_the_change() -> None:
+    line = Line(Impairment(reorder=1.0), np.random.default_rng(1))
+    line.push(b"a", 0)
+    line.change(Impairment(), 1 * MS)
+    line.push(b"b", 1 * MS)
+    assert line.pop_due(1 * MS) == [b"a", b"b"]
+
+
+class Wire:
+    """A link that keeps what is sent, and hands over what it is given."""
+
+    url = "wire://"
+
+    def __init__(self) -> None:
+        self.sent: list[bytes] = []
+        self.comes = b""
+
+    def fileno(self) -> int:
+        return -1
+
+    def send(self, data: bytes) -> None:
+        self.sent.append(data)
+
+    def poll(self) -> bytes:
+        data, self.comes = self.comes, b""
+        return data
+
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+def frames(count: int) -> list[bytes]:
+    out = hil.HilOut(MavlinkCounters(), 1, 1)
+    return [out.pack(hil.heartbeat()) for _ in range(count)]
+
+
+def test_a_link_is_plain_until_it_is_switched_and_again_after() -> None:
+    wire, clock = Wire(), [0]
+    link = Impaired(
+        wire,
+        inbound=Impairment(),
+        outbound=Impairment(),
+        clock_ns=lambda: clock[0],
+        seed=1,
+        cut=MavlinkCutter,
+        cut_sent=MavlinkCutter,
+    )
+    worn = WornLink(link, LinkConfig())
+    a, b, c, d = frames(4)
+    link.send(a + b)
+    assert wire.sent == [a + b], "as it was given, not frame by frame"
+    wire.comes = a[:5]
+    assert link.poll() == a[:5], "not held until the frame is whole"
+    worn.switch(order("to_board", "loss", value=1.0))
+    worn.switch(order("to_plant", "delay_s", value=0.01))
+    link.send(c)
+    wire.comes = a[5:] + b + d[:5]
+    assert link.poll() == b""
+    assert len(wire.sent) == 1
+    worn.switch(order("to_plant", "delay_s", False))
+    worn.switch(order("to_board", "loss", False))
+    assert link.poll() == a[5:] + b + d[:5], "the change lost nothing, nor the half frame"
+    wire.comes = d[5:]
+    assert link.poll() == d[5:]
+    link.send(d)
+    assert wire.sent[1:] == [d]
+    with pytest.raises(ConfigError, match=r"to_plant: loss: .*<= 1"):
+        worn.switch(order("to_plant", "loss", value=2.0))
+
+
+def test_off_is_as_the_scenario_has_it() -> None:
+    wire = Wire()
+    config = LinkConfig(to_board=Impairment(loss=1.0))
+    link = Impaired(wire, inbound=config.to_plant, outbound=config.to_board, clock_ns=lambda: 0, seed=1)
+    worn = WornLink(link, config)
+    worn.switch(order("to_board", "loss", value=0.0))
+    link.send(b"a")
+    worn.switch(order("to_board", "loss", False))
+    link.send(b"b")
+    assert wire.sent == [b"a"]
+
+
+@given(st.binary(max_size=40), st.lists(st.integers(1, 30), max_size=30))
+def test_the_cutter_keeps_every_byte_and_each_frame_whole(noise: bytes, sizes: list[int]) -> None:
+    clean = noise.translate(None, b"\xfd\xfe")
+    good = frames(3)
+    stream = b"".join((clean, *good, clean, good[0]))
+    cutter, units, at = MavlinkCutter(), [], 0
+    for size in [*sizes, len(stream)]:
+        units += cutter.feed(stream[at : at + size])
+        at += size
+    assert b"".join(units) == stream
+    assert cutter.rest() == b""
+    assert [unit for unit in units if unit[:1] == b"\xfd"] == [*good, good[0]]
+
+
+class Port:
+    def __init__(self, *orders: Switch) -> None:
+        self.orders, self.refused = list(orders), 0
+
+    def poll(self) -> list[Switch]:
+        orders, self.orders = self.orders, []
+        return orders
+
+
+def test_the_desk_writes_down_what_was_done_and_says_what_was_not() -> None:
+    suite = Suite(preset("px4"), Streams(1))
+    port, rows, remarks, notices = Port(), [], [], []  # type: ignore[var-annotated]
+    desk = FaultDesk(
+        port,  # type: ignore[arg-type]
+        suite.switch,
+        note=lambda vehicle, row: rows.append((vehicle, *row)),
+        remark=remarks.append,
+        notice=notices.append,
+    )
+    desk.attend()
+    assert (rows, remarks, notices) == ([], [], [])
+    port.orders = [order("imu", "bias", channel="accel", value=0.5), order("imu", "bias", False, channel="accel")]
+    port.orders += [order("imu", "noise", channel="none", value=1.0)] * 100
+    port.refused = 3
+    desk.attend()
+    desk.attend()
+    imu, bias = TARGETS.index("imu"), KINDS.index("bias")
+    assert rows == [(0, imu, bias, True, 1, 0.5, 0.5, 0.5), (0, imu, bias, False, 1, 0.0, 0.0, 0.0)]
+    assert len(remarks) == 1
+    assert len(notices) == 8 + 1, "a flood of bad orders is no flood of words"
+    assert [fault_offers.words(row[1:]) for row in rows] == [
+        "IMU: bias of the specific force 0.5 m/s2 on",
+        "IMU: bias of the specific force off",
+    ]
+
+
+@pytest.mark.parametrize("name", ["tiltrotor-spiral", "quad-hover"])
+@pytest.mark.parametrize("pace", ["lockstep", "real"])
+def test_whatever_is_offered_works(name: str, pace: str) -> None:
+    scenario = load(find(name), overrides=(f"pace={pace}",))
+    tiltrotor = isinstance(scenario, TiltrotorScenario)
+    sensors: Any = StateSensors(StateConfig(), np.random.default_rng(1)) if tiltrotor else None
+    if sensors is None:
+        sensors = Suite(scenario.aboard, Streams(1))  # type: ignore[attr-defined]
+    link = Impaired(Wire(), inbound=Impairment(), outbound=Impairment(), clock_ns=lambda: 0, seed=1)
+    worn, offered = WornLink(link, scenario.link), offers(scenario)
+    assert len({(offer.target, offer.kind, offer.channels) for offer in offered}) == len(offered)
+    assert any(offer.target in LINE_TARGETS for offer in offered) == (tiltrotor or pace == "real")
+    for offer in offered:
+        doer = worn if offer.target in LINE_TARGETS else sensors
+        switched = doer.switch(offer.switch(on=True))
+        assert len(switched.values) == offer.axes
+        doer.switch(offer.switch(on=False))
+        row = (TARGETS.index(offer.target), KINDS.index(offer.kind), 1.0, switched.channel, *switched.values, 0.0, 0.0)
+        said = fault_offers.words(row[:7])
+        assert said.endswith(" on")
+        if offer.channels:
+            assert said == f"{offer.words} {offer.value:g} {offer.unit} on"
+    if tiltrotor:
+        channels = {offer.channels[0] for offer in offered if offer.channels}
+        assert channels == set(state_module.CHANNELS)
+    else:
+        for post in sensors._posts:
+            known = {o.channels[0] for o in offered if o.target == post.name and o.channels}
+            assert known == set(post._instrument.channels)
+
+
+def test_the_greatest_faults_still_fit_their_messages() -> None:
+    """A person who moves a slider too far must not end the flight."""
+    suite = Suite(preset("ideal"), Streams(1))
+    out = hil.HilOut(MavlinkCounters(), 1, 1)
+    for sign in (1.0, -1.0):
+        for post in suite._posts:
+            for channel in post._instrument.channels:
+                suite.switch(order(post.name, "bias", channel=channel, value=sign * LARGEST))
+                suite.switch(order(post.name, "noise", channel=channel, value=LARGEST))
+        for _ in range(50):
+            t_ns = suite.next_ns
+            samples = suite.sample(dataclasses.replace(HOVER, t_ns=t_ns), AIR, PLACE)
+            sample, fixes, ranges = gathered(t_ns, samples, without_imu=True)
+            wire = [out.pack(hil.hil_gps(fix)) for fix in fixes] + [out.pack(hil.distance_sensor(r)) for r in ranges]
+            assert sample is None or out.sensor(sample)
+            assert all(wire)
+    state_sensors = StateSensors(StateConfig(), np.random.default_rng(1))
+    for channel in state_module.CHANNELS:
+        state_sensors.switch(order("state", "bias", channel=channel, value=LARGEST))
+    measured = state_sensors.sample(TRUTH)
+    assert measured is not None
+    assert math.isfinite(sum(measured))
+
+
+def test_the_log_numbers_parameters_as_the_report_reads_them() -> None:
+    assert tuple(sorted(parameters({}).names)) == PARAMETERS
+    assert change_words(PARAMETERS.index("MC_ROLL_P"), 6.5, 7.0) == "MC_ROLL_P 6.5 -> 7"
+    assert change_words(9999, 1.0, 2.0) == "parameter 9999 1 -> 2"
+
+
+def test_a_parameter_changed_in_flight_is_written_down_with_its_old_value() -> None:
+    store = parameters({"MC_ROLL_P": 6.0})
+    pixhawk = SimpleNamespace(parameters=store, t_ns=seconds(2.5), telemetry_hz=lambda message: 1.0)
+    rows: list[tuple[float, ...]] = []
+    publish: dict[str, Any] = {"parameter_change": lambda *row: rows.append(row), "telemetry_count": lambda *row: None}
+    log = PixhawkLog(3, pixhawk, Earth(Home()), 250.0, 10.0, publish, lambda words: None)  # type: ignore[arg-type]
+    assert log is not None
+    assert rows == [], "what the scenario sets is no change in flight"
+    for value in (7.0, 7.0, 6.5, 1e9):
+        store.set("MC_ROLL_P", value)
+    number = PARAMETERS.index("MC_ROLL_P")
+    assert rows == [(2.5, 3, number, 6.0, 7.0), (2.5, 3, number, 7.0, 6.5)]

@@ -1,0 +1,218 @@
+"""The live feed: what comes through, what it costs nobody, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aeroloop.errors import LinkError
+from aeroloop.realtime import feed
+from aeroloop.realtime.feed import LISTENERS, LONGEST, MOST_REMEMBERED, TABLE_HASH, FeedIn, FeedOut
+from aeroloop.signals import NS
+from aeroloop.streams import BY_NAME, STREAMS, Stream
+
+MS = NS // 1000
+FAST, FULL, EVENT = BY_NAME["rigid_truth"], BY_NAME["cycle"], BY_NAME["flight_event"]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Short, since the path of a socket is."""
+    made = Path(tempfile.mkdtemp(prefix="al-", dir="/tmp"))
+    yield made
+    shutil.rmtree(made)
+
+
+def packed(stream: Stream, t_s: float, second: float = 0.0) -> bytes:
+    return stream.packing.pack(t_s, second, *(float(i) for i in range(len(stream.fields) - 2)))
+
+
+class Flight:
+    """A recorder that goes with the wall's time, or `speed` times as fast."""
+
+    def __init__(self, folder: Path, speed: int = 1) -> None:
+        self.out = FeedOut(folder)
+        self.speed, self.wall_ns = speed, NS
+        self.out.step(self.wall_ns)
+
+    def fly(self, stream: Stream, seconds: float, rate_hz: float, *, vehicles: int = 1, start_s: float = 0.0) -> None:
+        for k in range(round(seconds * rate_hz)):
+            for vehicle in range(vehicles):
+                self.out.offer(stream, packed(stream, start_s + k / rate_hz, vehicle))
+            self.wall_ns += round(NS / rate_hz / self.speed)
+            self.out.step(self.wall_ns)
+        self.settle()
+
+    def settle(self) -> None:
+        for _ in range(2):
+            self.wall_ns += NS
+            self.out.step(self.wall_ns)
+
+
+def times(rows: list[tuple[Stream, tuple[float, ...]]], stream: Stream, vehicle: float | None = None) -> list[float]:
+    return [row[0] for s, row in rows if s is stream and (vehicle is None or row[1] == vehicle)]
+
+
+def everything(flight: Flight, listener: FeedIn, stream: Stream, seconds: int, rate_hz: float, **more: int) -> list:  # type: ignore[type-arg]
+    """As a listener that reads in time."""
+    rows = []
+    for second in range(5 * seconds):
+        flight.fly(stream, 0.2, rate_hz, start_s=second / 5, **more)
+        rows += listener.rows()
+    return rows
+
+
+def test_rows_come_as_they_were_offered(folder: Path) -> None:
+    flight, listener = Flight(folder), FeedIn(folder)
+    flight.settle()
+    row = tuple(float(i) for i in range(len(FAST.fields)))
+    flight.out.offer(FAST, FAST.packing.pack(*row))
+    flight.out.offer(EVENT, EVENT.packing.pack(1.0, 0.0, 17.0, 2.5))
+    flight.settle()
+    assert listener.rows() == [(FAST, row), (EVENT, (1.0, 0.0, 17.0, 2.5))]
+    assert listener.rows() == []
+
+
+def test_fast_streams_are_thinned_evenly_and_each_vehicle_by_itself(folder: Path) -> None:
+    flight, listener = Flight(folder), FeedIn(folder)
+    flight.settle()
+    rows = everything(flight, listener, FAST, 1, 250.0, vehicles=3)
+    assert listener.lost == 0
+    for vehicle in range(3):
+        assert times(rows, FAST, vehicle) == pytest.approx([k / 50 for k in range(50)])
+
+
+def test_slower_streams_and_events_come_in_full(folder: Path) -> None:
+    flight, listener = Flight(folder), FeedIn(folder)
+    flight.settle()
+    assert len(everything(flight, listener, FULL, 2, 1 / 0.0125)) == 160
+    flight.fly(EVENT, 0.2, 5000.0)
+    assert len(times(listener.rows(), EVENT)) == 1000
+
+
+def test_in_lockstep_no_more_comes_than_a_watcher_can_take(folder: Path) -> None:
+    flight, listener = Flight(folder, speed=40), FeedIn(folder)
+    flight.settle()
+    flight.fly(FULL, 8.0, 1 / 0.0125)
+    rows = listener.rows()
+    assert 20 <= len(rows) <= 25 + 20 + 1, "0.2 s of the wall's time, and what may come at once"
+    flight.fly(EVENT, 8.0, 100.0)
+    assert len(times(listener.rows(), EVENT)) == 800
+
+
+def test_without_a_listener_nothing_is_kept_but_the_latest_events(folder: Path) -> None:
+    flight = Flight(folder)
+    flight.fly(FAST, 1.0, 250.0)
+    flight.fly(EVENT, 1.0, 2.0 * MOST_REMEMBERED)
+    assert flight.out._held == []
+    listener = FeedIn(folder)
+    flight.settle()
+    rows = listener.rows()
+    assert [stream for stream, _ in rows] == [EVENT] * MOST_REMEMBERED, "who comes late is told what happened"
+    assert times(rows, EVENT)[-1] == pytest.approx(1.0 - 0.5 / MOST_REMEMBERED)
+    flight.fly(EVENT, 0.1, 50.0, start_s=2.0)
+    assert len(listener.rows()) == 5, "and told nothing twice"
+    assert listener.lost == 0
+
+
+def test_a_newcomer_is_not_told_twice_what_was_on_its_way(folder: Path) -> None:
+    flight, first = Flight(folder), FeedIn(folder)
+    flight.settle()
+    newcomer = FeedIn(folder)
+    flight.out.offer(EVENT, packed(EVENT, 1.0))
+    flight.out._look()
+    flight.settle()
+    assert [len(listener.rows()) for listener in (first, newcomer)] == [1, 1]
+
+
+def test_a_stalled_listener_costs_only_itself(folder: Path) -> None:
+    flight, stalled, reader = Flight(folder), FeedIn(folder), FeedIn(folder)
+    flight.settle()
+    rows = everything(flight, reader, FAST, 6, 250.0)
+    assert len(rows) == 300
+    assert reader.lost == 0
+    assert flight.out.dropped > 0
+    held = stalled.rows()
+    assert 0 < len(held) < 300
+    flight.fly(FAST, 0.1, 250.0, start_s=10.0)
+    assert len(stalled.rows()) == 5, "it is served again as soon as it reads"
+    assert stalled.lost == flight.out.dropped
+
+
+def test_a_flood_is_cut_into_datagrams_that_fit(folder: Path) -> None:
+    flight, listener = Flight(folder), FeedIn(folder)
+    flight.settle()
+    count = 3 * LONGEST // (EVENT.packing.size + 2)
+    for k in range(count):
+        flight.out.offer(EVENT, packed(EVENT, float(k)))
+        assert flight.out._held_bytes <= LONGEST
+    flight.settle()
+    assert times(listener.rows(), EVENT) == list(range(count))
+
+
+def test_who_has_gone_is_forgotten(folder: Path) -> None:
+    flight = Flight(folder)
+    gone = FeedIn(folder)
+    flight.settle()
+    assert flight.out.listeners == 1
+    gone._socket.close()  # as a process that was killed leaves it
+    flight.fly(FAST, 0.1, 250.0)
+    assert flight.out.listeners == 0
+    assert list((folder / LISTENERS).iterdir()) == []
+    polite = FeedIn(folder)
+    flight.settle()
+    polite.close()
+    flight.settle()
+    assert flight.out.listeners == 0
+
+
+def test_strangers_in_the_folder_do_no_harm(folder: Path) -> None:
+    flight = Flight(folder)
+    (folder / LISTENERS / "file.sock").write_text("no socket")
+    (folder / LISTENERS / "folder.sock").mkdir()
+    for n in range(20):
+        FeedIn(folder)._path.rename(folder / LISTENERS / f"many-{n}.sock")
+    flight.settle()
+    assert flight.out.listeners <= feed.MOST_LISTENERS
+    assert (folder / LISTENERS / "file.sock").exists(), "only sockets are removed"
+    shutil.rmtree(folder / LISTENERS)
+    flight.fly(FAST, 0.1, 250.0)
+    assert flight.out.listeners == 0
+
+
+@pytest.mark.parametrize(
+    "datagram",
+    [
+        b"",
+        b"x",
+        TABLE_HASH,
+        TABLE_HASH + bytes(8) + b"\xff\xff" + bytes(50),
+        TABLE_HASH + bytes(8) + b"\0\0" + bytes(7),
+    ],
+)
+def test_what_makes_no_sense_is_refused_and_counted(folder: Path, datagram: bytes) -> None:
+    listener = FeedIn(folder)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+        sender.sendto(datagram, str(listener._path))
+    assert listener.rows() == []
+    assert listener.refused == 1
+
+
+def test_another_version_is_refused_with_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flight, listener = Flight(folder), FeedIn(folder)
+    monkeypatch.setattr(feed, "STREAMS", STREAMS[1:])
+    monkeypatch.setattr(feed, "TABLE_HASH", feed._hash())
+    flight.settle()
+    monkeypatch.undo()
+    with pytest.raises(LinkError, match="other streams than we know"):
+        listener.rows()
+
+
+def test_there_must_be_a_flight(folder: Path) -> None:
+    with pytest.raises(LinkError, match="no flight to listen to"):
+        FeedIn(folder / "nowhere")

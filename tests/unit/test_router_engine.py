@@ -1,0 +1,561 @@
+"""The router with programs at its lines: where frames go, what is counted, who is told."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pymavlink.dialects.v20 import common as dialect
+from router_scenes import VEHICLE, Program, Scene, arm, attitude, heartbeat
+
+from aeroloop.protocols import framing, interface, pose
+from aeroloop.protocols.mavlink_signing import KEY_SIZE, is_signed, sign, timestamp
+from aeroloop.router.config import Forward, SetRate
+from aeroloop.router.decisions import MOST_DECISIONS
+from aeroloop.router.messages import BOARD
+from aeroloop.router.statistics import MOST_RECORDS
+from aeroloop.signals import NS
+
+
+def three(folder: Path) -> Scene:
+    scene = Scene(folder)
+    for name in ("pixhawk", "qgc", "mavsdk"):
+        scene.end(name, "vehicle" if name == "pixhawk" else "command")
+    return scene
+
+
+def test_everything_goes_to_everyone_but_its_sender(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        sent = vehicle.say(heartbeat(), attitude(1), attitude(2))
+        scene.turn()
+        for station in (qgc, mavsdk):
+            assert b"".join(frame.wire for frame in station.frames()) == sent
+        assert vehicle.frames() == []
+        qgc.say(heartbeat())
+        scene.turn()
+        assert vehicle.heard() == ["HEARTBEAT"] == mavsdk.heard()
+        assert qgc.frames() == []
+
+
+def test_both_versions_pass_as_they_came(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        first = attitude(1).pack(dialect.MAVLink(None, 1, 1), force_mavlink1=True)
+        second = attitude(2).pack(dialect.MAVLink(None, 1, 1))
+        vehicle.socket.sendall(first + second)
+        scene.turn()
+        assert [frame.wire for frame in qgc.frames()] == [first, second]
+
+
+def test_a_message_for_one_system_goes_where_that_was_heard(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    for name in ("one", "two"):
+        scene.end(name)
+    scene.end("qgc", "command")
+    scene.end("other", "command")
+    with scene:
+        one, two = scene.program("one", (1, 1)), scene.program("two", (2, 1))
+        qgc, other = scene.program("qgc"), scene.program("other", (250, 190))
+        qgc.say(arm(2))  # nobody has spoken yet: any vehicle may be it, but no ground station
+        scene.turn()
+        assert one.heard() == two.heard() == ["COMMAND_LONG"] and other.heard() == []
+        one.say(heartbeat())
+        two.say(heartbeat())
+        scene.turn()
+        for program in (one, two, qgc, other):
+            program.frames()
+        qgc.say(arm(2), arm(0))
+        scene.turn()
+        assert one.heard() == ["COMMAND_LONG"]
+        assert two.heard() == ["COMMAND_LONG", "COMMAND_LONG"]
+        assert other.heard() == ["COMMAND_LONG"]
+        two.say(dialect.MAVLink_command_ack_message(400, 0, 0, 0, 255, 190))
+        scene.turn()
+        assert qgc.heard() == ["COMMAND_ACK"] and one.heard() == [] == other.heard()
+
+
+def test_an_address_that_was_cut_off_is_everybody(tmp_path: Path) -> None:
+    """MAVLink 2 leaves out zeros at the end: behind them stands the checksum, which is no address."""
+    scene = Scene(tmp_path)
+    for name in ("one", "two"):
+        scene.end(name)
+    scene.end("qgc", "command")
+    scene.end("other", "command")
+    with scene:
+        one, two, qgc = scene.program("one", (1, 1)), scene.program("two", (2, 1)), scene.program("qgc")
+        one.say(heartbeat())
+        scene.turn()
+        two.frames()
+        other = scene.program("other")
+        for _ in range(20):
+            qgc.say(arm(0, 0))
+            scene.turn(2)
+        assert len(one.frames()) == len(two.frames()) == len(other.frames()) == 20
+
+
+def test_routes_are_forgotten_with_their_line(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        vehicle.say(heartbeat())
+        scene.turn()
+        vehicle.close()
+        scene.turn()
+        again = scene.program("pixhawk", VEHICLE)
+        qgc.say(arm())
+        scene.turn()
+        assert again.heard() == ["COMMAND_LONG"]
+
+
+def test_a_frame_that_comes_by_two_lines_is_passed_on_once(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    for name in ("radio", "cable"):
+        scene.end(name)
+    scene.end("qgc", "command")
+    with scene:
+        radio, cable, qgc = scene.program("radio", VEHICLE), scene.program("cable"), scene.program("qgc")
+        passed = echoed = 0
+        for n in range(600):  # the numbering wraps twice, with one and the same content
+            wire = radio.out.pack(heartbeat())
+            first, second = (radio, cable) if n % 3 else (cable, radio)
+            first.socket.sendall(wire)
+            scene.turn(1)
+            second.socket.sendall(wire)
+            scene.turn(1)
+            passed += len(qgc.frames())
+            echoed += len(radio.frames()) + len(cable.frames())
+        assert passed == 600 and qgc.counters.lost == 0
+        assert scene.line("radio").duplicates + scene.line("cable").duplicates == 600
+        # Each line hears the other's: whichever came first was passed on there too, and no more.
+        assert echoed == 600
+
+
+def test_healthy_fast_traffic_has_no_duplicates(tmp_path: Path) -> None:
+    """20,000 constant heartbeats a second: the numbering wraps every 13 ms."""
+    with three(tmp_path) as scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        got = 0
+        for _ in range(100):
+            vehicle.say(*[heartbeat()] * 100)
+            scene.now_ns += 5_000_000
+            scene.turn()
+            got += len(qgc.frames())
+            assert len(mavsdk.frames()) == 100
+        assert got == 10_000 and qgc.counters.lost == 0
+        state = scene.line("pixhawk")
+        assert state.duplicates == 0 and state.lost == 0 and state.frames_in == 10_000
+
+
+def test_a_loop_of_two_routers_multiplies_nothing(tmp_path: Path) -> None:
+    """Two routers with two lines between them: every frame arrives once at every program."""
+    one, two = Scene(tmp_path), Scene(tmp_path)
+    for name in ("vehicle", "up", "down"):
+        one.end(name)
+    for name in ("up", "down"):
+        two.end(f"to-{name}", url=f"loopback://{tmp_path / name}")
+    two.end("station", "command")
+    with one, two:
+
+        def turn() -> None:
+            for _ in range(8):
+                one.turn(1)
+                two.turn(1)
+
+        turn()
+        vehicle, station = one.program("vehicle", VEHICLE), two.program("station")
+        turn()
+        for _ in range(30):
+            vehicle.say(*[heartbeat()] * 10)
+            station.say(heartbeat())
+            turn()
+            one.now_ns += 1_000_000
+            two.now_ns += 1_000_000
+        assert len(station.frames()) == 300 and len(vehicle.frames()) == 30
+        assert sum(state.duplicates for state in one.router.lines() + two.router.lines()) > 0
+        assert max(state.frames_out for state in one.router.lines() + two.router.lines()) <= 330
+
+
+def test_an_echo_does_not_come_back(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        vehicle.say(attitude(1))
+        scene.turn()
+        qgc.socket.sendall(b"".join(frame.wire for frame in qgc.frames()))
+        scene.turn()
+        assert vehicle.frames() == [] and scene.line("qgc").duplicates == 1
+
+
+def test_a_program_that_comes_again_may_say_the_same_again(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        for _ in range(3):
+            station = scene.program("qgc")
+            station.say(arm())
+            scene.turn()
+            assert vehicle.heard() == ["COMMAND_LONG"]
+            station.close()
+            scene.turn()
+        assert scene.line("qgc").duplicates == 0
+
+
+def test_rules_and_rates(tmp_path: Path) -> None:
+    rules = (Forward(source="pixhawk", target="qgc", messages=("ATTITUDE",), max_rate_hz=10.0),)
+    scene = three(tmp_path)
+    scene.options |= {"forward": rules, "rates": (SetRate(endpoint="pixhawk", message="ATTITUDE", hz=50.0),)}
+    with scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        for n in range(150):
+            vehicle.say(heartbeat(), attitude(n))
+            scene.later(0.02, 0.02)
+        assert 29 <= len(qgc.frames()) <= 32
+        assert len(mavsdk.frames()) == 300
+        messages = {(m.line, m.outbound, m.message): m for m in scene.router.line_messages()}
+        came = messages[0, 0, 30]
+        assert (came.count, came.set_hz, came.system, came.component) == (150, 50.0, 1, 1)
+        assert abs(came.rate_hz - 50.0) < 2.0 and came.last_seen_s <= 0.05
+        assert abs(messages[1, 1, 30].rate_hz - 10.0) < 1.0
+        assert (1, 1, 0) not in messages
+        assert abs(scene.line("pixhawk").rate_in_hz - 100.0) < 4.0
+
+
+def test_a_set_rate_is_missed_before_the_first_message(tmp_path: Path) -> None:
+    scene = three(tmp_path)
+    scene.options["rates"] = (SetRate(endpoint="pixhawk", message="ATTITUDE", hz=50.0),)
+    with scene:
+        (only,) = scene.router.line_messages()
+        assert (only.message, only.set_hz, only.count) == (30, 50.0, 0) and math.isnan(only.last_seen_s)
+
+
+def test_gaps_and_overtaking_in_a_senders_numbering(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        wires = [vehicle.out.pack(attitude(n)) for n in range(300)]
+        vehicle.socket.sendall(b"".join(wires[:100] + wires[105:200]))
+        scene.turn(5)
+        assert scene.line("pixhawk").lost == 5
+        vehicle.socket.sendall(b"".join([wires[201], wires[200], *wires[202:]]))
+        scene.turn(5)
+        assert scene.line("pixhawk").lost == 5
+        assert scene.line("pixhawk").frames_in == 295
+
+
+def test_a_line_that_stands_still_delays_nobody_and_pays_alone(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("stuck", "command", queue_frames=100)
+    scene.end("qgc", "command")
+    with scene:
+        vehicle, stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("stuck"), scene.program("qgc")
+        got, sent = 0, 0
+        while scene.line("stuck").dropped < 500:
+            vehicle.say(*(attitude(sent + n) for n in range(50)))
+            sent += 50
+            scene.turn()
+            got += len(qgc.frames())
+        assert got == sent and scene.line("qgc").dropped == 0 and qgc.counters.lost == 0
+        state = scene.line("stuck")
+        assert state.queued <= 100
+        came = [frame.message().time_boot_ms for frame in stuck.frames()]
+        for _ in range(50):
+            scene.turn()
+            came += [frame.message().time_boot_ms for frame in stuck.frames()]
+        assert came == sorted(came) and came[-1] == sent - 1
+        state = scene.line("stuck")
+        assert len(came) + state.dropped == sent and state.queued == 0
+        (message,) = [m for m in scene.router.line_messages() if m.line == 1 and m.outbound]
+        assert message.count == len(came) == state.frames_out
+
+
+def test_commands_are_never_lost_silently(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk", queue_frames=40)
+    scene.end("qgc", "command")
+    with scene:
+        stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        answers: list[str] = []
+        sent = 0
+        while "COMMAND_ACK" not in answers:
+            qgc.say(*[heartbeat()] * 20, *[arm()] * 5)
+            sent += 5
+            scene.turn()
+            frames = qgc.frames()
+            answers += [frame.message().get_type() for frame in frames]
+        ack = next(frame.message() for frame in frames if frame.msg_id == 77)
+        assert ack.result == dialect.MAV_RESULT_TEMPORARILY_REJECTED and ack.command == 400
+        assert (ack.get_srcSystem(), ack.get_srcComponent()) == (1, 1)
+        assert "STATUSTEXT" in answers
+        came = stuck.heard()
+        for _ in range(50):
+            scene.turn()
+            came += stuck.heard()
+        assert came.count("COMMAND_LONG") + answers.count("COMMAND_ACK") == sent
+        assert came.count("HEARTBEAT") < 4 * sent
+
+
+def test_an_observer_may_look_and_not_touch(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("wall", "observe")
+    with scene:
+        vehicle, wall = scene.program("pixhawk", VEHICLE), scene.program("wall")
+        vehicle.say(heartbeat())
+        wall.say(
+            heartbeat(),
+            dialect.MAVLink_param_request_list_message(1, 1),
+            dialect.MAVLink_mission_request_list_message(1, 1),
+            dialect.MAVLink_command_long_message(1, 1, 512, 0, 30, 0, 0, 0, 0, 0, 0),
+            arm(),
+            dialect.MAVLink_command_long_message(1, 1, 511, 0, 30, -1, 0, 0, 0, 0, 0),
+            dialect.MAVLink_param_set_message(1, 1, b"A", 1.0, 9),
+            dialect.MAVLink_set_mode_message(1, 1, 1),
+            dialect.MAVLink_mission_count_message(1, 1, 3),
+            dialect.MAVLink_manual_control_message(1, 0, 0, 0, 0, 0),
+            dialect.MAVLink_change_operator_control_message(1, 0, 0, b""),
+        )
+        scene.turn()
+        assert vehicle.heard() == ["HEARTBEAT", "PARAM_REQUEST_LIST", "MISSION_REQUEST_LIST", "COMMAND_LONG"]
+        assert scene.line("wall").refused == 7
+        answers = [frame.message() for frame in wall.frames()]
+        acks = [(m.command, m.result) for m in answers if m.get_type() == "COMMAND_ACK"]
+        assert acks == [(400, dialect.MAV_RESULT_DENIED), (511, dialect.MAV_RESULT_DENIED)]
+        kinds = [message.get_type() for message in answers]
+        assert kinds.count("STATUSTEXT") == 1 and kinds.count("MISSION_ACK") == 1
+        assert kinds.count("CHANGE_OPERATOR_CONTROL_ACK") == 1 and scene.router.commander == ""
+
+
+def test_one_commander_at_a_time(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        qgc, mavsdk = scene.program("qgc"), scene.program("mavsdk", (245, 190))
+        qgc.say(heartbeat(), arm())
+        mavsdk.say(heartbeat(), dialect.MAVLink_command_long_message(1, 1, 511, 0, 30, 5000, 0, 0, 0, 0, 0), arm())
+        scene.turn()
+        assert scene.router.commander.startswith("qgc")
+        assert scene.line("qgc").role == 11 and scene.line("mavsdk").role == 1
+        heard = vehicle.heard()
+        assert heard.count("COMMAND_LONG") == 2 and scene.line("mavsdk").refused == 1
+        answers = {frame.message().get_type(): frame.message() for frame in mavsdk.frames()}
+        assert answers["COMMAND_ACK"].result == dialect.MAV_RESULT_TEMPORARILY_REJECTED
+        assert "qgc" in answers["STATUSTEXT"].text
+        # Taken over by MAVLink, and back by hand.
+        mavsdk.say(dialect.MAVLink_change_operator_control_message(1, 0, 0, b""), arm())
+        scene.turn()
+        assert scene.router.commander.startswith("mavsdk") and vehicle.heard() == ["COMMAND_LONG"]
+        (ack,) = mavsdk.frames()
+        assert ack.message().ack == 0 and ack.message().gcs_system_id == 245
+        scene.router.take_over("qgc")
+        mavsdk.say(arm())
+        scene.turn()
+        assert vehicle.heard() == [] and any("qgc" in words and "commands" in words for words in scene.told)
+        # Released: the next one has it.
+        qgc.say(dialect.MAVLink_change_operator_control_message(1, 1, 0, b""))
+        mavsdk.say(arm())
+        scene.turn()
+        assert vehicle.heard() == ["COMMAND_LONG"] and scene.router.commander.startswith("mavsdk")
+
+
+def test_command_is_free_again_when_its_holder_leaves_or_falls_silent(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        vehicle.say(heartbeat())
+        qgc.say(arm())
+        scene.turn()
+        scene.later(4.0)
+        assert scene.router.commander.startswith("qgc")
+        scene.later(2.0)
+        assert scene.router.commander == ""
+        mavsdk.say(arm())
+        scene.turn()
+        assert scene.router.commander.startswith("mavsdk")
+        mavsdk.close()
+        scene.turn()
+        assert scene.router.commander == ""
+
+
+def test_the_round_trip_is_measured_and_stays_here(tmp_path: Path) -> None:
+    scene = three(tmp_path)
+    scene.options["timesync_hz"] = 1.0
+    with scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        assert math.isnan(scene.line("pixhawk").round_trip_s)
+        scene.later(1.5)
+        asked = [frame.message() for frame in vehicle.frames()][-1]
+        pinged = [frame.message() for frame in qgc.frames()][-1]
+        assert asked.get_type() == "TIMESYNC" and pinged.get_type() == "PING"
+        mavsdk.frames()
+        before = scene.now_ns
+        scene.later(0.1)
+        vehicle.say(dialect.MAVLink_timesync_message(77, asked.ts1), dialect.MAVLink_timesync_message(77, 123))
+        qgc.say(dialect.MAVLink_ping_message(0, pinged.seq, 254, 191), dialect.MAVLink_timesync_message(0, 5))
+        scene.turn()
+        assert scene.now_ns - before == NS // 10
+        assert 0.1 <= scene.line("pixhawk").round_trip_s < 1.0
+        assert 0.1 <= scene.line("qgc").round_trip_s < 1.0
+        # What others asked each other passes.
+        assert mavsdk.heard().count("TIMESYNC") == 2 and vehicle.heard() == ["TIMESYNC"]
+
+
+def test_lines_that_go_and_come_back_are_told_of(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        scene.later(2.0)
+        vehicle.close()
+        scene.later(0.2)
+        told = qgc.frames()
+        assert [frame.message().text for frame in told] == ["line pixhawk is gone"]
+        qgc.socket.sendall(told[0].wire)  # an echo of the router's own words goes no further
+        scene.turn()
+        assert mavsdk.heard() == ["STATUSTEXT"]
+        assert scene.line("pixhawk").up == 0 and scene.line("qgc").up == 1
+        again = scene.program("pixhawk", VEHICLE)
+        scene.later(2.0)
+        again.close()
+        assert [frame.message().text for frame in qgc.frames()] == ["line pixhawk is back"]
+        assert "line pixhawk is gone" in scene.told and "line pixhawk is back" in scene.told
+
+
+def test_made_up_senders_fill_no_memory(tmp_path: Path) -> None:
+    with three(tmp_path) as scene:
+        hostile, qgc = scene.program("pixhawk"), scene.program("qgc")
+        sent = got = 0
+        for system in range(0, 256, 8):
+            for component in range(0, 256, 4):
+                sender = dialect.MAVLink(None, system, component)
+                hostile.socket.sendall(heartbeat().pack(sender) + attitude().pack(sender) + arm(component).pack(sender))
+                sent += 3
+            scene.turn()
+            got += len(qgc.frames())
+        assert got >= sent * 2 // 3  # all but commands, whose targets may be known elsewhere
+        assert scene.line("pixhawk").frames_in == sent
+        assert len(scene.router.line_messages()) <= 2 * 3 * MOST_RECORDS
+        for peer in scene.router._peers.values():
+            assert len(peer.decisions) <= MOST_DECISIONS and len(peer.numbering) <= MOST_DECISIONS
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=400),
+            st.sampled_from([b"\xfd" * 300, b"\xfe\xff" * 100, b"\x7e" * 50, b"\x7d" * 5000, b"\xaa\x55\x01" * 99]),
+        ),
+        max_size=6,
+    )
+)
+def test_garbage_on_any_line_harms_nobody(chunks: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        scene = three(Path(folder))
+        scene.end("board-a", protocol="board")
+        scene.end("board-b", protocol="board")
+        scene.end("pose-a", protocol="pose")
+        scene.end("pose-b", protocol="pose")
+        with scene:
+            vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+            bad = [scene.program(name) for name in ("mavsdk", "board-a", "pose-a")]
+            far = scene.program("board-b")
+            for n, chunk in enumerate(chunks):
+                for program in bad:
+                    program.socket.sendall(chunk)
+                vehicle.say(attitude(n))
+                scene.turn(12)
+            scene.later(0.3)
+            assert [f.message().time_boot_ms for f in qgc.frames() if f.msg_id == 30] == list(range(len(chunks)))
+            # And the lines themselves still work.
+            bad[0].say(heartbeat())
+            frame = framing.encode(interface.REQUEST.pack())
+            bad[1].socket.sendall(framing.FLAG + frame)
+            scene.turn(20)
+            scene.later(0.3)
+            assert "HEARTBEAT" in qgc.heard()
+            assert far.socket.recv(1 << 20).endswith(frame)
+
+
+def test_board_and_pose_frames_pass_among_their_own(tmp_path: Path) -> None:
+    scene = three(tmp_path)
+    for name in ("board", "plant"):
+        scene.end(name, protocol="board")
+    scene.end("looker", "observe", protocol="board")
+    for name in ("pose-a", "pose-b"):
+        scene.end(name, protocol="pose")
+    with scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        board, plant, looker = (scene.program(name) for name in ("board", "plant", "looker"))
+        pose_a, pose_b = scene.program("pose-a"), scene.program("pose-b")
+        request = framing.encode(interface.REQUEST.pack())
+        jumbo = framing.encode(bytes(5000))
+        answer = framing.encode(interface.ANSWER.pack(*range(16)))
+        for _ in range(3):
+            board.socket.sendall(request)  # alike, and none of them a duplicate
+        board.socket.sendall(jumbo)
+        plant.socket.sendall(answer)
+        looker.socket.sendall(request)
+        packet = pose.encode(pose.Attitude(0.1, 0.2, 0.3))
+        pose_a.socket.sendall(packet + b"\xaa\x55\x01\x0c broken packet")
+        scene.turn()
+        assert plant.socket.recv(4096) == request * 3
+        assert board.socket.recv(4096) == answer
+        assert pose_b.socket.recv(4096) == packet
+        assert vehicle.frames() == []
+        assert scene.line("board").bad_checksums >= 1 and scene.line("looker").refused == 1
+        counted = {
+            (m.line, m.system, m.component, m.message): m.count for m in scene.router.line_messages() if not m.outbound
+        }
+        assert counted[3, 0, 0, BOARD["request"]] == 3
+
+
+def test_signing_belongs_to_its_line(tmp_path: Path) -> None:
+    key = bytes(range(KEY_SIZE))
+    (tmp_path / "key.txt").write_text(key.hex())
+    scene = three(tmp_path)
+    scene.end("far", "command", signing_key_file=str(tmp_path / "key.txt"))
+    with scene:
+        vehicle, far, qgc = scene.program("pixhawk", VEHICLE), scene.program("far"), scene.program("qgc")
+        plain = vehicle.say(attitude(1))
+        first = attitude(2).pack(dialect.MAVLink(None, 1, 1), force_mavlink1=True)
+        vehicle.socket.sendall(first)
+        scene.turn()
+        came = far.frames()
+        assert [frame.message().time_boot_ms for frame in came] == [1, 2]
+        assert all(is_signed(frame.wire) for frame in came)
+        reader = dialect.MAVLink(None)
+        reader.signing.secret_key = key
+        assert [reader.decode(bytearray(frame.wire)).time_boot_ms for frame in came] == [1, 2]
+        assert qgc.frames()[0].wire == plain
+
+        now = timestamp(1_750_000_000 * NS)
+        wire = far.out.pack(arm())
+        good = sign(wire, key, 0, now)
+        assert good is not None
+        forged = sign(far.out.pack(arm()), bytes(KEY_SIZE), 0, now + 1)
+        assert forged is not None
+        far.socket.sendall(forged + wire + good + good)
+        scene.turn()
+        assert [frame.wire for frame in vehicle.frames()] == [wire]
+        assert scene.line("far").bad_checksums == 3
+
+
+def test_programs_at_one_server_are_lines_of_their_own(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("stations", "command", max_peers=2)
+    with scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        one, two = scene.program("stations"), scene.program("stations", (245, 190))
+        third: Program = scene.program("stations")
+        vehicle.say(attitude(1))
+        scene.turn()
+        assert one.heard() == two.heard() == ["ATTITUDE"] and third.heard() == []
+        assert third.socket.recv(10) == b"" and scene.line("stations").refused == 1
+        one.say(arm())
+        two.say(arm())
+        scene.turn()
+        assert vehicle.heard().count("COMMAND_LONG") == 1  # the commander is a program, not the endpoint
+        names = [peer.name for peer in scene.router.peers() if peer.line == 1]
+        assert names == ["stations/1", "stations/2"] and scene.router.commander == "stations/1"
+        one.frames()
+        vehicle.say(dialect.MAVLink_command_ack_message(400, 0, 0, 0, 245, 190))
+        scene.turn()
+        assert one.frames() == [] and "COMMAND_ACK" in two.heard()

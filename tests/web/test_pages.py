@@ -1,0 +1,92 @@
+"""Every page in a browser: on a screen and on a phone, in light and in dark, and what finished runs offer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from browser import DESKTOP, PHONE, Desk, Flight, Watcher
+from playwright.sync_api import expect
+
+PAGES = {"view": "/", "charts": "/charts", "lines": "/lines", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
+WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
+
+
+@pytest.fixture(scope="module")
+def finished(desk: Desk) -> Flight:
+    flight = desk.fly(
+        "finished", "tiltrotor-spiral", "--pace", "lockstep", "--set", "duration_s=2", "--set", "checks=[]"
+    )
+    assert flight.process.wait(60) == 0, flight.said
+    return flight
+
+
+@pytest.fixture(scope="module")
+def airborne(desk: Desk, finished: Flight) -> Flight:
+    """A quadrotor in the air, in real time, with the dashboard on it."""
+    desk.serve()
+    return desk.fly("airborne", "quad-hover", "--no-report", "--set", "duration_s=600", "--pace", "real")
+
+
+@pytest.fixture(scope="module", params=WINDOWS)
+def window(request: pytest.FixtureRequest, desk: Desk, airborne: Flight) -> Iterator[tuple[str, Watcher]]:
+    """One after the other for all pages: a browser that knows the scripts already is quicker."""
+    size, dark = WINDOWS[request.param]
+    watcher = desk.watch(size, dark)
+    yield request.param, watcher
+    watcher.context.close()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_opens(window: tuple[str, Watcher], name: str) -> None:
+    """Without an error, a request to another machine, or anything beyond the edge of the window."""
+    kind, watcher = window
+    dark = WINDOWS[kind][1]
+    page = watcher.open(PAGES[name])
+    expect(watcher.head("running")).to_have_text("live")
+    expect(watcher.head(f"tab-{name}")).to_have_attribute("aria-current", "page")
+    expect(page.locator("body")).to_have_class(re.compile("body--dark" if dark else "body--light"))
+    page.wait_for_timeout(700)  # what the page does by itself, its timers included
+    assert watcher.overflow_px() <= 0
+    watcher.shot(f"{name}-{kind}", whole=True)
+    watcher.assert_clean()
+
+
+def test_the_lines_page_shows_the_lines_and_how_time_is_kept(desk: Desk, airborne: Flight) -> None:
+    watcher = desk.watch()
+    page = watcher.open("/lines")
+    expect(watcher.find("line-pixhawk-0")).to_contain_text("up")  # the router's
+    expect(watcher.find("line-autopilot")).to_contain_text("up")  # the plant's own
+    expect(watcher.find("line-autopilot")).to_contain_text("250")
+    watcher.find("line-autopilot").locator(".ln-name").click()
+    expect(watcher.find("messages-autopilot")).to_contain_text("IMU")
+    counted = _counted(watcher.find("period-words").inner_text())
+    page.wait_for_function(
+        "before => { const words = document.querySelector('[data-testid=period-words]').innerText;"
+        " return Number(words.match(/([\\d,]+) counted/)[1].replaceAll(',', '')) > before }",
+        arg=counted,
+    )
+    expect(watcher.find("period-histogram").locator("canvas")).to_be_visible()
+    watcher.shot("lines")
+    watcher.assert_clean()
+
+
+def _counted(words: str) -> int:
+    found = re.search(r"([\d,]+) counted", words)
+    assert found, words
+    return int(found[1].replace(",", ""))
+
+
+def test_a_finished_run_offers_its_report(desk: Desk, airborne: Flight, finished: Flight) -> None:
+    watcher = desk.watch()
+    watcher.open("/runs")
+    run = watcher.page.get_by_role("row").filter(has_text="tiltrotor-spiral")
+    expect(run.get_by_test_id("verdict")).to_have_text("passed")
+    with watcher.context.expect_page() as opened:
+        run.get_by_test_id("report").click()
+    report = opened.value
+    expect(report.get_by_role("heading", level=1)).to_contain_text("tiltrotor-spiral")
+    expect(report.locator("body")).to_contain_text("flown_s")
+    report.screenshot(path=watcher.shot("report"))
+    watcher.assert_clean()
