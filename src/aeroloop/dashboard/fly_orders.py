@@ -18,7 +18,7 @@ GO_HEIGHTS_M = (0.5, 500.0)
 HOLDS_S = (0.0, 3600.0)
 TAKEOFF_M = 5.0
 
-NEED_ARMED = {"takeoff", "land", "return", "hold", "goto", "mission-start", "mission-pause"}
+NEED_ARMED = {"takeoff", "land", "return", "hold", "goto", "mission-pause"}
 
 
 def heard(state: Any) -> bool:

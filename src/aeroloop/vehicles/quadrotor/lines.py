@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pymavlink.dialects.v20 import common as dialect
+
 from aeroloop.boards.pixhawk.telemetry import STREAMS
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import LinkUrl, parse
@@ -22,6 +24,8 @@ from aeroloop.vehicles.quadrotor.scenario import ONBOARD_PORT, QuadrotorScenario
 BENCH = "bench"
 SLOWEST_SHOWN_HZ = 1.0
 """Below this a rate over a few seconds says nothing."""
+WHILE_IT_WANTS = (dialect.MAVLINK_MSG_ID_ATTITUDE_TARGET, dialect.MAVLINK_MSG_ID_POSITION_TARGET_LOCAL_NED)
+"""Sent only while the autopilot is after something, so that they have no set rate."""
 
 
 def private_ends(folder: Path, number: int) -> tuple[str, str]:
@@ -48,7 +52,7 @@ def router_config(scenario: QuadrotorScenario, folder: Path) -> RouterConfig | N
         rates += [
             SetRate(name, stream.msg_id, stream.rate_Hz * scenario.speed)
             for stream in STREAMS
-            if stream.rate_Hz >= SLOWEST_SHOWN_HZ
+            if stream.rate_Hz >= SLOWEST_SHOWN_HZ and stream.msg_id not in WHILE_IT_WANTS
         ]
     grounds = 0
     for url in scenario.autopilot.ground_links if count else ():
