@@ -147,8 +147,8 @@ def fly(
         bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
     ] = False,
     dash_port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port of the dashboard; 0 takes any that is free.")
-    ] = dash_commands.DEFAULT_PORT,
+        int | None, typer.Option(min=0, max=65535, help="Port of the dashboard; 8080, or any that is free.")
+    ] = None,
 ) -> None:
     """Fly a scenario, judge it, and write log, summary and report."""
     from aeroloop.analysis.checks import verify

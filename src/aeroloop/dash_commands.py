@@ -21,7 +21,7 @@ from aeroloop.realtime.setup import die_with_parent
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 notes = Console(stderr=True)
 
-DEFAULT_PORT = 8080
+LOOPBACK, DEFAULT_PORT = "127.0.0.1", 8080
 ANNOUNCED = "dashboard: "
 """What the first line of output begins with; then comes the address."""
 PATIENCE_S = 5.0
@@ -39,7 +39,7 @@ def dash(
     ] = "",
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond this machine's own a token is required.")
-    ] = "127.0.0.1",
+    ] = LOOPBACK,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")
     ] = DEFAULT_PORT,
@@ -80,8 +80,12 @@ def dash(
 
 
 @contextmanager
-def beside(flight_id: str, runs: Path, port: int) -> Iterator[str]:
-    """A dashboard for one flight in a process of its own, gone when the context is left; its address."""
+def beside(flight_id: str, runs: Path, port: int | None) -> Iterator[str]:
+    """A dashboard for one flight in a process of its own, gone when the context is left; its address.
+
+    No port: the usual one, or any that is free where another dashboard has it.
+    """
+    port = _usual_port() if port is None else _checked(port)
     command = [sys.executable, "-P", "-m", "aeroloop.dash_commands", "--with-parent", "--flight", flight_id]
     process = subprocess.Popen(
         [*command, "--port", str(port), "--runs", str(runs)],
@@ -104,6 +108,21 @@ def beside(flight_id: str, runs: Path, port: int) -> Iterator[str]:
             process.kill()
             process.wait()
         process.stdout.close()
+
+
+def _checked(port: int) -> int:
+    """ConfigError here, in the words of the one who asked, rather than from the process that finds it taken."""
+    from aeroloop.dashboard.listening import bound_socket
+
+    bound_socket(LOOPBACK, port).close()
+    return port
+
+
+def _usual_port() -> int:
+    try:
+        return _checked(DEFAULT_PORT)
+    except ConfigError:
+        return 0
 
 
 def main() -> None:

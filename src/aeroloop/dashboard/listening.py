@@ -22,7 +22,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         why = "somebody else listens there" if getattr(error, "errno", None) == errno.EADDRINUSE else str(error)
-        raise ConfigError(f"the dashboard cannot listen on {host}, port {port}: {why}; choose another --port") from None
+        raise ConfigError(f"the dashboard cannot listen on {host}, port {port}: {why}; choose another port") from None
     return listener
 
 
