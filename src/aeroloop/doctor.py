@@ -7,6 +7,7 @@ tried in a short-lived child. A probe that fails or hangs becomes a finding itse
 from __future__ import annotations
 
 import ctypes.util
+import importlib.metadata
 import os
 import platform
 import resource
@@ -270,6 +271,13 @@ def _joystick() -> Outcome:
     return "missing", found, "plug in a joystick, or fly a recorded one: ground.joystick_recording"
 
 
+def _dashboard() -> Outcome:
+    try:
+        return "ok", f"nicegui {importlib.metadata.version('nicegui')}", ""
+    except importlib.metadata.PackageNotFoundError:
+        return "missing", "Python package nicegui not installed", "pip install 'aeroloop[dash]'"
+
+
 def _shared_memory() -> Outcome:
     folder = Path("/dev/shm")
     if not os.access(folder, os.W_OK):
@@ -321,6 +329,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("flash programmer (hil)", _flasher),
     ("serial ports (hil)", _serial),
     ("joystick", _joystick),
+    ("dashboard", _dashboard),
     ("shared memory", _shared_memory),
     ("OpenGL", _opengl),
     ("disk space", _disk),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import resource
@@ -87,6 +88,15 @@ def test_bare_machine_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     ):
         assert findings[name].state == "missing"
         assert f"apt-get install {package}" in findings[name].remedy
+
+
+def test_without_nicegui_there_is_no_dashboard(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    assert doctor.bounded("dashboard", doctor._dashboard).state == "ok"
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert doctor._dashboard() == ("missing", "Python package nicegui not installed", "pip install 'aeroloop[dash]'")
 
 
 def test_library_that_is_listed_but_does_not_load_is_not_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
