@@ -7,13 +7,31 @@ for new ones: what it finds becomes an `@example`.
 from __future__ import annotations
 
 import os
+import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+LONG = ("web", "scenarios", "equivalence", "test_benchmarks.py")
+"""Folders and files whose tests fly; all others take moments."""
+
+# Workers and the flights that they start share few cores: threads of numpy's own would only be in their way.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+# A shell that starts something in the background has it ignore Ctrl-C, and so would every command that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile("aeroloop", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long ones first: a worker that begins a long file when the others are done makes all of them wait."""
+    tests = Path(__file__).parent
+    items.sort(key=lambda item: not any(part in LONG for part in item.path.relative_to(tests).parts))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -113,7 +113,7 @@ install_python_packages() {
     say "installing aeroloop[$1] into .venv, versions from requirements.lock"
     touch .venv/.incomplete
     status=0
-    .venv/bin/python -m pip install --disable-pip-version-check -c requirements.lock -e ".[$1]" || status=$?
+    .venv/bin/python -m pip install --disable-pip-version-check --no-compile -c requirements.lock -e ".[$1]" || status=$?
     # pip undoes its own failures, unless a signal ended it.
     [ $status -gt 128 ] || rm .venv/.incomplete
     [ $status -eq 0 ] || fail "pip could not install the packages; its message stands above"
@@ -121,8 +121,16 @@ install_python_packages() {
 
 # MAVProxy's declared requirements are 760 MB of maps and graphs; what the tests ask of it needs pymavlink alone.
 install_mavproxy() {
-    .venv/bin/python -m pip install --disable-pip-version-check --no-deps -c requirements.lock MAVProxy==1.8.75 ||
+    .venv/bin/python -m pip install --disable-pip-version-check --no-compile --no-deps -c requirements.lock \
+        MAVProxy==1.8.75 ||
         fail "pip could not install MAVProxy; its message stands above"
+}
+
+# pip compiles on one core, and all that nobody imports too. Left out altogether, every process of every flight would
+# compile anew wherever PYTHONDONTWRITEBYTECODE is set, as in many containers; hence our own modules as well.
+compile_modules() {
+    .venv/bin/python -m compileall -q -j 0 -x '/tests?/|/dialects/v(09|10)/|/MAVProxy/|/OpenGL/' \
+        .venv/lib/python*/site-packages src || say "some modules could not be compiled; they are when they are imported"
 }
 
 mode=${1:-}
@@ -130,6 +138,6 @@ python=$(choose_python)
 install_system_packages
 venv_is_sound || make_venv
 case "$mode" in
-    dev) install_python_packages joystick,dash,dev; install_mavproxy; touch .venv/.ready .venv/.ready-dev ;;
-    *) install_python_packages joystick,dash; touch .venv/.ready ;;
+    dev) install_python_packages joystick,dash,dev; install_mavproxy; compile_modules; touch .venv/.ready .venv/.ready-dev ;;
+    *) install_python_packages joystick,dash; compile_modules; touch .venv/.ready ;;
 esac

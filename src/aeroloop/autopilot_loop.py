@@ -194,19 +194,21 @@ class AutopilotLoop(Generic[E]):
         terrain_m: Callable[[float, float], float] | None = None,
         bound_m: float = BOUND_M,
         tell: Callable[[str], None] = lambda words: None,
+        worn: Callable[[], bool] = lambda: False,
     ) -> None:
         """`mix` makes motor commands of the older HIL_CONTROLS' axes; without it they are counted and ignored.
 
         `prompt` says that the autopilot answers every sample from the first on. `load` gives the motors' supply current
         (A) and thrust (N), which a magnetometer may feel; `terrain_m` the ground's height at x and y. `tell` gets words
-        for whoever waits with us.
+        for whoever waits with us. While `worn` says that messages may be lost or late, there is no lockstep: time would
+        wait for what waits for time.
         """
         self._motors, self._world, self._sensors = motors, world, sensors
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
         self._link, self._timing = link, timing
         self.step_ns = step_ns
         self._mix, self._note, self._terrain_m, self._bound_m = mix, note, terrain_m, bound_m
-        self._tell = tell
+        self._tell, self._worn = tell, worn
         self._load = load if sensors.feels_motors else None
         self.unmixed = 0  # axes that nobody here can turn into motor commands
         self.restarts = 0  # of the autopilot, in flight
@@ -388,7 +390,7 @@ class AutopilotLoop(Generic[E]):
         self._in.listen_to(frame.system)
         if not actuators.axes:  # which have no lockstep to tell of
             strays = self.lockstep.stray_answers
-            self.lockstep.answered(actuators.time_usec, actuators.lockstep)
+            self.lockstep.answered(actuators.time_usec, actuators.lockstep and not self._worn())
             if self.lockstep.stray_answers != strays:  # its clock goes backwards, or ahead of ours
                 return
             self._silent_s = 0.0

@@ -58,6 +58,7 @@ class Child:
     process: subprocess.Popen[bytes]
     line: socket.socket
     messages: list[dict[str, Any]] = field(default_factory=list)
+    missed: bool = False  # it has failed in flight, and the flight went on without it
 
     def said(self, kind: str) -> dict[str, Any] | None:
         return next((message for message in self.messages if message["kind"] == kind), None)
@@ -269,6 +270,7 @@ class Flight:
                 progress(recorded["flown_s"])
             if done := plant.said("done"):
                 return str(done["ended"])
+            self._miss(notice)
             self._raise_failure()
 
     def _listen(self, timeout_s: float) -> None:
@@ -278,9 +280,20 @@ class Flight:
         for child in self._children.values():  # one that has ended meanwhile may have said why, or that it is done
             child.listen()
 
+    def _miss(self, notice: Callable[[str], None]) -> None:
+        """Say at once, and in the outcome, that a process is gone without which the flight goes on."""
+        for child in self._children.values():
+            if child.role.vital or child.missed or not (error := child.verdict(flying=True)):
+                continue
+            child.missed = True
+            words = f"{error}: the flight goes on, and nobody on the ground hears or reaches its aircraft any more"
+            child.messages.append({"kind": "say", "message": words})
+            notice(words)
+
     def _raise_failure(self) -> None:
         """Name the cause: a process that was killed, else the one that failed first; the others only noticed."""
-        if not any(child.verdict(flying=True) for child in self._children.values()):
+        vital = [child for child in self._children.values() if child.role.vital or not child.missed]
+        if not any(child.verdict(flying=True) for child in vital):
             return
         deadline_s = time.monotonic() + BLAME_S
         while time.monotonic() < deadline_s:
@@ -289,9 +302,7 @@ class Flight:
             if self._children.get("plant") and self._children["plant"].said("done"):
                 return  # the flight was over: what the others saw was its end
             time.sleep(0.01)
-        failures = [
-            (child.failed_at_ns, error) for child in self._children.values() if (error := child.verdict(flying=True))
-        ]
+        failures = [(child.failed_at_ns, error) for child in vital if (error := child.verdict(flying=True))]
         raise min(failures, key=lambda failure: failure[0])[1]
 
     def _take_down(self) -> None:

@@ -16,15 +16,15 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from typer.core import TyperGroup
+from typer.main import get_group
 
 from aeroloop import (
     __version__,
     board_commands,
     config,
     dash_commands,
-    flight_command_line,
     results,
-    route_commands,
     scenario,
     scenarios,
 )
@@ -34,7 +34,30 @@ from aeroloop.processes.common import Orders
 if TYPE_CHECKING:
     from aeroloop.bench import Flight, Outcome
 
+
+class Commands(TyperGroup):
+    """`route` and `cmd` bring MAVLink along, which takes a tenth of a second that no other command should wait for."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self._take_in_the_rest()
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._take_in_the_rest()
+        return super().list_commands(ctx)
+
+    def _take_in_the_rest(self) -> None:
+        from aeroloop import flight_command_line, route_commands
+
+        for name, late in (("route", route_commands.app), ("cmd", flight_command_line.app)):
+            group = get_group(late)
+            group.name = name
+            self.add_command(group)
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
     epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed, "
     "130 or 143 interrupted.",
@@ -45,8 +68,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(board_commands.app, name="board")
-app.add_typer(route_commands.app, name="route")
-app.add_typer(flight_command_line.app, name="cmd")
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
 notes = Console(stderr=True)
 

@@ -26,6 +26,7 @@ class Role:
     name: str
     peers: tuple[str, ...] = ()
     module: str = ""  # in `processes/`, where it is not the name
+    vital: bool = True  # whether a flight ends with it
 
 
 RECORDER, PLANT = Role("recorder"), Role("plant", ("board", "ground"))
@@ -33,7 +34,7 @@ BOARD, GROUND = Role("board", ("plant", "ground")), Role("ground", ("plant", "bo
 EMULATOR = Role("emulator")  # the board of rung pil in real time: QEMU speaks on the links itself
 # MAVLink HIL keeps its own lockstep, so nobody passes a baton.
 HIL_PLANT, PIXHAWK = Role("plant", module="hil_plant"), Role("board", module="pixhawk")
-ROUTER = Role("router")
+ROUTER = Role("router", vital=False)  # without it nobody on the ground is heard, as with a radio that fails
 BUSY = "busy"
 
 
@@ -44,9 +45,9 @@ def cast(scenario: Scenario) -> tuple[Role, ...]:
         case TiltrotorScenario():
             return _tiltrotor_cast(scenario) + burners
         case QuadrotorScenario():
-            routed = lines.router_config(scenario, Path()) is not None
             autopilots = () if scenario.loop == "hil" else (PIXHAWK,)
-            return (RECORDER, HIL_PLANT, *autopilots, *((ROUTER,) if routed else ()), *burners)
+            routers = (ROUTER,) if lines.routed(scenario) else ()
+            return (RECORDER, HIL_PLANT, *autopilots, *routers, *burners)
         case _:
             raise TypeError(scenario)
 

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from aeroloop import routing
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.realtime.setup import die_with_parent
 
@@ -35,7 +36,10 @@ EPILOG = (
 @app.command(epilog=EPILOG)
 def dash(
     flight: Annotated[
-        str, typer.Option(metavar="ID", help="Which flight, if several are running; by default the newest.")
+        str,
+        typer.Option(
+            metavar="ID", help="Which flight or router, if several are running; by default the newest flight."
+        ),
     ] = "",
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond this machine's own a token is required.")
@@ -50,7 +54,7 @@ def dash(
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
 ) -> None:
-    """Watch and fly running flights in a browser, and look at past runs."""
+    """Watch and fly running flights in a browser, watch routers, and look at past runs."""
     if with_parent:
         die_with_parent(signal.SIGTERM)
     if importlib.util.find_spec("nicegui") is None:
@@ -75,7 +79,7 @@ def dash(
     from aeroloop.dashboard.app import serve
     from aeroloop.dashboard.subject import Subject
 
-    ended_by = serve(Subject(runs, flight), listener, host=host, token=asked)
+    ended_by = serve(Subject(runs, flight, routing.places), listener, host=host, token=asked)
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
 

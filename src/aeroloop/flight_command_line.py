@@ -18,7 +18,16 @@ from rich.table import Table
 
 from aeroloop import running
 from aeroloop.errors import ConfigError
-from aeroloop.flight_commands import MODES, InvalidError, NoAnswerError, Patience, Vehicle, VehicleState, write_plan
+from aeroloop.flight_commands import (
+    MODES,
+    HeldError,
+    InvalidError,
+    NoAnswerError,
+    Patience,
+    Vehicle,
+    VehicleState,
+    write_plan,
+)
 from aeroloop.flight_commands.conversation import Partner
 from aeroloop.reference.missions import read_plan
 
@@ -51,6 +60,9 @@ Timeout = Annotated[
     float, typer.Option(metavar="S", min=0.1, max=600, help="Give up after so long a silence, in seconds.")
 ]
 Wait = Annotated[float, typer.Option(metavar="S", min=0, max=3600, help="Then wait up to S seconds until it is done.")]
+TakeOver = Annotated[
+    bool, typer.Option("--take-over", help="Command from now on, though another program does; at a router.")
+]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -58,15 +70,16 @@ def _example(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(f"`aeroloop cmd {line}`" for line in lines)
 
 
-@app.command(epilog=_example("arm", "arm --link udp://127.0.0.1:14550?listen --system 2"))
+@app.command(epilog=_example("arm", "arm --take-over", "arm --link udp://127.0.0.1:14550?listen --system 2"))
 def arm(
     force: Annotated[bool, typer.Option(help="Overrule the autopilot's checks.")] = False,
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Arm the motors."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.arm(force=force)
         typer.echo("armed")
 
@@ -77,9 +90,10 @@ def disarm(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Disarm the motors."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.disarm(force=force)
         typer.echo("disarmed")
 
@@ -91,9 +105,10 @@ def takeoff(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Take off; the aircraft must be armed."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.takeoff(height)
         typer.echo(f"takes off to {height:g} m")
         if wait:
@@ -101,27 +116,31 @@ def takeoff(
 
 
 @app.command(epilog=_example("land", "land --wait 60"))
-def land(wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
+def land(
+    wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False
+) -> None:
     """Land where it is."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.land()
         typer.echo("lands")
         _wait_down(vehicle, wait, "land")
 
 
 @app.command("return", epilog=_example("return"))
-def return_home(wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
+def return_home(
+    wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False
+) -> None:
     """Fly home and land."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.return_home()
         typer.echo("returns")
         _wait_down(vehicle, wait, "return")
 
 
 @app.command(epilog=_example("hold"))
-def hold(link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
+def hold(link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False) -> None:
     """Stop and stay in the air."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.hold()
         typer.echo("holds")
 
@@ -139,9 +158,10 @@ def goto(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Fly to a place and hold there."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         if above_home:
             seen = vehicle.wait(lambda s: s.alt_m is not None, timeout, "go to: no position came")
             alt += (seen.alt_m or 0.0) - (seen.height_m or 0.0)
@@ -157,11 +177,12 @@ def mode(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Change the flight mode."""
     if name not in MODES:
         raise InvalidError(f"mode {name}: no such mode; expected one of: {', '.join(MODES)}")
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.set_mode(name)
         typer.echo(f"mode {name}")
 
@@ -172,10 +193,11 @@ def mission_upload(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Upload a mission in place of the old one."""
     items = read_plan(file)
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.upload_mission(items)
         typer.echo(f"{len(items)} mission items uploaded")
 
@@ -195,9 +217,9 @@ def mission_download(
 
 
 @mission_app.command("clear", epilog=_example("mission clear"))
-def mission_clear(link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
+def mission_clear(link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False) -> None:
     """Remove the aircraft's mission."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.clear_mission()
         typer.echo("mission cleared")
 
@@ -208,17 +230,18 @@ def mission_start(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Fly the mission, from where it was; arms if need be."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.start_mission(first)
         typer.echo("mission started")
 
 
 @mission_app.command("pause", epilog=_example("mission pause"))
-def mission_pause(link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
+def mission_pause(link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False) -> None:
     """Hold; `mission start` goes on."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.pause_mission()
         typer.echo("mission paused")
 
@@ -242,9 +265,10 @@ def param_set(
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Set one parameter, and show the value that stands now."""
-    with _vehicle(link, system, timeout) as vehicle:
+    with _vehicle(link, system, timeout, take_over) as vehicle:
         typer.echo(f"{name} {_value(vehicle.set_parameter(name, value))}")
 
 
@@ -290,10 +314,15 @@ def watch(link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
 
 
 @contextmanager
-def _vehicle(link: str, system: int, timeout_s: float) -> Iterator[Vehicle]:
+def _vehicle(link: str, system: int, timeout_s: float, take_over: bool = False) -> Iterator[Vehicle]:
     url = link or running_link() or DEFAULT_LINK
     with Vehicle.connect(url, system or None, timeout_s, me=ME, patience=Patience.of(timeout_s)) as vehicle:
-        yield vehicle
+        if take_over:
+            vehicle.station.take_command()
+        try:
+            yield vehicle
+        except HeldError as error:
+            raise HeldError(f"{error}: the same again with --take-over", error.holder) from None
 
 
 def running_link() -> str:

@@ -22,7 +22,6 @@ from aeroloop import routing
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.processes.common import stop
 from aeroloop.router.config import COMMANDS, ROLES
-from aeroloop.router.messages import name_of
 from aeroloop.router.statistics import LineInfo, LineMessage, LineState
 
 DEFAULT = "run"
@@ -185,6 +184,8 @@ def _line_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]
 
 
 def _message_cells(info: LineInfo, message: LineMessage) -> list[RenderableType]:
+    from aeroloop.router.messages import name_of  # costs every dialect, and only the table needs it
+
     return [
         Text(info.name),
         "out" if message.outbound else "in",

@@ -31,8 +31,7 @@ from aeroloop.realtime.setup import die_with_parent
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.router import control
 from aeroloop.router.config import RouterConfig, load
-from aeroloop.router.serving import LINES, serve_router
-from aeroloop.router.statistics import LineInfo, LineMessage, LineState
+from aeroloop.router.statistics import LINES, LineInfo, LineMessage, LineState
 
 NOTE = "router.json"
 PREFIX = "route-"
@@ -59,11 +58,17 @@ class Place:
 
 
 def check(path: Path) -> RouterConfig:
-    """The file as the router would take it, its keys included."""
+    """The file as the router would take it, its keys and hosts included."""
     config = load(path)
-    for endpoint in config.endpoints:
-        if endpoint.signing_key_file:
-            read_key(Path(endpoint.signing_key_file))
+    for index, endpoint in enumerate(config.endpoints):
+        key = "url"
+        try:
+            endpoint.looked_up()
+            key = "signing_key_file"
+            if endpoint.signing_key_file:
+                read_key(Path(endpoint.signing_key_file))
+        except ConfigError as error:
+            raise ConfigError(f"{path}: endpoints[{index}].{key}: {error}") from None
     return config
 
 
@@ -122,6 +127,8 @@ def route(config: RouterConfig, folder: Path, duration_s: float | None, say: Say
         (folder / "note").write_bytes(msgspec.json.encode(RouterNote(config.name, os.getpid())))
         (folder / "note").rename(folder / NOTE)
         say(f"router {folder.name.removeprefix(PREFIX)} ({config.name}) has {len(config.endpoints)} endpoints")
+
+    from aeroloop.router.serving import serve_router  # costs every dialect; the command line has other commands too
 
     feed = FeedOut(folder)
     try:

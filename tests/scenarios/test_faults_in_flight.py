@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
+from aeroloop.analysis.quad.words import PARAMETERS
 from aeroloop.boards.pixhawk.seam import Failsafe
 from aeroloop.errors import LinkError
 from aeroloop.faults import KINDS, TARGETS, Switch
+from aeroloop.flight_commands import NoAnswerError, Patience, RefusedError, Vehicle
+from aeroloop.processes.common import read_orders
 from aeroloop.realtime.controls import SOCKET, Controls
 from aeroloop.realtime.feed import LISTENERS, FeedIn
 from aeroloop.results import SUMMARY
 from aeroloop.signals import Event
+from conftest import until
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Bench, Running
 
+NO_GROUND = ("--set", "autopilot.ground_links=[]")  # whose ports another flight may have
 GUARD_S = 60.0
 """Of the wall: a flight that has not come so far by then never does."""
 
@@ -62,22 +69,34 @@ class Watched:
 
         return self.until(done, f"{target} {kind} {on}")
 
-    def end(self) -> dict[str, Any]:
+    def stall(self, watchers: int) -> list[socket.socket]:
+        """Watchers who never read."""
+        stalled = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(watchers)]
+        for number, watcher in enumerate(stalled):
+            watcher.bind(str(self.folder / LISTENERS / f"stalled-{number}.sock"))
+        return stalled
+
+    def end(self, remark: str = "switched by hand") -> dict[str, Any]:
         ended = self.running.wait()
         assert ended.code == 0, ended.err
-        assert "switched by hand" in ended.err + ended.out
+        assert remark in ended.err + ended.out
         self.feed.close()
         assert self.bench.log().metadata["recorder"]["lost_rows"] == "0", "whoever watches"
         summary: dict[str, Any] = json.loads((self.bench.folder / "run" / SUMMARY).read_bytes())
         return summary
 
 
+def assert_every_step_is_logged(bench: Bench, duration_s: float) -> None:
+    """Also the last ones, of which nobody can count that they were lost. Simulated time is even at every pace."""
+    steps_s = bench.log().column("rigid_truth", "t_s")
+    assert np.diff(steps_s) == pytest.approx(steps_s[1] - steps_s[0], abs=1e-6)
+    assert (steps_s[0], steps_s[-1]) == pytest.approx((0.0, duration_s), abs=0.021)
+
+
 def test_satellites_lost_and_found_again(bench: Bench) -> None:
     """Also: orders that are none, and a watcher who never reads."""
     flight = Watched(bench, "quad-hover", "--set", "duration_s=40")
-    (flight.folder / LISTENERS).mkdir(exist_ok=True)
-    stalled = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    stalled.bind(str(flight.folder / LISTENERS / "stalled.sock"))
+    stalled = flight.stall(3)
     flight.until(lambda name, row: name == "rigid_truth" and row[4] > 2.0, "in the air")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as rude:
         rude.setblocking(False)
@@ -92,7 +111,9 @@ def test_satellites_lost_and_found_again(bench: Bench) -> None:
     seen = flight.until(lambda name, row: name == "gnss" and row[0] > on[0], "a fix again")
     assert off[0] < noticed[0] < on[0] < seen[0]
     summary = flight.end()
-    stalled.close()
+    for watcher in stalled:
+        watcher.close()
+    assert_every_step_is_logged(bench, 40.0)
     log = bench.log()
     fixes_s = log.column("gnss", "t_s")
     assert not ((fixes_s > off[0] + 0.2) & (fixes_s < on[0])).any()
@@ -133,18 +154,56 @@ def test_a_line_that_loses_frames_for_a_while(bench: Bench) -> None:
 
 
 def test_in_real_time_an_autopilots_line_fails_too(bench: Bench) -> None:
-    real = ("--pace", "4x", "--set", "duration_s=16", "--set", "autopilot.ground_links=[]")
-    flight = Watched(bench, "quad-hover", *real)
+    flight = Watched(bench, "quad-hover", "--pace", "4x", "--set", "duration_s=6", *NO_GROUND)
+    stalled = flight.stall(3)
     flight.until(lambda name, row: name == "rigid_truth" and row[0] > 1.0, "begun")
     on = flight.switch("to_board", "loss", True, value=0.5)
-    flight.until(lambda name, row: name == "rigid_truth" and row[0] > on[0] + 3.0, "flown on")
+    flight.until(lambda name, row: name == "rigid_truth" and row[0] > on[0] + 2.0, "flown on")
     flight.switch("to_board", "loss", False)
     late = flight.switch("to_plant", "delay_s", True, value=0.02)
     flight.until(lambda name, row: name == "rigid_truth" and row[0] > late[0] + 1.0, "flown on")
     flight.end()
+    for watcher in stalled:
+        watcher.close()
+    assert_every_step_is_logged(bench, 6.0)
     log = bench.log()
     t_s, lost = log.column("pixhawk_link", "t_s"), log.column("pixhawk_link", "lost")
     assert lost[t_s < on[0]].max() == 0
     assert lost[-1] > 100
     assert log.column("hil_link", "bad_checksums")[-1] == 0, "whole frames are lost"
     assert len(log.rows["flight_fault"]) == 3
+
+
+def test_a_router_that_is_killed_costs_the_flight_only_its_ground(bench: Bench) -> None:
+    """Flown by hand over the router, so that the autopilot finds itself alone in the air."""
+    patient = ("--set", "autopilot.parameters.COM_DL_LOSS_T=8")  # a heartbeat comes every 5 s of the aircraft's time
+    flight = Watched(bench, "quad-free", "--pace", "5x", "--set", "duration_s=32", *patient, *NO_GROUND)
+    flight.until(lambda name, row: name == "rigid_truth", "begun")
+    link = read_orders(flight.folder / "orders.json").dash_link
+    with Vehicle.connect(link, timeout_s=GUARD_S, patience=Patience(answer_s=GUARD_S)) as vehicle:
+        vehicle.wait(lambda state: state.alt_m is not None, GUARD_S)
+        assert vehicle.set_parameter("MPC_XY_CRUISE", 3.5) == 3.5
+        until(lambda: _armed(vehicle), GUARD_S, "ready to arm")
+        vehicle.takeoff(3.0)
+        flight.until(lambda name, row: name == "rigid_truth" and row[4] > 1.5, "in the air")
+        os.kill(flight.running.children()["router"], signal.SIGKILL)
+        with pytest.raises(NoAnswerError, match="the link was lost"):
+            vehicle.wait(lambda state: False, GUARD_S)
+        with pytest.raises(NoAnswerError, match="land: the link was lost"):
+            vehicle.land()
+    flight.running.says("the router process was killed by SIGKILL: the flight goes on")
+    summary = flight.end("the router process was killed by SIGKILL: the flight goes on")
+    assert summary["ended"] == "completed"
+    assert_every_step_is_logged(bench, 32.0)
+    log = bench.log()
+    assert log.rows["parameter_change"][:, 2:].tolist() == [[PARAMETERS.index("MPC_XY_CRUISE"), 5.0, 3.5]]
+    failsafes = [event["value"] for event in summary["events"] if event["event"] == "FAILSAFE"]
+    assert failsafes[:1] == [Failsafe.LINK_LOST]
+    bench.assert_clean()
+
+
+def _armed(vehicle: Vehicle) -> bool:
+    with suppress(RefusedError):
+        vehicle.arm()
+        return True
+    return False

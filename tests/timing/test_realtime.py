@@ -89,7 +89,7 @@ def test_a_minute_of_the_emulated_board_in_real_time_on_a_loaded_machine(
 
 
 def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
-    exit_code, summary = fly(tmp_path / "run", "--pace", "4x", "--set", "duration_s=12")
+    exit_code, summary = fly(tmp_path / "run", "--pace", "4x", "--set", "duration_s=12", "--no-report")
     assert exit_code == 0, summary
     assert summary["timing"]["period_s"]["p50"] == pytest.approx(0.003, rel=0.1)
     assert summary["real_time_factor"] == pytest.approx(4, rel=0.1)
@@ -97,7 +97,7 @@ def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
 
 def test_the_quadrotors_rates_hold_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
     """IMU at 500 Hz and GNSS at 5 Hz, at both ends of the link; it takes off and flies its first leg meanwhile."""
-    flying = ("--pace", "real", "--set", "duration_s=25", "--set", "checks=[]")
+    flying = ("--pace", "real", "--set", "duration_s=25", "--set", "checks=[]", "--no-report")
     exit_code, summary = fly(tmp_path / "run", *flying, scenario="quad-mission")
     assert exit_code == 0, summary
     rates = {(rate["signal"], rate["at"]): rate for rate in summary["rates"]}

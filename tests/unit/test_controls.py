@@ -63,12 +63,12 @@ def test_it_looks_no_more_often_than_it_should(folder: Path) -> None:
 
 
 def test_a_flood_is_taken_a_few_at_a_time_and_its_sender_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(controls_module, "MOST_AT_ONCE", 4)  # below what the system queues
+    monkeypatch.setattr(controls_module, "MOST_AT_ONCE", 3)  # below what the system queues
     port, controls = ControlPort(folder, Clock()), Controls(folder)
     with pytest.raises(LinkError, match="not yet taken the orders before"):
         for _ in range(100_000):
             controls.switch(GNSS_OFF)
-    assert len(port.poll()) == 4
+    assert len(port.poll()) == 3
 
 
 def test_without_a_flight_the_sentence_says_so(folder: Path) -> None:

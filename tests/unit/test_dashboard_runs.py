@@ -129,3 +129,52 @@ def test_names_are_quoted_in_addresses(tmp_path: Path) -> None:
     make(tmp_path, "a b?x#y")
     (run,) = PastRuns(tmp_path).list()
     assert page_runs.as_row(run)["report"] == "/runs/a%20b%3Fx%23y/report.html"
+
+
+def test_names_and_numbers_that_no_page_could_show_spoil_nothing(tmp_path: Path) -> None:
+    make(tmp_path, "good")
+    make(
+        tmp_path, "<img src=x onerror=alert(1)>", {**SUMMARY, "metrics": {"flown_s": 10**400, "pos_rms_m": -(10**400)}}
+    )
+    (tmp_path / "bad-\udcff").mkdir()  # a name that is no UTF-8
+    (tmp_path / "bad-\udcff" / "summary.json").write_text("{}")
+    rows = {row["name"]: row for row in map(page_runs.as_row, PastRuns(tmp_path).list())}
+    assert set(rows) == {"good", "<img src=x onerror=alert(1)>"}
+    hostile = rows["<img src=x onerror=alert(1)>"]
+    assert hostile["flown"] == "" and "<" not in hostile["report"]
+
+
+def test_a_summary_that_is_a_pipe_or_a_link_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("pipe", "link"):
+        (make(tmp_path, name) / "summary.json").unlink()
+    os.mkfifo(tmp_path / "pipe" / "summary.json")
+    (tmp_path / "other.json").write_text(json.dumps(SUMMARY))
+    (tmp_path / "link" / "summary.json").symlink_to(tmp_path / "other.json")
+    assert {run.verdict for run in PastRuns(tmp_path).list()} == {"unreadable"}
+
+
+def test_no_run_is_an_option_of_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "--help")
+    monkeypatch.chdir(tmp_path)
+    path = PastRuns(Path()).path("--help")
+    assert path is not None and str(path) == str(tmp_path / "--help")
+
+
+def test_a_report_can_neither_command_nor_reach_anything() -> None:
+    policy = page_runs.SANDBOX["content-security-policy"]
+    assert "sandbox" in policy and "default-src 'none'" in policy
+    for word in (
+        "allow-same-origin",
+        "allow-top-navigation",
+        "allow-popups-to-escape-sandbox",
+        "allow-forms",
+        "connect-src",
+    ):
+        assert word not in policy
+
+
+def test_a_run_that_goes_on_is_said_to_fly(tmp_path: Path) -> None:
+    (make(tmp_path, "now") / "summary.json").unlink()
+    (run,) = PastRuns(tmp_path).list()
+    assert page_runs.as_row(run)["verdict"] == "no summary"
+    assert page_runs.as_row(run, "now")["verdict"] == "flying"

@@ -221,6 +221,22 @@ class TestView:
         view.show(None)
         assert len(view.scene.objects) < before
 
+    def test_the_mission_is_drawn_changed_and_taken_away(self, view: Spy) -> None:
+        view.show(scenario("quad-hover"))
+        before = len(view.scene.objects)
+        view.show_mission([(1.0, 2.0, 3.0)])
+        assert len(view.scene.objects) == before + 2  # a mark and its number
+        view.show_mission([(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)])
+        assert len(view.scene.objects) == before + 5  # and the way between them
+        drawn = set(view.scene.objects)
+        view.show_mission([(1.0, 2.0, 3.0), (4.0, 5.0, 6.0)])
+        assert set(view.scene.objects) == drawn
+        view.show_mission([])
+        assert len(view.scene.objects) == before
+        view.show_mission([(1.0, 2.0, 3.0)])
+        view.show(scenario("quad-hover"))
+        assert len(view.scene.objects) == before
+
     def test_the_camera_survives_a_scene_that_is_set_up_anew(self, view: Spy) -> None:
         view.show(scenario("quad-swarm"))
         view.follow(2)

@@ -17,7 +17,7 @@ pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'a
 import httpx
 import uvicorn
 
-from aeroloop.dashboard import security
+from aeroloop.dashboard import security, slow_clients
 from aeroloop.dashboard.listening import address, bound_socket
 from aeroloop.dashboard.security import Guard, is_loopback, token_for
 from aeroloop.errors import ConfigError
@@ -259,10 +259,10 @@ def test_odd_paths_are_bad_requests(path: str) -> None:
 
 
 @contextmanager
-def served(guard: Guard) -> Iterator[int]:
+def served(guard: Guard, http: Any = "h11") -> Iterator[int]:
     """A real server on a free port."""
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(guard, http="h11", ws="wsproto", log_level="critical", lifespan="off", proxy_headers=False)
+    config = uvicorn.Config(guard, http=http, ws="wsproto", log_level="critical", lifespan="off", proxy_headers=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
@@ -334,3 +334,36 @@ def test_the_socket_is_bound_before_the_pages_are_loaded_and_a_taken_port_is_a_s
             bound_socket("127.0.0.1", port)
     with pytest.raises(ConfigError, match="cannot listen"):
         bound_socket("no.such.host.invalid", 0)
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_are_no_pictures_or_scripts_of_other_pages(site: str) -> None:
+    guard, inner = guarded()
+    for mode in ("no-cors", "cors", ""):
+        headers = {"sec-fetch-site": site, "sec-fetch-mode": mode}
+        assert ask(guard, headers=headers).status_code == 403
+    assert inner.seen == [] and guard.refused["origin"] == 3
+    assert ask(guard, headers={"sec-fetch-site": site, "sec-fetch-mode": "navigate"}).status_code == 200
+    assert ask(guard, headers={"sec-fetch-site": "same-origin", "sec-fetch-mode": "cors"}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[::1]:8080", "http://[::1]:9", "null"])
+def test_the_origin_of_a_numbered_host_is_compared_whole(origin: str) -> None:
+    guard, _ = guarded("::1")
+    answers = open_websocket(guard, {"host": "[::1]:8080", "origin": origin})
+    assert (answers[0] == "websocket.accept") is (origin == "http://[::1]:8080")
+
+
+def test_a_connection_that_never_finishes_asking_is_closed_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_clients, "HEADERS_S", 0.2)
+    guard, inner = guarded()
+    whole = b"GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with served(guard, http=slow_clients.impatient(guard.refused)) as port:
+        for first, then in ((b"", b""), (b"", b"GET / HTTP/1.1\r\nHost: loc"), (whole, b"GET /second HTT")):
+            with socket.create_connection(("127.0.0.1", port), timeout=3) as connection:
+                connection.sendall(first)
+                assert not first or connection.recv(65536).startswith(b"HTTP/1.1 200")
+                connection.sendall(then)
+                while connection.recv(65536):
+                    pass
+    assert guard.refused["slow"] == 3 and inner.seen == ["/ok"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -182,3 +183,24 @@ def test_a_curve_that_moves_by_keeps_its_thinned_points() -> None:
     before = set(zip(*(part.tolist() for part in thinned(t_s[:2000], values[:2000], 200, 40.0)), strict=True))
     after = set(zip(*(part.tolist() for part in thinned(t_s[50:2050], values[50:2050], 200, 40.0)), strict=True))
     assert len(before & after) > 0.9 * len(before)
+
+
+def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half an hour at a tenth of the feed's rate, with a tenth of the rows: what pages draw stays nowhere."""
+    monkeypatch.setattr(store_module, "MOST_ROWS", store_module.MOST_ROWS // 10)
+    store = Store()
+    used_B = []
+    tracemalloc.start()
+    try:
+        for i in range(30 * 600 + 1):
+            for stream in (RIGID, MESSAGE):
+                store.add(stream, row(stream, i / 10, message=i % 300, line=i % 4))
+            if i % 600 == 0:
+                store.newest("line_message", ("line", "message"))
+                store.window("rigid_truth.z_m", i / 10 - 60, i / 10, 600)
+                store.signals()
+            if i in (15 * 600, 30 * 600):
+                used_B.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert used_B[1] <= 1.02 * used_B[0], used_B

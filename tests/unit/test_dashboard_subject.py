@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -180,3 +181,125 @@ def test_lines_that_are_not_whole_are_none(tmp_path: Path, text: str) -> None:
 
 def test_orders_without_a_line_for_us_still_read(tmp_path: Path) -> None:
     assert msgspec.structs.replace(orders(tmp_path), dash_link="").dash_link == ""
+
+
+@dataclass(frozen=True)
+class Alone:
+    id: str
+    name: str
+    folder: Path
+
+
+def alone(folder: Path, name: str = "bench") -> Alone:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "lines.json").write_text(json.dumps([{"name": "pixhawk"}, {"name": "qgc"}]))
+    return Alone(folder.name.removeprefix("route-"), name, folder)
+
+
+def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: Path, flights: list[Orders]) -> None:
+    routers = [alone(tmp_path / "route-r1")]
+    subject = Subject(tmp_path, routers=lambda: list(routers))
+    line = BY_NAME["line"]
+
+    async def story() -> None:
+        await until(lambda: subject.running and subject.lines)
+        assert subject.flight_id == "r1" and subject.router == "bench" and subject.name == "router bench"
+        assert subject.flights() == [("r1", "router bench")]
+        assert subject.scenario is None and subject.orders is None
+        assert [each.name for each in subject.lines] == ["pixhawk", "qgc"]
+        assert "stands alone" in subject.why_nothing_flies
+        feed = FeedOut(routers[0].folder)
+        now_ns = 0
+        while subject.store.latest("line") is None:
+            now_ns += NS
+            feed.step(now_ns)
+            feed.offer(line, line.packing.pack(now_ns / NS, *([0.0] * (len(line.fields) - 1))))
+            await asyncio.sleep(0.002)
+        feed.close()
+        flights.append(orders(tmp_path / "flight-one"))
+        await until(lambda: subject.flight_id == "one")
+        assert subject.router == "" and subject.why_nothing_flies == ""
+        assert subject.flights() == [("one", "quad-hover"), ("r1", "router bench")]
+        subject.choose("r1")
+        await asyncio.sleep(0.05)
+        assert subject.flight_id == "r1"  # chosen, it stays although a flight runs
+        routers.clear()
+        await until(lambda: not subject.running)
+        await asyncio.sleep(0.05)
+        assert subject.flight_id == "r1"  # what came of it stays, although another flies
+        flights.append(orders(tmp_path / "flight-two"))
+        await until(lambda: subject.flight_id == "two")
+        subject.choose("one")
+        assert subject.flight_id == "one"
+
+    following(subject, story)
+
+
+def test_the_router_of_a_flight_is_no_router_alone(tmp_path: Path, flights: list[Orders]) -> None:
+    flights.append(orders(tmp_path / "flight-one"))
+    subject = Subject(tmp_path, routers=lambda: [Alone("one", "quad-hover", tmp_path / "flight-one")])
+
+    async def story() -> None:
+        await until(lambda: subject.running)
+        assert subject.flights() == [("one", "quad-hover")] and subject.router == ""
+
+    following(subject, story)
+
+
+def test_a_router_that_ends_says_so(tmp_path: Path, flights: list[Orders]) -> None:
+    routers = [alone(tmp_path / "route-r1")]
+    subject = Subject(tmp_path, "r1", routers=lambda: list(routers))
+
+    async def story() -> None:
+        await until(lambda: subject.running)
+        routers.clear()
+        await until(lambda: not subject.running)
+        assert subject.notices[-1].words == "the router has ended"
+        assert subject.name == "router bench" and subject.outcome is None
+
+    following(subject, story)
+
+
+def test_the_verdict_and_the_report_are_found_when_they_appear(tmp_path: Path, flights: list[Orders]) -> None:
+    runs = tmp_path / "runs"
+    run = runs / "a run"
+    run.mkdir(parents=True)
+    flights.append(msgspec.structs.replace(orders(tmp_path / "flight-one"), log=str(run / "flight.mcap")))
+    subject = Subject(runs)
+
+    async def story() -> None:
+        await until(lambda: subject.running)
+        (run / "summary.json").write_text('{"scenario": "quad-hover", "ok": false, "exit_code": 1}')
+        await asyncio.sleep(0.05)
+        assert subject.outcome is None  # it still flies
+        flights.clear()
+        await until(lambda: subject.outcome)
+        assert subject.outcome is not None and subject.outcome.verdict == "failed"
+        assert subject.notices[-1].words == "the flight has failed" and subject.notices[-1].severity == "bad"
+        assert subject.report_url == ""
+        (run / "report.html").write_text("report")
+        await until(lambda: subject.report_url)
+        assert subject.report_url == "/runs/a%20run/report.html"
+        assert [each.words for each in subject.notices].count("the flight has failed") == 1
+        flights.append(orders(tmp_path / "flight-two"))
+        await until(lambda: subject.flight_id == "two")
+        assert subject.outcome is None and subject.report_url == ""
+
+    following(subject, story)
+
+
+def test_a_report_that_is_not_among_the_runs_has_no_address(tmp_path: Path, flights: list[Orders]) -> None:
+    run = tmp_path / "elsewhere" / "run"
+    run.mkdir(parents=True)
+    (run / "summary.json").write_text('{"scenario": "quad-hover", "ok": true, "exit_code": 0}')
+    (run / "report.html").write_text("report")
+    flights.append(msgspec.structs.replace(orders(tmp_path / "flight-one"), log=str(run / "flight.mcap")))
+    subject = Subject(tmp_path / "runs")
+
+    async def story() -> None:
+        await until(lambda: subject.running)
+        flights.clear()
+        await until(lambda: subject.outcome)
+        assert subject.outcome is not None and subject.outcome.verdict == "passed" and subject.report_url == ""
+
+    following(subject, story)

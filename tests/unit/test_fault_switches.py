@@ -100,6 +100,47 @@ def test_bias_and_noise_add_to_a_channel_and_to_what_was_planned() -> None:
     assert turned[t_s > 3.0].std() == pytest.approx(0.5, rel=0.1)
 
 
+def test_a_planned_fault_outlives_the_same_one_switched_off() -> None:
+    planned = Fault(sensor="barometer", kind="silent", start_s=1.0, end_s=3.0)
+    orders = {0.5: order("barometer", "silent"), 2.0: order("barometer", "silent", False)}
+    heard_s = [sample.t_ns / 1e9 for sample in of(fly(orders, faults=(planned,)), "barometer")]
+    assert max(t_s for t_s in heard_s if t_s < 2.5) < 0.5
+    assert min(t_s for t_s in heard_s if t_s > 0.5) == pytest.approx(3.0, abs=0.03)
+
+
+def test_frozen_then_silent_then_heard_is_still_frozen() -> None:
+    orders = {1.0: order("barometer", "frozen"), 1.5: order("barometer", "silent")}
+    orders |= {2.0: order("barometer", "silent", False), 3.0: order("barometer", "frozen", False)}
+    flown, plain = of(fly(orders), "barometer"), of(fly({}), "barometer")
+    before, after = ({s.pressure_Pa for s in flown if a <= s.t_ns / 1e9 < b} for a, b in ((1.0, 1.5), (2.0, 3.0)))
+    assert len(before) == 1 and before == after
+    assert not [s for s in flown if 1.5 <= s.t_ns / 1e9 < 2.0]
+    assert [s for s in flown if s.t_ns >= seconds(3.0)] == [s for s in plain if s.t_ns >= seconds(3.0)]
+
+
+def test_bias_and_noise_on_one_channel_are_both_there_and_go_one_by_one() -> None:
+    bias, noise = (order("imu", kind, channel="accel", value=value) for kind, value in (("bias", 3.0), ("noise", 0.5)))
+    orders = {1.0: bias, 1.01: noise, 2.0: order("imu", "bias", False, channel="accel")}
+    orders |= {3.0: order("imu", "noise", False, channel="accel")}
+    worn, plain = of(fly(orders), "imu"), of(fly({}), "imu")
+    t_s = np.array([p.t_ns for p in plain]) / 1e9
+    added = np.array([np.subtract(w.accel_B, p.accel_B) for w, p in zip(worn, plain, strict=True)])
+    both, noisy = added[(t_s > 1.02) & (t_s < 2.0)], added[(t_s > 2.0) & (t_s < 3.0)]
+    assert both.mean() == pytest.approx(3.0, abs=0.1) and both.std() == pytest.approx(0.5, rel=0.1)
+    assert noisy.mean() == pytest.approx(0.0, abs=0.1) and noisy.std() == pytest.approx(0.5, rel=0.1)
+    assert not added[(t_s < 1.0) | (t_s > 3.0)].any()
+
+
+def test_a_fault_that_no_sample_met_leaves_no_trace() -> None:
+    suite = Suite(preset("px4"), Streams(1))
+    barometer = next(post for post in suite._posts if post.name == "barometer")
+    barometer.switch(order("barometer", "silent"))
+    barometer.switch(order("barometer", "silent", False))
+    while suite.next_ns < seconds(1.0):
+        suite.sample(dataclasses.replace(HOVER, t_ns=suite.next_ns), AIR, PLACE)
+    assert barometer._sound, "it costs no more than before"
+
+
 def test_a_bias_that_is_switched_off_is_gone() -> None:
     orders = {1.0: order("barometer", "bias", value=50.0), 2.0: order("barometer", "bias", False)}
     pairs = zip(of(fly(orders), "barometer"), of(fly({}), "barometer"), strict=True)
@@ -257,6 +298,45 @@ def test_a_link_is_plain_until_it_is_switched_and_again_after() -> None:
     assert wire.sent[1:] == [d]
     with pytest.raises(ConfigError, match=r"to_plant: loss: .*<= 1"):
         worn.switch(order("to_plant", "loss", value=2.0))
+
+
+PIECES = st.tuples(st.integers(1, 40), st.none() | st.tuples(st.sampled_from(LINE_TARGETS), st.booleans()))
+"""So many bytes, and what is switched before they come."""
+
+
+@given(st.lists(PIECES, max_size=20))
+def test_delays_on_and_off_lose_and_reorder_no_byte_of_half_frames(
+    pieces: list[tuple[int, tuple[str, bool] | None]],
+) -> None:
+    """In both directions at once, where the end of one's delay meets the half of the other's frame."""
+    wire, clock = Wire(), [0]
+    link = Impaired(
+        wire,
+        inbound=Impairment(),
+        outbound=Impairment(),
+        clock_ns=lambda: clock[0],
+        seed=1,
+        cut=MavlinkCutter,
+        cut_sent=MavlinkCutter,
+    )
+    worn, stream = WornLink(link, LinkConfig()), b"".join(frames(8))
+    came, at = b"", 0
+    for size, switched in [*pieces, (len(stream), None)]:
+        if switched is not None:
+            worn.switch(order(switched[0], "delay_s", switched[1], value=0.004))
+        wire.comes = piece = stream[at : at + size]
+        link.send(piece)
+        at += size
+        came += link.poll()
+        clock[0] += MS
+    for target in LINE_TARGETS:
+        worn.switch(order(target, "delay_s", False))
+    came += link.poll()
+    assert came == stream[:at]
+    assert b"".join(wire.sent) == stream[:at]
+    assert not link.worn
+    wire.comes = b"x"
+    assert link.poll() == b"x"
 
 
 def test_off_is_as_the_scenario_has_it() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import socket
 import tempfile
@@ -11,8 +12,12 @@ from pathlib import Path
 import pytest
 
 from aeroloop.errors import LinkError
+from aeroloop.paths import runtime_dir
+from aeroloop.processes.recorder import Recording
 from aeroloop.realtime import feed
 from aeroloop.realtime.feed import LISTENERS, LONGEST, MOST_REMEMBERED, TABLE_HASH, FeedIn, FeedOut
+from aeroloop.realtime.topics import Topics, sweep
+from aeroloop.recording.log import LogWriter, read
 from aeroloop.signals import NS
 from aeroloop.streams import BY_NAME, STREAMS, Stream
 
@@ -142,6 +147,43 @@ def test_a_stalled_listener_costs_only_itself(folder: Path) -> None:
     flight.fly(FAST, 0.1, 250.0, start_s=10.0)
     assert len(stalled.rows()) == 5, "it is served again as soon as it reads"
     assert stalled.lost == flight.out.dropped
+
+
+def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_path: Path) -> None:
+    folder = runtime_dir() / f"test-{secrets.token_hex(4)}"
+    folder.mkdir(mode=0o700)
+    out, stalled = FeedOut(folder), [FeedIn(folder) for _ in range(feed.MOST_LISTENERS)]
+    try:
+        topics, log = Topics(folder, wait=False), LogWriter(tmp_path / "log.mcap")
+        recording = Recording(topics, log, out, "mavlink")
+        publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, BY_NAME["line"])}
+        for k in range(2000):
+            for stream, publisher in publishers.items():
+                publisher.send(*(float(k) / 250,) * len(stream.fields))
+            if k % 50 == 0:
+                recording.drain()
+                out.step(NS + k * 4 * MS)
+        topics.flush()
+        recording.drain()
+        log.close()
+        assert out.listeners == feed.MOST_LISTENERS and out.dropped > 0
+        assert recording.lost == 0
+        logged = read(tmp_path / "log.mcap").rows
+        assert {s.name: p.sent for s, p in publishers.items()} == {s.name: len(logged[s.name]) for s in publishers}
+    finally:
+        out.close()
+        for listener in stalled:
+            listener.close()
+        sweep(folder)
+        shutil.rmtree(folder)
+
+
+def test_only_its_owner_may_enter_the_folder_of_listeners(folder: Path) -> None:
+    FeedOut(folder)
+    assert (folder / LISTENERS).stat().st_mode & 0o777 == 0o700
+    shutil.rmtree(folder / LISTENERS)
+    FeedIn(folder).close()
+    assert (folder / LISTENERS).stat().st_mode & 0o777 == 0o700
 
 
 def test_a_flood_is_cut_into_datagrams_that_fit(folder: Path) -> None:

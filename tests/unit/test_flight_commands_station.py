@@ -210,12 +210,43 @@ def test_the_command_line(autopilot: tuple[FakeAutopilot, str], tmp_path: Path) 
     copy = tmp_path / "copy.plan"
     assert say(url, "mission", "download", str(copy))[0] == 0
     assert str(read_plan(copy)) == str(read_plan(plan)), "as text, since NaN is no equal of itself"
+    here = Item(mavlink.MAV_CMD_NAV_LAND, math.nan, math.nan, math.nan)
+    flight_command_line.write_plan(plan, [Item(16, 47.0, 8.0, 5.0), here], None)
+    assert say(url, "mission", "upload", str(plan)) == (0, "2 mission items uploaded\n")
+    assert say(url, "mission", "download", str(copy))[0] == 0
+    assert str(read_plan(copy)[-1]) == str(here), "a place left open stays open, there and back"
     assert say(url, "param", "set", "MPC_XY_CRUISE", "3.5") == (0, "MPC_XY_CRUISE 3.5\n")
     listed = json.loads(say(url, "param", "list", "--json")[1].splitlines()[-1])
     assert listed["MPC_XY_CRUISE"] == 3.5 and len(listed) == len(fake.parameters)
     assert json.loads(say(url, "status", "--json")[1])["mode"] == "hold"
     fake.brain.refusal = Refusal("Not level")
     assert say(url, "disarm") == (1, "disarm: the autopilot refused: Not level")
+
+
+def test_watch_shows_the_state_until_somebody_interrupts_or_the_link_goes(
+    autopilot: tuple[FakeAutopilot, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = autopilot
+    naps: list[float] = []
+
+    def nap(seconds: float) -> None:
+        naps.append(seconds)
+        if len(naps) > 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(flight_command_line.time, "sleep", nap)
+    code, shown = say(url, "watch")
+    assert (code, len(naps)) == (0, 4)
+    assert "system" in shown and "disarmed" in shown
+    monkeypatch.setattr(flight_command_line.time, "sleep", lambda seconds: None)
+    server, url = listener()
+    with server, ThreadPoolExecutor(1) as pool:
+        watching = pool.submit(say, url, "watch")
+        with server.accept()[0] as peer:
+            peer.sendall(_heartbeat())
+            peer.recv(1)
+        code, words = watching.result(LONG_S)
+        assert code == 3 and words.startswith("watch: the link was lost: tcp")
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop import scenarios
 from aeroloop.actuators.motors import RotorEffort
+from aeroloop.errors import ConfigError
+from aeroloop.faults import Switch
 from aeroloop.fleet import FleetPace
 from aeroloop.models.quadrotor import hover_speeds_rad_s
 from aeroloop.processes.hil_log import FlightLog
-from aeroloop.processes.hil_plant import Loop, build_loop
+from aeroloop.processes.hil_plant import Aircraft, Loop, build_loop
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 from aeroloop.signals import NS, Air
 from aeroloop.streams import writes
 from aeroloop.vehicles.quadrotor import airframe
@@ -34,18 +38,66 @@ class Nobody:
     def close(self) -> None: ...
 
 
-def built(*overrides: str, number: int = 0) -> Loop:
+class InLockstep(Nobody):
+    """An autopilot that answers each of its simulator's messages at once, and asks to be waited for."""
+
+    url = "autopilot"
+
+    def __init__(self) -> None:
+        self.loop: Loop | None = None
+        self._answers = b""
+        self._out = MavlinkOut(MavlinkCounters(), 1, 1)
+
+    def send(self, data: bytes) -> None:
+        assert self.loop is not None
+        answer = dialect.MAVLink_hil_actuator_controls_message(self.loop.t_ns // 1000, [0.0] * 16, 1, 1)
+        self._answers += self._out.pack(answer)
+
+    def poll(self) -> bytes:
+        answers, self._answers = self._answers, b""
+        return answers
+
+
+def scenario(*overrides: str) -> QuadrotorScenario:
     plan = scenarios.load(scenarios.find("quad-hover"), overrides)
     assert isinstance(plan, QuadrotorScenario)
+    return plan
+
+
+def flight_log(plan: QuadrotorScenario, number: int = 0) -> FlightLog:
     publish = {stream.name: lambda *row: None for stream in writes("plant", plan.FAMILY, plan.loop)}
-    log = FlightLog(number, plan.aboard, 250.0, publish, FleetPace(NS // 250))
-    return build_loop(plan, number, Nobody(), log)
+    return FlightLog(number, plan.aboard, 250.0, publish, FleetPace(NS // 250))
+
+
+def built(*overrides: str, number: int = 0) -> Loop:
+    plan = scenario(*overrides)
+    return build_loop(plan, number, Nobody(), flight_log(plan, number))
 
 
 def test_the_virtual_pixhawk_is_waited_for_from_the_first_sample_on_and_nobody_else() -> None:
     assert built().lockstep.locked, "or how far it runs free would depend on the machine"
     assert not built("loop=hil").lockstep.locked
     assert not built("pace=real").lockstep.locked
+
+
+def test_a_line_with_a_fault_is_not_waited_for_and_a_line_in_lockstep_gets_none() -> None:
+    plan, link = scenario("loop=hil", "pace=real"), InLockstep()
+    aircraft = Aircraft(plan, 0, link, flight_log(plan), lambda words: None)
+    link.loop = loop = aircraft.loop
+    delay = Switch(target="to_plant", kind="delay_s", on=True, value=0.05)
+    aircraft.switch(delay)
+    loop.fly(NS // 2)
+    assert not loop.lockstep.locked, "time would wait for an answer that waits for time"
+    assert loop.lockstep.timeouts == 0
+    aircraft.switch(Switch(target="to_plant", kind="delay_s", on=False))
+    loop.fly(NS)
+    assert loop.lockstep.locked
+    assert loop.lockstep.timeouts == 0
+    with pytest.raises(ConfigError, match=r"to_plant: in lockstep .* this autopilot flies in lockstep"):
+        aircraft.switch(delay)
+    prompt = scenario()
+    with pytest.raises(ConfigError, match="fly with --pace real"):
+        Aircraft(prompt, 0, Nobody(), flight_log(prompt), lambda words: None).switch(delay)
 
 
 def test_each_vehicle_stands_at_its_place() -> None:

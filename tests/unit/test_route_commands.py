@@ -312,6 +312,7 @@ def test_the_table_shows_every_line_and_its_busiest_messages() -> None:
     }
     screen = io.StringIO()
     console = Console(file=screen, width=220, force_terminal=True, color_system="standard")
+    console.print(view([], {}, {}))  # a router that has not yet said what it has
     console.print(view(infos, {0: state, 1: quiet}, messages, ["line plane is back"]))
     text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
     plane = next(line for line in text.splitlines() if line.startswith(" plane"))

@@ -9,6 +9,7 @@ import pytest
 from aeroloop.errors import ConfigError
 from aeroloop.router.config import ROLES, load
 from aeroloop.router.statistics import LineMessage, LineState
+from aeroloop.routing import check
 from aeroloop.streams import BY_NAME
 
 GOOD = """
@@ -66,13 +67,21 @@ def test_a_good_file(tmp_path: Path) -> None:
         ('to = "wall-display"', 'to = "board"', "forward[0]: pixhawk and board speak different protocols"),
         ("udp://127.0.0.1:14550", "udp://127.0.0.1", "endpoints[1]: url: link URL 'udp://127.0.0.1': missing port"),
         ('name = "qgc"', 'name = "pixhawk"', "endpoints[1].name: 'pixhawk' is taken"),
-        ('name = "qgc"', 'name = "a b"', "endpoints[1].name: expected `str` matching regex"),
+        ('name = "qgc"', 'name = "a b"', "endpoints[1]: name: 'a b': expected 1 to 32 letters"),
         ("max_rate_hz", "max_rate", "forward[0].max_rate: unknown key"),
         ("max_rate_hz = 10.0", "max_rate_hz = -1.0", "forward[0].max_rate_hz: expected `float` >= 0"),
         ("systems = [1]", "systems = [256]", "forward[0].systems: expected numbers from 0 to 255"),
         ('endpoint = "pixhawk"', 'endpoint = "x"', "rates[0].endpoint: no endpoint 'x'"),
         ('protocol = "board"', 'protocol = "board"\nsigning_key_file = "k"', "endpoints[3]: signing_key_file: only"),
         ("name =", "name", "not valid TOML"),
+        ("[[endpoints]]", "[[ends]]", "ends: unknown key, expected one of: endpoints, name, forward"),
+        ('url = "udp://127.0.0.1:14550"\n', "", "endpoints[1]: object missing required field `url`"),
+        ("udp://127.0.0.1:14550", "http://a", "endpoints[1]: url: link URL 'http://a': expected one of serial://"),
+        ("udp://127.0.0.1:14550", "udp://127.0.0.1:99999", "endpoints[1]: url: link URL 'udp://127.0.0.1:99999': Port"),
+        ("pty:///tmp/board", "pty:///dev/ttyACM0", "endpoints[3].url: pty:///dev/ttyACM0 is pixhawk's, expected a"),
+        ("udp://127.0.0.1:14550", "tcp://:5760?listen", "endpoints[2].url: tcp://127.0.0.1:5760?listen is qgc's"),
+        ('["ATTITUDE", 33]', '"ATTITUDE"', "forward[0].messages: expected `array`, got `str`"),
+        ("hz = 50.0\n", "hz = 0\n", "rates[0].hz: expected `float` > 0"),
     ],
 )
 def test_a_sentence_names_file_and_key(tmp_path: Path, right: str, wrong: str, words: str) -> None:
@@ -82,6 +91,20 @@ def test_a_sentence_names_file_and_key(tmp_path: Path, right: str, wrong: str, w
         load(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("udp://no-such-host.invalid:1", "endpoints[1].url: udp://no-such-host.invalid:1: no such host"),
+        ("udp://127.0.0.1:14550", "endpoints[2].signing_key_file: "),
+    ],
+)
+def test_what_only_this_machine_can_tell_is_checked_too(tmp_path: Path, wrong: str, words: str) -> None:
+    path = written(tmp_path, GOOD.replace("udp://127.0.0.1:14550", wrong))
+    with pytest.raises(ConfigError) as caught:
+        check(path)
+    assert str(caught.value).startswith(f"{path}: {words}")
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

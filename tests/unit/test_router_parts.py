@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pymavlink.dialects.v20 import common as dialect
+from pymavlink.dialects.v20 import all as dialect
 
 from aeroloop.protocols.mavlink import LONGEST_FRAME, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, Forward, RouterConfig

@@ -157,6 +157,21 @@ class Watcher:
             height_px / 2 - (north_m - middle_north_m) / m_per_px,
         )
 
+    def stall(self) -> None:
+        """Cut the page's connection, and wait until it stands again."""
+        self.page.evaluate("window.loaded_once = true; window.socket.io.engine.close()")
+        self.page.wait_for_function("() => window.socket && !window.socket.connected")
+        self.page.wait_for_function("() => window.socket && window.socket.connected")
+
+    @property
+    def loaded_anew(self) -> bool:
+        """Since it was stalled."""
+        return not self.page.evaluate("window.loaded_once === true")
+
+    def clock_s(self) -> float:
+        """Simulated time, as the frame shows it."""
+        return float(self.head("time").inner_text().removesuffix(" s"))
+
     def overflow_px(self) -> int:
         """By how much the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
@@ -179,7 +194,7 @@ class Desk:
     """A folder and a runtime folder of its own, so that no other flight of this machine is seen."""
 
     def __init__(self, folder: Path, runtime: Path, browser: Browser) -> None:
-        self._folder, self._browser = folder, browser
+        self._folder, self._runtime, self._browser = folder, runtime, browser
         self._env = {**os.environ, "XDG_RUNTIME_DIR": str(runtime)}
         self._started: list[Command] = []
         self._watchers: list[Watcher] = []
@@ -189,6 +204,16 @@ class Desk:
         flight = Flight(arguments, self._folder, self._env, name)
         self._started.append(flight)
         return flight
+
+    def route(self, name: str, *endpoints: str) -> Command:
+        """A router that stands alone."""
+        table = [f'name = "{name}"']
+        for each in endpoints:
+            table += ["[[endpoints]]", f'name = "{each}"', f'url = "loopback://{self._runtime}/{each}.sock?listen"']
+        (self._folder / "router.toml").write_text("\n".join(table))
+        router = Command("aeroloop.cli", ("route", "router.toml"), self._folder, self._env, "router")
+        self._started.append(router)
+        return router
 
     def serve(self) -> str:
         """Start the dashboard; its address."""

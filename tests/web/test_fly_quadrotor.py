@@ -29,8 +29,10 @@ def test_from_arming_to_landing(desk: Desk) -> None:
     tune(watcher)
     lose_satellites(watcher)
     land(watcher)
-    watcher.assert_clean()
     flight.end()
+    expect(watcher.head("running")).to_have_text("ended")
+    expect(watcher.head("verdict")).to_have_text("broken off")  # it would have gone on
+    watcher.assert_clean()
     log = flight.log()
     assert_flown(log)
     assert_tuned(log)

@@ -20,13 +20,17 @@ def test_with_the_sticks_of_the_page(desk: Desk) -> None:
     watcher.find("stick-take").click()
     expect(watcher.find("stick-take")).to_contain_text("Release")
     expect(watcher.find("stick-device")).to_have_text("on-screen sticks")
-    began_s = clock_s(watcher)
+    refuse_another(watcher, desk.watch())
+    began_s = watcher.clock_s()
     push(watcher, "stick-right", up=0.8, shot="fly-sticks")
+    watcher.stall()  # a short one: the pilot keeps the sticks
     watcher.page.wait_for_timeout(REST_MS)
-    forward_s = clock_s(watcher)
+    expect(watcher.find("stick-take")).to_contain_text("Release")
+    assert not watcher.loaded_anew
+    forward_s = watcher.clock_s()
     push(watcher, "stick-left", up=0.8)
     watcher.page.wait_for_timeout(REST_MS)
-    climbed_s = clock_s(watcher)
+    climbed_s = watcher.clock_s()
     watcher.find("stick-take").click()
     expect(watcher.find("stick-device")).to_have_text("nobody flies")
     watcher.assert_clean()
@@ -39,8 +43,20 @@ def test_with_the_sticks_of_the_page(desk: Desk) -> None:
     assert np.hypot(*(climbed - forward)[:2]) < 0.5, (forward, climbed)
 
 
-def clock_s(watcher: Watcher) -> float:
-    return float(watcher.head("time").inner_text().removesuffix(" s"))
+def refuse_another(watcher: Watcher, second: Watcher) -> None:
+    """A second browser sees the same flight, but the sticks are held by one."""
+    second.open("/fly")
+    expect(second.find("stick-device")).to_have_text("another page flies")
+    second.find("stick-take").click()
+    expect(second.find("order-log")).to_contain_text("another page has the sticks")
+    before_s = second.clock_s()
+    second.page.wait_for_function(
+        "before => parseFloat(document.querySelector('[data-testid=time]').innerText) > before", arg=before_s + 0.5
+    )
+    assert watcher.clock_s() > before_s
+    expect(watcher.find("stick-take")).to_contain_text("Release")
+    second.assert_clean()
+    second.context.close()
 
 
 def push(watcher: Watcher, stick: str, up: float, shot: str = "") -> None:

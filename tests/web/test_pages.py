@@ -10,6 +10,7 @@ from browser import DESKTOP, PHONE, Desk, Flight, Watcher
 from playwright.sync_api import expect
 
 PAGES = {"view": "/", "charts": "/charts", "lines": "/lines", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
+HOSTILE = "<img src=x onerror=alert(1)>"
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
 
 
@@ -70,6 +71,47 @@ def test_the_lines_page_shows_the_lines_and_how_time_is_kept(desk: Desk, airborn
     expect(watcher.find("period-histogram").locator("canvas")).to_be_visible()
     watcher.shot("lines")
     watcher.assert_clean()
+
+
+def test_after_a_stall_the_page_goes_on_with_its_charts(desk: Desk, airborne: Flight) -> None:
+    watcher = desk.watch()
+    page = watcher.open("/charts")
+    watcher.find("add-chart").click()
+    expect(watcher.find("chart")).to_have_count(4)  # an empty one, which is not remembered
+    before_s = watcher.clock_s()
+    watcher.stall()
+    page.wait_for_function(
+        "before => parseFloat(document.querySelector('[data-testid=time]').innerText) > before", arg=before_s + 1.0
+    )
+    assert not watcher.loaded_anew
+    expect(watcher.find("chart")).to_have_count(4)
+    watcher.assert_clean()
+
+
+def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne: Flight) -> None:
+    """In one page, which stays open; and what a stranger named is no markup."""
+    router = desk.route(HOSTILE, "radio", "station")
+    router.says("has 2 endpoints")
+    watcher = desk.watch()
+    watcher.open("/lines")
+    choose(watcher, f"router {HOSTILE}")
+    expect(watcher.find("line-radio")).to_contain_text("radio")
+    expect(watcher.find("line-autopilot")).not_to_be_attached()
+    watcher.shot("lines-router")
+    router.end()
+    expect(watcher.head("running")).to_have_text("ended")
+    watcher.head("tab-faults").click()
+    expect(watcher.find("no-faults")).to_contain_text(f"{HOSTILE} stands alone")
+    choose(watcher, "quad-hover")
+    expect(watcher.find("no-faults")).not_to_be_attached()
+    expect(watcher.head("running")).to_have_text("live")
+    watcher.assert_clean()
+
+
+def choose(watcher: Watcher, name: str) -> None:
+    watcher.page.wait_for_function("() => window.socket && window.socket.connected")
+    watcher.head("flight").click()
+    watcher.page.get_by_role("option").filter(has_text=name).click()
 
 
 def _counted(words: str) -> int:

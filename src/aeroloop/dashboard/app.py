@@ -15,17 +15,24 @@ from dataclasses import dataclass
 
 import uvicorn
 from fastapi import FastAPI
+from fastapi.responses import PlainTextResponse
+from nicegui import Client, ui
 from nicegui import app as nicegui_app
-from nicegui import ui
 
 from aeroloop.dashboard import page_charts, page_faults, page_fly, page_lines, page_runs, page_view
 from aeroloop.dashboard.layout import Tab, frame
 from aeroloop.dashboard.security import LARGEST_BODY, Guard
+from aeroloop.dashboard.slow_clients import impatient
 from aeroloop.dashboard.subject import Subject
 
 NICENESS = 10
 MOST_CONNECTIONS = 256
-RECONNECT_S = 5.0
+MOST_PAGES = 128
+"""Open at once, those among them that were asked for and never shown: each takes memory until it is given up."""
+RECONNECT_S = 10.0
+KEPT_MESSAGES = 400
+"""Of each page, until the browser says that it has them. After a stall they are sent again; where they do not reach
+back far enough the page loads anew, and a pilot would have to take the sticks again."""
 FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5fa8" stroke-width="3">'
     '<path d="M8 8 24 24M24 8 8 24"/><circle cx="7" cy="7" r="5"/><circle cx="25" cy="7" r="5"/>'
@@ -72,11 +79,11 @@ def web_app(subject: Subject, *, host: str, port: int, token: str) -> Guard:
         favicon=FAVICON,
         language="en-US",
         reconnect_timeout=RECONNECT_S,
-        message_history_length=0,
+        message_history_length=KEPT_MESSAGES,
         binding_refresh_interval=None,
         show_welcome_message=False,
     )
-    return Guard(outer, host=host, port=port, token=token)
+    return Guard(outer, host=host, port=port, token=token, refused=subject.refused)
 
 
 def serve(subject: Subject, listener: socket.socket, *, host: str, token: str = "") -> int:
@@ -89,9 +96,10 @@ def serve(subject: Subject, listener: socket.socket, *, host: str, token: str = 
         signal.signal(number, lambda got, _: ended_by.append(got))
     config = uvicorn.Config(
         guarded,
-        http="h11",
+        http=impatient(subject.refused),
         ws="wsproto",
         ws_max_size=LARGEST_BODY,
+        ws_per_message_deflate=False,  # a few bytes cannot become many, and the plant keeps the processor
         log_level="critical",
         access_log=False,
         proxy_headers=False,
@@ -110,9 +118,13 @@ def register(subject: Subject) -> None:
         ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(subject, page, tabs))
 
 
-def _shown(subject: Subject, page: Page, tabs: tuple[Tab, ...]) -> Callable[[], None]:
-    def show() -> None:
+def _shown(subject: Subject, page: Page, tabs: tuple[Tab, ...]) -> Callable[[], PlainTextResponse | None]:
+    def show() -> PlainTextResponse | None:
+        if len(Client.instances) > MOST_PAGES:
+            subject.refused["pages"] += 1
+            return PlainTextResponse("Too many pages of this dashboard are open; close some.", 503)
         with frame(subject, page.path, tabs):
             page.build(subject)
+        return None
 
     return show

@@ -10,18 +10,25 @@ from aeroloop.vehicles.quadrotor.lines import BENCH
 
 
 def other_commander(subject: Subject) -> str:
-    """The line that commands instead of ours; empty when ours does, or nobody."""
+    """Who commands instead of us; empty when we do, or nobody.
+
+    Other programs of the bench share our line: that one of them commands, we learn when it refuses us.
+    """
     for row in subject.store.newest("line", ("line",)):
         number = int(row["line"])
         if row["role"] >= COMMANDS and row["up"]:
             name = subject.lines[number].name if 0 <= number < len(subject.lines) else f"line {number}"
             if name != BENCH:
                 return name
+            return subject.station.holder if subject.station is not None else ""
     return ""
 
 
 def take_command(subject: Subject) -> None:
-    """LinkError or ConfigError with a sentence when the router will not."""
+    """CommandError, LinkError or ConfigError with a sentence when the router will not."""
     if subject.orders is None:
         raise LinkError("no flight is running")
+    if subject.station is not None:
+        subject.station.take_command()
+        return
     control.take_over(subject.orders.folder_path, BENCH)

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from nicegui import ui
 
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode
-from aeroloop.dashboard import theme
+from aeroloop.dashboard import readings, theme
+from aeroloop.dashboard.readings import Doing
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.theme import Severity
-from aeroloop.signals import Mode
 
 REFRESH_S = 0.5
 LONGEST_MEMORY = 3500  # of a cookie; browsers take 4096 bytes
@@ -50,7 +49,7 @@ def remember(name: str, value: Any) -> None:
     """Keep a small value in the browser, for `remembered` on its next visit. In a cookie, so that it holds for any
     port and is there when the page is built."""
     text = json.dumps(value)
-    if len(text) <= LONGEST_MEMORY:
+    if len(quote(text)) <= LONGEST_MEMORY:
         cookie = (
             f"aeroloop-{name}=${{encodeURIComponent({json.dumps(text)})}}; path=/; max-age={YEAR_S}; SameSite=Strict"
         )
@@ -67,13 +66,30 @@ def remembered(name: str) -> Any:
         return None
 
 
+def vehicle_picker(subject: Subject, chosen: Callable[[int], None]) -> None:
+    """Which aircraft of several; nothing where there is one."""
+    count = readings.vehicles(subject.scenario)
+
+    def choose(number: object) -> None:
+        if isinstance(number, int):
+            chosen(number)
+
+    if count > 1:
+        options = {number: f"aircraft {number + 1}" for number in range(count)}
+        picked = ui.select(options, value=0, on_change=lambda event: choose(event.value))
+        picked.props('dense outlined options-dense data-testid="vehicle" aria-label="aircraft"')
+
+
 def every(period_s: float, refresh: Callable[[], Any]) -> ui.timer:
-    """Call it again and again while somebody looks at the page: a hidden tab is sent nothing."""
+    """Call it again and again while somebody looks at the page.
+
+    A hidden tab is sent nothing, and for a browser that went away without a word nothing is kept.
+    """
     client = ui.context.client
     hidden = _hidden_clients
 
     def beat() -> Any:
-        return None if client.id in hidden else refresh()
+        return None if client.id in hidden or not client.has_socket_connection else refresh()
 
     return ui.timer(period_s, beat)
 
@@ -125,8 +141,7 @@ def _flight_picker(subject: Subject) -> None:
     def options() -> dict[str, str]:
         shown = {flight_id: f"{name} · {flight_id}" for flight_id, name in subject.flights()}
         if subject.flight_id and subject.flight_id not in shown:
-            name = subject.scenario.name if subject.scenario else ""
-            shown[subject.flight_id] = f"{name} · {subject.flight_id} (ended)"
+            shown[subject.flight_id] = f"{subject.name} · {subject.flight_id} (ended)"
         return shown or {"": "no flight is running"}
 
     picker = ui.select(options(), value=subject.flight_id if subject.flight_id in options() else None)
@@ -152,12 +167,21 @@ def _status(subject: Subject) -> None:
     time = ui.label().classes("al-num").props('data-testid="time"').style("min-width:5em")
     how = ui.label().classes("al-soft al-wide").props('data-testid="pace"')
     flight, armed, mode, failsafe = (chip(testid=name) for name in ("running", "armed", "mode", "failsafe"))
+    verdict = chip(testid="verdict")
+    report = ui.link("report", "", new_tab=True).classes("al-link").props('data-testid="flight-report"')
 
     def refresh() -> None:
-        plan = subject.scenario
-        time.set_text(f"{subject.store.t_s:.1f} s" if plan else "")
+        plan, watching = subject.scenario, bool(subject.flight_id)
+        time.set_text(f"{subject.store.t_s:.1f} s" if watching else "")
         how.set_text(f"{plan.loop} · {plan.pace}" if plan else "")
-        set_chip(flight, ("live" if subject.running else "ended") if plan else "", "ok" if subject.running else "info")
+        running: Severity = "ok" if subject.running else "info"
+        set_chip(flight, ("live" if subject.running else "ended") if watching else "", running)
+        judged = subject.outcome
+        set_chip(verdict, judged.verdict if judged else "", judged.severity if judged else "info")
+        report.set_visibility(bool(subject.report_url))
+        if report.props.get("href") != subject.report_url:
+            report.props["href"] = subject.report_url
+            report.update()
         for label, (words, severity) in zip((armed, mode, failsafe), doing(subject), strict=True):
             set_chip(label, words, severity)
 
@@ -167,24 +191,12 @@ def _status(subject: Subject) -> None:
 
 def doing(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
     """Armed, mode and failsafe of the first aircraft, as chips; empty words where it has no such thing."""
-    row = subject.store.latest("autopilot_state")
-    if row is not None:
-        armed: tuple[str, Severity] = ("armed", "warn") if row["armed"] else ("disarmed", "info")
-        failsafe = _name(Failsafe, row["failsafe"])
-        return armed, (_name(FlightMode, row["mode"]), "info"), ("" if failsafe == "none" else failsafe, "bad")
+    does = readings.doing(subject.store, subject.scenario, 0) if subject.scenario is not None else Doing()
     state = subject.state()
-    if state is not None:
-        return ("armed", "warn") if state.armed else ("disarmed", "info"), (state.mode, "info"), ("", "info")
-    row = subject.store.latest("board_cycle")
-    mode = _name(Mode, row["mode"]) if row is not None else ""
-    return ("", "info"), (mode, "bad" if mode in ("safe", "holding") else "info"), ("", "info")
-
-
-def _name(kind: Any, number: float) -> str:
-    try:
-        return str(kind(int(number)).name).lower().replace("_", " ")
-    except (ValueError, OverflowError):
-        return "?"
+    if not does.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
+        does = Doing(mode=state.mode, armed="armed" if state.armed else "disarmed")
+    mode: Severity = "bad" if does.mode in ("safe", "holding") else "info"
+    return (does.armed, "warn" if does.armed == "armed" else "info"), (does.mode, mode), (does.failsafe, "bad")
 
 
 DARK_MODES: tuple[tuple[str, bool | None, str], ...] = (

@@ -38,6 +38,10 @@ DEFAULTS: dict[str, Charts] = {
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["effort.thrust_right_N", "effort.thrust_left_N"],
     ],
+    "router": [
+        ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
+        ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
+    ],
 }
 
 
@@ -111,7 +115,10 @@ class _Board:
         return self.subject.store.t_s if self.paused_at_s is None else self.paused_at_s
 
     def _follow_family(self) -> None:
-        family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "mavlink"
+        if self.subject.router:
+            family = "router"
+        else:
+            family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "mavlink"
         if family != self.family:
             self.family = family
             self._show(self._kept.get(family) or DEFAULTS[family])

@@ -12,7 +12,7 @@ from typing import Any
 from nicegui import ui
 
 from aeroloop.dashboard import from_browser
-from aeroloop.dashboard.layout import card, chip, every, set_chip
+from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.subject import FAULT_STREAMS, Fault, Subject
 from aeroloop.errors import AeroloopError
 from aeroloop.fault_offers import Offer, offers, words
@@ -29,6 +29,7 @@ CSS = """
 .fault-row { width:100%; display:grid; grid-template-columns:minmax(0,1fr) 96px 44px; align-items:center; gap:8px;
         padding:2px 4px; }
 .fault-row .q-toggle { justify-self:end; }
+.fault-row .q-slider { grid-column:1 / -1; padding:0 8px; }
 .fault-row--on { background:rgba(179,38,30,.12); border-radius:6px; }
 .fault-log { max-height:260px; overflow-y:auto; width:100%; font-size:13px; }
 @media (max-width:599px) { .fault-grid { grid-template-columns:minmax(0,1fr); gap:6px; } }
@@ -114,13 +115,11 @@ class FaultPage:
             ui.label("Faults in flight").classes("text-weight-bold")
             self._count = chip(testid="faults-on")
             ui.space()
-            self._pick_vehicle()
+            vehicle_picker(self._subject, self._choose)
             self._off = ui.button("All off", icon="healing", on_click=self._all_off)
             self._off.props('no-caps data-testid="faults-off"')
         if not known:
-            ui.label("No flight is running: there is nothing to switch.").classes("al-soft").props(
-                'data-testid="no-faults"'
-            )
+            ui.label(subject.why_nothing_flies).classes("al-soft").props('data-testid="no-faults"')
         elif subject.scenario is not None and subject.scenario.lockstep:
             ui.label("A flight in lockstep is no longer repeatable once a fault is switched by hand.").classes(
                 "al-soft"
@@ -133,18 +132,9 @@ class FaultPage:
             self._log = ui.column().classes("fault-log gap-0 al-num").props('data-testid="fault-log" role=log')
         every(REFRESH_S, self._refresh)
 
-    def _pick_vehicle(self) -> None:
-        scenario = self._subject.scenario
-        count = scenario.vehicle.count if isinstance(scenario, QuadrotorScenario) else 1
-        if count > 1:
-            options = {number: f"aircraft {number + 1}" for number in range(count)}
-            picked = ui.select(options, value=0).props('dense outlined options-dense data-testid="vehicle"')
-            picked.on_value_change(lambda event: self._choose(event.value))
-
-    def _choose(self, number: object) -> None:
-        if isinstance(number, int):
-            self._vehicle = number
-            self._refresh()
+    def _choose(self, number: int) -> None:
+        self._vehicle = number
+        self._refresh()
 
     def _target_card(self, target: str, of_target: list[tuple[tuple[str, str, int], Offer]]) -> None:
         name = of_target[0][1].words.partition(":")[0]
@@ -215,6 +205,23 @@ class _Line:
             self._value = self._value_entry()
             self._switch = ui.switch(on_change=lambda event: self._turn(event.value))
             self._switch.props(f'dense color=negative data-testid="{element_id(offer)}" aria-label="{offer.words}"')
+            if self._amount is not None and self._amount.unit == "%":
+                self._slider(self._amount)
+
+    def _slider(self, amount: Amount) -> None:
+        """Beside the number, for fingers."""
+        slider = ui.slider(min=amount.low, max=amount.high, step=amount.step)
+        slider.props(f'dense color=negative data-testid="{element_id(self._offer)}-slider" ')
+        slider.props(f'aria-label="{self._offer.words}, in percent"')
+        slider.on_value_change(lambda event: self._value.set_value(event.value))
+        self._value.on_value_change(lambda event: self._follow(slider, amount, event.value))
+        self._follow(slider, amount, self._value.value)
+        slider.on("change", self._again)
+
+    def _follow(self, slider: ui.slider, amount: Amount, typed: object) -> None:
+        shown = from_browser.number(typed, amount.low, amount.high)
+        if shown is not None:  # else it is half typed
+            slider.set_value(shown)
 
     def _value_entry(self) -> Any:
         if self._amount is None:

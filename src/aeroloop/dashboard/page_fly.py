@@ -23,7 +23,7 @@ from aeroloop.dashboard.fly_orders import (
     no_aircraft,
     takeoff_height,
 )
-from aeroloop.dashboard.layout import card, chip, every, set_chip
+from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.map_panel import MapPanel
 from aeroloop.dashboard.parameters_panel import ParametersPanel, why_none
 from aeroloop.dashboard.plan_panel import PlanPanel
@@ -42,6 +42,7 @@ CSS = """
         align-items:start; }
 .fly-grid > .nicegui-column { gap:12px; min-width:0; }
 .fly-buttons { display:grid; grid-template-columns:repeat(auto-fit,minmax(88px,1fr)); gap:8px; width:100%; }
+.fly-five { grid-template-columns:repeat(5,minmax(0,1fr)); gap:6px; }
 .fly-buttons .q-btn { min-height:42px; padding:4px 6px; }
 .fly-grid .q-btn.disabled { filter:grayscale(1) opacity(.65); }
 .fly-grid .q-btn .on-left { margin-right:6px; }
@@ -52,7 +53,16 @@ CSS = """
 
 
 def build(subject: Subject) -> None:
-    FlyPage(subject)
+    if subject.router:
+        _nothing(subject, subject.flight_id)
+    else:
+        FlyPage(subject)
+
+
+def _nothing(subject: Subject, shown: str) -> None:
+    with card():
+        ui.label(subject.why_nothing_flies).props('data-testid="no-orders"')
+    every(REFRESH_S, lambda: ui.navigate.reload() if subject.flight_id != shown else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +137,18 @@ class FlyPage:
                 self._armed = chip(testid="armed")
                 self._mode_chip = chip(testid="mode-now")
                 ui.space()
-                self._pick_vehicle()
+                vehicle_picker(self._subject, self._choose)
             self._numbers = ui.label().classes("al-num al-soft").props('data-testid="numbers"')
             self._why = ui.label().classes("al-soft" if self._board else "al-warn").props('data-testid="no-orders"')
             if self._board:
                 return
             self._command_row()
-            with ui.element("div").classes("fly-buttons"):
-                self._button("arm", "Arm", "power_settings_new", lambda aircraft: aircraft.arm())
-                self._button("disarm", "Disarm", "power_off", None, press=self._disarm)
-                self._button("land", "Land", "flight_land", lambda aircraft: aircraft.land())
-                self._button("return", "Return", "home", lambda aircraft: aircraft.return_home())
-                self._button("hold", "Hold", "pause", lambda aircraft: aircraft.hold())
+            with ui.element("div").classes("fly-buttons fly-five"):
+                self._button("arm", "Arm", "power_settings_new", lambda aircraft: aircraft.arm()).props("stack")
+                self._button("disarm", "Disarm", "power_off", None, press=self._disarm).props("stack")
+                self._button("land", "Land", "flight_land", lambda aircraft: aircraft.land()).props("stack")
+                self._button("return", "Return", "home", lambda aircraft: aircraft.return_home()).props("stack")
+                self._button("hold", "Hold", "pause", lambda aircraft: aircraft.hold()).props("stack")
             with ui.row().classes("items-center w-full no-wrap gap-2"):
                 self._height = ui.number(label="height, m", value=TAKEOFF_M, min=0.5, max=80, step=0.5)
                 self._height.props('dense outlined data-testid="takeoff-height"').classes("col")
@@ -149,17 +159,8 @@ class FlyPage:
                 self._button("set-mode", "Change mode", "tune", None, press=self._set_mode).classes("col")
             self._button("goto", "Go to the target", "near_me", None, press=self._go_to).classes("w-full")
 
-    def _pick_vehicle(self) -> None:
-        scenario = self._subject.scenario
-        count = scenario.vehicle.count if isinstance(scenario, QuadrotorScenario) else 1
-        if count > 1:
-            options = {number: f"aircraft {number + 1}" for number in range(count)}
-            picked = ui.select(options, value=0).props('dense outlined options-dense data-testid="vehicle"')
-            picked.on_value_change(lambda event: self._choose(event.value))
-
-    def _choose(self, number: object) -> None:
-        if isinstance(number, int):
-            self._chosen = number
+    def _choose(self, number: int) -> None:
+        self._chosen = number
 
     def _command_row(self) -> None:
         """Only one of those who may command does: the others must ask."""

@@ -67,8 +67,9 @@ def build(subject: Subject) -> None:
             "text-weight-bold"
         )
         matrix = ui.html(sanitize=False).props('data-testid="hears"').classes("w-full")
-    with card():
+    with card() as period_card:
         periods = _Periods()
+    refused = ui.label().classes("al-soft text-caption").props('data-testid="refused"')
 
     def update() -> None:
         shown = views(subject.store, subject.lines, subject.scenario)
@@ -77,7 +78,9 @@ def build(subject: Subject) -> None:
         matrix_card.set_visibility(len(subject.lines) > 1)
         if len(subject.lines) > 1:
             matrix.set_content(_matrix([info.name for info in subject.lines], heard_by(subject.store)))
+        period_card.set_visibility(not subject.router)  # a router has no period to keep
         periods.update(subject)
+        refused.set_text(told_refused(subject.refused))
 
     update()
     every(UPDATE_S, update)
@@ -88,7 +91,15 @@ def _title(shown: list[LineView], running: bool) -> str:
         return "Lines: none yet" if running else "Lines: no flight is running"
     bad = sum(view.level >= Level.AMBER for view in shown)
     verdict = "all as set" if not bad else f"{bad} not as set"
-    return f"{len(shown)} lines, {verdict}" + ("" if running else " (the flight has ended)")
+    return f"{len(shown)} lines, {verdict}" + ("" if running else " (it has ended)")
+
+
+def told_refused(refused: Mapping[str, int]) -> str:
+    """Requests that the dashboard did not let in."""
+    if not refused:
+        return "This dashboard has refused no request."
+    causes = ", ".join(f"{cause} {count:,}" for cause, count in sorted(refused.items()))
+    return f"This dashboard has refused {sum(refused.values()):,} requests: {causes}."
 
 
 class _Table:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from fastapi import HTTPException
 from fastapi.responses import FileResponse
@@ -130,20 +129,22 @@ def _document(path: Path | None) -> FileResponse:
     return FileResponse(path, media_type="text/html; charset=utf-8", headers=SANDBOX)
 
 
-def as_row(run: PastRun) -> dict[str, Any]:
+def as_row(run: PastRun, flying: str = "") -> dict[str, Any]:
+    """`flying`: the name of the run that goes on."""
+    verdict, severity = (run.verdict, run.severity) if run.has_summary or run.name != flying else ("flying", "ok")
     return {
         "name": run.name,
         "when": run.when,
         "scenario": run.scenario,
         "loop": run.loop,
         "pace": run.pace,
-        "verdict": run.verdict,
-        "severity": run.severity,
+        "verdict": verdict,
+        "severity": severity,
         "flown": "" if run.flown_s is None else f"{run.flown_s:.1f} s",
         "numbers": run.numbers,
         "has_report": run.has_report,
         "has_summary": run.has_summary,
-        "report": f"/runs/{quote(run.name, safe='')}/report.html",
+        "report": run.url,
     }
 
 
@@ -180,7 +181,7 @@ class _RunsPage:
         every(LOOK_S, self._look)
 
     async def _look(self) -> None:
-        rows = [as_row(run) for run in await asyncio.to_thread(self._runs.list)]
+        rows = [as_row(run, self._subject.flying_run) for run in await asyncio.to_thread(self._runs.list)]
         if rows != self._table.rows:
             self._table.update_rows(rows, clear_selection=False)
         self._told.set_text(f"{len(rows)} runs in {self._subject.runs_dir}")

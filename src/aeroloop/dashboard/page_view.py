@@ -9,6 +9,7 @@ from collections import deque
 from nicegui import ui
 
 from aeroloop.dashboard import instruments, readings
+from aeroloop.dashboard.desk import desk_of
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.readings import Doing, Pose
 from aeroloop.dashboard.scene import Camera, View
@@ -35,6 +36,8 @@ CSS = """
 .al-pick .q-field__marginal { height:34px; } .al-pick .q-field__native { min-height:34px; color:var(--al-text); }
 .al-legend { position:absolute; left:8px; bottom:8px; z-index:2; font-size:12px; padding:2px 8px; border-radius:6px;
         background:var(--al-card); color:var(--al-text); opacity:.9; }
+.al-nothing { position:absolute; inset:0; margin:auto; width:fit-content; height:fit-content; max-width:80%;
+        z-index:2; padding:12px 16px; border-radius:8px; background:var(--al-card); color:var(--al-text); }
 .al-side { display:flex; flex-direction:column; gap:12px; min-width:0; }
 .al-facts { display:grid; grid-template-columns:auto 1fr; gap:2px 14px; width:100%; font-size:14px; }
 .al-facts > :nth-child(even) { text-align:right; font-variant-numeric:tabular-nums; }
@@ -43,7 +46,7 @@ CSS = """
 """
 LEGEND = (
     '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> wanted &nbsp;'
-    '<span style="color:#94a3b8">━</span> plan'
+    '<span style="color:#94a3b8">━</span> plan &nbsp;<span style="color:#d946ef">━</span> mission'
 )
 FACTS = ("position", "velocity", "attitude", "tilt", "wind", "mode", "battery")
 
@@ -79,7 +82,6 @@ class Page:
         self.vehicle = 0
         self.shown: str | None = None  # the flight in the scene
         self.factor = Factor()
-        self.client = ui.context.client
         with ui.element("div").classes("al-view"):
             with ui.element("div").classes("al-scene").props('data-testid="scene"'):
                 background = "#888888"  # until the scene's own script has run
@@ -87,6 +89,7 @@ class Page:
                 self.view = View(ui.scene(grid=False, camera=camera, background_color=background, fps=30))
                 self._controls()
                 ui.html(LEGEND, sanitize=False).classes("al-legend")
+                self.nothing = ui.label().classes("al-nothing").props('data-testid="nothing-flies"')
             with ui.element("div").classes("al-side"):
                 self.panel = ui.html(instruments.panel(instruments.Readings()), sanitize=False).classes("w-full")
                 with card():
@@ -123,11 +126,6 @@ class Page:
                 words = ui.label(name).classes("al-soft")
                 self.facts[name] = words, ui.label().props(f'data-testid="fact-{name}"')
 
-    @property
-    def _watched(self) -> bool:
-        """Its line is up: a browser that went away without a word is kept a while, but sent nothing."""
-        return self.client.has_socket_connection
-
     def _look(self, camera: Camera) -> None:
         self.view.look(camera)
         self._mark(camera)
@@ -152,13 +150,14 @@ class Page:
         self.view.show(self.subject.scenario)
 
     def _fly(self) -> None:
-        if self._watched:
-            self._follow_flight()
-            self.view.update(self.subject.store)
+        self._follow_flight()
+        self.view.update(self.subject.store)
+        if self.subject.scenario is not None:
+            self.view.show_mission([point.pos_m for point in desk_of(self.subject).plan])
 
     def _show(self) -> None:
         scenario, store = self.subject.scenario, self.subject.store
-        if not self._watched or scenario is None:
+        if scenario is None:
             return
         pose = readings.pose(store, scenario, self.vehicle)
         picture = instruments.panel(_readings(pose, readings.wanted_height_m(store, scenario, self.vehicle)))
@@ -167,7 +166,9 @@ class Page:
 
     def _tell(self) -> None:
         subject, scenario = self.subject, self.subject.scenario
-        if scenario is None or not self._watched:
+        self.nothing.set_text(subject.why_nothing_flies)
+        self.nothing.set_visibility(bool(subject.why_nothing_flies))
+        if scenario is None:
             set_chip(self.pace, "", "info")
             set_chip(self.missed, "", "info")
             return

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.theme import Severity
 from aeroloop.results import LOG, REPORT, SCENARIO, SUMMARY
 
@@ -32,6 +34,11 @@ class PastRun:
     numbers: str = ""
     has_summary: bool = False
     has_report: bool = False
+
+    @property
+    def url(self) -> str:
+        """Of its report."""
+        return f"/runs/{quote(self.name, safe='')}/report.html"
 
     @property
     def when(self) -> str:
@@ -58,7 +65,7 @@ class PastRuns:
         """The folder of a run by its name; None for any name that is not in the folder itself."""
         if name not in self._folders():
             return None
-        path = self.folder / name
+        path = self.folder.absolute() / name  # absolute: no command takes it for an option
         return path if path.resolve().parent == self.folder.resolve() else None
 
     def report(self, name: str) -> Path | None:
@@ -72,7 +79,7 @@ class PastRuns:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
+                    if entry.is_dir(follow_symlinks=False) and entry.name.isprintable():
                         times = tuple(_changed_ns(Path(entry.path) / name) for name in (SCENARIO, SUMMARY, REPORT, LOG))
                         if any(times):
                             found[entry.name] = times
@@ -92,7 +99,7 @@ def read_run(folder: Path) -> PastRun:
     changed_s = max(_changed_ns(folder / name) for name in (SUMMARY, SCENARIO)) / 1e9
     has_report = (folder / REPORT).is_file()
     try:
-        with (folder / SUMMARY).open("rb") as file:
+        with open(folder / SUMMARY, "rb", opener=_plainly) as file:
             text = file.read(LARGEST_SUMMARY_B + 1)
         summary = json.loads(text) if len(text) <= LARGEST_SUMMARY_B else None
     except FileNotFoundError:
@@ -120,6 +127,11 @@ def read_run(folder: Path) -> PastRun:
     )
 
 
+def _plainly(path: str, flags: int) -> int:
+    """Of a folder that came from elsewhere: a pipe is not waited for, and no link is followed."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
 def _verdict(summary: dict[str, Any]) -> tuple[str, Severity]:
     if summary.get("ok") is True:
         return "passed", "ok"
@@ -139,7 +151,7 @@ def _numbers(summary: dict[str, Any], metrics: dict[str, Any]) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return from_browser.number(value, -sys.float_info.max, sys.float_info.max) is not None
 
 
 def _word(value: Any) -> str:

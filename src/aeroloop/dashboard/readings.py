@@ -140,5 +140,5 @@ def missed_deadlines(store: Store, scenario: Scenario) -> int | None:
 def _word(kinds: type[Mode] | type[FlightMode] | type[Landed] | type[Failsafe], number: float) -> str:
     try:
         return kinds(int(number)).name.lower().replace("_", " ")
-    except ValueError:
-        return f"{number:g}"
+    except (ValueError, OverflowError):
+        return "?"

@@ -24,8 +24,11 @@ FLOWN_COLOURS = ("#1e88e5", "#e53935", "#43a047", "#8e24aa", "#fb8c00", "#00897b
 """One for each aircraft of a swarm, over again after the last."""
 WANTED_COLOUR = "#f59e0b"
 PLAN_COLOUR = "#94a3b8"
+MISSION_COLOUR = "#d946ef"
+MOST_WAYPOINTS = 100
 LABELS = (("N", (0.0, 3.0, 0.0)), ("E", (3.0, 0.0, 0.0)), ("home", (0.0, 0.0, 0.0)))
 LABEL_STYLE = "font: 600 12px sans-serif; color: #fff; background: #0008; padding: 0 5px; border-radius: 6px"
+MARK_M = 0.12
 LINES_EVERY = 4
 """Lines grow at every so many updates: 5 times a second at 20."""
 
@@ -78,6 +81,8 @@ class View:
         self._crafts: list[Craft] = []
         self._lines: list[Line] = []
         self._stage: Stage | None = None
+        self._waypoints: list[Vec3] = []
+        self._mission: list[Object3D] = []
         self._updates = 0
         self._last: list[list[Any]] = []
         scene.on("init", self._resend)
@@ -90,6 +95,7 @@ class View:
         """Take everything of the flight before away and set up this one."""
         self.scene.delete_objects()
         self._crafts, self._lines, self._last = [], [], []
+        self._waypoints, self._mission = [], []
         self._scenario = scenario
         self.followed = 0
         relief = ground.of_scenario(scenario) if scenario is not None else None
@@ -117,6 +123,21 @@ class View:
             self._lines.append(Line(stream, vehicle, path))
         self._crafts.append(Craft(shape, colour))
 
+    def show_mission(self, waypoints: list[Vec3]) -> None:
+        """The waypoints that were planned on the fly page; drawn anew only when they are different."""
+        waypoints = waypoints[:MOST_WAYPOINTS]
+        if waypoints == self._waypoints:
+            return
+        for thing in self._mission:
+            thing.delete()
+        self._waypoints, self._mission = waypoints, []
+        with self.scene as scene:
+            for number, place in enumerate(waypoints, start=1):
+                self._mission.append(scene.sphere(MARK_M, 12, 8).material(MISSION_COLOUR).move(*place))
+                self._mission.append(scene.text(f"{number}", LABEL_STYLE).move(*place))
+            if len(waypoints) > 1:
+                self._mission.append(Path(waypoints, MISSION_COLOUR, width_px=2.0, opacity=0.9, most=len(waypoints)))
+
     def look(self, camera: Camera) -> None:
         """Put the camera there; a free one stays where it is."""
         self.camera = camera
@@ -129,7 +150,7 @@ class View:
 
     def _span_m(self) -> float:
         """How far the flight reaches from the followed aircraft, for the camera that looks down on all of it."""
-        points = [point for line in self._lines for point in line.trail.points]
+        points = [point for line in self._lines for point in line.trail.points] + self._waypoints
         here = next((line.trail.points[-1] for line in self._lines if line.flown_by(self.followed)), None)
         return max((math.dist(point[:2], here[:2]) for point in points), default=0.0) if here else 0.0
 

@@ -38,6 +38,8 @@ MOST_WAITING = 8
 """Wrong tokens of one address that wait for their answer at once; the next ones are not even looked at."""
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+ELSEWHERE = ("cross-site", "same-site")
+"""What `Sec-Fetch-Site` says of other pages' requests; another port of this machine is the same site."""
 POLICY = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; connect-src 'self' data: blob:; "
@@ -73,9 +75,9 @@ def token_for(host: str, given: str) -> str:
 class Guard:
     """Lets requests through to `app`, or answers them itself with one sentence."""
 
-    def __init__(self, app: App, *, host: str, port: int, token: str = "") -> None:
+    def __init__(self, app: App, *, host: str, port: int, token: str = "", refused: Counter[str] | None = None) -> None:
         self.app = app
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter() if refused is None else refused
         self._host, self._port, self._token = host.lower(), port, token
         self._cookie = f"aeroloop-{port}"  # a browser gives its cookies to every port of a host
         self._waiting: Counter[str] = Counter()
@@ -128,6 +130,9 @@ class Guard:
         wanted = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         if origin not in ours if origin or wanted else False:
             raise RefusalError(403, "The request comes from a page that is not this dashboard's.", "origin")
+        # A picture or a script of another page tells no origin, but browsers say that it is one.
+        if headers.get("sec-fetch-site", "") in ELSEWHERE and headers.get("sec-fetch-mode", "") != "navigate":
+            raise RefusalError(403, "This is no picture or script for other pages.", "origin")
 
     def _is_ours(self, name: str) -> bool:
         if is_loopback(name) or name == self._host:

@@ -14,12 +14,11 @@ from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
 from aeroloop.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.links.open import open_link
 from aeroloop.processes.common import Orders
-from aeroloop.processes.ground import Source, run_wall
+from aeroloop.processes.ground import Source, StickSource, run_wall
 from aeroloop.realtime.topics import Topics
 from aeroloop.reference.lock import claim
-from aeroloop.reference.stick import Deflection, Pilot, Stick
-from aeroloop.reference.trajectories import Point, as_reference
-from aeroloop.signals import NS, Reference
+from aeroloop.reference.stick import Deflection
+from aeroloop.reference.trajectories import Point
 from aeroloop.streams import BY_NAME
 
 OWNER = "the dashboard's sticks"
@@ -105,20 +104,9 @@ class ReferenceDriver(Driver):
 
 def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
     """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
-    ground = orders.tiltrotor.ground
-    axes, axis_map = HandAxes(hands), mapping(ground.joystick_map)
-    stick = Stick(axis_map, axes.ranges, axes.name)
-    pilot = Pilot(stick, axis_map, pos_W=here.pos_W, yaw_rad=here.yaw_rad)
-    last_ns: int | None = None
-
-    def source(t_ns: int) -> Reference:
-        nonlocal last_ns
-        stick.feed(axes.poll(t_ns / NS))
-        since_ns = t_ns if last_ns is None else last_ns
-        last_ns = t_ns
-        return as_reference(pilot.step(max(0, t_ns - since_ns) / NS), t_ns, feedforward=ground.velocity_feedforward)
-
-    return source
+    scenario = orders.tiltrotor
+    ground = scenario.ground
+    return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
 
 
 class AutopilotDriver(Driver):

@@ -2,6 +2,8 @@
 
 running flights ─▶ Subject ─▶ feed rows ─▶ Store ─▶ pages
                        └─▶ a station on the flight's own line for us ─▶ the aircraft
+
+A router that stands alone is watched alike: it has a feed and lines, but neither orders nor a scenario.
 """
 
 from __future__ import annotations
@@ -9,13 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from aeroloop import running
+from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
 from aeroloop.errors import AeroloopError, LinkError
@@ -38,6 +41,17 @@ RETRY_S = 2.0
 MOST_NOTICES = 300
 MOST_LINES = 256
 MOST_LINES_B = 256 * 1024
+
+
+class Router(Protocol):
+    """One that stands alone."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def folder(self) -> Path: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +115,15 @@ FAULT_STREAMS = ("plant_fault", "flight_fault")
 class Subject:
     """One for the process; pages read it, and only the loop of `follow` changes it."""
 
-    def __init__(self, runs_dir: Path, flight_id: str = "") -> None:
+    def __init__(
+        self, runs_dir: Path, flight_id: str = "", routers: Callable[[], Sequence[Router]] = lambda: ()
+    ) -> None:
+        """`routers`: those that run just now; the ones of flights may be among them."""
         self.runs_dir = runs_dir
         self.orders: Orders | None = None  # None while no flight runs; what came of the last one stays
+        self.router = ""  # name of the router that is watched in place of a flight
+        self.outcome: PastRun | None = None  # what became of the flight that has ended, as soon as somebody judged it
+        self.refused: Counter[str] = Counter()  # requests to this dashboard that were not let in, by cause
         self.flight_id = ""
         self.scenario: Scenario | None = None
         self.store = Store()
@@ -114,7 +134,11 @@ class Subject:
         self.station: Station | None = None  # our own line to the aircraft, where the flight has one
         self.lost = 0  # datagrams of the feed that never came
         self._wanted = flight_id
+        self._routers = routers
         self._flights: list[tuple[str, str]] = []
+        self._passed_by: set[str] = set()  # ran already when the last one ended
+        self._folder: Path | None = None  # of the flight or router that runs
+        self._run: Path | None = None  # folder of results
         self._feed: FeedIn | None = None
         self._noticed = 0
         self._lines_read_ns = -1
@@ -122,8 +146,34 @@ class Subject:
         self._connecting: asyncio.Task[None] | None = None
 
     def flights(self) -> list[tuple[str, str]]:
-        """Id and scenario's name of each flight that runs."""
+        """Id and scenario's name of each flight that runs, then of each router that stands alone."""
         return list(self._flights)
+
+    @property
+    def name(self) -> str:
+        """What the watched flight is called."""
+        return self.scenario.name if self.scenario is not None else _router_name(self.router) if self.router else ""
+
+    @property
+    def why_nothing_flies(self) -> str:
+        """For a page that needs an aircraft; empty where there is one, or was."""
+        if self.router:
+            return (
+                f"{self.name} stands alone: it has lines and charts, but no flight, and so no aircraft for this page."
+            )
+        return "" if self.scenario is not None else "No flight is running: aeroloop fly starts one."
+
+    @property
+    def flying_run(self) -> str:
+        """Name of the run's folder while its flight goes on."""
+        return self._run.name if self.running and self._run is not None else ""
+
+    @property
+    def report_url(self) -> str:
+        """Of the flight that has ended; empty until there is one, or where its folder is none of ours."""
+        if self._run is None or self.outcome is None or not self.outcome.has_report:
+            return ""
+        return self.outcome.url if self._run.parent == self.runs_dir.resolve() else ""
 
     def choose(self, flight_id: str) -> None:
         """Watch that flight from now on."""
@@ -174,41 +224,63 @@ class Subject:
             self._leave()
 
     def _look(self) -> None:
-        """Flights that began or ended."""
-        found = {running.flight_id(orders): orders for orders in _running_flights()}
-        self._flights = [(flight_id, orders.scenario.name) for flight_id, orders in found.items()]
+        """Flights and routers that began or ended."""
+        flights = {running.flight_id(orders): orders for orders in _running_flights()}
+        routers = {router.id: router for router in self._routers() if router.id not in flights}
+        self._flights = [(flight_id, orders.scenario.name) for flight_id, orders in flights.items()]
+        self._flights += [(router_id, _router_name(router.name)) for router_id, router in routers.items()]
+        found: dict[str, Orders | Router] = {**routers, **flights}
         if self.running and self.flight_id not in found:
             self._read()
             self._leave()
-            self.notice("the flight has ended")
-        wanted = self._wanted if self._wanted in found else ""
-        if wanted and wanted != self.flight_id:
-            self._watch(found[wanted])
-        elif not self.running and found and not self._wanted:
-            self._watch(found[max(found, key=lambda each: _begun_ns(found[each]))])
+            self._passed_by = set(found)
+            self.notice("the router has ended" if self.router else "the flight has ended")
+        if self._wanted in found:
+            if self._wanted != self.flight_id:
+                self._watch(found[self._wanted])
+        elif not self._wanted and (not self.running or (self.router and flights.keys() - self._passed_by)):
+            # A flight is watched rather than a router that nobody has asked for. What came of the last one stays until
+            # another begins: those that ran beside it must be chosen.
+            among = (flights.keys() - self._passed_by) or (routers.keys() - self._passed_by)
+            if among:
+                self._watch(found[max(among, key=lambda each: _begun_ns(_folder(found[each])))])
         if self.running:
             self._read_lines()
             self._read_texts()
+        elif self._run is not None:
+            self._judge(self._run)
 
-    def _watch(self, orders: Orders) -> None:
+    def _watch(self, chosen: Orders | Router) -> None:
         self._leave()
-        self.orders, self.scenario = orders, orders.scenario
-        self.flight_id = running.flight_id(orders)
-        self.store, self.faults_on, self.lines, self.lost = Store(), {}, [], 0
+        self.orders = chosen if isinstance(chosen, Orders) else None
+        self.scenario = chosen.scenario if isinstance(chosen, Orders) else None
+        self.router = "" if isinstance(chosen, Orders) else chosen.name
+        self.flight_id = running.flight_id(chosen) if isinstance(chosen, Orders) else chosen.id
+        self._folder = _folder(chosen)
+        self._run = Path(chosen.log).resolve().parent if isinstance(chosen, Orders) and chosen.log else None
+        self.store, self.faults_on, self.lines, self.lost, self.outcome = Store(), {}, [], 0, None
         self._lines_read_ns = -1
         self._texts_ns = {}
         self.notices.clear()
         self.running = True
-        self._open_feed()
-        if orders.dash_link:
-            self._connecting = asyncio.get_running_loop().create_task(self._stay_connected(orders.dash_link))
+        self._open_feed(self._folder)
+        if isinstance(chosen, Orders) and chosen.dash_link:
+            self._connecting = asyncio.get_running_loop().create_task(self._stay_connected(chosen.dash_link))
 
-    def _open_feed(self) -> None:
-        assert self.orders is not None
+    def _open_feed(self, folder: Path) -> None:
         try:
-            self._feed = FeedIn(self.orders.folder_path)
+            self._feed = FeedIn(folder)
         except LinkError as error:
             self.notice(str(error), "bad")
+
+    def _judge(self, run: Path) -> None:
+        """The verdict comes after the flight, and the report a while after the verdict."""
+        if self.outcome is None or not self.outcome.has_report:
+            judged = read_run(run)
+            if judged.has_summary and judged != self.outcome:
+                if self.outcome is None:
+                    self.notice(f"the flight has {judged.verdict}", judged.severity)
+                self.outcome = judged
 
     def _leave(self) -> None:
         if self._connecting is not None:
@@ -217,7 +289,7 @@ class Subject:
             self._feed.close()
         if self.station is not None:
             self.station.close()
-        self._connecting = self._feed = self.station = self.orders = None
+        self._connecting = self._feed = self.station = self.orders = self._folder = None
         self.running = False
         if self._wanted == self.flight_id:
             self._wanted = ""  # it is over: the next flight that begins is watched
@@ -293,8 +365,8 @@ class Subject:
         self.notice(f"{target}: {kind} {'on' if on else 'off'}", "warn" if on else "ok", row[0])
 
     def _read_lines(self) -> None:
-        assert self.orders is not None
-        path = self.orders.folder_path / "lines.json"
+        assert self._folder is not None
+        path = self._folder / "lines.json"
         with contextlib.suppress(OSError):
             changed_ns = path.stat().st_mtime_ns
             if changed_ns != self._lines_read_ns:
@@ -349,8 +421,16 @@ def _running_flights() -> list[Orders]:
         return []
 
 
-def _begun_ns(orders: Orders) -> int:
+def _folder(chosen: Orders | Router) -> Path:
+    return chosen.folder_path if isinstance(chosen, Orders) else chosen.folder
+
+
+def _router_name(name: str) -> str:
+    return f"router {name}"
+
+
+def _begun_ns(folder: Path) -> int:
     try:
-        return orders.folder_path.stat().st_mtime_ns
+        return folder.stat().st_mtime_ns
     except OSError:
         return 0

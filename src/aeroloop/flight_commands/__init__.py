@@ -8,7 +8,7 @@ with Vehicle.connect("udp://127.0.0.1:14540?listen") as vehicle:
 from __future__ import annotations
 
 from aeroloop.flight_commands.conversation import Patience
-from aeroloop.flight_commands.errors import CommandError, InvalidError, NoAnswerError, RefusedError
+from aeroloop.flight_commands.errors import CommandError, HeldError, InvalidError, NoAnswerError, RefusedError
 from aeroloop.flight_commands.parameter_values import Parameter, Value
 from aeroloop.flight_commands.plans import plan_text, write_plan
 from aeroloop.flight_commands.state import VehicleState
@@ -19,6 +19,7 @@ from aeroloop.flight_commands.vehicle import MODES, Vehicle
 __all__ = [
     "MODES",
     "CommandError",
+    "HeldError",
     "InvalidError",
     "NoAnswerError",
     "Parameter",

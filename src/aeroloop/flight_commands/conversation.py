@@ -11,8 +11,9 @@ from typing import Generic, TypeVar
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.flight_commands.errors import CommandError, NoAnswerError, RefusedError
+from aeroloop.flight_commands.errors import CommandError, HeldError, NoAnswerError, RefusedError
 from aeroloop.flight_commands.texts import Text
+from aeroloop.protocols import router_words
 from aeroloop.protocols.mavlink import Frame, Message
 from aeroloop.signals import NS
 
@@ -84,8 +85,7 @@ class Conversation(Generic[T]):
         """What is to be sent now."""
         if not self.done and t_ns >= self.next_ns:
             if self._refusal:
-                reason = "; ".join(self._reasons) or self._refusal
-                self._fail(RefusedError(f"{self.what}: the autopilot refused: {reason}"))
+                self._fail(self._verdict())
             elif self._tries >= self.patience.tries:
                 self._give_up(t_ns)
             else:
@@ -139,6 +139,14 @@ class Conversation(Generic[T]):
         """Ends a moment later: the sentence for the pilot may come behind the answer."""
         self._refusal = reason
         self._wait(t_ns, self.patience.reason_s)
+
+    def _verdict(self) -> RefusedError:
+        for words in self._reasons:
+            if (who := router_words.holder(words)) is not None:
+                return HeldError(f"{self.what}: the router refused: {who} commands; take command first", who)
+            if words.startswith(router_words.PREFIX):
+                return RefusedError(f"{self.what}: the router refused: {words.removeprefix(router_words.PREFIX)}")
+        return RefusedError(f"{self.what}: the autopilot refused: {'; '.join(self._reasons) or self._refusal}")
 
     def _fail(self, error: CommandError) -> None:
         self.error, self.done = error, True

@@ -21,6 +21,14 @@ class RefusedError(CommandError):
     """The autopilot heard and said no; its reason is in the text."""
 
 
+class HeldError(RefusedError):
+    """The router did not pass it on, since another program commands: `Station.take_command` takes over."""
+
+    def __init__(self, words: str, holder: str) -> None:
+        super().__init__(words)
+        self.holder = holder
+
+
 class NoAnswerError(CommandError):
     """No answer after every try, or the link was lost: whether it was done is unknown."""
 

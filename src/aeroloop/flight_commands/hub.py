@@ -12,6 +12,7 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.flight_commands.commands import ACK, CommandTalk, Strays, key_of
 from aeroloop.flight_commands.conversation import Conversation, Partner, read
 from aeroloop.flight_commands.state import Tracker, VehicleState, is_autopilot
+from aeroloop.flight_commands.taking_command import ANSWER
 from aeroloop.flight_commands.texts import Text
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut, Message
 from aeroloop.signals import NS
@@ -105,6 +106,10 @@ class Hub:
         return t_ns if self._waiting else min(heartbeat, *times) if times else heartbeat
 
     def _hear(self, frame: Frame, t_ns: int) -> None:
+        if frame.msg_id == ANSWER:
+            for talk in self._talks:
+                talk.hear(frame, t_ns)
+            return
         tracker = self._trackers.get(frame.system)
         if tracker is None:
             if frame.msg_id != _HEARTBEAT or not is_autopilot(frame):

@@ -10,11 +10,10 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.flight_commands.conversation import Conversation, Partner, Patience, T, enum_words
 from aeroloop.flight_commands.errors import NoAnswerError, RefusedError
 from aeroloop.protocols.mavlink import Frame, Message
-from aeroloop.reference.missions import Item
+from aeroloop.reference.missions import OPEN, Item
 
 KEY = "mission"
 MOST_ITEMS = 10_000
-OPEN = 2**31 - 1
 
 _M = dialect
 _MISSION = _M.MAV_MISSION_TYPE_MISSION

@@ -6,6 +6,8 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.flight_commands.conversation import Conversation, Partner, Patience, enum_words
 from aeroloop.flight_commands.parameter_values import Parameter, Value, checked_name, field_from, parameter_from
+from aeroloop.flight_commands.texts import Text
+from aeroloop.protocols import router_words
 from aeroloop.protocols.mavlink import Frame, Message
 
 KEY = "parameters"
@@ -69,6 +71,12 @@ class ParameterSet(_OneParameter):
     def _question(self) -> list[Message]:
         self._told = False  # what comes from now on is an answer to this try
         return [_M.MAVLink_param_set_message(*self.peer, self._name, self._field, self._before.kind)]
+
+    def hear_text(self, text: Text) -> None:
+        """A parameter that a router does not pass on has no other answer."""
+        super().hear_text(text)
+        if text.words.startswith(router_words.PREFIX) and not self.done and not self._refusal:
+            self._refuse(text.words, text.t_ns)
 
     def _take_value(self, parameter: Parameter, t_ns: int) -> None:
         if parameter.value == self._wanted:

@@ -14,10 +14,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from aeroloop.errors import LinkError
+from aeroloop.flight_commands.commands import CommandTalk
 from aeroloop.flight_commands.conversation import Conversation, Partner, Patience
-from aeroloop.flight_commands.errors import NoAnswerError
+from aeroloop.flight_commands.errors import HeldError, NoAnswerError
 from aeroloop.flight_commands.hub import GROUND, Hub
 from aeroloop.flight_commands.state import VehicleState
+from aeroloop.flight_commands.taking_command import TakeCommand
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, Message
@@ -43,6 +45,7 @@ class Station:
         self._changed = threading.Condition()
         self._keys: set[tuple[int, str]] = set()
         self._closing = False
+        self._holder = ""
         self._lost = ""  # why the thread ended
         self._bell = os.eventfd(0, os.EFD_NONBLOCK)
         self._thread = threading.Thread(target=self._run, name=f"station {link.url}", daemon=True)
@@ -79,6 +82,11 @@ class Station:
     def lost(self) -> str:
         """Why the link is no more; empty while it is there."""
         return self._lost
+
+    @property
+    def holder(self) -> str:
+        """Who commands instead of us, by the last refusal; empty when we do, or nobody has said otherwise."""
+        return self._holder
 
     def now_ns(self) -> int:
         """The clock of every time in a VehicleState."""
@@ -135,7 +143,18 @@ class Station:
                 self._hub.drop(conversation, self.now_ns())
                 self._keys.discard(key)
                 self._changed.notify_all()
-        return conversation.result
+        try:
+            result = conversation.result
+        except HeldError as error:
+            self._holder = error.holder
+            raise
+        if isinstance(conversation, (CommandTalk, TakeCommand)):
+            self._holder = ""
+        return result
+
+    def take_command(self) -> None:
+        """From now on this station commands, and no other at the same router; CommandError if that will not have it."""
+        self.talk(TakeCommand(self.me, self.patience))
 
     def send(self, message: Message) -> None:
         """Once, without an answer."""

@@ -76,14 +76,14 @@ class Line:
 
     def _wear(self, impairment: Impairment) -> None:
         self._impairment = impairment
-        self._active = impairment.active
+        self.active = impairment.active
         self._delay_ns = round(impairment.delay_s * NS)
         self._jitter_ns = round(impairment.jitter_s * NS)
 
     @property
     def plain(self) -> bool:
         """It does nothing to what comes next."""
-        return not (self._active or self._queue or self._held)
+        return not (self.active or self._queue or self._held)
 
     def change(self, impairment: Impairment, now_ns: int) -> None:
         """Another impairment from now on. What is under way stays in its order, and comes no later than the line as
@@ -199,6 +199,8 @@ class Impaired:
         inbound_seed, outbound_seed = np.random.SeedSequence(seed).spawn(2)
         self._inbound = Line(inbound, np.random.default_rng(inbound_seed))
         self._outbound = Line(outbound, np.random.default_rng(outbound_seed))
+        self.worn = not (self._inbound.plain and self._outbound.plain)
+        """Whether anything is done to what passes; as a rule not, and then it costs next to nothing."""
 
     @property
     def inbound_counts(self) -> LineCounts:
@@ -223,29 +225,30 @@ class Impaired:
             line.change(impairment, now_ns)
             if not impairment.active and (rest := cutter.rest()):
                 line.push(rest, now_ns)
+        self.worn = True  # until the next poll finds nothing under way
 
     def fileno(self) -> int:
         return self._link.fileno()
 
     def send(self, data: bytes) -> None:
-        if self._outbound.plain:
+        if not self.worn or self._outbound.plain:
             self._link.send(data)
             return
         now_ns = self._clock_ns()
-        for unit in self._sent_cutter.feed(data):
-            self._outbound.push(unit, now_ns)
+        _push(self._outbound, self._sent_cutter, data, now_ns)
         self._push_on(now_ns)
 
     def poll(self) -> bytes:
         data = self._link.poll()
-        if self._inbound.plain and self._outbound.plain:
+        if not self.worn:
             return data
         now_ns = self._clock_ns()
         if data:
-            for unit in self._cutter.feed(data):
-                self._inbound.push(unit, now_ns)
+            _push(self._inbound, self._cutter, data, now_ns)
         self._push_on(now_ns)
-        return b"".join(self._inbound.pop_due(now_ns))
+        arrived = b"".join(self._inbound.pop_due(now_ns))
+        self.worn = not (self._inbound.plain and self._outbound.plain)
+        return arrived
 
     def next_due_ns(self) -> int | None:
         due = (self._inbound.next_due_ns(), self._outbound.next_due_ns(), self._link.next_due_ns())
@@ -257,3 +260,9 @@ class Impaired:
     def _push_on(self, now_ns: int) -> None:
         for unit in self._outbound.pop_due(now_ns):
             self._link.send(unit)
+
+
+def _push(line: Line, cutter: Cutter, data: bytes, now_ns: int) -> None:
+    """What only waits behind others is not cut: nobody would come for the rest of a unit."""
+    for unit in cutter.feed(data) if line.active else (data,):
+        line.push(unit, now_ns)

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from aeroloop.errors import AeroloopError, LinkError
+from aeroloop.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.realtime.setup import die_with_parent
 from aeroloop.scenario import Scenario, TiltrotorScenario
 from aeroloop.scenarios import of_table
@@ -103,9 +103,13 @@ stop = Stop()
 
 
 def read_orders(path: Path) -> Orders:
-    table = msgspec.json.decode(path.read_bytes())
-    scenario = of_table(table.pop("scenario"), str(path))
-    return Orders(scenario=scenario, **table)
+    """msgspec's error for a flight of another version of Aeroloop, which may run beside ours."""
+    table = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    try:
+        scenario = of_table(table.pop("scenario"), str(path))
+        return Orders(scenario=scenario, **table)
+    except (AttributeError, KeyError, TypeError, ConfigError) as error:
+        raise msgspec.ValidationError(f"{path}: not the orders of a flight as we know them: {error}") from None
 
 
 def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:

@@ -16,6 +16,7 @@ from aeroloop.realtime.lockstep import Baton, PeerGoneError
 from aeroloop.realtime.topics import Publisher, Subscriber, Topics
 from aeroloop.reference import axis_map
 from aeroloop.reference.axes import AxisSource
+from aeroloop.reference.axis_map import AxisMap
 from aeroloop.reference.evdev_stick import open_stick
 from aeroloop.reference.lock import claim
 from aeroloop.reference.stick import Pilot, Stick
@@ -39,14 +40,24 @@ class StickSource:
     """A person at a stick, or the recording of one."""
 
     def __init__(
-        self, ground: Ground, scenario: TiltrotorScenario, recorder: Path | None, here: Point | None = None
+        self,
+        ground: Ground,
+        scenario: TiltrotorScenario,
+        recorder: Path | None = None,
+        here: Point | None = None,
+        *,
+        axes: AxisSource | None = None,
+        mapping: AxisMap | None = None,
     ) -> None:
+        """`axes` and `mapping`: in place of the stick and the axis map that the scenario names."""
         self._axes: AxisSource
-        if ground.joystick_recording:
+        if axes is not None:
+            self._axes = axes
+        elif ground.joystick_recording:
             self._axes = RecordedSource(Path(ground.joystick_recording))
         else:
             self._axes = open_stick(ground.joystick_device)
-        mapping = axis_map.load(ground.joystick_map)
+        mapping = mapping or axis_map.load(ground.joystick_map)
         self._stick = Stick(mapping, self._axes.ranges, self._axes.name)
         start = build(ground.trajectory)(0.0)
         pos_W = here.pos_W if here else scenario.world.start_pos_W or start.pos_W

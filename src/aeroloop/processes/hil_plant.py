@@ -37,6 +37,7 @@ from aeroloop.world.wind import Wind
 READS = ("HIL link of each vehicle",)
 HITL_ACTUATORS_HZ = 200.0
 """How often PX4 sends actuators on a line without lockstep."""
+NOT_IN_LOCKSTEP = "in lockstep time waits for every message, so none may be lost or late"
 ENDED = {"time": "completed", "stopped": "stopped", "diverged": "diverged"}
 
 Loop = AutopilotLoop[RotorEffort]
@@ -57,6 +58,7 @@ def build_loop(
     log: FlightLog,
     tell: Callable[[str], None] = lambda _: None,
     sensors: Suite | None = None,
+    worn: Callable[[], bool] = lambda: False,
 ) -> Loop:
     """One aircraft, with random streams of its own."""
     airframe = airframes.load(scenario.vehicle.airframe)
@@ -80,6 +82,7 @@ def build_loop(
         terrain_m=None if isinstance(ground, Flat) else ground.height_m,
         bound_m=scenario.world.bound_m,
         tell=tell,
+        worn=worn,
     )
 
 
@@ -107,8 +110,11 @@ class Aircraft:
     ) -> None:
         self.sensors = build_sensors(scenario, number)
         self.line: WornLink | None = None
-        if not scenario.lockstep:
-            link = Impaired(
+        self.loop: Loop
+        if scenario.lockstep:
+            self.loop = build_loop(scenario, number, link, log, tell, self.sensors)
+        else:
+            impaired = Impaired(
                 link,
                 inbound=scenario.link.to_plant,
                 outbound=scenario.link.to_board,
@@ -117,18 +123,17 @@ class Aircraft:
                 cut=MavlinkCutter,
                 cut_sent=MavlinkCutter,
             )
-            self.line = WornLink(link, scenario.link)
-        self.loop = build_loop(scenario, number, link, log, tell, self.sensors)
+            self.line = WornLink(impaired, scenario.link)
+            self.loop = build_loop(scenario, number, impaired, log, tell, self.sensors, lambda: impaired.worn)
         log.loop = self.loop
 
     def switch(self, switch: Switch) -> Switched:
         if switch.target not in LINE_TARGETS:
             return self.sensors.switch(switch)
-        if self.line is None or self.loop.lockstep.locked:
-            raise ConfigError(
-                f"{switch.target}: in lockstep time waits for every message, so none may be lost or late; "
-                "fly with --pace real"
-            )
+        if self.line is None:
+            raise ConfigError(f"{switch.target}: {NOT_IN_LOCKSTEP}; fly with --pace real")
+        if self.loop.lockstep.locked:
+            raise ConfigError(f"{switch.target}: {NOT_IN_LOCKSTEP}, and this autopilot flies in lockstep")
         return self.line.switch(switch)
 
 

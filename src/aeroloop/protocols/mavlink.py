@@ -21,7 +21,10 @@ _V1, _V2 = 0xFE, 0xFD
 _SIGNED = 0x01
 # MAVLink 2 with a flag that nobody knows is no start; so a run of start bytes is passed over at once.
 _START = re.compile(b"\xfe|\xfd(?=.?\\Z|.[\x00\x01])", re.DOTALL)
-_FORMATS = {msg_id: (kind.unpacker.size, bytes([kind.crc_extra])) for msg_id, kind in dialect.mavlink_map.items()}
+Formats = dict[int, tuple[int, bytes]]
+_FORMATS: Formats = {
+    msg_id: (kind.unpacker.size, bytes([kind.crc_extra])) for msg_id, kind in dialect.mavlink_map.items()
+}
 _crc = dialect.x25crc
 
 
@@ -60,6 +63,9 @@ _reader = dialect.MAVLink(None)
 class MavlinkIn:
     """Bytes in, checked frames out, whatever lies between; memory is bounded by the longest frame."""
 
+    formats = _FORMATS
+    """Of the messages that are known: length of the payload, and the byte that the checksum ends with."""
+
     def __init__(self, counters: MavlinkCounters, system: int | None = None) -> None:
         """`system` is the only one listened to; None listens to all."""
         self._counters = counters
@@ -83,26 +89,27 @@ class MavlinkIn:
         return self._scan(self._open, more_to_come=False)
 
     def _scan(self, stream: bytes, more_to_come: bool) -> list[Frame]:
-        counters = self._counters
+        counters, formats = self._counters, self.formats
         good = []
         at = 0
         while start := _START.search(stream, at):
             begin = start.start()
             counters.skipped_bytes += begin - at
             at = begin
-            claim = _claim(stream, begin)
+            claim = _claim(stream, begin, formats)
             if claim is None and more_to_come:
                 break
             if claim:
                 size, msg_id = claim
-                frame = _checked(stream, begin, size, msg_id) if msg_id in _FORMATS else None
+                known = formats.get(msg_id)
+                frame = _checked(stream, begin, size, msg_id, known) if known else None
                 if frame is not None:
                     at += size
                     if self._accepted(frame):
                         good.append(frame)
                     continue
-                if msg_id not in _FORMATS:
-                    counters.unknown += 1
+                if known is None:
+                    self._not_known(msg_id)
                     at += size
                     continue
                 counters.bad_checksums += 1
@@ -113,6 +120,9 @@ class MavlinkIn:
             at = len(stream)
         self._open = stream[at:]
         return good
+
+    def _not_known(self, message: int) -> None:
+        self._counters.unknown += 1
 
     def _accepted(self, frame: Frame) -> bool:
         counters = self._counters
@@ -144,7 +154,7 @@ class MavlinkOut:
         return wire
 
 
-def _claim(stream: bytes, begin: int) -> tuple[int, int] | tuple[()] | None:
+def _claim(stream: bytes, begin: int, formats: Formats) -> tuple[int, int] | tuple[()] | None:
     """Length and message of the frame that seems to begin here; () if none can; None if too little is here to say."""
     here = len(stream) - begin
     if stream[begin] == _V1:
@@ -163,7 +173,7 @@ def _claim(stream: bytes, begin: int) -> tuple[int, int] | tuple[()] | None:
         msg_id = int.from_bytes(stream[begin + 7 : begin + 10], "little")
     if here < size:
         return None
-    if msg_id not in _FORMATS:
+    if msg_id not in formats:
         # No checksum vouches for an unknown message: its length is believed if another frame begins behind it.
         if here == size:
             return None
@@ -172,8 +182,8 @@ def _claim(stream: bytes, begin: int) -> tuple[int, int] | tuple[()] | None:
     return size, msg_id
 
 
-def _checked(stream: bytes, begin: int, size: int, msg_id: int) -> Frame | None:
-    length, extra = _FORMATS[msg_id]
+def _checked(stream: bytes, begin: int, size: int, msg_id: int, known: tuple[int, bytes]) -> Frame | None:
+    length, extra = known
     head = begin + (10 if stream[begin] == _V2 else 6)
     end = head + stream[begin + 1]
     if _crc(stream[begin + 1 : end] + extra).crc != int.from_bytes(stream[end : end + 2], "little"):

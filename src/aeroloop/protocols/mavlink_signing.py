@@ -102,8 +102,12 @@ class Signing:
         self._time = min(max(now, self._time + 1), _LAST_TIME)
         return sign(wire, self._key, self._link_id, self._time)
 
-    def verify(self, wire: bytes, now: int) -> Verdict:
-        """Only a good frame changes what is remembered."""
+    def verify(self, wire: bytes, now: int, heard: dict[bytes, int] | None = None) -> Verdict:
+        """Only a good frame changes what is remembered.
+
+        `heard` is what one of several peers on this line has said: programs of the same name do not overtake each
+        other. But a peer's first frame must be newer than all, so that nobody joins with what he recorded.
+        """
         if not is_signed(wire):
             return Verdict.UNSIGNED
         if len(wire) != _HEAD_SIZE + wire[1] + 2 + SIGNATURE_SIZE:
@@ -112,14 +116,17 @@ class Signing:
             return Verdict.FORGED
         time = int.from_bytes(wire[-12:-6], "little")
         stream = wire[5:7] + wire[-13:-12]
-        newest = self._newest.get(stream)
+        latest = self._newest.get(stream)
+        newest = latest if heard is None else heard.get(stream, latest)
         if newest is not None and time <= newest:
             return Verdict.REPLAYED
         if time + MINUTE < max(now, self._time):
             return Verdict.OLD
-        if newest is None and len(self._newest) >= MOST_STREAMS:
+        if latest is None and len(self._newest) >= MOST_STREAMS:
             return Verdict.CROWDED
-        self._newest[stream] = time
+        self._newest[stream] = time if latest is None else max(time, latest)
+        if heard is not None:
+            heard[stream] = time
         # A peer whose clock is ahead would take our frames for old ones.
         self._time = max(self._time, time)
         return Verdict.GOOD

@@ -21,7 +21,8 @@ from aeroloop.signals import NS
 SOCKET = "controls.sock"
 LONGEST = 1024
 """Bytes of an order."""
-MOST_AT_ONCE = 16
+MOST_AT_ONCE = 4
+"""To switch a fault takes time, and the plant has a deadline: a flood is taken little by little."""
 POLL_PERIOD_NS = NS // 100
 
 _decoder = msgspec.json.Decoder(Switch)

@@ -14,7 +14,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut, Message
 from aeroloop.protocols.px4_modes import PX4_MODES
-from aeroloop.reference.missions import Item
+from aeroloop.reference.missions import OPEN, Item
 from aeroloop.reference.orders import Order, PilotConfig
 from aeroloop.reference.stick import Deflection
 from aeroloop.signals import NS
@@ -211,8 +211,7 @@ class MavlinkPilot:
                 int(number == 0),
                 int(item.autocontinue),
                 *item.params,
-                round(item.lat_deg * 1e7),
-                round(item.lon_deg * 1e7),
+                *(OPEN if math.isnan(deg) else round(deg * 1e7) for deg in (item.lat_deg, item.lon_deg)),
                 item.alt_m,
             )
         )

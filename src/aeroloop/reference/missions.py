@@ -18,6 +18,8 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_ITEMS = 1000
 ABOVE_HOME = dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT
 SPEED_OVER_GROUND = 1
+OPEN = 2**31 - 1
+"""MAVLink's whole number for a coordinate that is left to the autopilot; NaN here, and null in a plan."""
 
 Geodetic = Callable[[tuple[float, float, float]], tuple[float, float]]
 """Latitude and longitude in degrees of a place east, north and up of the start, in metres."""
@@ -85,7 +87,8 @@ def _simple(item: dict[str, object], where: str) -> Item:
     if not (isinstance(command, int) and isinstance(frame, int)):
         raise ConfigError(f"{where}: expected command and frame as numbers")
     p1, p2, p3, p4, lat_deg, lon_deg, alt_m = numbers
-    if not all(map(math.isfinite, (lat_deg, lon_deg, alt_m))):
+    may_be_open = command != dialect.MAV_CMD_NAV_WAYPOINT  # landing where it is, returning: their place is null
+    if not all(math.isfinite(n) or (v is None and may_be_open) for v, n in zip(given[4:], numbers[4:], strict=True)):
         raise ConfigError(f"{where}: expected latitude, longitude and altitude as numbers")
     whole = {dialect.MAV_FRAME_GLOBAL: dialect.MAV_FRAME_GLOBAL_INT, dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT: ABOVE_HOME}
     return Item(command, lat_deg, lon_deg, alt_m, (p1, p2, p3, p4), whole.get(frame, frame))

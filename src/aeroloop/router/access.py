@@ -36,7 +36,17 @@ OPEN = frozenset(
 COMMANDING = frozenset(
     number
     for name, number in MAVLINK.items()
-    if name.startswith(("SET_", "COMMAND_LONG", "COMMAND_INT", "COMMAND_CANCEL", "MISSION_ITEM", "GIMBAL_MANAGER_SET"))
+    if name.startswith(
+        (
+            "SET_",
+            "COMMAND_LONG",
+            "COMMAND_INT",
+            "COMMAND_CANCEL",
+            "MISSION_ITEM",
+            "GIMBAL_MANAGER_SET",
+            "STORM32_GIMBAL_MANAGER_C",
+        )
+    )
     or name
     in (
         "MISSION_COUNT",
@@ -58,6 +68,21 @@ COMMANDING = frozenset(
         "CAN_FRAME",
         "CANFD_FRAME",
         "CAN_FILTER_MODIFY",
+        # Of other dialects.
+        "CUBEPILOT_FIRMWARE_UPDATE_START",
+        "DEVICE_OP_WRITE",
+        "DIGICAM_CONFIGURE",
+        "DIGICAM_CONTROL",
+        "FENCE_POINT",
+        "GIMBAL_CONTROL",
+        "GOPRO_SET_REQUEST",
+        "LED_CONTROL",
+        "MOUNT_CONFIGURE",
+        "MOUNT_CONTROL",
+        "OSD_PARAM_CONFIG",
+        "RADIO_RC_CHANNELS",
+        "RALLY_POINT",
+        "SECURE_COMMAND",
     )
 )
 OPEN_COMMANDS = frozenset((510, 512, 519, 520, 521, 522, 525, 526, 527))

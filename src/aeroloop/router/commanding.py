@@ -7,13 +7,14 @@ from typing import Protocol
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.protocols.router_words import PREFIX, held_by
 from aeroloop.router import access
 from aeroloop.router.decisions import Check, Decision
 from aeroloop.router.peers import Peer
 from aeroloop.router.voice import DENIED, GRANTED, OPERATOR, TAKEN, Voice, releases_control
 from aeroloop.signals import NS
 
-TEXT_PERIOD_NS = NS
+TEXT_PERIOD_NS = NS // 4
 """One peer is told in words no more often."""
 AUTOPILOT = 1
 """Component that answers for a whole system."""
@@ -75,8 +76,27 @@ class Commanding:
 
     def no_room(self, peer: Peer, decision: Decision, frame: bytes, target: Peer) -> None:
         """A frame that must not be lost silently was lost."""
-        words = f"{target.name} does not keep up: not passed on"
+        words = f"{PREFIX}{target.name} does not keep up"
         self._answer(peer, decision, frame, dialect.MAV_RESULT_TEMPORARILY_REJECTED, words)
+
+    def quiet(self, peer: Peer, decision: Decision, frame: bytes, target: Peer) -> None:
+        """It was passed on, but from that address nothing has come for long."""
+        if decision.message in access.COMMANDS:
+            self._say(peer, decision.address(frame), f"{PREFIX}line {target.line.config.name} is silent")
+
+    def nobody(self, peer: Peer, decision: Decision, frame: bytes, words: str) -> None:
+        """A frame that must not be lost silently has nowhere to go."""
+        peer.line.refused += 1
+        self._answer(peer, decision, frame, dialect.MAV_RESULT_TEMPORARILY_REJECTED, PREFIX + words)
+
+    def not_a_vehicle(self, peer: Peer, decision: Decision) -> None:
+        """Somebody speaks in the name of a vehicle that is there."""
+        peer.line.refused += 1
+        if not peer.unmasked:
+            peer.unmasked = True
+            self._tell(
+                f"{peer.name} says that it is {decision.system}/{decision.component}, which is a vehicle: refused"
+            )
 
     def _seat(self, protocol: str) -> access.Seat:
         return self._seats.setdefault(protocol, access.Seat())
@@ -91,7 +111,9 @@ class Commanding:
         if access.may_observe(decision.message, decision.payload(frame)):
             return True
         peer.line.refused += 1
-        self._answer(peer, decision, frame, dialect.MAV_RESULT_DENIED, f"{peer.line.config.name} may only observe")
+        self._answer(
+            peer, decision, frame, dialect.MAV_RESULT_DENIED, f"{PREFIX}{peer.line.config.name} may only observe"
+        )
         return False
 
     def _seated(self, peer: Peer, decision: Decision, frame: bytes) -> bool:
@@ -104,7 +126,7 @@ class Commanding:
             self._tell(f"{peer.name} commands")
             return True
         peer.line.refused += 1
-        words = f"{self.name(peer.protocol)} commands: refused"
+        words = held_by(self.name(peer.protocol))
         self._answer(peer, decision, frame, dialect.MAV_RESULT_TEMPORARILY_REJECTED, words)
         return False
 
@@ -139,7 +161,10 @@ class Commanding:
             self._hub.say(peer, self._voice.command_answer(command, result, sender, target))
         elif decision.message in access.MISSION_CHANGES:
             self._hub.say(peer, self._voice.mission_answer(sender, target))
+        self._say(peer, target, words)
+
+    def _say(self, peer: Peer, sender: tuple[int, int], words: str) -> None:
         now_ns = self._hub.now_ns()
         if peer.told_ns is None or now_ns - peer.told_ns >= TEXT_PERIOD_NS:
             peer.told_ns = now_ns
-            self._hub.say(peer, self._voice.text(words))
+            self._hub.say(peer, self._voice.text(words, sender=sender))

@@ -7,7 +7,10 @@ Endpoints are numbered in the order of the file: these are the numbers of the st
 
 from __future__ import annotations
 
+import re
+import socket
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,12 +28,13 @@ COMMANDS = 10
 
 Protocol = Literal["mavlink", "board", "pose"]
 EVERY = "*"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
 class EndpointConfig(Config, frozen=True):
     """One place where frames come from and go to."""
 
-    name: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$"), note("short and unique")]
+    name: Annotated[str, note("short and unique: up to 32 letters, digits, `_`, `.` and `-`")]
     url: Annotated[str, note("`serial://`, `udp://`, `tcp://`, `pty://` or `loopback://`; `?listen` for a server")]
     protocol: Annotated[Protocol, note("what it speaks; only endpoints of one protocol exchange frames")] = "mavlink"
     role: Annotated[
@@ -48,6 +52,8 @@ class EndpointConfig(Config, frozen=True):
     ] = 0
 
     def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"name: {self.name!r}: expected 1 to 32 letters, digits, '_', '.' or '-', no space")
         try:
             links.parse(self.url)
         except ConfigError as error:
@@ -58,6 +64,16 @@ class EndpointConfig(Config, frozen=True):
     @property
     def link(self) -> links.LinkUrl:
         return links.parse(self.url)
+
+    def looked_up(self) -> links.LinkUrl:
+        """With the host's number in place of its name; ConfigError if nobody knows it."""
+        link = self.link
+        if not link.host:
+            return link
+        try:
+            return replace(link, host=socket.gethostbyname(link.host))
+        except OSError as error:
+            raise ConfigError(f"{self.url}: no such host: {error.strerror}") from None
 
     @property
     def line_baud(self) -> int:
@@ -120,6 +136,13 @@ class RouterConfig(Config, frozen=True):
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise ValueError(f"endpoints[{index}].name: {name!r} is taken, expected another name")
+        taken: dict[tuple[str, object], str] = {}
+        for index, endpoint in enumerate(self.endpoints):
+            if (place := _place(endpoint.link)) is not None:
+                if place in taken:
+                    words = f"endpoints[{index}].url: {endpoint.url} is {taken[place]}'s, expected a place of its own"
+                    raise ValueError(words)
+                taken[place] = endpoint.name
         for index, rule in enumerate(self.forward):
             self._check_rule(f"forward[{index}]", rule)
         for index, rate in enumerate(self.rates):
@@ -148,7 +171,20 @@ class RouterConfig(Config, frozen=True):
         raise ValueError(f"{where}: no endpoint {name!r}, expected one of: {known}")
 
 
+def _place(link: links.LinkUrl) -> tuple[str, object] | None:
+    """What only one endpoint can have: a device, a path or a port to listen at."""
+    if link.scheme in ("serial", "pty"):
+        return "path", link.path
+    if not link.listen:
+        return None
+    return (link.scheme, link.port) if link.port else ("path", link.path)
+
+
 def _number(where: str, protocol: Protocol, message: str | int) -> int:
+    if isinstance(message, int):
+        if 0 <= message < 1 << 24:
+            return message
+        raise ValueError(f"{where}: no message has the number {message}, expected 0 to {(1 << 24) - 1}")
     from aeroloop.router.messages import number_of  # costs pymavlink, and every process of a flight reads scenarios
 
     try:

@@ -23,9 +23,12 @@ from aeroloop.router.ports import (
 )
 from aeroloop.router.signatures import Signatures
 from aeroloop.router.statistics import LineStatistics
+from aeroloop.signals import NS
 
 LONGEST_DATAGRAM = 2048
 """Of a longer one the rest is lost, as on networks that cannot carry it."""
+QUIET_NS = 3 * NS
+"""Ground stations send a heartbeat every second."""
 _NOBODY = frozenset((errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EPERM))
 
 
@@ -174,7 +177,7 @@ class DatagramServerPort(DatagramPort):
 
     def _stranger(self, chunk: bytes, address: Address) -> None:
         """Garbage makes nobody a peer."""
-        if len(self.peers) >= self.statistics.config.max_peers:
+        if len(self.peers) >= self.statistics.config.max_peers and not self._made_room():
             self.statistics.refused += 1
             return
         name = f"{self.statistics.config.name}/{address[0]}:{address[1]}"
@@ -185,6 +188,15 @@ class DatagramServerPort(DatagramPort):
             self.hub.joined(peer)
         else:
             self._dismiss(peer, "")
+
+    def _made_room(self) -> bool:
+        """Addresses can be made up: who said something once gives way before those who go on."""
+        now_ns = self.hub.now_ns()
+        quietest = max(self._by_address.values(), key=lambda peer: peer.silent_ns(now_ns), default=None)
+        if quietest is None or quietest.silent_ns(now_ns) < QUIET_NS:
+            return False
+        self._dismiss(quietest, "silent")
+        return True
 
     def check(self, now_ns: int) -> None:
         for peer in list(self._by_address.values()):

@@ -30,6 +30,7 @@ class Decision:
     __slots__ = (
         "absent",
         "addressed",
+        "as_vehicle",
         "check",
         "component",
         "component_at",
@@ -44,6 +45,7 @@ class Decision:
         "payload_at",
         "plain",
         "precious",
+        "probe",
         "record",
         "system",
         "system_at",
@@ -62,6 +64,8 @@ class Decision:
         self.component_at = 0
         self.precious = False
         self.check: Check | None = None
+        self.probe: Check | None = None  # the same, where it looks for answers to the router
+        self.as_vehicle = False  # said by another line in the name of a vehicle
         self.epoch = -1
         self.targets: tuple[Target, ...] = ()
         self.plain: tuple[Callable[[bytes], None], ...] | None = None  # the targets' queues, where no rate is limited

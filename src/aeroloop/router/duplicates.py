@@ -84,6 +84,19 @@ class Duplicates:
         entry.passed += 1
         return False
 
+    def take_back(self, frame: bytes, line: int) -> None:
+        """What `seen` took for new just now was not passed on: who may not say it must not keep others from it."""
+        entry = self.newer.get(frame)
+        if isinstance(entry, int):
+            del self.newer[frame]
+        elif entry is not None:
+            entry.passed -= 1
+            entry.owed[line] -= 1
+
+    def known(self, frame: bytes) -> bool:
+        """Whether it has come lately, by whatever line; nothing is remembered of this one."""
+        return frame in self.newer or frame in self.older
+
     def _turn(self) -> None:
         self._window += 1
         self.older, self.newer = self.newer, {}

@@ -16,12 +16,14 @@ from types import TracebackType
 from typing import Self
 
 from aeroloop.errors import ConfigError
-from aeroloop.router.access import PRECIOUS
+from aeroloop.router.access import COMMANDS, PRECIOUS
 from aeroloop.router.commanding import Commanding
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.decisions import MOST_ADDRESSES, MOST_DECISIONS, Decision, Target
 from aeroloop.router.duplicates import Duplicates
+from aeroloop.router.intervals import ACK, Intervals
 from aeroloop.router.lines import Line, open_lines
+from aeroloop.router.numbering import renumber
 from aeroloop.router.peers import Peer
 from aeroloop.router.ports import Port
 from aeroloop.router.probes import Probes
@@ -39,9 +41,6 @@ GIVE_UP_NS = NS // 10
 V2_KEY_SIZE = 5
 V2_PAYLOAD_AT, V1_PAYLOAD_AT = 10, 6
 V2_NUMBER_AT, V1_NUMBER_AT = 4, 2
-OVERTAKEN = 256 - 16
-RESTARTED = 128
-"""Numbers that seem so far ahead are those of one that comes late, or of a sender that began anew."""
 OWN = 0
 """Number under which the router's own frames are remembered: they must not come back either."""
 
@@ -73,6 +72,7 @@ class Router:
         self._voice = Voice(config.system, config.component)
         self._commanding = Commanding(self, self._voice, round(config.commander_timeout_s * NS), tell)
         self._probes = Probes(self, self._voice, config.timesync_hz)
+        self._intervals = Intervals()
         self._epoch = 0
         self._next_chores_ns = self._next_look_ns = self._now_ns
         self._closed = False
@@ -197,6 +197,7 @@ class Router:
         peer.queue.clear()
         peer.line.dropped += peer.queue.dropped
         peer.line.bad += peer.wire.bad()
+        peer.line.refused += peer.wire.unknown()
         if self._peers.pop(peer.number, None) is not None:
             self._routes.forget(peer.number)
             self._commanding.left(peer)
@@ -245,7 +246,7 @@ class Router:
         signatures = peer.port.signatures
         if signatures is not None and frames:
             came = len(frames)
-            frames = signatures.checked(frames)
+            frames = signatures.checked(frames, peer.signed)
             line.bad += came - len(frames)
         if not frames:
             return 0
@@ -264,13 +265,18 @@ class Router:
             record.count += 1
             record.size += size
             record.seen_ns = now_ns
+            if decision.epoch != self._epoch:
+                decision.as_vehicle = self._says_it_is_a_vehicle(peer, decision)
+            if decision.as_vehicle:
+                self._refuse_vehicle(peer, decision, frame)
+                continue
             numbering = decision.numbering
             if numbering is not None:
                 number = frame[decision.number_at]
                 if number == (numbering[0] + 1) & 0xFF:
                     numbering[0] = number
                 else:
-                    line.lost += _renumber(numbering, number)
+                    line.lost += renumber(numbering, number)
                 if seen(frame, origin):
                     line.duplicates += 1
                     continue
@@ -278,6 +284,8 @@ class Router:
                 self._compile(peer, decision)
             check = decision.check
             if check is not None and not check(peer, decision, frame):
+                if numbering is not None and check != decision.probe:
+                    self._duplicates.take_back(frame, origin)
                 continue
             plain = decision.plain
             if plain is not None:
@@ -318,15 +326,33 @@ class Router:
 
     def _send_precious(self, peer: Peer, decision: Decision, frame: bytes, targets: tuple[Target, ...]) -> None:
         now_ns = self._now_ns
+        if peer.role == "vehicle":
+            if decision.message == ACK:
+                self._intervals.answered(decision, frame, peer)
+        elif not targets:
+            self._nobody(peer, decision, frame)
         for queue, limiter, out, target in targets:
             if limiter is not None and not limiter.passes(now_ns):
                 continue
+            if target.role == "vehicle" and decision.message in COMMANDS:
+                self._intervals.asked(decision, frame, target)
+            if target.seen_ns is not None and not target.port.up(now_ns):
+                self._commanding.quiet(peer, decision, frame, target)
             if not queue.push_precious(frame):
                 self._commanding.no_room(peer, decision, frame, target)
                 continue
             out.count += 1
             out.size += len(frame)
             out.seen_ns = now_ns
+
+    def _nobody(self, peer: Peer, decision: Decision, frame: bytes) -> None:
+        """What must not be lost silently is for somebody who is not there."""
+        system, component = decision.address(frame)
+        if not system or (system, component) == (self._voice.system, self._voice.component):
+            return
+        line = self._routes.last_at(system)
+        words = f"no way to system {system}" if line is None else f"line {self._lines[line].config.name} is gone"
+        self._commanding.nobody(peer, decision, frame, words)
 
     def _decide(self, peer: Peer, key: bytes, frame: bytes) -> Decision:
         """All that does not depend on who else is there."""
@@ -347,7 +373,8 @@ class Router:
                 decision.system_at = decision.payload_at + address.system_at
                 if address.component_at is not None:
                     decision.component_at = decision.payload_at + address.component_at
-            decision.check = self._probes.check(decision) or self._commanding.check(peer, decision)
+            decision.probe = self._probes.check(decision)
+            decision.check = decision.probe or self._commanding.check(peer, decision)
         else:
             decision.check = self._commanding.check(peer, decision)
         peer.decisions[key] = decision
@@ -355,8 +382,10 @@ class Router:
 
     def _compile(self, peer: Peer, decision: Decision) -> None:
         """Where such frames go just now. Their sender is known to be behind this line from now on."""
-        if peer.protocol == "mavlink" and self._routes.learn(peer.number, decision.system, decision.component):
-            self._epoch += 1
+        if peer.protocol == "mavlink":
+            vehicle_line = peer.line.number if peer.role == "vehicle" else None
+            if self._routes.learn(peer.number, decision.system, decision.component, vehicle_line):
+                self._epoch += 1
         decision.settle()
         decision.targets = tuple(
             target for other in self._peers.values() if (target := self._target(peer, other, decision)) is not None
@@ -367,6 +396,21 @@ class Router:
             decision.plain = tuple(target.queue.items.append for target in decision.targets)
         decision.addressed = {}
         decision.epoch = self._epoch
+
+    def _says_it_is_a_vehicle(self, peer: Peer, decision: Decision) -> bool:
+        """A companion may share its vehicle's system, under another component."""
+        return (
+            peer.role != "vehicle"
+            and peer.protocol == "mavlink"
+            and self._routes.is_vehicle(decision.system, decision.component)
+        )
+
+    def _refuse_vehicle(self, peer: Peer, decision: Decision, frame: bytes) -> None:
+        """Nothing is learned or remembered of it: else the vehicle's own frame would seem to be a duplicate."""
+        if self._duplicates.known(frame):
+            peer.line.duplicates += 1  # an echo
+        else:
+            self._commanding.not_a_vehicle(peer, decision)
 
     def _missed_at(self, peer: Peer, line: Line, decision: Decision) -> bool:
         """Whether such frames go to a line where somebody was and nobody is."""
@@ -405,6 +449,8 @@ class Router:
         targets = decision.addressed.get(address)
         if targets is None:
             where = self._routes.towards(*address)
+            if peer.role != "vehicle" and self._routes.last_at(address[0]) is not None:
+                where = self._routes.exactly(*address)  # its companion is not the vehicle
             if address == (self._voice.system, self._voice.component):
                 targets = ()
             elif where is not None:
@@ -412,7 +458,13 @@ class Router:
             elif peer.role == "vehicle":
                 targets = decision.targets
             else:
-                targets = tuple(target for target in decision.targets if target.peer.role == "vehicle")
+                # One that was there will come again where it was.
+                line = self._routes.last_at(address[0])
+                targets = tuple(
+                    target
+                    for target in decision.targets
+                    if target.peer.role == "vehicle" and line in (None, target.peer.line.number)
+                )
             if len(decision.addressed) >= MOST_ADDRESSES:
                 decision.addressed.clear()
             decision.addressed[address] = targets
@@ -435,23 +487,4 @@ class Router:
             self._settle()
             for line in self._lines:
                 line.statistics.look(now_ns)
-
-
-def _renumber(numbering: list[int], number: int) -> int:
-    """How many frames of a sender a jump in its numbers tells to be missing; `numbering` is the last, and how many are.
-
-    One that was overtaken was counted as missing before. A sender that always says the same number has no numbering.
-    """
-    ahead = (number - numbering[0]) & 0xFF
-    if ahead == 0:
-        return 0
-    if ahead >= OVERTAKEN:
-        if not numbering[1]:
-            return 0
-        numbering[1] -= 1
-        return -1
-    numbering[0] = number
-    if ahead >= RESTARTED:
-        return 0
-    numbering[1] += ahead - 1
-    return ahead - 1
+                line.tell_strange()

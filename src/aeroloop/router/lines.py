@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from aeroloop.errors import ConfigError, LinkError
-from aeroloop.links.url import LinkUrl
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
 from aeroloop.router.messages import number_of
@@ -20,6 +17,9 @@ from aeroloop.signals import NS
 
 FIRST_RETRY_NS = NS // 4
 LONGEST_RETRY_NS = 5 * NS
+PATIENCE_NS = 3 * NS
+"""Programs start one after another: a line that cannot be opened is told of after so long."""
+MOST_STRANGE = 16
 TELL_PERIOD_NS = NS
 """A line that comes and goes is told of no more often."""
 
@@ -53,7 +53,9 @@ class Line:
         self._delay_ns = FIRST_RETRY_NS
         self._told_up: bool | None = None
         self._told_ns: int | None = None
-        self._reason = ""
+        self._failing_ns: int | None = None  # since when it cannot be opened
+        self._reason = ""  # that was told
+        self._strange: set[int] = set()  # messages that were told of
 
     def step(self, now_ns: int) -> None:
         port = self.port
@@ -81,24 +83,32 @@ class Line:
         self._open = False
         self._due_ns = now_ns + self._delay_ns
         self._delay_ns = min(2 * self._delay_ns, LONGEST_RETRY_NS)
-        if why != self._reason:
+        if self._failing_ns is None:
+            self._failing_ns = now_ns
+        elif now_ns - self._failing_ns >= PATIENCE_NS and why != self._reason:
             self._reason = why
-            self._tell(f"line {self.config.name}: {why}; it is tried again")
+            self._tell(f"line {self.config.name} cannot be opened: {why}; trying on")
 
     def _notice(self, now_ns: int) -> None:
         up = self.port.up(now_ns)
         if up:
-            self._reason = ""
+            self._reason, self._failing_ns = "", None
         if up == bool(self._told_up) or (self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS):
             return
         if not up:
             self._hub.announce(f"line {self.config.name} is gone", self)
-        elif self._told_up is None:
-            self._tell(f"line {self.config.name} is up")
-        else:
+        elif self._told_up is not None:
             self._hub.announce(f"line {self.config.name} is back", self)
         self._told_up = up
         self._told_ns = now_ns
+
+    def tell_strange(self) -> None:
+        """Once for each message that no dialect knows."""
+        for peer in self.port.peers:
+            for message in peer.wire.strange():
+                if message not in self._strange and len(self._strange) < MOST_STRANGE:
+                    self._strange.add(message)
+                    self._tell(f"line {self.config.name}: no dialect knows message {message}: it is not passed on")
 
     def info(self) -> LineInfo:
         config = self.config
@@ -111,6 +121,7 @@ class Line:
             up=self.port.up(now_ns),
             commands=any(peer.number in holders for peer in peers),
             bad=sum(peer.wire.bad() for peer in peers),
+            refused=sum(peer.wire.unknown() for peer in peers),
             dropped=sum(peer.queue.dropped for peer in peers),
             queued=sum(len(peer.queue) for peer in peers),
         )
@@ -140,20 +151,12 @@ def open_lines(
         signatures = None
         if end.signing_key_file:
             signatures = Signatures(Path(end.signing_key_file), number & 0xFF, unix_ns)
-        link = _looked_up(end)
+        try:
+            link = end.looked_up()
+        except ConfigError as error:
+            raise ConfigError(f"endpoint {end.name}: {error}") from None
         if link.listen and link.host and not link.host.startswith("127."):
             tell(f"warning: line {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
         port = _PORTS[link.scheme, link.listen](hub, link, statistics, signatures)
         lines.append(Line(hub, end, port, tell))
     return lines
-
-
-def _looked_up(end: EndpointConfig) -> LinkUrl:
-    """A name server that does not answer must not stop the loop later on."""
-    link = end.link
-    if not link.host:
-        return link
-    try:
-        return replace(link, host=socket.gethostbyname(link.host))
-    except OSError as error:
-        raise ConfigError(f"endpoint {end.name}: {end.url}: no such host: {error.strerror}") from None

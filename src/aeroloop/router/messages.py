@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pymavlink.dialects.v20 import common as dialect
-
 from aeroloop.protocols import interface, pose
+from aeroloop.router.dialect import KINDS
 
-MAVLINK: dict[str, int] = {kind.msgname: number for number, kind in dialect.mavlink_map.items()}
+MAVLINK: dict[str, int] = {kind.msgname: number for number, kind in KINDS.items()}
 
 UNNUMBERED = 256
 """Board messages without a number of their own are known by their size alone; they count from here on."""
@@ -26,15 +25,13 @@ _NAMES = {protocol: {number: name for name, number in names.items()} for protoco
 
 
 def number_of(protocol: str, message: str | int) -> int:
-    """ValueError says what was expected."""
+    """ValueError says what was expected; a number stands for itself."""
     names = _BY_PROTOCOL[protocol]
     if isinstance(message, str):
         if message not in names:
             example = "ATTITUDE" if protocol == "mavlink" else " or ".join(names)
             raise ValueError(f"{protocol} has no message {message!r}, expected a name like {example}, or a number")
         return names[message]
-    if not 0 <= message < 1 << 24:
-        raise ValueError(f"no message has the number {message}, expected 0 to {(1 << 24) - 1}")
     return message
 
 

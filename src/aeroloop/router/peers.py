@@ -37,12 +37,14 @@ class Peer:
         self.wire = WIRES[self.protocol]()
         self.queue = Queue(_queue_limit(line.config.queue_frames, line.baud), self.not_sent)
         self.decisions: dict[bytes, Decision] = {}
+        self.signed: dict[bytes, int] = {}  # how far each sender's signatures have come
         self.numbering: dict[bytes, list[int]] = {}  # last number of each sender
         self.clean = True  # the last bytes were good frames
         self.read_size = SMALL_READ_SIZE  # bytes of one turn
         self.joined_ns = now_ns
         self.read_ns = now_ns  # when bytes came
         self.seen_ns: int | None = None  # when a frame came
+        self.unmasked = False  # it spoke in the name of a vehicle, and that was told
         self.told_ns: int | None = None  # when it was told of something refused
         self.probe: tuple[int, int] | None = None  # what the round trip was asked with, and when
 

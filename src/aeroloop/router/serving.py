@@ -17,10 +17,10 @@ from aeroloop.realtime.topics import Publisher, Topics
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.control import ControlPort
 from aeroloop.router.engine import Router
+from aeroloop.router.statistics import LINES
 from aeroloop.signals import NS
 from aeroloop.streams import BY_NAME, Stream
 
-LINES = "lines.json"
 PERIOD_NS = NS // 2
 LOOK_PERIOD_NS = NS // 20
 LINE, LINE_MESSAGE = BY_NAME["line"], BY_NAME["line_message"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.protocols.mavlink_signing import Signing, Verdict, read_key, strip, timestamp
+from aeroloop.router.dialect import FORMATS
 from aeroloop.router.wire import Keyed
 
 _V1 = 0xFE
@@ -23,10 +24,10 @@ class Signatures:
         self._signing = Signing(read_key(key_file), link_id)
         self._unix_ns = unix_ns
 
-    def checked(self, frames: list[Keyed]) -> list[Keyed]:
-        """Those with a good signature, without it."""
+    def checked(self, frames: list[Keyed], heard: dict[bytes, int]) -> list[Keyed]:
+        """Those with a good signature, without it; `heard` belongs to the peer that sent them."""
         now = timestamp(self._unix_ns())
-        return [(key, strip(wire)) for key, wire in frames if self._signing.verify(wire, now) is Verdict.GOOD]
+        return [(key, strip(wire)) for key, wire in frames if self._signing.verify(wire, now, heard) is Verdict.GOOD]
 
     def signed(self, batch: list[bytes]) -> list[bytes]:
         now = timestamp(self._unix_ns())
@@ -38,8 +39,7 @@ def as_version_2(wire: bytes) -> bytes:
     """MAVLink 1 has no room for a signature."""
     if wire[0] != _V1:
         return wire
-    extra = bytes([dialect.mavlink_map[wire[5]].crc_extra])
     # MAVLink 2 sends no zeros at the end, but one byte at least.
     payload = wire[6:-2].rstrip(b"\0") or b"\0"
     body = bytes((len(payload), 0, 0, wire[2], wire[3], wire[4], wire[5], 0, 0)) + payload
-    return b"\xfd" + body + int(dialect.x25crc(body + extra).crc).to_bytes(2, "little")
+    return b"\xfd" + body + int(dialect.x25crc(body + FORMATS[wire[5]][1]).crc).to_bytes(2, "little")

@@ -6,11 +6,13 @@ Rates are those of the last two seconds: `Lately` looks at the counters twice a 
 from __future__ import annotations
 
 import math
-from collections import deque
 from dataclasses import astuple, dataclass
 
 from aeroloop.router.config import COMMANDS, ROLES, EndpointConfig
 from aeroloop.signals import NS
+
+LINES = "lines.json"
+"""Beside the router's socket: what does not change about its lines."""
 
 Row = tuple[float, ...]
 
@@ -99,9 +101,12 @@ class Lately:
     __slots__ = ("_looks",)
 
     def __init__(self, now_ns: int, value: int = 0) -> None:
-        self._looks: deque[tuple[int, int]] = deque([(now_ns, value)], SAMPLES)
+        # No deque: that takes a new block of memory now and then, and thousands of them do so at once.
+        self._looks = [(now_ns, value)]
 
     def look(self, now_ns: int, value: int) -> None:
+        if len(self._looks) == SAMPLES:
+            del self._looks[0]
         self._looks.append((now_ns, value))
 
     def rate(self, now_ns: int, value: int) -> float:
@@ -133,6 +138,7 @@ class LineStatistics:
         self.round_trip_ns: int | None = None
         self.seen_ns: int | None = None
         self._set_hz = set_hz
+        self._asked_hz: dict[tuple[int, int], float] = {}  # by system and message: what ground stations have set
         self._rest = Record(now_ns)
         self._records: tuple[dict[bytes, Record], dict[bytes, Record]] = ({}, {})
         self._latelies = tuple(Lately(now_ns) for _ in range(4))
@@ -153,6 +159,12 @@ class LineStatistics:
         record.count -= 1
         record.size -= size
 
+    def set_rate(self, system: int, message: int, rate_hz: float | None) -> None:
+        """A vehicle on this line has agreed to send so often; None: as the file says."""
+        self._asked_hz.pop((system, message), None)
+        if rate_hz is not None and len(self._asked_hz) < MOST_RECORDS:
+            self._asked_hz[system, message] = rate_hz
+
     def look(self, now_ns: int) -> None:
         for lately, value in zip(self._latelies, self._counts, strict=True):
             lately.look(now_ns, value)
@@ -164,8 +176,10 @@ class LineStatistics:
     def _counts(self) -> tuple[int, int, int, int]:
         return self.frames_in, self.frames_out, self.bytes_in, self.bytes_out
 
-    def state(self, now_ns: int, *, up: bool, commands: bool, bad: int, dropped: int, queued: int) -> LineState:
-        """`bad` and `dropped` are those of the peers that are there."""
+    def state(
+        self, now_ns: int, *, up: bool, commands: bool, bad: int, refused: int, dropped: int, queued: int
+    ) -> LineState:
+        """`bad`, `refused` and `dropped` are those of the peers that are there."""
         rates = [lately.rate(now_ns, value) for lately, value in zip(self._latelies, self._counts, strict=True)]
         loads = [rate * BITS_PER_BYTE / self.baud * 100 if self.baud else math.nan for rate in rates[2:]]
         return LineState(
@@ -180,7 +194,7 @@ class LineStatistics:
             self.lost,
             self.bad + bad,
             self.duplicates,
-            self.refused,
+            self.refused + refused,
             self.dropped + dropped,
             queued,
             math.nan if self.round_trip_ns is None else self.round_trip_ns / NS,
@@ -189,11 +203,13 @@ class LineStatistics:
 
     def messages(self, now_ns: int) -> list[LineMessage]:
         told = []
-        missing = dict(self._set_hz)
+        asked = self._asked_hz
+        changed = {message for _, message in asked}
+        missing = {message: hz for message, hz in self._set_hz.items() if message not in changed}
         for outbound, records in enumerate(self._records):
             for key, record in records.items():
                 message = int.from_bytes(key[2:], "little")
-                set_hz = 0.0 if outbound else self._set_hz.get(message, 0.0)
+                set_hz = 0.0 if outbound else asked.get((key[0], message), self._set_hz.get(message, 0.0))
                 if not outbound:
                     missing.pop(message, None)
                 rate = record.lately.rate(now_ns, record.count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 from typing import Any, NamedTuple
 
-from pymavlink.dialects.v20 import common as dialect
+from aeroloop.router.dialect import KINDS
 
 
 class Address(NamedTuple):
@@ -37,11 +37,11 @@ def _address(kind: Any) -> Address | None:
 
 
 ADDRESSES: dict[int, Address] = {
-    number: address for number, kind in dialect.mavlink_map.items() if (address := _address(kind)) is not None
+    number: address for number, kind in KINDS.items() if (address := _address(kind)) is not None
 }
 
 
 def offset(message: str, field: str) -> int:
     """Where a field of a message begins in its payload."""
-    kind = next(kind for kind in dialect.mavlink_map.values() if kind.msgname == message)
+    kind = next(kind for kind in KINDS.values() if kind.msgname == message)
     return _offsets(kind)[field]

@@ -27,9 +27,10 @@ class Voice:
         self.component = component
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
 
-    def text(self, words: str, severity: int = dialect.MAV_SEVERITY_WARNING) -> bytes:
+    def text(self, words: str, severity: int = dialect.MAV_SEVERITY_WARNING, sender: tuple[int, int] = (0, 0)) -> bytes:
+        """Ground stations show only what a vehicle says, so answers to a command come in the vehicle's name."""
         said = words.encode("ascii", "replace")[:_TEXT_SIZE]
-        return self._pack(dialect.MAVLink_statustext_message(severity, said))
+        return self._pack(dialect.MAVLink_statustext_message(severity, said), *sender)
 
     def timesync(self, token: int) -> bytes:
         return self._pack(dialect.MAVLink_timesync_message(0, token))

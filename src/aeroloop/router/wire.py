@@ -12,6 +12,7 @@ from typing import Protocol
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.protocols import framing, interface, mavlink, pose
+from aeroloop.router.dialect import FORMATS
 from aeroloop.router.messages import BOARD
 
 Keyed = tuple[bytes, bytes]
@@ -19,7 +20,10 @@ Keyed = tuple[bytes, bytes]
 
 LONGEST_BOARD_DATA = max(message.size for message in interface.MESSAGES)
 _V2 = 0xFD
-_EXTRAS = {number.to_bytes(3, "little"): bytes([kind.crc_extra]) for number, kind in dialect.mavlink_map.items()}
+_EXTRAS = {number.to_bytes(3, "little"): extra for number, (_, extra) in FORMATS.items()}
+_MOST_STRANGE = 64
+_STRANGE_TIMES = 3
+"""Noise looks like a frame of some unknown message now and then, but not of the same."""
 
 
 def _slow_crc(data: bytes) -> int:
@@ -45,7 +49,13 @@ class Wire(Protocol):
         """Nothing came for a while: frames found inside what waited as an unfinished one."""
 
     def bad(self) -> int:
-        """Frames so far that were none: wrong checksum, unknown message, too long."""
+        """Frames so far that were none: wrong checksum, too long."""
+
+    def unknown(self) -> int:
+        """Frames so far of messages that the router does not know, so that no checksum vouches for them."""
+
+    def strange(self) -> list[int]:
+        """Numbers of the messages that it does not know."""
 
     def trouble(self) -> int:
         """Grows with everything that was no good frame: such bytes cost the most."""
@@ -55,9 +65,11 @@ class MavlinkWire(mavlink.MavlinkIn):
     """MAVLink 1 and 2. MAVLink 2 frames in a row, the rule, take a short way; all else is left to the parser."""
 
     numbered = True
+    formats = FORMATS
 
     def __init__(self) -> None:
         super().__init__(mavlink.MavlinkCounters())
+        self._strange: dict[int, int] = {}
 
     def feed(self, chunk: bytes) -> list[Keyed]:  # type: ignore[override]
         stream = self._open + chunk if self._open else chunk
@@ -89,10 +101,21 @@ class MavlinkWire(mavlink.MavlinkIn):
         return [_keyed(frame) for frame in super().give_up()] if self._open else []
 
     def bad(self) -> int:
-        return self._counters.bad_checksums + self._counters.unknown
+        return self._counters.bad_checksums
+
+    def unknown(self) -> int:
+        return self._counters.unknown
+
+    def strange(self) -> list[int]:
+        return [message for message, times in self._strange.items() if times >= _STRANGE_TIMES]
 
     def trouble(self) -> int:
         return self._counters.skipped_bytes + self._counters.unknown
+
+    def _not_known(self, message: int) -> None:
+        super()._not_known(message)
+        if message in self._strange or len(self._strange) < _MOST_STRANGE:
+            self._strange[message] = self._strange.get(message, 0) + 1
 
     def _accepted(self, frame: mavlink.Frame) -> bool:
         return True  # gaps are counted for each sender elsewhere, for both ways
@@ -120,6 +143,12 @@ class BoardWire:
 
     def bad(self) -> int:
         return self._counters.bad_checksums + self._counters.malformed
+
+    def unknown(self) -> int:
+        return 0
+
+    def strange(self) -> list[int]:
+        return []
 
     trouble = bad
 
@@ -150,6 +179,12 @@ class PoseWire:
 
     def bad(self) -> int:
         return self._counters.bad_checksums + self._counters.malformed
+
+    def unknown(self) -> int:
+        return 0
+
+    def strange(self) -> list[int]:
+        return []
 
     def trouble(self) -> int:
         return self._counters.skipped_bytes

@@ -106,6 +106,7 @@ class _Post:
         self._faults = [_disturbance(fault, self._instrument.channels) for fault in faults]
         self._switched: dict[tuple[str, str], _Disturbance] = {}  # in flight, by kind and channel
         self._active: list[_Disturbance] = []
+        self._sound = not self._faults  # no fault now or planned, and none that has left a trace
         self._last: Sample | None = None
 
     def switch(self, switch: Switch) -> Switched:
@@ -119,8 +120,9 @@ class _Post:
         if switch.on:
             if not whole:
                 values = _values(switch.value, channels[name], f"{where}: channel {name}")
-            if not (self._faults or self._switched):
+            if self._sound:
                 self._last = None  # of a fault before: it would freeze to a value of long ago
+            self._sound = False
             self._switched[key] = _Disturbance(0, NEVER_NS, switch.kind, channels[name], values)
         else:
             self._switched.pop(key, None)
@@ -128,7 +130,7 @@ class _Post:
 
     def sample(self, scene: Scene, steps: int) -> None:
         """Take a sample and send it on its way, unless a fault keeps it."""
-        if not (self._faults or self._switched or self._active):
+        if self._sound:
             self.under_way.append(self._instrument.measure(scene, steps))
             return
         t_ns = scene.state.t_ns
@@ -137,6 +139,7 @@ class _Post:
         if active != self._active:
             self._active = active
             self._disturb()
+        self._sound = not (active or self._faults)
         # A broken sensor goes on measuring unheard, so that afterwards its noise is what it would have been.
         fresh = self._instrument.measure(scene, steps)
         kinds = {fault.kind for fault in active}

@@ -38,9 +38,14 @@ def bench_ends(folder: Path) -> tuple[str, str]:
     return _socket(folder, "bench")
 
 
+def routed(scenario: QuadrotorScenario) -> bool:
+    """Not in lockstep, nor with an autopilot outside to which no line is named."""
+    return not scenario.lockstep and (scenario.loop != "hil" or bool(scenario.router.endpoints))
+
+
 def router_config(scenario: QuadrotorScenario, folder: Path) -> RouterConfig | None:
-    """None where nobody would be routed: in lockstep, and with an autopilot outside to which no line is named."""
-    if scenario.lockstep or (scenario.loop == "hil" and not scenario.router.endpoints):
+    """None where nobody would be routed."""
+    if not routed(scenario):
         return None
     count = 0 if scenario.loop == "hil" else scenario.vehicle.count
     endpoints: list[EndpointConfig] = []

@@ -1,0 +1,118 @@
+"""Several programs at one line of a router, of which one commands: refused, taken over, refused in turn."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from router_scenes import free_port
+from typer.testing import CliRunner
+
+from aeroloop import flight_command_line
+from aeroloop.dashboard.commander import other_commander, take_command
+from aeroloop.flight_commands import HeldError, NoAnswerError, Patience, RefusedError, Station
+from aeroloop.router.config import EndpointConfig, RouterConfig
+from aeroloop.router.engine import Router
+from aeroloop.vehicles.quadrotor.lines import BENCH
+from peers.fake_autopilot import FakeAutopilot
+
+LONG_S = 30.0
+PATIENCE = Patience(answer_s=LONG_S, tries=1)
+
+
+@contextmanager
+def bench(folder: Path, role: Any = "command") -> Iterator[str]:
+    """An autopilot behind a router; the link to the line that the programs share."""
+    port = free_port(socket.SOCK_DGRAM)
+    path = folder / "bench.sock"
+    ends = (
+        EndpointConfig("pixhawk", f"udp://127.0.0.1:{port}?listen"),
+        EndpointConfig(BENCH, f"loopback://{path}?listen", role=role),
+    )
+    ended = threading.Event()
+    with Router(RouterConfig(endpoints=ends)) as router:
+        thread = threading.Thread(target=router.run, args=(ended.is_set,))
+        thread.start()
+        try:
+            with FakeAutopilot(port) as fake:
+                fake.services.links[0].rates.set_interval(0, 20_000, 0)
+                yield f"loopback://{path}"
+        finally:
+            ended.set()
+            thread.join()
+
+
+def typed(*words: str) -> tuple[int, str]:
+    ran = CliRunner().invoke(flight_command_line.app, words)
+    if isinstance(ran.exception, RefusedError):
+        return 1, str(ran.exception)
+    return ran.exit_code, ran.output.strip()
+
+
+def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
+    with bench(tmp_path) as url, Station.connect(url, LONG_S, patience=PATIENCE) as station:
+        vehicle = station.vehicle(timeout_s=LONG_S)
+        vehicle.arm()
+        vehicle.disarm()
+
+        code, words = typed("arm", "--link", url)
+        assert code == 1
+        assert words == (
+            f"arm: the router refused: {BENCH}/1 commands; take command first: the same again with --take-over"
+        )
+        code, words = typed("param", "set", "MPC_XY_CRUISE", "3", "--link", url)
+        assert code == 1 and "the router refused" in words and "--take-over" in words
+
+        with Station.connect(url, LONG_S, me=(253, 190), patience=PATIENCE) as other:
+            theirs = other.vehicle(timeout_s=LONG_S)
+            with pytest.raises(HeldError):
+                theirs.arm()
+            assert other.holder == f"{BENCH}/1"
+            other.take_command()
+            assert other.holder == ""
+            theirs.arm()
+            with pytest.raises(HeldError, match=f"disarm: the router refused: {BENCH}/4 commands"):
+                vehicle.disarm()
+            assert station.holder == f"{BENCH}/4"
+            subject: Any = SimpleNamespace(
+                orders=object(),
+                station=station,
+                lines=[SimpleNamespace(name=BENCH)],
+                store=SimpleNamespace(newest=lambda *_: [{"line": 0.0, "role": 11.0, "up": 1.0}]),
+            )
+            assert other_commander(subject) == f"{BENCH}/4"
+            take_command(subject)
+            assert other_commander(subject) == ""
+            vehicle.disarm()
+            other.take_command()
+        vehicle.arm()  # the other has left: command is free at once
+        vehicle.disarm()
+
+        assert typed("arm", "--take-over", "--link", url) == (0, "armed")
+        vehicle.disarm()
+
+
+def test_who_may_only_observe_cannot_take_command(tmp_path: Path) -> None:
+    with bench(tmp_path, "observe") as url, Station.connect(url, LONG_S, patience=PATIENCE) as station:
+        with pytest.raises(RefusedError, match="take command: the router refused: this line may only observe"):
+            station.take_command()
+        with pytest.raises(RefusedError, match=f"arm: the router refused: {BENCH} may only observe"):
+            station.vehicle(timeout_s=LONG_S).arm()
+
+
+def test_without_a_router_nobody_answers() -> None:
+    port = free_port(socket.SOCK_DGRAM)
+    with FakeAutopilot(port) as fake:
+        fake.services.links[0].rates.set_interval(0, 20_000, 0)
+        quick = Patience(answer_s=0.05, tries=2)
+        with (
+            Station.connect(f"udp://127.0.0.1:{port}?listen", LONG_S, patience=quick) as station,
+            pytest.raises(NoAnswerError, match="take command: no router answered after 2 tries"),
+        ):
+            station.take_command()
