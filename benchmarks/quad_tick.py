@@ -25,6 +25,7 @@ from aeroloop.autopilot_loop import AutopilotLoop, Timing
 from aeroloop.fleet import FleetPace, fly_together
 from aeroloop.processes.hil_log import FlightLog
 from aeroloop.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
+from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import LogWriter
 from aeroloop.sensors.noise import Streams
@@ -263,7 +264,8 @@ def recorder(folder: Path) -> Iterator[Callable[[int], None]]:
 
 def record(line: Connection, folder: str) -> None:
     """As the recorder process does; says when it has written as many rows as it is told."""
-    recording = Recording(Topics(Path(folder), wait=True), log := LogWriter(Path(folder) / "log.mcap"), "mavlink")
+    log, feed = LogWriter(Path(folder) / "log.mcap"), FeedOut(Path(folder))
+    recording = Recording(Topics(Path(folder), wait=True), log, feed, "mavlink")
     line.send("ready")
     had, wanted, flushed_ns = 0, -1, time.monotonic_ns()
     while True:
@@ -274,6 +276,7 @@ def record(line: Connection, folder: str) -> None:
         if time.monotonic_ns() - flushed_ns > FLUSH_PERIOD_NS:
             flushed_ns = time.monotonic_ns()
             log.flush()
+        feed.step(time.monotonic_ns())
         if wanted < 0 and line.poll():
             wanted = line.recv()
         if 0 <= wanted <= had:
