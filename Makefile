@@ -21,7 +21,7 @@ fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go 
 
 test: lint ## set up, lint, run every test; ARGS go to pytest
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" $(ARGS)
-	$(BIN)/pytest -v -m realtime $(ARGS)
+	$(BIN)/pytest -v -m realtime $(or $(ARGS),tests/timing)
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)

@@ -31,6 +31,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long ones first: a worker that begins a long file when the others are done makes all of them wait."""
     tests = Path(__file__).parent
+    if strays := [
+        item.nodeid for item in items if item.get_closest_marker("realtime") and "timing" not in item.path.parts
+    ]:
+        raise pytest.UsageError(f"{strays[0]}: expected in tests/timing, where `make test` looks for `realtime`")
     items.sort(key=lambda item: not any(part in LONG for part in item.path.relative_to(tests).parts))
 
 

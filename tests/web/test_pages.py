@@ -95,7 +95,7 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
     watcher = desk.watch()
     watcher.open("/lines")
     choose(watcher, f"router {HOSTILE}")
-    expect(watcher.find("line-radio")).to_contain_text("radio")
+    expect(watcher.find("line-radio")).to_contain_text("down")  # so the router itself says: nobody is there
     expect(watcher.find("line-autopilot")).not_to_be_attached()
     watcher.shot("lines-router")
     router.end()

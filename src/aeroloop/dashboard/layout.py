@@ -238,7 +238,8 @@ def _alert_line(subject: Subject) -> None:
         tip = ui.tooltip().props('data-testid="notices"').style("white-space:pre-line;font-size:13px;max-width:90vw")
 
     def recent() -> None:
-        tip.set_text("\n".join(f"{each.t_s:.1f} s  {each.words}" for each in list(subject.notices)[-12:]))
+        told = [f"{each.t_s:.1f} s  {each.words}" for each in list(subject.notices)[-12:]]
+        tip.set_text("\n".join(told) or "no notices")
 
     line.on("mouseenter", recent)
     refresh()
