@@ -20,7 +20,8 @@ from aeroloop import scenario, scenarios
 from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.protocols import interface
 from aeroloop.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
-from aeroloop.streams import STREAMS, Stream
+from aeroloop.stream import Stream
+from aeroloop.streams import STREAMS
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
 

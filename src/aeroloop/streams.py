@@ -6,54 +6,9 @@ its first field is always the simulated time `t_s`.
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
-from functools import cached_property
-
-BATCH = 16
-
-
-@dataclass(frozen=True)
-class Field:
-    name: str
-    unit: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Stream:
-    name: str
-    producer: str  # the process that writes it; see `writes` for boards that have no process of ours
-    rate_hz: float  # nominal; 0 when it comes as it comes
-    simulated: bool  # a function of scenario and seed alone, so part of the log hash
-    logged: bool
-    meaning: str
-    fields: tuple[Field, ...]
-    family: str = "board"  # the flights that have it, scenario.Family
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        return tuple(f.name for f in self.fields)
-
-    @cached_property
-    def packing(self) -> struct.Struct:
-        return struct.Struct(f"<{len(self.fields)}d")
-
-    @property
-    def batch(self) -> int:
-        """How many records travel together: a board's loop waits for its own, an autopilot's high rates need not."""
-        return BATCH if self.family == "mavlink" and self.rate_hz >= BATCH else 1
-
-    def json_schema(self) -> dict[str, object]:
-        properties = {
-            f.name: {"type": ["number", "null"], "description": f"{f.meaning} [{f.unit}]"} for f in self.fields
-        }
-        return {"title": self.name, "description": self.meaning, "type": "object", "properties": properties}
-
-
-def _fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
-    return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
-
+from aeroloop.router_streams import ROUTER_STREAMS
+from aeroloop.stream import Stream
+from aeroloop.stream import fields as _fields
 
 _POSE = (
     ("x_m", "m", "position east"),
@@ -472,60 +427,6 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
     _measured("hil_link", "plant", 1.0, "counters of a MAVLink HIL link at the plant", *_MAVLINK_COUNTERS),
     _measured(
         "pixhawk_link", "board", 1.0, "counters of a MAVLink HIL link at the virtual Pixhawk", *_MAVLINK_COUNTERS
-    ),
-)
-
-ROUTER_STREAMS: tuple[Stream, ...] = (
-    Stream(
-        "line",
-        "router",
-        2.0,
-        False,
-        True,
-        "the state of one line of the router; counters since it began",
-        _fields(
-            ("line", "-", "number of the line in the flight's lines.json"),
-            ("up", "-", "1 while it is open and somebody is there"),
-            ("role", "-", "number of its role in router.config.ROLES; the one commander adds 10"),
-            ("frames_in", "-", "good frames received"),
-            ("frames_out", "-", "frames sent"),
-            ("bytes_in", "B", "bytes received"),
-            ("bytes_out", "B", "bytes sent"),
-            ("rate_in_hz", "Hz", "good frames a second, lately"),
-            ("rate_out_hz", "Hz", "frames sent a second, lately"),
-            ("load_in_pct", "%", "of what the baud rate can carry towards us; NaN where there is none"),
-            ("load_out_pct", "%", "of what the baud rate can carry from us; NaN where there is none"),
-            ("lost", "-", "gaps in the senders' numbering"),
-            ("bad_checksums", "-", "frames whose checksum or signature did not hold"),
-            ("duplicates", "-", "frames that had come before, on this or another line"),
-            ("refused", "-", "frames that this line's role does not allow"),
-            ("dropped", "-", "frames for this line that its full queue cost"),
-            ("queued", "-", "frames that wait to be sent"),
-            ("round_trip_s", "s", "newest round trip over this line; NaN while none is known"),
-            ("last_seen_s", "s", "since the last good frame; NaN while there was none"),
-        ),
-        "router",
-    ),
-    Stream(
-        "line_message",
-        "router",
-        0.0,
-        False,
-        True,
-        "one kind of message of one sender on one line of the router",
-        _fields(
-            ("line", "-", "number of the line in the flight's lines.json"),
-            ("outbound", "-", "1 for what the router sends"),
-            ("system", "-", "the sender's system; 0 for frames without one"),
-            ("component", "-", "the sender's component; 0 for frames without one"),
-            ("message", "-", "number of the message"),
-            ("rate_hz", "Hz", "messages a second, lately"),
-            ("set_hz", "Hz", "the rate that it should have; 0 when it comes as it comes"),
-            ("count", "-", "messages so far"),
-            ("bytes", "B", "bytes so far"),
-            ("last_seen_s", "s", "since the last one"),
-        ),
-        "router",
     ),
 )
 

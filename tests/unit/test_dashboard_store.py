@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from aeroloop.dashboard import store as store_module
 from aeroloop.dashboard.store import Store, parse_signal, thinned
-from aeroloop.streams import BY_NAME, Stream
+from aeroloop.stream import Stream
+from aeroloop.streams import BY_NAME
 
 NAN = math.nan
 

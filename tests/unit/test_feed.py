@@ -19,7 +19,8 @@ from aeroloop.realtime.feed import LISTENERS, LONGEST, MOST_REMEMBERED, TABLE_HA
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.recording.log import LogWriter, read
 from aeroloop.signals import NS
-from aeroloop.streams import BY_NAME, STREAMS, Stream
+from aeroloop.stream import Stream
+from aeroloop.streams import BY_NAME, STREAMS
 
 MS = NS // 1000
 FAST, FULL, EVENT = BY_NAME["rigid_truth"], BY_NAME["cycle"], BY_NAME["flight_event"]

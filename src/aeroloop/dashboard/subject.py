@@ -30,7 +30,7 @@ from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.feed import FeedIn
 from aeroloop.scenario import Scenario
 from aeroloop.signals import Event
-from aeroloop.streams import Stream
+from aeroloop.stream import Stream
 
 T = TypeVar("T")
 

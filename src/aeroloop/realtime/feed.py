@@ -25,7 +25,8 @@ from pathlib import Path
 
 from aeroloop.errors import LinkError
 from aeroloop.signals import NS
-from aeroloop.streams import STREAMS, Stream
+from aeroloop.stream import Stream
+from aeroloop.streams import STREAMS
 
 LONGEST = 32 * 1024
 """Bytes of a datagram."""

@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.signals import NS
-from aeroloop.streams import BY_NAME, STREAMS, Stream, logged
+from aeroloop.stream import Stream
+from aeroloop.streams import BY_NAME, STREAMS, logged
 
 PROFILE = "aeroloop"
 MAGIC = b"\x89MCAP0\r\n"

@@ -19,7 +19,8 @@ from aeroloop.router.control import ControlPort
 from aeroloop.router.engine import Router
 from aeroloop.router.statistics import LINES
 from aeroloop.signals import NS
-from aeroloop.streams import BY_NAME, Stream
+from aeroloop.stream import Stream
+from aeroloop.streams import BY_NAME
 
 PERIOD_NS = NS // 2
 LOOK_PERIOD_NS = NS // 20

@@ -1,0 +1,51 @@
+"""What a stream is: a name, its fields with units, its rate, and who writes it. The table of them is `streams.py`."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from functools import cached_property
+
+BATCH = 16
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Stream:
+    name: str
+    producer: str  # the process that writes it; see `writes` for boards that have no process of ours
+    rate_hz: float  # nominal; 0 when it comes as it comes
+    simulated: bool  # a function of scenario and seed alone, so part of the log hash
+    logged: bool
+    meaning: str
+    fields: tuple[Field, ...]
+    family: str = "board"  # the flights that have it, scenario.Family
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f.name for f in self.fields)
+
+    @cached_property
+    def packing(self) -> struct.Struct:
+        return struct.Struct(f"<{len(self.fields)}d")
+
+    @property
+    def batch(self) -> int:
+        """How many records travel together: a board's loop waits for its own, an autopilot's high rates need not."""
+        return BATCH if self.family == "mavlink" and self.rate_hz >= BATCH else 1
+
+    def json_schema(self) -> dict[str, object]:
+        properties = {
+            f.name: {"type": ["number", "null"], "description": f"{f.meaning} [{f.unit}]"} for f in self.fields
+        }
+        return {"title": self.name, "description": self.meaning, "type": "object", "properties": properties}
+
+
+def fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
+    return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
