@@ -11,6 +11,7 @@ import pytest
 from aeroloop import describe, scenario, scenarios, streams
 from aeroloop.protocols import interface
 from aeroloop.signals import Event
+from aeroloop.stream import Field, Stream
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = {"scenario.md": describe.scenario_markdown, "streams.md": describe.streams_markdown}
@@ -100,8 +101,8 @@ def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -
 
 
 def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    field = streams.Field("t_s", "s", "this | that")
-    stream = streams.Stream("odd", "plant", 0.0, True, True, "x", (field,))
+    field = Field("t_s", "s", "this | that")
+    stream = Stream("odd", "plant", 0.0, True, True, "x", (field,))
     monkeypatch.setattr(describe, "STREAMS", (stream,))
     assert "| `t_s` | s | this \\| that |" in describe.streams_markdown()
 

@@ -252,6 +252,8 @@ def test_the_hash_is_known_and_does_not_depend_on_interleaving_or_wall_clock(tmp
     assert digest == log_sha256(write_log(path, *wall, *commands, *events))
     assert digest != log_sha256(write_log(path, *commands[::-1], *events))
     assert digest != log_sha256(write_log(path, *commands[:-1], *events))
+    switched = ("plant_fault", (0.012, 7.0, 6.0, 1.0, 0.0, 0.3, 0.0, 0.0))
+    assert digest != log_sha256(write_log(path, *commands, *events, switched))
     # An empty flight's hash, so that a change of the rule is noticed: logs of before could not be compared.
     assert log_sha256(Log.empty()) == "baa1dd22f0c99b83d38154a3893e0ddf5ee8f0fd0d0be9deaaefd00813996650"
 
