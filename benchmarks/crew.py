@@ -17,6 +17,7 @@ import msgspec
 
 from aeroloop.paths import runtime_dir
 from aeroloop.processes.common import Orders
+from aeroloop.realtime.setup import end
 from aeroloop.realtime.topics import sweep
 from aeroloop.scenario import TiltrotorScenario
 
@@ -61,12 +62,7 @@ class Crew:
     def __exit__(self, *_: object) -> None:
         # The recorder was started first and goes last, when nothing more can come.
         for process, line in reversed(self._members):
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, PATIENCE_S)
             line.close()
 
     def start(self, role: str) -> None:

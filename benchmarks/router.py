@@ -36,7 +36,7 @@ from tests.peers.traffic import (
     throughput,
 )
 
-from aeroloop.realtime.setup import die_with_parent
+from aeroloop.realtime.setup import die_with_parent, end
 from benchmarks.crew import PATIENCE_S
 from benchmarks.measure import Aim, Outcome, row
 
@@ -227,12 +227,7 @@ def _program(command: list[str], folder: Path) -> Iterator[int]:
     try:
         yield process.pid
     finally:
-        process.terminate()
-        try:
-            process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, PATIENCE_S)
 
 
 def _ended_with_us() -> None:

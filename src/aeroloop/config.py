@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -26,6 +27,18 @@ def note(meaning: str) -> Meta:
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every table: immutable, and a key it does not know is an error."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A file's table, or one sentence about why there is none."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: expected UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from None
 
 
 def convert(table: dict[str, Any], kind: type[T], source: str) -> T:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from aeroloop import routing
 from aeroloop.errors import AeroloopError, ConfigError
-from aeroloop.realtime.setup import die_with_parent
+from aeroloop.realtime.setup import die_with_parent, end
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
 notes = Console(stderr=True)
@@ -105,12 +105,7 @@ def beside(flight_id: str, runs: Path, port: int | None) -> Iterator[str]:
             raise ConfigError("the dashboard did not start; what it said stands above")
         yield first.removeprefix(ANNOUNCED).strip()
     finally:
-        process.terminate()
-        try:
-            process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, PATIENCE_S)
         process.stdout.close()
 
 

@@ -27,7 +27,7 @@ from aeroloop.paths import runtime_dir
 from aeroloop.processes.common import stop
 from aeroloop.protocols.mavlink_signing import read_key
 from aeroloop.realtime.feed import FeedIn, FeedOut
-from aeroloop.realtime.setup import die_with_parent
+from aeroloop.realtime.setup import die_with_parent, end
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.router import control
 from aeroloop.router.config import RouterConfig, load
@@ -184,12 +184,7 @@ def in_background(path: Path, duration_s: float | None) -> Iterator[tuple[Path, 
             _await(process, folder / NOTE, listener, words)
             yield folder, words
         finally:
-            process.terminate()
-            try:
-                process.wait(PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            end(process, PATIENCE_S)
             listener.join(PATIENCE_S)
 
 

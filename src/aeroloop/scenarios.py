@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from aeroloop.config import apply_overrides, convert
+from aeroloop.config import apply_overrides, convert, read_toml
 from aeroloop.errors import ConfigError
 from aeroloop.scenario import Scenario, TiltrotorScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
@@ -42,14 +41,7 @@ def available() -> list[Path]:
 
 def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
     """Read and validate a scenario; `overrides` are `key.path=value` strings with TOML values."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: expected UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    table = read_toml(path)
     source = str(path)
     if overrides:
         apply_overrides(table, overrides)

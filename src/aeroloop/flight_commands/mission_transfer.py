@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from pymavlink.dialects.v20 import common as dialect
@@ -10,7 +9,8 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.flight_commands.conversation import Conversation, Partner, Patience, T, enum_words
 from aeroloop.flight_commands.errors import NoAnswerError, RefusedError
 from aeroloop.protocols.mavlink import Frame, Message
-from aeroloop.reference.missions import OPEN, Item
+from aeroloop.reference.mission_messages import item_from, item_message
+from aeroloop.reference.missions import Item
 
 KEY = "mission"
 MOST_ITEMS = 10_000
@@ -22,7 +22,6 @@ _REQUESTS = frozenset((_M.MAVLINK_MSG_ID_MISSION_REQUEST, _M.MAVLINK_MSG_ID_MISS
 _ITEMS = frozenset((_M.MAVLINK_MSG_ID_MISSION_ITEM, _M.MAVLINK_MSG_ID_MISSION_ITEM_INT))
 _PASSING = frozenset((_M.MAV_MISSION_OPERATION_CANCELLED, _M.MAV_MISSION_INVALID_SEQUENCE))
 """Verdicts that speak of an exchange that is over, perhaps of an older one: no refusal of what is asked now."""
-_LOCAL = frozenset((_M.MAV_FRAME_LOCAL_NED, _M.MAV_FRAME_LOCAL_ENU, _M.MAV_FRAME_LOCAL_OFFSET_NED))
 
 
 class _Transfer(Conversation[T]):
@@ -153,38 +152,3 @@ class MissionClear(_Transfer[None]):
 
     def _accepted(self) -> None:
         self._finish(None)
-
-
-def item_message(item: Item, number: int, to: Partner) -> Message:
-    scale = _scale(item.frame)
-    x, y = (OPEN if math.isnan(value) else round(value * scale) for value in (item.lat_deg, item.lon_deg))
-    return _M.MAVLink_mission_item_int_message(
-        *to,
-        number,
-        item.frame,
-        item.command,
-        int(number == 0),
-        int(item.autocontinue),
-        *item.params,
-        x,
-        y,
-        item.alt_m,
-        _MISSION,
-    )
-
-
-def item_from(message: Message) -> Item:
-    """Of either message."""
-    x, y = float(message.x), float(message.y)
-    if message.get_type() == "MISSION_ITEM_INT":
-        scale = _scale(message.frame)
-        x, y = (math.nan if value == OPEN else value / scale for value in (message.x, message.y))
-    params = (message.param1, message.param2, message.param3, message.param4)
-    return Item(message.command, x, y, message.z, params, message.frame, bool(message.autocontinue))
-
-
-def _scale(frame: int) -> float:
-    """Units of a whole number in a degree or a metre; a frame without places carries plain numbers."""
-    if frame == _M.MAV_FRAME_MISSION:
-        return 1.0
-    return 1e4 if frame in _LOCAL else 1e7

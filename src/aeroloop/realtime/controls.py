@@ -16,6 +16,7 @@ import msgspec
 
 from aeroloop.errors import LinkError
 from aeroloop.faults import Switch
+from aeroloop.realtime.mailbox import bound
 from aeroloop.signals import NS
 
 SOCKET = "controls.sock"
@@ -54,15 +55,7 @@ class ControlPort:
         self._path = folder / SOCKET
         self._now_ns = now_ns
         self._due_ns = 0
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        try:
-            self._path.unlink(missing_ok=True)
-            self._socket.bind(str(self._path))
-            self._path.chmod(0o600)
-        except OSError as error:
-            self._socket.close()
-            raise LinkError(f"{self._path}: cannot listen for orders: {error.strerror or error}") from None
+        self._socket = bound(self._path, "orders")
 
     def poll(self) -> list[Switch]:
         """The orders that have come, if it is time to look; as a rule none."""

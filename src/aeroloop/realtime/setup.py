@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import subprocess
 import sys
+from typing import Any
 
 PLANT_PRIORITY = 50
 BOARD_PRIORITY = 40
@@ -44,3 +46,13 @@ def die_with_parent(signal_number: int) -> None:
     """Ask the kernel to send this signal when the parent dies, so that no process is left behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0)
+
+
+def end(process: subprocess.Popen[Any], patience_s: float) -> None:
+    """Ask it to end, and see to it when it does not."""
+    process.terminate()
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -14,7 +14,8 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut, Message
 from aeroloop.protocols.px4_modes import PX4_MODES
-from aeroloop.reference.missions import OPEN, Item
+from aeroloop.reference.mission_messages import item_message
+from aeroloop.reference.missions import Item
 from aeroloop.reference.orders import Order, PilotConfig
 from aeroloop.reference.stick import Deflection
 from aeroloop.signals import NS
@@ -200,21 +201,7 @@ class MavlinkPilot:
     def _hand_over(self, number: int) -> None:
         if not 0 <= number < len(self._items):
             return
-        item = self._items[number]
-        self._reply.append(
-            dialect.MAVLink_mission_item_int_message(
-                self._system,
-                AUTOPILOT_COMPONENT,
-                number,
-                item.frame,
-                item.command,
-                int(number == 0),
-                int(item.autocontinue),
-                *item.params,
-                *(OPEN if math.isnan(deg) else round(deg * 1e7) for deg in (item.lat_deg, item.lon_deg)),
-                item.alt_m,
-            )
-        )
+        self._reply.append(item_message(self._items[number], number, (self._system, AUTOPILOT_COMPONENT)))
 
     def _sticks(self, t_s: float) -> Message:
         assert self._deflection is not None

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import re
 import socket
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
-from aeroloop.config import Config, convert, meta, note
+from aeroloop.config import Config, convert, meta, note, read_toml
 from aeroloop.errors import ConfigError
 from aeroloop.links import url as links
 
@@ -195,14 +194,7 @@ def _number(where: str, protocol: Protocol, message: str | int) -> int:
 
 def load(path: Path) -> RouterConfig:
     """Read and validate a router's file; ConfigError says file, key and what was expected."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: expected UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
+    table = read_toml(path)
     return anchored(convert(table, RouterConfig, str(path)), path.resolve().parent)
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from aeroloop.config import Config
 from aeroloop.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.realtime.mailbox import bound
 
 SOCKET = "route.sock"
 LONGEST = 1024
@@ -66,15 +67,7 @@ class ControlPort:
     def __init__(self, folder: Path) -> None:
         self.refused = 0  # datagrams that are no request
         self._path = folder / SOCKET
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.setblocking(False)
-        try:
-            self._path.unlink(missing_ok=True)
-            self._socket.bind(str(self._path))
-            self._path.chmod(0o600)
-        except OSError as error:
-            self._socket.close()
-            raise LinkError(f"{self._path}: cannot listen for requests: {error.strerror or error}") from None
+        self._socket = bound(self._path, "requests")
 
     def serve(self, deeds: Mapping[str, Deed]) -> None:
         """Do what has been asked, and say how it went."""
