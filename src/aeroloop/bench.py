@@ -240,8 +240,9 @@ class Flight:
                     *(f"{peer}={fd}" for peer, fd in batons.items()),
                 ],
                 pass_fds=(theirs.fileno(), *batons.values()),
-                # No process of a flight draws, and MuJoCo would start a program of its own to look for a screen.
-                env={**os.environ, "MUJOCO_GL": "disable"},
+                # No process of a flight draws, and MuJoCo would start a program of its own to look for a screen; nor
+                # has any a matrix large enough for numpy's threads, which are costly to start.
+                env={**os.environ, "MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is ours to hand on
             )

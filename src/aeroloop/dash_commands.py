@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from aeroloop import routing
 from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.realtime.setup import die_with_parent, end
 
@@ -76,6 +75,7 @@ def dash(
     sys.stdout.flush()
     if open_browser:
         webbrowser.open(url)
+    from aeroloop import routing
     from aeroloop.dashboard.app import serve
     from aeroloop.dashboard.subject import Subject
 
