@@ -173,7 +173,7 @@ def fly(
 ) -> None:
     """Fly a scenario, judge it, and write log, summary and report."""
     from aeroloop.analysis.checks import verify
-    from aeroloop.bench import Flight
+    from aeroloop.bench import Flight, Interrupted
 
     if pace is None and (dash or (loop == "hil" and _keeps_its_own_time(name))):
         pace = "real"
@@ -192,7 +192,11 @@ def fly(
     with ExitStack() as pages:
         with prepared as flight:
             if dash:
-                url = pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))
+                try:
+                    url = pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))
+                except Interrupted as interrupted:
+                    _say_error(f"interrupted by {interrupted}")
+                    raise typer.Exit(interrupted.exit_code) from None
                 _say(f"dashboard: {url}")
             results.make_folder(folder, flight_plan)
             outcome = _flown(flight)
@@ -409,7 +413,7 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
     if plan.ground.source == "external":
         _say(
             f"flight {flight_id} waits for references on {orders.reference_client}; "
-            "in another terminal: aeroloop base-station, or: aeroloop joystick"
+            "in another terminal: aeroloop base-station, or: aeroloop joystick, or: aeroloop dash, for sticks on a page"
         )
 
 

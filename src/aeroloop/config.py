@@ -74,6 +74,9 @@ def _explain(message: str, kind: type[Struct]) -> str:
         full = f"{key}.{unknown.group(1)}" if key else unknown.group(1)
         expected = dict.fromkeys(name for table in _tables_at(kind, key) for name in table.__struct_encode_fields__)
         return f"{full}: unknown key, expected one of: {', '.join(expected)}"
+    missing = re.match(r"Object missing required field `(.+)`", text)
+    if missing:
+        return f"{key}.{missing.group(1)}: missing" if key else f"{missing.group(1)}: missing"
     text = text[0].lower() + text[1:]
     if text.startswith("invalid") and (choices := _choices_at(kind, key)):
         text += f", expected one of: {', '.join(choices)}"

@@ -6,6 +6,7 @@ import importlib.util
 import signal
 import subprocess
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -75,10 +76,14 @@ def dash(
     sys.stdout.flush()
     if open_browser:
         webbrowser.open(url)
-    from aeroloop import routing
+    from aeroloop import routing, running
     from aeroloop.dashboard.app import serve
     from aeroloop.dashboard.subject import Subject
 
+    known = [running.flight_id(orders) for orders in running.flights()] + [place.id for place in routing.places()]
+    if flight and not with_parent and flight not in known:
+        now = ", ".join(dict.fromkeys(known)) or "nothing"
+        _note(f"{flight} does not run yet, and is waited for; just now runs: {now}")
     ended_by = serve(Subject(runs, flight, routing.places), listener, host=host, token=asked)
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
@@ -103,10 +108,27 @@ def beside(flight_id: str, runs: Path, port: int | None) -> Iterator[str]:
         first = process.stdout.readline()
         if not first.startswith(ANNOUNCED):
             raise ConfigError("the dashboard did not start; what it said stands above")
-        yield first.removeprefix(ANNOUNCED).strip()
+        over = threading.Event()
+        threading.Thread(target=_tell_of_its_end, args=(process, flight_id, over), daemon=True).start()
+        try:
+            yield first.removeprefix(ANNOUNCED).strip()
+        finally:
+            over.set()
     finally:
         end(process, PATIENCE_S)
         process.stdout.close()
+
+
+def _tell_of_its_end(process: subprocess.Popen[str], flight_id: str, over: threading.Event) -> None:
+    """A dashboard that dies costs the flight nothing, but somebody may be waiting for the page."""
+    code = process.wait()
+    if not over.is_set():
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        _note(f"the dashboard {how}: the flight goes on; another one: aeroloop dash --flight {flight_id}")
+
+
+def _note(text: str) -> None:
+    notes.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
 def _checked(port: int) -> int:

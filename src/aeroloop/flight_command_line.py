@@ -107,10 +107,11 @@ def takeoff(
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
-    """Take off; the aircraft must be armed."""
+    """Take off; one that is not armed does so when it is."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.takeoff(height)
-        typer.echo(f"takes off to {height:g} m")
+        # PX4 takes the order on the ground too, and leaves it as soon as somebody arms it.
+        typer.echo(f"{'takes off' if vehicle.state.armed else 'not armed: will take off once it is,'} to {height:g} m")
         if wait:
             vehicle.wait(lambda s: s.height_m is not None and s.height_m > height - THERE_M, wait, "takeoff")
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
@@ -28,6 +29,8 @@ DEFAULT = "run"
 DRAWN_HZ = 4.0
 BUSIEST = 5
 """Messages shown of each line and direction."""
+MOST_COLUMNS = 1000
+COUNTERS = ("lost", "bad", "twice", "refused", "dropped", "queued")
 GREEN_FROM, AMBER_FROM = 0.95, 0.8
 """Of the set rate."""
 AMBER_LOAD_PCT, RED_LOAD_PCT = 70.0, 90.0
@@ -145,39 +148,83 @@ def view(
     words: Sequence[str] = (),
 ) -> RenderableType:
     """All lines, the busiest messages on each, and what the router said last."""
-    table = Table(
-        *("line", "URL", "role", "up", "in/s", "out/s", "load in", "load out", "lost", "bad", "twice"),
-        *("refused", "dropped", "queued", "round trip", "seen"),
+    wide = Table(
+        *("line", "URL", "role", "up", "in/s", "out/s", "load in", "load out", *COUNTERS, "round trip", "seen"),
         header_style="bold",
         box=None,
+    )
+    narrow = Table(
+        *("line", "role", "up", "in/s", "out/s", "load", "round trip", "seen", "counted"), header_style="bold", box=None
     )
     kinds = Table("line", "", "sender", "message", "rate/s", "set/s", "count", header_style="bold", box=None)
     for number, info in enumerate(infos):
         on_line = [message for key, message in messages.items() if key[0] == number]
         if number in lines:
-            table.add_row(*_line_cells(info, lines[number], on_line))
+            wide.add_row(*_line_cells(info, lines[number], on_line))
+            narrow.add_row(*_few_cells(info, lines[number], on_line))
         else:
-            table.add_row(Text(info.name), Text(info.url), info.role, "…")
+            wide.add_row(Text(info.name), Text(info.url), info.role, "…")
+            narrow.add_row(Text(info.name), info.role, "…")
         for outbound in (0, 1):
             chosen = sorted((m for m in on_line if m.outbound == outbound), key=lambda m: (-m.rate_hz, m.message))
             for message in chosen[:BUSIEST]:
                 kinds.add_row(*_message_cells(info, message))
-    return Group(table, Text(), kinds, *(Text(line, style="dim") for line in words))
+    return Group(Fitting(wide, narrow), Text(), kinds, *(Text(line, style="dim") for line in words))
+
+
+class Fitting:
+    """The wide table where the terminal has room for it, otherwise the narrow one: cut-off numbers tell nothing."""
+
+    def __init__(self, wide: Table, narrow: Table) -> None:
+        self._wide, self._narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        needed = Measurement.get(console, options.update(max_width=MOST_COLUMNS), self._wide).maximum
+        yield self._wide if needed <= options.max_width else self._narrow
 
 
 def _line_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
-    role = ROLES[line.role % COMMANDS] + (", commands" if line.role >= COMMANDS else "")
     return [
         Text(info.name),
         Text(info.url),
-        role,
+        *_role_and_rates(line, messages),
+        _load(line.load_in_pct),
+        _load(line.load_out_pct),
+        *(_count(value) for value in _counts(line)[:-1]),
+        str(line.queued),
+        *_times(line),
+    ]
+
+
+def _few_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
+    """Of the counters only those that have counted something."""
+    told = ", ".join(f"{value} {name}" for name, value in zip(COUNTERS, _counts(line), strict=True) if value)
+    busier_pct = max(line.load_in_pct, line.load_out_pct)
+    return [
+        Text(info.name),
+        *_role_and_rates(line, messages),
+        _load(busier_pct),
+        *_times(line),
+        Text(told, "yellow"),
+    ]
+
+
+def _role_and_rates(line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
+    return [
+        ROLES[line.role % COMMANDS] + (", commands" if line.role >= COMMANDS else ""),
         Text("yes", "green") if line.up else Text("no", "red"),
         Text(f"{line.rate_in_hz:.0f}", _worst(messages, outbound=0)),
         Text(f"{line.rate_out_hz:.0f}", _worst(messages, outbound=1)),
-        _load(line.load_in_pct),
-        _load(line.load_out_pct),
-        *(_count(value) for value in (line.lost, line.bad_checksums, line.duplicates, line.refused, line.dropped)),
-        str(line.queued),
+    ]
+
+
+def _counts(line: LineState) -> tuple[int, ...]:
+    """As COUNTERS names them."""
+    return (line.lost, line.bad_checksums, line.duplicates, line.refused, line.dropped, line.queued)
+
+
+def _times(line: LineState) -> list[RenderableType]:
+    return [
         "" if math.isnan(line.round_trip_s) else f"{1000 * line.round_trip_s:.1f} ms",
         "" if math.isnan(line.last_seen_s) else f"{line.last_seen_s:.1f} s",
     ]

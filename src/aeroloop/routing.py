@@ -84,11 +84,14 @@ def places() -> list[Place]:
 
 
 def find(wanted: str = "") -> Place:
-    found = [place for place in places() if not wanted or wanted in (place.id, place.name)]
+    running_now = places()
+    found = [place for place in running_now if not wanted or wanted in (place.id, place.name)]
+    names = ", ".join(f"{place.id} ({place.name})" for place in found or running_now)
+    if not running_now:
+        raise ConfigError("no router is running; start one: aeroloop route FILE")
     if not found:
-        raise ConfigError(f"no {'such ' if wanted else ''}router is running; start one: aeroloop route FILE")
+        raise ConfigError(f"no router {wanted!r} is running, expected one of: {names}")
     if len(found) > 1:
-        names = ", ".join(f"{place.id} ({place.name})" for place in found)
         raise ConfigError(f"several routers are running; choose one with --router: {names}")
     return found[0]
 

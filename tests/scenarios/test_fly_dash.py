@@ -6,11 +6,15 @@ import os
 import re
 import signal
 import socket
+import sys
 import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
+from aeroloop import cli, dash_commands
 from conftest import HANG_S, Bench, until
 
 HOVER = ("quad-hover", "--no-report", "--out", "run", "--set", "checks=[]")
@@ -61,9 +65,23 @@ def test_a_dashboard_that_is_killed_costs_the_flight_nothing(bench: Bench) -> No
     flight = bench.start("fly", *HOVER, "--dash", "--dash-port", "0", "--set", "duration_s=4")
     flight.says("dashboard: ")
     os.kill(dashboard_of(flight.process.pid), signal.SIGKILL)
+    flight.says("the dashboard was killed by SIGKILL: the flight goes on; another one: aeroloop dash --flight ")
     assert flight.wait().code == 0, flight.err
     assert (bench.folder / "run" / "summary.json").exists()
     bench.assert_clean()
+
+
+def test_ctrl_c_while_the_dashboard_starts_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(dash_commands, "beside", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(sys, "argv", ["aeroloop", "fly", *HOVER, "--dash"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "aeroloop: interrupted by SIGINT"
+    assert not (tmp_path / "run").exists()
 
 
 def dashboard_of(parent: int) -> int:

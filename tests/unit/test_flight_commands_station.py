@@ -199,6 +199,7 @@ def say(url: str, *words: str) -> tuple[int, str]:
 
 def test_the_command_line(autopilot: tuple[FakeAutopilot, str], tmp_path: Path) -> None:
     fake, url = autopilot
+    assert say(url, "takeoff", "4") == (0, "not armed: will take off once it is, to 4 m\n")
     assert say(url, "arm") == (0, "armed\n")
     assert say(url, "takeoff", "4", "--wait", "30") == (0, "takes off to 4 m\n")
     code, words = say(url, "goto", "-33.8", "151.2", "-1.5")

@@ -189,7 +189,7 @@ def test_it_routes_tells_and_ends_with_the_code_of_its_signal(bench: Bench) -> N
         until(lambda: not watched.look(), "the watcher notices the end")
         watched.close()
         assert not place.folder.exists()
-    with pytest.raises(ConfigError, match="no such router is running"):
+    with pytest.raises(ConfigError, match=r"no router .*is running"):
         routing.find(bench.name)
 
 
@@ -221,7 +221,19 @@ def test_command_is_taken_over_through_the_socket_and_ctrl_c_ends_it(bench: Benc
 def test_a_router_that_is_not_there_is_a_sentence(typed: Typed) -> None:
     done = typed("take-over", "ground", "--router", "nobody")
     assert (done.code, done.out) == (2, "")
-    assert "no such router is running" in done.err
+    assert re.search("no router .*is running", done.err)
+
+
+def test_a_router_of_another_name_is_not_there_and_those_that_are_get_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(routing, "places", lambda: [routing.Place("4711", "bench", tmp_path)])
+    assert routing.find("4711") == routing.find("bench") == routing.find()
+    with pytest.raises(ConfigError, match=r"^no router 'benhc' is running, expected one of: 4711 \(bench\)$"):
+        routing.find("benhc")
+    monkeypatch.setattr(routing, "places", list)
+    with pytest.raises(ConfigError, match=r"^no router is running; start one: aeroloop route FILE$"):
+        routing.find("bench")
 
 
 @pytest.fixture
@@ -327,3 +339,18 @@ def test_the_table_shows_every_line_and_its_busiest_messages() -> None:
     assert "HEARTBEAT" not in text  # the sixth
     assert "line plane is back" in text
     assert "\x1b[31m93 %" in screen.getvalue()
+
+
+def test_in_a_narrow_terminal_nothing_is_cut_off() -> None:
+    infos = [
+        LineInfo("pixhawk", "serial:///dev/ttyACM0?baud=57600", "vehicle", "mavlink", 57600),
+        LineInfo("wall-display", "tcp://127.0.0.1:14601?listen", "command", "mavlink", 0),
+    ]
+    counted = LineState(0, 1, 0, 900, 3, 1, 1, 44.0, 1.0, 93.4, math.nan, 7, 0, 0, 0, 11, 0, 0.0123, 0.5)
+    quiet = LineState(1, 0, 11, 0, 0, 0, 0, 0.0, 0.0, math.nan, math.nan, 0, 0, 0, 0, 0, 0, math.nan, math.nan)
+    screen = io.StringIO()
+    Console(file=screen, width=100).print(view(infos, {0: counted, 1: quiet}, {}))
+    text = screen.getvalue()
+    assert "…" not in text
+    assert re.search(r"pixhawk +vehicle +yes +44 +1 +93 % +12\.3 ms +0\.5 s +7 lost, 11 dropped", text)
+    assert re.search(r"wall-display +command, commands +no +0 +0 *\n", text)

@@ -253,7 +253,7 @@ def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ("", 1, "expected a JSON header such as"),
         ("0.5,ABS_X,1\n", 1, "expected a JSON header such as"),
         ("[1]\n", 1, "expected a JSON header such as"),
-        ("{}\n", 1, "missing required field `axes`"),
+        ("{}\n", 1, "axes: missing"),
         ('{"axes":{}}\n', 1, "axes: expected `object` of length >= 1"),
         ('{"axes":{"ABS_X":[0,255]},"rate":3}\n', 1, "rate: unknown key, expected one of: axes"),
         ('{"axes":{"X":[0,255]}}\n', 1, "matching regex"),

@@ -8,6 +8,13 @@ import socket
 from aeroloop.errors import ConfigError
 
 BACKLOG = 64
+_OTHER_HOST = "expected an address of this machine, such as 127.0.0.1 or 0.0.0.0"
+_WHY = {
+    errno.EADDRINUSE: "somebody else listens there; choose another port",
+    errno.EACCES: "only root may; choose a port from 1024 on",
+    errno.EADDRNOTAVAIL: f"this machine has no such address; {_OTHER_HOST}",
+    socket.EAI_NONAME: f"no such host; {_OTHER_HOST}",
+}
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
@@ -21,8 +28,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listener.bind(address)
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
-        why = "somebody else listens there" if getattr(error, "errno", None) == errno.EADDRINUSE else str(error)
-        raise ConfigError(f"the dashboard cannot listen on {host}, port {port}: {why}; choose another port") from None
+        why = _WHY.get(getattr(error, "errno", None) or 0) or f"{getattr(error, 'strerror', None) or error}"
+        raise ConfigError(f"the dashboard cannot listen on {host}, port {port}: {why}") from None
     return listener
 
 

@@ -28,7 +28,8 @@ CSS = """
 .al-view { display:grid; grid-template-columns:minmax(0,1fr) 400px; gap:12px; width:100%; align-items:start; }
 .al-scene { position:relative; width:100%; height:calc(100vh - 150px); min-height:340px; border-radius:8px;
         overflow:hidden; border:1px solid var(--al-line); }
-.al-scene .nicegui-scene { width:100% !important; height:100% !important; touch-action:none; }
+.al-scene .nicegui-scene { width:100% !important; height:100% !important; touch-action:none;
+        isolation:isolate; }  /* its labels are stacked by their distance, some in front of all that is ours */
 .al-over { position:absolute; top:8px; left:8px; z-index:2; gap:4px; }
 .al-over .q-btn { background:var(--al-card); color:var(--al-text); }
 .al-over .q-btn.al-on { background:var(--al-accent); color:var(--al-card); }

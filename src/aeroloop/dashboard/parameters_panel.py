@@ -261,7 +261,8 @@ class ParametersPanel:
             values = await self._subject.command(_read_all, vehicle)
             self._desk.parameters[vehicle] = values
         except AeroloopError as error:
-            ui.notify(f"parameters: {error}", type="negative")
+            if self._subject.running:  # at the end of a flight the link goes, and nobody waits for parameters
+                ui.notify(f"{error}", type="negative")
         finally:
             self._loading = False
             self._reload.props(remove="loading")

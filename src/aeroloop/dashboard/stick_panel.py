@@ -31,6 +31,7 @@ SETTLED_S = 3.0
 """After this long an autopilot has told of a mode that it was asked for."""
 CSS = Path(__file__).with_name("hand_sticks.css").read_text(encoding="utf-8")
 WORDS = "Let go, both sticks are centred: the aircraft stands. Keys: W A S D and the arrows, with shift all the way."
+LEAVING = "Release them before you leave this page: an autopilot whose sticks are lost does what NAV_RCL_ACT says."
 
 
 class HandSticks(Element, component="hand_sticks.js"):
@@ -60,7 +61,7 @@ class StickPanel:
             self._sticks.props["taken"] = False
             self._sticks.props["up_label"], self._sticks.props["down_label"] = "up", "down"
             self._sticks.on("hands", self._hear)
-            ui.label(WORDS).classes("al-soft text-caption")
+            ui.label(WORDS if self._board else f"{WORDS} {LEAVING}").classes("al-soft text-caption")
         every(REFRESH_S, self._refresh)
 
     @property

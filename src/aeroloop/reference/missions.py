@@ -72,6 +72,8 @@ def read_plan(path: Path) -> tuple[Item, ...]:
         if len(items) > MAX_ITEMS:
             raise ConfigError(f"{path}: expected at most {MAX_ITEMS} mission items, not {len(items)}")
         return tuple(_simple(item, f"{path}: mission item {number}") for number, item in enumerate(items))
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}: expected a plan of QGroundControl, but it is not JSON: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a plan of QGroundControl with mission.items: {error!r}") from None
 
