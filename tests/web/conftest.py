@@ -33,6 +33,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
         shutil.rmtree(runtime, ignore_errors=True)
 
 
+@pytest.fixture(autouse=True)
+def _windows_of_a_test_go_with_it(desk: Desk) -> Iterator[None]:
+    """Those of fixtures that last longer stay."""
+    before = desk.windows
+    yield
+    desk.close_windows(but=before)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Any:
     report = yield
