@@ -129,6 +129,46 @@ def test_a_command_is_repeated_with_a_growing_confirmation_and_then_given_up() -
     assert silent.value.exit_code == 3
 
 
+EVERY = {
+    "arm": lambda v: v.arm(),
+    "disarm": lambda v: v.disarm(),
+    "takeoff": lambda v: v.takeoff(),
+    "land": lambda v: v.land(),
+    "return": lambda v: v.return_home(),
+    "hold": lambda v: v.hold(),
+    "mode position": lambda v: v.set_mode("position"),
+    "go to": lambda v: v.go_to(47.0, 8.0, 500.0),
+    "mission start": lambda v: v.start_mission(),
+    "mission pause": lambda v: v.pause_mission(),
+    "mission upload": lambda v: v.upload_mission([Item(16, 47.0, 8.0, 5.0)]),
+    "mission download": lambda v: v.download_mission(),
+    "mission clear": lambda v: v.clear_mission(),
+    "parameter MPC_XY_CRUISE": lambda v: v.parameter("MPC_XY_CRUISE"),
+    "set": lambda v: v.set_parameter("MPC_XY_CRUISE", 3.0),
+    "parameters": lambda v: v.parameters(),
+}
+
+
+@pytest.mark.parametrize("what", EVERY)
+def test_each_command_ends_though_nobody_answers_and_says_which_it_was(what: str) -> None:
+    station = SimStation(patience=Patience(answer_s=0.5, tries=3))
+    station.down.lose = lambda frame: True
+    begin_ns = station.t_ns
+    words = "parameter MPC_XY_CRUISE" if what == "set" else what  # its old value is asked for first
+    with pytest.raises(NoAnswerError, match=f"^{words}: system 1 ") as silent:
+        EVERY[what](station.vehicle)
+    assert silent.value.exit_code == 3 and len(station.heard) >= 3
+    assert (station.t_ns - begin_ns) / NS < 10.0
+
+
+@pytest.mark.parametrize("what", list(EVERY)[:10])
+def test_each_command_that_is_refused_says_which_and_why(what: str) -> None:
+    station = SimStation()
+    station.bench.brain.refusal = Refusal("Not today")
+    with pytest.raises(RefusedError, match=f"^{what}: the autopilot refused: Not today$"):
+        EVERY[what](station.vehicle)
+
+
 class Exchange:
     """One conversation with a puppet, by hand."""
 

@@ -17,7 +17,7 @@ from pymavlink.dialects.v20 import common as mavlink
 from typer.testing import CliRunner
 
 from aeroloop import flight_command_line
-from aeroloop.boards.pixhawk.seam import Refusal
+from aeroloop.boards.pixhawk.seam import FlightMode, Refusal
 from aeroloop.errors import AeroloopError
 from aeroloop.flight_commands import NoAnswerError, Patience, RefusedError, Station, Vehicle
 from aeroloop.links.open import open_link
@@ -217,11 +217,35 @@ def test_the_command_line(autopilot: tuple[FakeAutopilot, str], tmp_path: Path) 
     assert say(url, "mission", "download", str(copy))[0] == 0
     assert str(read_plan(copy)[-1]) == str(here), "a place left open stays open, there and back"
     assert say(url, "param", "set", "MPC_XY_CRUISE", "3.5") == (0, "MPC_XY_CRUISE 3.5\n")
+    assert say(url, "param", "get", "MPC_XY_CRUISE") == (0, "MPC_XY_CRUISE 3.5\n")
     listed = json.loads(say(url, "param", "list", "--json")[1].splitlines()[-1])
     assert listed["MPC_XY_CRUISE"] == 3.5 and len(listed) == len(fake.parameters)
     assert json.loads(say(url, "status", "--json")[1])["mode"] == "hold"
     fake.brain.refusal = Refusal("Not level")
     assert say(url, "disarm") == (1, "disarm: the autopilot refused: Not level")
+
+
+def test_every_other_word_of_the_command_line_reaches_the_autopilot(autopilot: tuple[FakeAutopilot, str]) -> None:
+    fake, url = autopilot
+    with Vehicle.connect(url, timeout_s=LONG_S) as vehicle:
+        vehicle.upload_mission([Item(16, 47.0, 8.0, 5.0)] * 3)
+        vehicle.arm()
+    fake.brain.calls.clear()
+    for words, mode in (
+        (("mode", "position"), FlightMode.POSITION),
+        (("hold",), FlightMode.HOLD),
+        (("mission", "start"), FlightMode.MISSION),
+        (("mission", "pause"), FlightMode.HOLD),
+        (("return",), FlightMode.RETURN),
+        (("land",), FlightMode.LAND),
+    ):
+        code, told = say(url, *words)
+        assert code == 0, told
+        asked = [call[1] for call in fake.brain.calls if call[0] == "set_mode"]
+        assert asked[-1:] == [mode] or fake.brain.status.mode is mode, words
+        fake.brain.calls.clear()
+    assert say(url, "mission", "clear")[0] == 0
+    assert fake.brain.mission == ()
 
 
 def test_watch_shows_the_state_until_somebody_interrupts_or_the_link_goes(

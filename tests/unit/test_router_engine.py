@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 from router_scenes import VEHICLE, Program, Scene, arm, attitude, heartbeat
 
 from aeroloop.protocols import framing, interface, pose
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 from aeroloop.protocols.mavlink_signing import KEY_SIZE, is_signed, sign, timestamp
 from aeroloop.router.config import Forward, SetRate
 from aeroloop.router.decisions import MOST_DECISIONS
@@ -207,18 +210,64 @@ def test_rules_and_rates(tmp_path: Path) -> None:
     scene.options |= {"forward": rules, "rates": (SetRate(endpoint="pixhawk", message="ATTITUDE", hz=50.0),)}
     with scene:
         vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        size = 0
         for n in range(150):
-            vehicle.say(heartbeat(), attitude(n))
+            size += len(vehicle.say(attitude(n)))
+            vehicle.say(heartbeat())
             scene.later(0.02, 0.02)
         assert 29 <= len(qgc.frames()) <= 32
         assert len(mavsdk.frames()) == 300
         messages = {(m.line, m.outbound, m.message): m for m in scene.router.line_messages()}
         came = messages[0, 0, 30]
         assert (came.count, came.set_hz, came.system, came.component) == (150, 50.0, 1, 1)
+        assert came.bytes == size and messages[1, 1, 30].bytes == size // 150 * messages[1, 1, 30].count
         assert abs(came.rate_hz - 50.0) < 2.0 and came.last_seen_s <= 0.05
         assert abs(messages[1, 1, 30].rate_hz - 10.0) < 1.0
         assert (1, 1, 0) not in messages
         assert abs(scene.line("pixhawk").rate_in_hz - 100.0) < 4.0
+        assert scene.line("pixhawk").last_seen_s <= 0.05 and math.isnan(scene.line("qgc").last_seen_s)
+        scene.later(2.0)
+        assert 1.9 < scene.line("pixhawk").last_seen_s < 2.1
+
+
+def test_every_sender_has_a_rate_of_its_own(tmp_path: Path) -> None:
+    """One rule for all of two systems, another for one component of a third; the rest does not pass. At every peer."""
+    scene = three(tmp_path)
+    scene.options["forward"] = (
+        Forward(source="pixhawk", target="qgc", systems=(1, 4), max_rate_hz=10.0),
+        Forward(source="pixhawk", target="qgc", systems=(2,), components=(7,), max_rate_hz=5.0),
+    )
+    senders = [(1, 1), (1, 2), (4, 1), (2, 7), (2, 8), (3, 7)]
+    with scene:
+        line, mavsdk = scene.program("pixhawk"), scene.program("mavsdk")
+        stations = [scene.program("qgc") for _ in range(2)]
+        outs = [MavlinkOut(MavlinkCounters(), *sender) for sender in senders]
+        for n in range(100):
+            line.socket.sendall(b"".join(out.pack(message) for out in outs for message in (attitude(n), heartbeat())))
+            scene.later(0.02, 0.02)
+        for station in stations:
+            came = Counter((frame.system, frame.component, frame.msg_id) for frame in station.frames())
+            for message in (0, 30):
+                assert [round(came[*sender, message] / 10) for sender in senders] == [2, 2, 2, 1, 0, 0], came
+        assert len(mavsdk.frames()) == 2 * 100 * len(senders)
+
+
+def test_a_command_that_comes_too_often_for_its_rule_is_answered_and_counted(tmp_path: Path) -> None:
+    scene = three(tmp_path)
+    scene.options["forward"] = (Forward(source="qgc", target="pixhawk", messages=("COMMAND_LONG",), max_rate_hz=1.0),)
+    with scene:
+        vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        vehicle.say(heartbeat())
+        scene.turn()
+        qgc.frames()
+        qgc.say(*[arm()] * 5)
+        scene.turn()
+        assert vehicle.heard() == ["COMMAND_LONG"] and scene.line("pixhawk").dropped == 4
+        answers = [frame.message() for frame in qgc.frames()]
+        assert [m.result for m in answers if m.get_type() == "COMMAND_ACK"] == [
+            dialect.MAV_RESULT_TEMPORARILY_REJECTED
+        ] * 4
+        assert [m.text for m in answers if m.get_type() == "STATUSTEXT"] == ["router: too often for pixhawk"]
 
 
 def test_a_set_rate_is_missed_before_the_first_message(tmp_path: Path) -> None:
@@ -269,6 +318,39 @@ def test_a_line_that_stands_still_delays_nobody_and_pays_alone(tmp_path: Path) -
         assert message.count == len(came) == state.frames_out
 
 
+@pytest.mark.parametrize("rules", [(), (Forward(source="pixhawk", target="mavsdk", max_rate_hz=50.0),)])
+def test_what_was_counted_stays_when_a_program_leaves_and_what_waited_for_it_is_counted(
+    tmp_path: Path, rules: tuple[Forward, ...]
+) -> None:
+    scene = three(tmp_path)
+    scene.options["forward"] = rules
+    with scene:
+        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
+        flipped = bytearray(qgc.out.pack(attitude()))
+        flipped[-1] ^= 1
+        unknown = bytearray(qgc.out.pack(attitude()))
+        unknown[7:10] = b"\xfe\xff\xff"
+        qgc.socket.sendall(bytes(flipped + unknown))
+        qgc.say(heartbeat())
+        scene.later(0.3)
+        bad, refused = scene.line("qgc").bad_checksums, scene.line("qgc").refused
+        assert bad >= 1 and refused >= 1
+        while scene.line("qgc").queued < 100:
+            vehicle.say(*(attitude(n) for n in range(20)))
+            scene.turn()
+            mavsdk.frames()
+        waited, before = scene.line("qgc").queued, scene.line("qgc").dropped
+        qgc.close()
+        scene.turn()
+        after = scene.line("qgc")
+        assert (after.dropped, after.queued) == (before + waited, 0)
+        assert (after.bad_checksums, after.refused) == (bad, refused)
+        vehicle.say(attitude(1), attitude(2))  # nobody is there, but somebody was
+        scene.turn()
+        assert scene.line("qgc").dropped == before + waited + 2
+        assert scene.line("mavsdk").dropped == 0
+
+
 def test_commands_are_never_lost_silently(tmp_path: Path) -> None:
     scene = Scene(tmp_path)
     scene.end("pixhawk", queue_frames=40)
@@ -293,6 +375,62 @@ def test_commands_are_never_lost_silently(tmp_path: Path) -> None:
             came += stuck.heard()
         assert came.count("COMMAND_LONG") + answers.count("COMMAND_ACK") == sent
         assert came.count("HEARTBEAT") < 4 * sent
+
+
+def test_a_mission_for_a_line_that_stands_still_ends_with_an_answer(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk", queue_frames=40)
+    scene.end("qgc", "command")
+    with scene:
+        stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        item = dialect.MAVLink_mission_item_int_message(1, 1, 0, 3, 16, 0, 1, 0, 0, 0, 0, 1, 2, 3.0)
+        sent, answers = 0, []
+        while not answers:
+            qgc.say(*[heartbeat()] * 20, *[item] * 5)
+            sent += 5
+            scene.turn()
+            answers = [frame.message() for frame in qgc.frames()]
+        acks = [message for message in answers if message.get_type() == "MISSION_ACK"]
+        came = stuck.heard()
+        for _ in range(50):
+            scene.turn()
+            came += stuck.heard()
+        assert came.count("MISSION_ITEM_INT") + len(acks) == sent
+
+
+def test_what_a_ground_station_asked_for_waits_for_it_and_telemetry_does_not(tmp_path: Path) -> None:
+    """It stands still while a mission and parameters come; what has no room is counted, and the vehicle is told."""
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("qgc", "command", queue_frames=40)
+    with scene:
+        vehicle, stuck = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        stuck.say(heartbeat())
+        scene.turn()
+        vehicle.frames()
+        sent = 0
+        while scene.line("qgc").queued < 40:
+            vehicle.say(*(attitude(sent + n) for n in range(20)))
+            sent += 20
+            scene.turn()
+        answers = [
+            dialect.MAVLink_mission_item_int_message(255, 190, n, 3, 16, 0, 1, 0, 0, 0, 0, 1, 2, 3.0) for n in range(10)
+        ] + [dialect.MAVLink_param_value_message(b"A", 1.0, 9, 10, n) for n in range(10)]
+        vehicle.say(*answers, *(attitude(sent + n) for n in range(200)))
+        scene.turn()
+        assert vehicle.frames() == [], "there was room"
+        vehicle.say(dialect.MAVLink_mission_ack_message(255, 190, 0))
+        before = scene.line("qgc").dropped
+        scene.turn()
+        assert scene.line("qgc").dropped == before + 1
+        assert [frame.message().text for frame in vehicle.frames()] == ["router: qgc/1 does not keep up"]
+        came = []
+        for _ in range(50):
+            came += stuck.frames()
+            scene.turn()
+        kept = [frame.msg_id for frame in came if frame.msg_id in (73, 22)]
+        assert kept == [73] * 10 + [22] * 10
+        assert len(came) + scene.line("qgc").dropped == sent + 200 + 20 + 1
 
 
 def test_an_observer_may_look_and_not_touch(tmp_path: Path) -> None:
@@ -473,6 +611,31 @@ def test_garbage_on_any_line_harms_nobody(chunks: list[bytes]) -> None:
             assert far.socket.recv(1 << 20).endswith(frame)
 
 
+def test_every_bad_frame_is_refused_and_counted(tmp_path: Path) -> None:
+    """Of both versions: a flipped bit, a length that lies, an end that is missing, features that nobody knows."""
+    with three(tmp_path) as scene:
+        vehicle, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
+        sender = dialect.MAVLink(None, 1, 1)
+        first, second = attitude(1).pack(sender, force_mavlink1=True), attitude(2).pack(sender)
+        flags = bytearray(second)
+        flags[2] = 0x02
+        bad = [bytes(flags)]
+        for wire in (first, second):
+            flipped, lying = bytearray(wire), bytearray(wire)
+            flipped[len(wire) // 2] ^= 0x10
+            lying[1] = 255  # the longest
+            bad += [bytes(flipped), bytes(lying), wire[:-5]]
+        for n, wire in enumerate(bad):
+            before = scene.line("pixhawk")
+            vehicle.socket.sendall(wire + bytes(300))
+            scene.turn()
+            vehicle.say(heartbeat())
+            scene.later(0.3)
+            after = scene.line("pixhawk")
+            assert after.bad_checksums + after.refused > before.bad_checksums + before.refused, (n, wire)
+            assert after.frames_in == before.frames_in + 1 and qgc.heard() == ["HEARTBEAT"], (n, wire)
+
+
 def test_board_and_pose_frames_pass_among_their_own(tmp_path: Path) -> None:
     scene = three(tmp_path)
     for name in ("board", "plant"):
@@ -504,6 +667,26 @@ def test_board_and_pose_frames_pass_among_their_own(tmp_path: Path) -> None:
             (m.line, m.system, m.component, m.message): m.count for m in scene.router.line_messages() if not m.outbound
         }
         assert counted[3, 0, 0, BOARD["request"]] == 3
+
+
+def test_board_lines_have_one_commander_too(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("board", protocol="board")
+    for name in ("one", "two"):
+        scene.end(name, "command", protocol="board")
+    request = framing.encode(interface.REQUEST.pack())
+    with scene:
+        board, one, two = (scene.program(name) for name in ("board", "one", "two"))
+        for program in (one, two):
+            program.socket.sendall(request)
+            scene.turn()
+        assert board.socket.recv(4096) == request and scene.line("two").refused == 1
+        assert (scene.line("one").role, scene.line("two").role) == (11, 1)
+        scene.router.take_over("two")
+        for program in (one, two, two):
+            program.socket.sendall(request)
+            scene.turn()
+        assert board.socket.recv(4096) == 2 * request and scene.line("one").refused == 1
 
 
 def test_signing_belongs_to_its_line(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import tty
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router import peers, ports
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
+from aeroloop.router.lines import LONGEST_RETRY_NS
 from aeroloop.router.messages import BOARD
 
 
@@ -141,6 +143,36 @@ def test_a_tcp_client_tries_again_with_patience(tmp_path: Path) -> None:
                 "line server is back",
             ]
             station.close()
+
+
+def test_tries_grow_apart_and_are_frequent_again_after_a_line_was_up(tmp_path: Path) -> None:
+    port = free_port(socket.SOCK_STREAM)
+    scene = Scene(tmp_path)
+    scene.end("server", "command", url=f"tcp://127.0.0.1:{port}")
+    with scene:
+        line = scene.router._lines[0]
+        tried_s: list[float] = []
+        opens = line.port.open
+
+        def noted() -> None:
+            tried_s.append(scene.now_ns / 1e9)
+            opens()
+
+        line.port.open = noted  # type: ignore[method-assign]
+        scene.later(30.0)
+        pauses_s = [round(later - before, 3) for before, later in pairwise(tried_s)]
+        assert pauses_s == sorted(pauses_s) and pauses_s[0] < 1.0
+        assert pauses_s[-1] == pytest.approx(LONGEST_RETRY_NS / 1e9, abs=0.2) and len(pauses_s) >= 6
+        with socket.create_server(("127.0.0.1", port)) as listener:
+            listener.setblocking(False)
+            scene.later(6.0)
+            waited(scene, lambda: scene.line("server").up == 1)
+            listener.accept()[0].close()
+        gone_s = scene.now_ns / 1e9
+        waited(scene, lambda: scene.line("server").up == 0)
+        tried_s.clear()
+        scene.later(2.0)
+        assert tried_s and tried_s[0] - gone_s < 1.0
 
 
 def _hears_attitude(program: Program) -> bool:

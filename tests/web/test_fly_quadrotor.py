@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from browser import Desk, Watcher, place
 from playwright.sync_api import expect
 
@@ -14,6 +15,7 @@ from aeroloop.recording.log import Log
 
 HEIGHT_M = 3.0
 PLACE_M = (6.0, 4.0)
+FAR_M = (15.0, 10.0)
 GAIN, NEW_GAIN = "MC_ROLL_P", 7.5
 ARRIVED_PX = 8.0
 FLIGHT_MS = 30_000
@@ -27,6 +29,7 @@ def test_from_arming_to_landing(desk: Desk) -> None:
     take_off(watcher)
     go_to(watcher)
     tune(watcher)
+    fly_a_plan(watcher)
     lose_satellites(watcher)
     land(watcher)
     flight.end()
@@ -87,6 +90,24 @@ def tune(watcher: Watcher) -> None:
     expect(watcher.find(f"param-{GAIN}")).to_contain_text(f"{NEW_GAIN:g}")
 
 
+def fly_a_plan(watcher: Watcher) -> None:
+    """A waypoint tapped on the map becomes a mission that is begun, and paused far from its end."""
+    watcher.find("map-tap").get_by_text("add a waypoint").click()
+    map_view = watcher.find("map").locator("svg")
+    before = map_view.get_attribute("data-view") or ""
+    watcher.find("map-out").click()
+    expect(map_view).not_to_have_attribute("data-view", before)
+    x_px, y_px = watcher.map_pixel(*FAR_M)
+    map_view.click(position={"x": x_px, "y": y_px})
+    expect(watcher.find("waypoints")).to_contain_text("15.0 E, 10.0 N")
+    watcher.find("mission-upload").click()
+    expect(watcher.find("order-log")).to_contain_text(re.compile("upload: accepted", re.IGNORECASE))
+    watcher.find("mission-start").click()
+    expect(watcher.find("mode-now")).to_have_text("mission")
+    watcher.find("mission-pause").click()
+    expect(watcher.find("mode-now")).to_have_text("hold")
+
+
 def lose_satellites(watcher: Watcher) -> None:
     watcher.head("tab-faults").click()
     watcher.find("fault-gnss-silent").click()
@@ -94,6 +115,11 @@ def lose_satellites(watcher: Watcher) -> None:
     expect(watcher.find("faults-on")).to_contain_text("1")
     watcher.page.wait_for_timeout(1500)
     watcher.shot("faults-gnss")
+    watcher.find("faults-off").click()
+    expect(watcher.find("faults-on")).not_to_contain_text("1")
+    watcher.find("fault-to_plant-delay_s-value").fill("5")
+    watcher.find("fault-to_plant-delay_s").click()
+    expect(watcher.find("faults-on")).to_contain_text("1")
     watcher.find("faults-off").click()
     expect(watcher.find("faults-on")).not_to_contain_text("1")
 
@@ -110,8 +136,8 @@ def land(watcher: Watcher) -> None:
 
 
 def assert_flown(log: Log) -> None:
-    failed_s = log.column("flight_fault", "t_s")[0]
-    arrived = place(log, "rigid_truth", failed_s)
+    tuned_s = log.column("parameter_change", "t_s")[0]
+    arrived = place(log, "rigid_truth", tuned_s)
     assert np.hypot(*(arrived[:2] - PLACE_M)) < 1.0, arrived
     assert abs(arrived[2] - HEIGHT_M) < 1.0, arrived
 
@@ -125,7 +151,13 @@ def assert_tuned(log: Log) -> None:
 def assert_failed_and_landed(log: Log) -> None:
     faults = log.rows["flight_fault"]
     told = [(TARGETS[int(row[2])], KINDS[int(row[3])], bool(row[4])) for row in faults]
-    assert told == [("gnss", "silent", True), ("gnss", "silent", False)]
+    assert told == [
+        ("gnss", "silent", True),
+        ("gnss", "silent", False),
+        ("to_plant", "delay_s", True),
+        ("to_plant", "delay_s", False),
+    ]
+    assert faults[2, 6] == pytest.approx(0.005)
     measured_s = log.column("gnss", "measured_s")
     assert faults[1, 0] - faults[0, 0] > 1.0
     assert not np.any((measured_s > faults[0, 0]) & (measured_s < faults[1, 0]))

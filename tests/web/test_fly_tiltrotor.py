@@ -1,18 +1,39 @@
-"""The tilt-rotor flown with the page's sticks, in real time; that it flew so is read from its log."""
+"""The tilt-rotor flown with the page's sticks and a game pad, and seen as it flies; its log says that it did."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 from browser import Desk, Watcher, place
 from playwright.sync_api import expect
+
+from aeroloop.faults import KINDS, TARGETS
 
 PUSH_MS = 2000
 REST_MS = 2000
 FLIGHT_MS = 30_000
+PAD = "Bench Pad"
+SEEN = """from => {
+    const view = getElement(Number(document.querySelector('.nicegui-scene').id.slice(1)));
+    const craft = [...view.objects.values()].find(each => each.component?.rotors)?.component;
+    const gone = from && craft && Math.hypot(...craft.mesh.position.toArray().map((at, i) => at - from[i]));
+    return craft?.mesh.visible && !(from && gone < 1) && {
+        place_m: craft.mesh.position.toArray(),
+        camera_m: view.camera.position.toArray(),
+        turned_rad: craft.rotors.map(rotor => rotor.angle),
+        tilt: Math.max(...craft.hinges.map(hinge => Math.abs(hinge.arm.quaternion.y))),
+    };
+}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dashboard(desk: Desk) -> str:
+    return desk.serve()
 
 
 def test_with_the_sticks_of_the_page(desk: Desk) -> None:
-    desk.serve()
     flight = desk.fly("sticks", "tiltrotor-joystick", "--no-report")
     watcher = desk.watch()
     watcher.open("/fly")
@@ -31,16 +52,77 @@ def test_with_the_sticks_of_the_page(desk: Desk) -> None:
     push(watcher, "stick-left", up=0.8)
     watcher.page.wait_for_timeout(REST_MS)
     climbed_s = watcher.clock_s()
+    push_pad(watcher)
+    padded_s = watcher.clock_s()
     watcher.find("stick-take").click()
     expect(watcher.find("stick-device")).to_have_text("nobody flies")
     watcher.assert_clean()
     flight.end()
     log = flight.log()
-    before, forward, climbed = (place(log, "truth", t_s) for t_s in (began_s, forward_s, climbed_s))
+    before, forward, climbed, padded = (place(log, "truth", t_s) for t_s in (began_s, forward_s, climbed_s, padded_s))
     assert forward[0] - before[0] > 0.5, (before, forward)
     assert abs(forward[2] - before[2]) < 0.3, (before, forward)
     assert climbed[2] - forward[2] > 0.3, (forward, climbed)
     assert np.hypot(*(climbed - forward)[:2]) < 0.5, (forward, climbed)
+    assert padded[0] - climbed[0] < -0.5, (climbed, padded)
+
+
+def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> None:
+    """Its pods tilt, its rotors turn; the camera goes along, or stays."""
+    flight = desk.fly("spiral", "tiltrotor-spiral", "--no-report", "--pace", "real", "--set", "duration_s=600")
+    watcher = desk.watch()
+    watcher.open("/")
+    expect(watcher.find("fact-tilt")).to_contain_text("right", timeout=FLIGHT_MS)
+    following = flown_on(watcher)
+    assert moved_m(following, "camera_m") > 0.5
+    assert max(seen["tilt"] for seen in following) > 1e-3
+    for before_rad, after_rad in zip(*(seen["turned_rad"] for seen in following), strict=True):
+        assert abs(after_rad - before_rad) > 1.0
+    watcher.find("camera-free").click()
+    watcher.page.wait_for_timeout(500)
+    staying = flown_on(watcher)
+    assert moved_m(staying, "camera_m") < 0.05
+    fail_the_line(watcher)
+    watcher.assert_clean()
+    flight.end()
+    switched = [(TARGETS[int(row[1])], KINDS[int(row[2])], bool(row[3])) for row in flight.log().rows["plant_fault"]]
+    assert switched == [("to_board", "loss", True), ("to_board", "loss", False)]
+
+
+def flown_on(watcher: Watcher) -> list[dict[str, Any]]:
+    """What the 3D view shows, and what it shows when the aircraft has gone a metre."""
+    before = watcher.page.wait_for_function(SEEN, arg=None).json_value()
+    after = watcher.page.wait_for_function(SEEN, arg=before["place_m"], timeout=FLIGHT_MS).json_value()
+    return [before, after]
+
+
+def moved_m(seen: list[dict[str, Any]], what: str) -> float:
+    return float(np.linalg.norm(np.subtract(seen[1][what], seen[0][what])))
+
+
+def fail_the_line(watcher: Watcher) -> None:
+    watcher.head("tab-faults").click()
+    watcher.find("fault-to_board-loss-value").fill("5")
+    watcher.find("fault-to_board-loss").click()
+    expect(watcher.find("faults-on")).to_contain_text("1 on")
+    watcher.find("faults-off").click()
+    expect(watcher.find("faults-on")).to_contain_text("none on")
+
+
+def push_pad(watcher: Watcher) -> None:
+    """A game pad as browsers have them: pulled back for a while, then let go."""
+    watcher.page.evaluate(
+        """name => {
+            window.pad = { index: 0, id: name, connected: true, mapping: 'standard', buttons: [], axes: [0, 0, 0, 0] };
+            Object.defineProperty(navigator, 'getGamepads', { value: () => [null, window.pad] });
+        }""",
+        PAD,
+    )
+    expect(watcher.find("stick-device")).to_have_text(f"game pad {PAD}")
+    watcher.page.evaluate("window.pad.axes[3] = 0.8")
+    watcher.page.wait_for_timeout(PUSH_MS)
+    watcher.page.evaluate("window.pad.axes[3] = 0")
+    watcher.page.wait_for_timeout(REST_MS)
 
 
 def refuse_another(watcher: Watcher, second: Watcher) -> None:

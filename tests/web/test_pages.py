@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from browser import DESKTOP, PHONE, Desk, Flight, Watcher
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 PAGES = {"view": "/", "charts": "/charts", "lines": "/lines", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
 HOSTILE = "<img src=x onerror=alert(1)>"
+DRAWN_MS = 120_000  # in a process of its own
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
 
 
@@ -88,6 +91,72 @@ def test_after_a_stall_the_page_goes_on_with_its_charts(desk: Desk, airborne: Fl
     watcher.assert_clean()
 
 
+def drawn(chart: Locator) -> dict[str, Any]:
+    """What the browser has in a chart: its signals, the ends of its time axis, the times of its first curve."""
+    found: dict[str, Any] = chart.evaluate(
+        """card => {
+            const element = card.querySelector('.nicegui-echart');
+            const option = getElement(Number(element.id.slice(1))).chart.getOption();
+            return {
+                names: option.series.map(each => each.name),
+                ends_s: [option.xAxis[0].min, option.xAxis[0].max],
+                times_s: (option.series[0]?.data || []).map(point => point[0]),
+            };
+        }"""
+    )
+    return found
+
+
+def moves_on(watcher: Watcher, seconds: float) -> None:
+    watcher.page.wait_for_function(
+        "end => parseFloat(document.querySelector('[data-testid=time]').innerText) > end",
+        arg=watcher.clock_s() + seconds,
+    )
+
+
+def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, airborne: Flight) -> None:
+    watcher = desk.watch()
+    page = watcher.open("/charts")
+    watcher.find("window").click()
+    page.get_by_role("option", name="10 s", exact=True).click()
+    page.wait_for_function("() => parseFloat(document.querySelector('[data-testid=time]').innerText) > 11")
+    watcher.find("add-chart").click()
+    page.get_by_test_id("search-signals").fill("hil_pace.lateness_s")
+    page.get_by_test_id("signals").get_by_role("checkbox").last.click()
+    page.get_by_test_id("show-signals").click()
+    chart = watcher.find("chart").last
+    expect(chart.get_by_test_id("legend")).to_contain_text("hil_pace.lateness_s")
+    moves_on(watcher, 1.0)
+    live = drawn(chart)
+    assert live["names"] == ["hil_pace.lateness_s"]
+    assert live["times_s"][-1] - live["times_s"][0] > 8.0, "from before the page asked for it"
+
+    watcher.find("pause").click()
+    expect(watcher.find("pause")).to_contain_text("Go on")
+    moves_on(watcher, 0.6)  # what was on its way
+    held = drawn(chart)
+    moves_on(watcher, 1.0)
+    assert drawn(chart) == held
+    watcher.find("pause").click()
+    moves_on(watcher, 1.0)
+    assert drawn(chart)["ends_s"][1] > held["ends_s"][1]
+
+    expect(chart.get_by_test_id("live")).to_be_hidden()
+    chart.locator("canvas").hover()
+    page.mouse.wheel(0, -300)
+    expect(chart.get_by_test_id("live")).to_be_visible()
+    moves_on(watcher, 0.6)
+    close = drawn(chart)
+    moves_on(watcher, 1.0)
+    assert drawn(chart) == close
+    assert close["times_s"][-1] - close["times_s"][0] < 0.98 * (live["times_s"][-1] - live["times_s"][0])
+    watcher.shot("charts-zoomed")
+    chart.get_by_test_id("live").click()
+    moves_on(watcher, 1.0)
+    assert drawn(chart)["ends_s"][1] > close["ends_s"][1]
+    watcher.assert_clean()
+
+
 def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne: Flight) -> None:
     """In one page, which stays open; and what a stranger named is no markup."""
     router = desk.route(HOSTILE, "radio", "station")
@@ -131,4 +200,25 @@ def test_a_finished_run_offers_its_report(desk: Desk, airborne: Flight, finished
     expect(report.get_by_role("heading", level=1)).to_contain_text("tiltrotor-spiral")
     expect(report.locator("body")).to_contain_text("flown_s")
     report.screenshot(path=watcher.shot("report"))
+    watcher.assert_clean()
+
+
+def test_two_runs_are_compared(desk: Desk, airborne: Flight, finished: Flight) -> None:
+    shutil.copytree(finished.folder, finished.folder.with_name("flown-again"))
+    watcher = desk.watch()
+    watcher.open("/runs")
+    runs = watcher.page.get_by_role("row").filter(has_text="tiltrotor-spiral")
+    expect(runs).to_have_count(2)
+    expect(watcher.find("compare")).to_be_disabled()
+    for number in range(2):
+        runs.nth(number).get_by_role("checkbox").click()
+    watcher.find("compare").click()
+    link = watcher.page.get_by_test_id("comparison")
+    expect(link).to_be_visible(timeout=DRAWN_MS)
+    with watcher.context.expect_page() as opened:
+        link.click()
+    comparison = opened.value
+    for name in ("finished", "flown-again"):
+        expect(comparison.locator("body")).to_contain_text(name)
+    comparison.screenshot(path=watcher.shot("comparison"))
     watcher.assert_clean()

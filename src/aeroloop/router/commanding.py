@@ -79,6 +79,13 @@ class Commanding:
         words = f"{PREFIX}{target.name} does not keep up"
         self._answer(peer, decision, frame, dialect.MAV_RESULT_TEMPORARILY_REJECTED, words)
 
+    def too_often(self, peer: Peer, decision: Decision, frame: bytes, target: Peer) -> None:
+        """A rule that names this message lets it pass less often than it comes."""
+        target.line.dropped += 1
+        if peer.role != "vehicle":
+            words = f"{PREFIX}too often for {target.line.config.name}"
+            self._answer(peer, decision, frame, dialect.MAV_RESULT_TEMPORARILY_REJECTED, words)
+
     def quiet(self, peer: Peer, decision: Decision, frame: bytes, target: Peer) -> None:
         """It was passed on, but from that address nothing has come for long."""
         if decision.message in access.COMMANDS:

@@ -206,10 +206,7 @@ class Router:
     def arrived(self, peer: Peer, chunk: bytes) -> int:
         peer.line.bytes_in += len(chunk)
         peer.read_ns = self._now_ns
-        trouble = peer.wire.trouble()
-        frames = peer.wire.feed(chunk)
-        peer.judge(clean=peer.wire.trouble() == trouble)
-        return self._route(peer, frames)
+        return self._route(peer, peer.feed(chunk))
 
     # What the router's own words need.
 
@@ -333,6 +330,7 @@ class Router:
             self._nobody(peer, decision, frame)
         for queue, limiter, out, target in targets:
             if limiter is not None and not limiter.passes(now_ns):
+                self._commanding.too_often(peer, decision, frame, target)
                 continue
             if target.role == "vehicle" and decision.message in COMMANDS:
                 self._intervals.asked(decision, frame, target)
@@ -477,7 +475,7 @@ class Router:
         self._duplicates.advance(now_ns)
         for peer in tuple(self._peers.values()):
             if now_ns - peer.read_ns >= GIVE_UP_NS:
-                self._route(peer, peer.wire.give_up())
+                self._route(peer, peer.give_up())
         for line in self._lines:
             line.step(now_ns)
         self._commanding.step(now_ns)

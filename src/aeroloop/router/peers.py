@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from aeroloop.router.queues import Queue
-from aeroloop.router.wire import WIRES
+from aeroloop.router.wire import WIRES, Keyed
 
 if TYPE_CHECKING:
     from aeroloop.router.decisions import Decision
@@ -47,6 +48,26 @@ class Peer:
         self.unmasked = False  # it spoke in the name of a vehicle, and that was told
         self.told_ns: int | None = None  # when it was told of something refused
         self.probe: tuple[int, int] | None = None  # what the round trip was asked with, and when
+
+    def feed(self, chunk: bytes) -> list[Keyed]:
+        """Every frame that `chunk` completes, in order."""
+        return self._read(lambda: self.wire.feed(chunk), judged=True)
+
+    def give_up(self) -> list[Keyed]:
+        """Nothing came for a while: frames found inside what waited as an unfinished one."""
+        return self._read(self.wire.give_up, judged=False)
+
+    def _read(self, read: Callable[[], list[Keyed]], *, judged: bool) -> list[Keyed]:
+        """Bytes that are nothing at all, of which no counter of the wire tells, are one bad frame."""
+        wire = self.wire
+        trouble, told = wire.trouble(), wire.bad() + wire.unknown()
+        frames = read()
+        clean = wire.trouble() == trouble
+        if not clean and wire.bad() + wire.unknown() == told:
+            self.line.bad += 1
+        if judged:
+            self.judge(clean=clean)
+        return frames
 
     def judge(self, *, clean: bool) -> None:
         """By what it sent: garbage takes longer to look through than frames do, so trust grows slowly."""
