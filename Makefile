@@ -20,7 +20,7 @@ fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go 
 	@$(BIN)/aeroloop fly tiltrotor-spiral --loop $$(sh tools/rung.sh) --pace lockstep $(ARGS)
 
 test: lint ## set up, lint, run every test; ARGS go to pytest
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" $(ARGS)
 	$(BIN)/pytest -v -m realtime $(or $(ARGS),tests/timing)
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
