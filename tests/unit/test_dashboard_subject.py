@@ -135,7 +135,7 @@ def test_faults_that_are_on_are_learnt_from_the_log(tmp_path: Path) -> None:
     gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
     subject.take(FAULT, (1.0, 2.0, gnss, silent, 1.0, 0.0, 0.5, 0.0, 0.0))
     assert subject.faults_on == {Fault(2, "gnss", "silent", 0): (0.5, 0.0, 0.0)}
-    assert subject.notices[-1].words == "gnss: silent on" and subject.notices[-1].t_s == 1.0
+    assert subject.notices[-1].words == "GNSS: silent on" and subject.notices[-1].t_s == 1.0
     subject.take(FAULT, (2.0, 2.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
     assert subject.faults_on == {}
     subject.take(FAULT, (3.0, 0.0, 99.0, float("nan"), 1.0, 0.0, 0.0, 0.0, 0.0))

@@ -145,6 +145,21 @@ def test_a_tcp_client_tries_again_with_patience(tmp_path: Path) -> None:
             station.close()
 
 
+def test_ground_stations_come_and_go_without_a_word_and_a_vehicle_does_not(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("stations", "command")
+    with scene:
+        for name in ("stations", "pixhawk"):
+            visitor = scene.program(name, VEHICLE)
+            waited(scene, lambda name=name: scene.line(name).up == 1)
+            scene.later(1.5)
+            visitor.close()
+            waited(scene, lambda name=name: not scene.line(name).up)
+            scene.later(1.5)
+        assert [words for words in scene.told if words.startswith("line ")] == ["line pixhawk is gone"]
+
+
 def test_tries_grow_apart_and_are_frequent_again_after_a_line_was_up(tmp_path: Path) -> None:
     port = free_port(socket.SOCK_STREAM)
     scene = Scene(tmp_path)

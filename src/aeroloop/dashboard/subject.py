@@ -22,6 +22,7 @@ from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
 from aeroloop.errors import AeroloopError, LinkError
+from aeroloop.fault_offers import words
 from aeroloop.faults import KINDS, TARGETS, Switch
 from aeroloop.flight_commands import Station, Text, Vehicle, VehicleState
 from aeroloop.frames import Vec3
@@ -346,9 +347,9 @@ class Subject:
         except (ValueError, OverflowError):
             return
         if told is not None:
-            severity, words = told
+            severity, event = told
             whose = f"aircraft {int(values['vehicle']) + 1}: " if self.store.vehicles(stream.name) != [0] else ""
-            self.notice(whose + words, severity, row[0])
+            self.notice(whose + event, severity, row[0])
 
     def _take_fault(self, stream: Stream, row: tuple[float, ...]) -> None:
         values = dict(zip(stream.names, row, strict=True))
@@ -362,7 +363,7 @@ class Subject:
         else:
             self.faults_on.pop(fault, None)
         on = bool(values["on"])
-        self.notice(f"{target}: {kind} {'on' if on else 'off'}", "warn" if on else "ok", row[0])
+        self.notice(words(row[stream.names.index("target") :]), "warn" if on else "ok", row[0])
 
     def _read_lines(self) -> None:
         assert self._folder is not None

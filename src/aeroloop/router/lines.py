@@ -95,9 +95,11 @@ class Line:
             self._reason, self._failing_ns = "", None
         if up == bool(self._told_up) or (self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS):
             return
-        if not up:
+        # Ground stations come to a server and go; a vehicle that does has vanished.
+        visited = self.config.link.listen and self.config.role != "vehicle"
+        if not up and not visited:
             self._hub.announce(f"line {self.config.name} is gone", self)
-        elif self._told_up is not None:
+        elif self._told_up is not None and not visited:
             self._hub.announce(f"line {self.config.name} is back", self)
         self._told_up = up
         self._told_ns = now_ns
