@@ -19,9 +19,16 @@ help: ## list what can be made
 fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go to `aeroloop fly`
 	@$(BIN)/aeroloop fly tiltrotor-spiral --loop $$(sh tools/rung.sh) --pace lockstep $(ARGS)
 
+# Flights in real time mostly wait, so three workers keep two cores busy. What people do in a browser, and what is timed,
+# needs room, and comes afterwards.
 test: lint ## set up, lint, run every test; ARGS go to pytest
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" $(ARGS)
-	$(BIN)/pytest -v -m realtime $(or $(ARGS),tests/timing)
+ifeq ($(ARGS),)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" --ignore=tests/web
+	$(BIN)/pytest -n 2 --dist loadfile -v --durations=5 tests/web
+	$(BIN)/pytest -v -m realtime tests/timing
+else
+	$(BIN)/pytest -v $(ARGS)
+endif
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -159,9 +159,13 @@ class Watcher:
 
     def stall(self) -> None:
         """Cut the page's connection, and wait until it stands again."""
-        self.page.evaluate("window.loaded_once = true; window.socket.io.engine.close()")
-        self.page.wait_for_function("() => window.socket && !window.socket.connected")
-        self.page.wait_for_function("() => window.socket && window.socket.connected")
+        self.page.evaluate(
+            """() => new Promise(done => {
+                window.loaded_once = true;
+                window.socket.once('connect', () => done());
+                window.socket.io.engine.close();
+            })"""
+        )
 
     @property
     def loaded_anew(self) -> bool:
@@ -240,19 +244,19 @@ class Desk:
                 found.append(str(watcher.shot(f"{name}-{number}")))
         return found
 
-    def close_windows(self, but: Iterable[Watcher] = ()) -> None:
-        """A window that nobody looks at goes on drawing, and without a graphics card that costs a core."""
-        kept = list(but)
-        for watcher in self._watchers:
-            if watcher not in kept:
-                watcher.context.close()
-        self._watchers = kept
+    def clear(self, watchers: int = 0, commands: int = 0) -> None:
+        """Close the windows and end the commands after so many: a window that nobody looks at goes on drawing, which
+        costs a core without a graphics card, and a flight that a failed test left would be shown to the next one."""
+        for watcher in self._watchers[watchers:]:
+            watcher.context.close()
+        for command in reversed(self._started[commands:]):  # the dashboard before the flights
+            command.end()
+        del self._watchers[watchers:], self._started[commands:]
 
     @property
-    def windows(self) -> tuple[Watcher, ...]:
-        return tuple(self._watchers)
+    def at_work(self) -> tuple[int, int]:
+        """How many windows and commands there are."""
+        return len(self._watchers), len(self._started)
 
     def end(self) -> None:
-        self.close_windows()
-        for command in reversed(self._started):  # the dashboard before the flights
-            command.end()
+        self.clear()

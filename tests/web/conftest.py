@@ -34,11 +34,11 @@ def desk(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterator
 
 
 @pytest.fixture(autouse=True)
-def _windows_of_a_test_go_with_it(desk: Desk) -> Iterator[None]:
-    """Those of fixtures that last longer stay."""
-    before = desk.windows
+def _what_a_test_starts_goes_with_it(desk: Desk) -> Iterator[None]:
+    """What fixtures that last longer have started stays."""
+    before = desk.at_work
     yield
-    desk.close_windows(but=before)
+    desk.clear(*before)
 
 
 @pytest.hookimpl(wrapper=True)

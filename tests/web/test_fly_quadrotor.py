@@ -18,7 +18,7 @@ PLACE_M = (6.0, 4.0)
 FAR_M = (15.0, 10.0)
 GAIN, NEW_GAIN = "MC_ROLL_P", 7.5
 ARRIVED_PX = 8.0
-FLIGHT_MS = 30_000
+FLIGHT_MS = 60_000
 
 
 def test_from_arming_to_landing(desk: Desk) -> None:

@@ -13,7 +13,7 @@ from aeroloop.faults import KINDS, TARGETS
 
 PUSH_MS = 2000
 REST_MS = 2000
-FLIGHT_MS = 30_000
+FLIGHT_MS = 60_000
 PAD = "Bench Pad"
 SEEN = """from => {
     const view = getElement(Number(document.querySelector('.nicegui-scene').id.slice(1)));
