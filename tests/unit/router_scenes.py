@@ -115,3 +115,10 @@ def free_port(kind: socket.SocketKind) -> int:
     with socket.socket(socket.AF_INET, kind) as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def three(folder: Path) -> Scene:
+    scene = Scene(folder)
+    for name in ("pixhawk", "qgc", "mavsdk"):
+        scene.end(name, "vehicle" if name == "pixhawk" else "command")
+    return scene

@@ -7,11 +7,10 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
-from router_scenes import VEHICLE, Program, Scene, arm, attitude, heartbeat
+from router_scenes import VEHICLE, Program, Scene, arm, attitude, heartbeat, three
 
 from aeroloop.protocols import framing, interface, pose
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
@@ -21,13 +20,6 @@ from aeroloop.router.decisions import MOST_DECISIONS
 from aeroloop.router.messages import BOARD
 from aeroloop.router.statistics import MOST_RECORDS
 from aeroloop.signals import NS
-
-
-def three(folder: Path) -> Scene:
-    scene = Scene(folder)
-    for name in ("pixhawk", "qgc", "mavsdk"):
-        scene.end(name, "vehicle" if name == "pixhawk" else "command")
-    return scene
 
 
 def test_everything_goes_to_everyone_but_its_sender(tmp_path: Path) -> None:
@@ -291,228 +283,6 @@ def test_gaps_and_overtaking_in_a_senders_numbering(tmp_path: Path) -> None:
         assert scene.line("pixhawk").frames_in == 295
 
 
-def test_a_line_that_stands_still_delays_nobody_and_pays_alone(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.end("pixhawk")
-    scene.end("stuck", "command", queue_frames=100)
-    scene.end("qgc", "command")
-    with scene:
-        vehicle, stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("stuck"), scene.program("qgc")
-        got, sent = 0, 0
-        while scene.line("stuck").dropped < 500:
-            vehicle.say(*(attitude(sent + n) for n in range(50)))
-            sent += 50
-            scene.turn()
-            got += len(qgc.frames())
-        assert got == sent and scene.line("qgc").dropped == 0 and qgc.counters.lost == 0
-        state = scene.line("stuck")
-        assert state.queued <= 100
-        came = [frame.message().time_boot_ms for frame in stuck.frames()]
-        for _ in range(50):
-            scene.turn()
-            came += [frame.message().time_boot_ms for frame in stuck.frames()]
-        assert came == sorted(came) and came[-1] == sent - 1
-        state = scene.line("stuck")
-        assert len(came) + state.dropped == sent and state.queued == 0
-        (message,) = [m for m in scene.router.line_messages() if m.line == 1 and m.outbound]
-        assert message.count == len(came) == state.frames_out
-
-
-@pytest.mark.parametrize("rules", [(), (Forward(source="pixhawk", target="mavsdk", max_rate_hz=50.0),)])
-def test_what_was_counted_stays_when_a_program_leaves_and_what_waited_for_it_is_counted(
-    tmp_path: Path, rules: tuple[Forward, ...]
-) -> None:
-    scene = three(tmp_path)
-    scene.options["forward"] = rules
-    with scene:
-        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
-        flipped = bytearray(qgc.out.pack(attitude()))
-        flipped[-1] ^= 1
-        unknown = bytearray(qgc.out.pack(attitude()))
-        unknown[7:10] = b"\xfe\xff\xff"
-        qgc.socket.sendall(bytes(flipped + unknown))
-        qgc.say(heartbeat())
-        scene.later(0.3)
-        bad, refused = scene.line("qgc").bad_checksums, scene.line("qgc").refused
-        assert bad >= 1 and refused >= 1
-        while scene.line("qgc").queued < 100:
-            vehicle.say(*(attitude(n) for n in range(20)))
-            scene.turn()
-            mavsdk.frames()
-        waited, before = scene.line("qgc").queued, scene.line("qgc").dropped
-        qgc.close()
-        scene.turn()
-        after = scene.line("qgc")
-        assert (after.dropped, after.queued) == (before + waited, 0)
-        assert (after.bad_checksums, after.refused) == (bad, refused)
-        vehicle.say(attitude(1), attitude(2))  # nobody is there, but somebody was
-        scene.turn()
-        assert scene.line("qgc").dropped == before + waited + 2
-        assert scene.line("mavsdk").dropped == 0
-
-
-def test_commands_are_never_lost_silently(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.end("pixhawk", queue_frames=40)
-    scene.end("qgc", "command")
-    with scene:
-        stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
-        answers: list[str] = []
-        sent = 0
-        while "COMMAND_ACK" not in answers:
-            qgc.say(*[heartbeat()] * 20, *[arm()] * 5)
-            sent += 5
-            scene.turn()
-            frames = qgc.frames()
-            answers += [frame.message().get_type() for frame in frames]
-        ack = next(frame.message() for frame in frames if frame.msg_id == 77)
-        assert ack.result == dialect.MAV_RESULT_TEMPORARILY_REJECTED and ack.command == 400
-        assert (ack.get_srcSystem(), ack.get_srcComponent()) == (1, 1)
-        assert "STATUSTEXT" in answers
-        came = stuck.heard()
-        for _ in range(50):
-            scene.turn()
-            came += stuck.heard()
-        assert came.count("COMMAND_LONG") + answers.count("COMMAND_ACK") == sent
-        assert came.count("HEARTBEAT") < 4 * sent
-
-
-def test_a_mission_for_a_line_that_stands_still_ends_with_an_answer(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.end("pixhawk", queue_frames=40)
-    scene.end("qgc", "command")
-    with scene:
-        stuck, qgc = scene.program("pixhawk", VEHICLE), scene.program("qgc")
-        item = dialect.MAVLink_mission_item_int_message(1, 1, 0, 3, 16, 0, 1, 0, 0, 0, 0, 1, 2, 3.0)
-        sent, answers = 0, []
-        while not answers:
-            qgc.say(*[heartbeat()] * 20, *[item] * 5)
-            sent += 5
-            scene.turn()
-            answers = [frame.message() for frame in qgc.frames()]
-        acks = [message for message in answers if message.get_type() == "MISSION_ACK"]
-        came = stuck.heard()
-        for _ in range(50):
-            scene.turn()
-            came += stuck.heard()
-        assert came.count("MISSION_ITEM_INT") + len(acks) == sent
-
-
-def test_what_a_ground_station_asked_for_waits_for_it_and_telemetry_does_not(tmp_path: Path) -> None:
-    """It stands still while a mission and parameters come; what has no room is counted, and the vehicle is told."""
-    scene = Scene(tmp_path)
-    scene.end("pixhawk")
-    scene.end("qgc", "command", queue_frames=40)
-    with scene:
-        vehicle, stuck = scene.program("pixhawk", VEHICLE), scene.program("qgc")
-        stuck.say(heartbeat())
-        scene.turn()
-        vehicle.frames()
-        sent = 0
-        while scene.line("qgc").queued < 40:
-            vehicle.say(*(attitude(sent + n) for n in range(20)))
-            sent += 20
-            scene.turn()
-        answers = [
-            dialect.MAVLink_mission_item_int_message(255, 190, n, 3, 16, 0, 1, 0, 0, 0, 0, 1, 2, 3.0) for n in range(10)
-        ] + [dialect.MAVLink_param_value_message(b"A", 1.0, 9, 10, n) for n in range(10)]
-        vehicle.say(*answers, *(attitude(sent + n) for n in range(200)))
-        scene.turn()
-        assert vehicle.frames() == [], "there was room"
-        vehicle.say(dialect.MAVLink_mission_ack_message(255, 190, 0))
-        before = scene.line("qgc").dropped
-        scene.turn()
-        assert scene.line("qgc").dropped == before + 1
-        assert [frame.message().text for frame in vehicle.frames()] == ["router: qgc/1 does not keep up"]
-        came = []
-        for _ in range(50):
-            came += stuck.frames()
-            scene.turn()
-        kept = [frame.msg_id for frame in came if frame.msg_id in (73, 22)]
-        assert kept == [73] * 10 + [22] * 10
-        assert len(came) + scene.line("qgc").dropped == sent + 200 + 20 + 1
-
-
-def test_an_observer_may_look_and_not_touch(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.end("pixhawk")
-    scene.end("wall", "observe")
-    with scene:
-        vehicle, wall = scene.program("pixhawk", VEHICLE), scene.program("wall")
-        vehicle.say(heartbeat())
-        wall.say(
-            heartbeat(),
-            dialect.MAVLink_param_request_list_message(1, 1),
-            dialect.MAVLink_mission_request_list_message(1, 1),
-            dialect.MAVLink_command_long_message(1, 1, 512, 0, 30, 0, 0, 0, 0, 0, 0),
-            arm(),
-            dialect.MAVLink_command_long_message(1, 1, 511, 0, 30, -1, 0, 0, 0, 0, 0),
-            dialect.MAVLink_param_set_message(1, 1, b"A", 1.0, 9),
-            dialect.MAVLink_set_mode_message(1, 1, 1),
-            dialect.MAVLink_mission_count_message(1, 1, 3),
-            dialect.MAVLink_manual_control_message(1, 0, 0, 0, 0, 0),
-            dialect.MAVLink_change_operator_control_message(1, 0, 0, b""),
-        )
-        scene.turn()
-        assert vehicle.heard() == ["HEARTBEAT", "PARAM_REQUEST_LIST", "MISSION_REQUEST_LIST", "COMMAND_LONG"]
-        assert scene.line("wall").refused == 7
-        answers = [frame.message() for frame in wall.frames()]
-        acks = [(m.command, m.result) for m in answers if m.get_type() == "COMMAND_ACK"]
-        assert acks == [(400, dialect.MAV_RESULT_DENIED), (511, dialect.MAV_RESULT_DENIED)]
-        kinds = [message.get_type() for message in answers]
-        assert kinds.count("STATUSTEXT") == 1 and kinds.count("MISSION_ACK") == 1
-        assert kinds.count("CHANGE_OPERATOR_CONTROL_ACK") == 1 and scene.router.commander == ""
-
-
-def test_one_commander_at_a_time(tmp_path: Path) -> None:
-    with three(tmp_path) as scene:
-        vehicle = scene.program("pixhawk", VEHICLE)
-        qgc, mavsdk = scene.program("qgc"), scene.program("mavsdk", (245, 190))
-        qgc.say(heartbeat(), arm())
-        mavsdk.say(heartbeat(), dialect.MAVLink_command_long_message(1, 1, 511, 0, 30, 5000, 0, 0, 0, 0, 0), arm())
-        scene.turn()
-        assert scene.router.commander.startswith("qgc")
-        assert scene.line("qgc").role == 11 and scene.line("mavsdk").role == 1
-        heard = vehicle.heard()
-        assert heard.count("COMMAND_LONG") == 2 and scene.line("mavsdk").refused == 1
-        answers = {frame.message().get_type(): frame.message() for frame in mavsdk.frames()}
-        assert answers["COMMAND_ACK"].result == dialect.MAV_RESULT_TEMPORARILY_REJECTED
-        assert "qgc" in answers["STATUSTEXT"].text
-        # Taken over by MAVLink, and back by hand.
-        mavsdk.say(dialect.MAVLink_change_operator_control_message(1, 0, 0, b""), arm())
-        scene.turn()
-        assert scene.router.commander.startswith("mavsdk") and vehicle.heard() == ["COMMAND_LONG"]
-        (ack,) = mavsdk.frames()
-        assert ack.message().ack == 0 and ack.message().gcs_system_id == 245
-        scene.router.take_over("qgc")
-        mavsdk.say(arm())
-        scene.turn()
-        assert vehicle.heard() == [] and any("qgc" in words and "commands" in words for words in scene.told)
-        # Released: the next one has it.
-        qgc.say(dialect.MAVLink_change_operator_control_message(1, 1, 0, b""))
-        mavsdk.say(arm())
-        scene.turn()
-        assert vehicle.heard() == ["COMMAND_LONG"] and scene.router.commander.startswith("mavsdk")
-
-
-def test_command_is_free_again_when_its_holder_leaves_or_falls_silent(tmp_path: Path) -> None:
-    with three(tmp_path) as scene:
-        vehicle, qgc, mavsdk = scene.program("pixhawk", VEHICLE), scene.program("qgc"), scene.program("mavsdk")
-        vehicle.say(heartbeat())
-        qgc.say(arm())
-        scene.turn()
-        scene.later(4.0)
-        assert scene.router.commander.startswith("qgc")
-        scene.later(2.0)
-        assert scene.router.commander == ""
-        mavsdk.say(arm())
-        scene.turn()
-        assert scene.router.commander.startswith("mavsdk")
-        mavsdk.close()
-        scene.turn()
-        assert scene.router.commander == ""
-
-
 def test_the_round_trip_is_measured_and_stays_here(tmp_path: Path) -> None:
     scene = three(tmp_path)
     scene.options["timesync_hz"] = 1.0
@@ -667,26 +437,6 @@ def test_board_and_pose_frames_pass_among_their_own(tmp_path: Path) -> None:
             (m.line, m.system, m.component, m.message): m.count for m in scene.router.line_messages() if not m.outbound
         }
         assert counted[3, 0, 0, BOARD["request"]] == 3
-
-
-def test_board_lines_have_one_commander_too(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-    scene.end("board", protocol="board")
-    for name in ("one", "two"):
-        scene.end(name, "command", protocol="board")
-    request = framing.encode(interface.REQUEST.pack())
-    with scene:
-        board, one, two = (scene.program(name) for name in ("board", "one", "two"))
-        for program in (one, two):
-            program.socket.sendall(request)
-            scene.turn()
-        assert board.socket.recv(4096) == request and scene.line("two").refused == 1
-        assert (scene.line("one").role, scene.line("two").role) == (11, 1)
-        scene.router.take_over("two")
-        for program in (one, two, two):
-            program.socket.sendall(request)
-            scene.turn()
-        assert board.socket.recv(4096) == 2 * request and scene.line("one").refused == 1
 
 
 def test_signing_belongs_to_its_line(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
@@ -27,7 +28,7 @@ STICK_PERIOD_S = 0.05
 JOIN_S = 2.0
 
 
-class Driver:
+class Driver(ABC):
     """A thread that drives until somebody ends it; `ended` says why, in a sentence."""
 
     def __init__(self, hands: Hands, over: Callable[[], bool]) -> None:
@@ -52,8 +53,9 @@ class Driver:
     def over(self) -> bool:
         return self._stop.is_set() or self._flight_over() or self._hands.gone
 
+    @abstractmethod
     def drive(self) -> None:
-        raise NotImplementedError
+        """Until `over()`; whatever it raises becomes `ended`."""
 
     def _run(self) -> None:
         try:

@@ -6,6 +6,7 @@ side does. Who holds it calls `begin` once, `hear` for every frame and `step` wh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -43,7 +44,7 @@ class Patience:
         return Patience(answer_s=timeout_s / tries, tries=tries)
 
 
-class Conversation(Generic[T]):
+class Conversation(ABC, Generic[T]):
     """`what` begins its errors; of two with the same `key` and partner, one must end before the other begins."""
 
     def __init__(self, what: str, key: str, peer: Partner, me: Partner, patience: Patience) -> None:
@@ -93,16 +94,17 @@ class Conversation(Generic[T]):
         out, self._out = self._out, []
         return out
 
+    @abstractmethod
     def _reads(self) -> frozenset[int]:
         """Messages of interest."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
-        raise NotImplementedError
+        """One of them, from the partner and meant for us."""
 
+    @abstractmethod
     def _question(self) -> list[Message]:
         """What is asked just now."""
-        raise NotImplementedError
 
     def _again(self, t_ns: int) -> None:
         self._ask(t_ns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from pymavlink.dialects.v20 import common as dialect
@@ -43,11 +44,13 @@ class _Transfer(Conversation[T]):
         else:
             self._refuse(enum_words("MAV_MISSION_RESULT", message.type), t_ns)
 
+    @abstractmethod
     def _take_part(self, message: Message, frame: Frame, t_ns: int) -> None:
-        raise NotImplementedError
+        """A request, a count or an item."""
 
+    @abstractmethod
     def _accepted(self) -> None:
-        raise NotImplementedError
+        """The autopilot's verdict is yes."""
 
     def _silence(self) -> str:
         return super()._silence() + (f"; it last said: {self._complaint}" if self._complaint else "")
@@ -149,6 +152,9 @@ class MissionClear(_Transfer[None]):
 
     def _question(self) -> list[Message]:
         return [_M.MAVLink_mission_clear_all_message(*self.peer, _MISSION)]
+
+    def _take_part(self, message: Message, frame: Frame, t_ns: int) -> None:
+        return  # there is nothing but the verdict
 
     def _accepted(self) -> None:
         self._finish(None)

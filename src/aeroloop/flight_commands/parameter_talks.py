@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.flight_commands.conversation import Conversation, Partner, Patience, enum_words
@@ -38,8 +40,9 @@ class _OneParameter(Conversation[Parameter]):
         if parameter is not None and parameter.name == self._name.decode():
             self._take_value(parameter, t_ns)
 
+    @abstractmethod
     def _take_value(self, parameter: Parameter, t_ns: int) -> None:
-        raise NotImplementedError
+        """What stands at the autopilot."""
 
 
 class ParameterRead(_OneParameter):

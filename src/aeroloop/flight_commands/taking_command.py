@@ -21,8 +21,14 @@ class TakeCommand(Conversation[None]):
         super().__init__("take command", "operator", ROUTER, me, patience)
 
     def hear(self, frame: Frame, t_ns: int) -> None:
-        if self.done or frame.msg_id != ANSWER or (message := read(frame)) is None:
-            return
+        """Of any sender: whatever numbers the router has."""
+        if not self.done and frame.msg_id in self._reads() and (message := read(frame)) is not None:
+            self._take(message, frame, t_ns)
+
+    def _reads(self) -> frozenset[int]:
+        return frozenset((ANSWER,))
+
+    def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
         if message.gcs_system_id != self.me[0] or message.control_request != _REQUEST:
             return
         if message.ack == _GRANTED:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import select
 import socket
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol
 
@@ -53,7 +54,7 @@ class Hub(Protocol):
         """How many good frames there were."""
 
 
-class Port:
+class Port(ABC):
     """One endpoint's transport. `open` raises LinkError; `failed` says that it must be opened again."""
 
     def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
@@ -69,17 +70,19 @@ class Port:
         """Whether somebody is there."""
         return bool(self.peers)
 
+    @abstractmethod
     def open(self) -> None:
-        raise NotImplementedError
+        """Make its descriptors, and have the hub watch them."""
 
+    @abstractmethod
     def ready(self, fd: int, events: int) -> None:
-        raise NotImplementedError
+        """Something is to be read or may be written on one of its descriptors."""
 
+    @abstractmethod
     def flush(self, peer: Peer) -> None:
         """Send what waits, as far as that goes without waiting."""
-        raise NotImplementedError
 
-    def check(self, now_ns: int) -> None:
+    def check(self, now_ns: int) -> None:  # noqa: B027 - most ports have nothing to look after
         """Called some times a second, for what no descriptor tells."""
 
     def close(self, why: str = "closed") -> None:

@@ -126,17 +126,11 @@ def _keyed(frame: mavlink.Frame) -> Keyed:
     return (wire[5:10] if wire[0] == _V2 else wire[3:6]), wire
 
 
-class BoardWire:
-    """The board's frames; anything that carries a right checksum and is not too long passes."""
+class _Plain:
+    """Frames without a number, of a protocol whose every message is known."""
 
     numbered = False
-
-    def __init__(self) -> None:
-        self._counters = framing.Counters()
-        self._deframer = framing.Deframer(LONGEST_BOARD_DATA, self._counters)
-
-    def feed(self, chunk: bytes) -> list[Keyed]:
-        return [(_board_key(data), framing.encode(data)) for data in self._deframer.feed(chunk)]
+    _counters: framing.Counters | pose.PoseCounters
 
     def give_up(self) -> list[Keyed]:
         return []
@@ -150,7 +144,19 @@ class BoardWire:
     def strange(self) -> list[int]:
         return []
 
-    trouble = bad
+
+class BoardWire(_Plain):
+    """The board's frames; anything that carries a right checksum and is not too long passes."""
+
+    def __init__(self) -> None:
+        self._counters = framing.Counters()
+        self._deframer = framing.Deframer(LONGEST_BOARD_DATA, self._counters)
+
+    def feed(self, chunk: bytes) -> list[Keyed]:
+        return [(_board_key(data), framing.encode(data)) for data in self._deframer.feed(chunk)]
+
+    def trouble(self) -> int:
+        return self.bad()
 
 
 _BOARD_NUMBERED = {(m.size, m.number): BOARD[m.name] for m in interface.MESSAGES if m.number is not None}
@@ -162,10 +168,10 @@ def _board_key(data: bytes) -> bytes:
     return b"\0\0" + number.to_bytes(2, "little")
 
 
-class PoseWire:
+class PoseWire(_Plain):
     """Pose packets."""
 
-    numbered = False
+    _counters: pose.PoseCounters
 
     def __init__(self) -> None:
         self._counters = pose.PoseCounters()
@@ -173,18 +179,6 @@ class PoseWire:
 
     def feed(self, chunk: bytes) -> list[Keyed]:
         return [(bytes((0, 0, frame.kind)), frame.wire) for frame in self._reader.feed(chunk)]
-
-    def give_up(self) -> list[Keyed]:
-        return []
-
-    def bad(self) -> int:
-        return self._counters.bad_checksums + self._counters.malformed
-
-    def unknown(self) -> int:
-        return 0
-
-    def strange(self) -> list[int]:
-        return []
 
     def trouble(self) -> int:
         return self._counters.skipped_bytes
