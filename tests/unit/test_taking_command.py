@@ -11,12 +11,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pymavlink.dialects.v20 import common as dialect
 from router_scenes import free_port
 from typer.testing import CliRunner
 
 from aeroloop import flight_command_line
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.flight_commands import HeldError, NoAnswerError, Patience, RefusedError, Station
+from aeroloop.flight_commands.taking_command import TakeCommand
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
 from aeroloop.vehicles.quadrotor.lines import BENCH
@@ -116,3 +119,22 @@ def test_without_a_router_nobody_answers() -> None:
             pytest.raises(NoAnswerError, match="take command: no router answered after 2 tries"),
         ):
             station.take_command()
+
+
+def test_an_answer_to_another_station_is_not_ours() -> None:
+    """Nor one to a release: only `system` 254 asked, and it asked for control (0)."""
+    asked = TakeCommand((254, 190), PATIENCE)
+    asked.begin(0)
+    out = MavlinkOut(MavlinkCounters(), 254, 191)
+
+    def answer(system: int, request: int, verdict: int) -> None:
+        wire = out.pack(dialect.MAVLink_change_operator_control_ack_message(system, request, verdict))
+        for frame in MavlinkIn(MavlinkCounters()).feed(wire):
+            asked.hear(frame, 0)
+
+    answer(253, 0, 0)
+    answer(253, 0, 3)
+    answer(254, 1, 0)
+    assert not asked.done
+    answer(254, 0, 0)
+    assert asked.done and asked.error is None
