@@ -203,7 +203,10 @@ class Flight:
         )
         try:
             self.folder.mkdir(mode=0o700)
-            (self.folder / "orders.json").write_bytes(msgspec.json.encode(orders))
+            # Others look for this file to find the flight: it is there whole, or not at all.
+            draft = self.folder / "orders.draft"
+            draft.write_bytes(msgspec.json.encode(orders))
+            draft.rename(self.folder / "orders.json")
         except OSError as error:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise ConfigError(f"{self.folder}: cannot be written: {error.strerror}") from None
