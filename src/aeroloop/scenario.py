@@ -20,7 +20,7 @@ from aeroloop.frames import Vec3
 from aeroloop.signals import NS
 
 Rung = Literal["mil", "sil", "pil", "hil"]
-Family = Literal["board", "mavlink"]
+Family = Literal["board", "mavlink", "wing"]
 """What plant and controller speak: the board's frames, or MAVLink HIL."""
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from aeroloop.router_streams import ROUTER_STREAMS
 from aeroloop.stream import Stream
 from aeroloop.stream import fields as _fields
+from aeroloop.wing_streams import WING_STREAMS
 
 _POSE = (
     ("x_m", "m", "position east"),
@@ -430,7 +431,7 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
     ),
 )
 
-STREAMS = BOARD_STREAMS + AUTOPILOT_STREAMS + ROUTER_STREAMS
+STREAMS = BOARD_STREAMS + AUTOPILOT_STREAMS + ROUTER_STREAMS + WING_STREAMS
 
 TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "board_task")
 """What a board with firmware of its own tells over its link, so that the plant writes it."""
@@ -444,7 +445,7 @@ def logged(family: str) -> tuple[Stream, ...]:
 
 def writes(process: str, family: str, loop: str) -> tuple[Stream, ...]:
     """The streams that a process of a flight writes on a rung."""
-    if family == "mavlink" or loop not in ("pil", "hil"):
+    if family != "board" or loop not in ("pil", "hil"):
         return tuple(s for s in STREAMS if s.producer == process and s.family == family)
     told = tuple(s for s in STREAMS if s.name in TOLD_BY_BOARD)
     own = tuple(s for s in STREAMS if s.producer == process and s.family == family and s not in told)
