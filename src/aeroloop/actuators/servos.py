@@ -1,0 +1,106 @@
+"""Servos of control surfaces and the throttle: a first-order lag within a rate limit, and stops.
+
+    y' = clip((command - y)/lag, -rate, rate)
+
+Far from its command a servo runs at its rate, near it it creeps; the switch is at |command - y| = rate * lag and is
+crossed once, so a step is solved in closed form and its length does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.config import Config, meta
+from aeroloop.errors import ConfigError
+from aeroloop.signals import NS
+
+NAMES = ("aileron", "elevator", "rudder", "throttle")
+
+Four = tuple[float, float, float, float]
+Rate = Annotated[float, meta("1/s", "fastest change, in the servo's own unit a second", gt=0)]
+Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]
+
+
+class Limits(Config, frozen=True):
+    """Aileron, elevator, rudder (rad), throttle (0..1)."""
+
+    low: Annotated[Four, meta("rad and ratio", "least that each servo can be set to")]
+    high: Annotated[Four, meta("rad and ratio", "most that each servo can be set to")]
+    rate_per_s: tuple[Rate, Rate, Rate, Rate]
+    lag_s: tuple[Lag, Lag, Lag, Lag]
+
+    def __post_init__(self) -> None:
+        for name, low, high in zip(NAMES, self.low, self.high, strict=True):
+            if not low < high:
+                raise ValueError(f"expected the {name}'s low to be less than its high, not {low:g} and {high:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceEffort:
+    """What the servos do over one step."""
+
+    controls: Four  # aileron, elevator, rudder (rad), throttle (0..1): mean over the step
+    saturated: bool  # a command was beyond a stop
+    rate_limited: bool  # a servo could not move as fast as its lag alone would
+    not_finite: bool  # a command was no number: that servo stays where it is
+
+
+class Servos:
+    def __init__(self, limits: Limits, initial: Sequence[float] = (0.0, 0.0, 0.0, 0.0)) -> None:
+        self._limits = tuple(zip(limits.low, limits.high, limits.rate_per_s, limits.lag_s, strict=True))
+        self._at = self._inside(initial)
+
+    @property
+    def controls(self) -> Four:
+        """At this moment."""
+        return self._at
+
+    def reset(self, controls: Sequence[float]) -> None:
+        self._at = self._inside(controls)
+
+    def step(self, command: Sequence[float], dt_ns: int) -> SurfaceEffort:
+        """Move for dt with the command held."""
+        dt_s = dt_ns / NS
+        saturated = rate_limited = not_finite = False
+        after, mean = [], []
+        for at, wanted, (low, high, rate, lag) in zip(self._at, command, self._limits, strict=True):
+            target = wanted
+            if not low <= target <= high:
+                if math.isfinite(target):
+                    saturated = True
+                    target = low if target < low else high
+                else:
+                    not_finite = True
+                    target = at
+            way, left_s, swept = target - at, dt_s, 0.0
+            run_s = abs(way) / rate - lag  # until it creeps
+            if run_s > 0.0:
+                rate_limited = True
+                run_s = min(run_s, dt_s)
+                run = math.copysign(rate * run_s, way)
+                swept = (at + run / 2) * run_s
+                way -= run
+                left_s -= run_s
+            if left_s > 0.0:
+                rest = way * math.exp(-left_s / lag) if lag > 0.0 else 0.0
+            else:
+                rest = way
+            after.append(target - rest)
+            mean.append((swept + target * left_s - (way - rest) * lag) / dt_s)
+        self._at = _four(after)
+        return SurfaceEffort(_four(mean), saturated, rate_limited, not_finite)
+
+    def _inside(self, controls: Sequence[float]) -> Four:
+        if len(controls) != len(NAMES) or not all(math.isfinite(value) for value in controls):
+            raise ConfigError(f"servos: expected {len(NAMES)} finite numbers ({', '.join(NAMES)}), not {controls!r}")
+        return _four(
+            [min(max(float(value), low), high) for value, (low, high, _, _) in zip(controls, self._limits, strict=True)]
+        )
+
+
+def _four(values: list[float]) -> Four:
+    aileron, elevator, rudder, throttle = values
+    return aileron, elevator, rudder, throttle

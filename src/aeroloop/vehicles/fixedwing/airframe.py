@@ -1,0 +1,93 @@
+"""A fixed wing from its parameter file alone. No airframe has code."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Annotated
+
+from aeroloop.actuators.servos import Limits
+from aeroloop.config import Config, convert, meta, read_toml
+from aeroloop.errors import ConfigError
+from aeroloop.models.fixedwing_tables import (
+    Body,
+    Lateral,
+    LinearDrag,
+    Parameters,
+    PolarDrag,
+    Propulsion,
+    Stall,
+    Symmetric,
+    Wing,
+)
+
+FOLDER = "vehicles/fixedwing"
+
+
+class Cruise(Config, frozen=True):
+    """Where it is meant to fly."""
+
+    speed_m_s: Annotated[float, meta("m/s", "usual airspeed", gt=0)]
+    speed_min_m_s: Annotated[float, meta("m/s", "slowest airspeed to fly level with", gt=0)]
+    speed_max_m_s: Annotated[float, meta("m/s", "fastest airspeed to fly level with", gt=0)]
+    density_kg_m3: Annotated[float, meta("kg/m3", "density of the air that trims are stated for", gt=0)]
+
+
+class Airframe(Config, frozen=True):
+    """One parameter file."""
+
+    body: Body
+    wing: Wing
+    stall: Stall
+    lift: Symmetric
+    drag: PolarDrag | LinearDrag
+    pitch: Symmetric
+    side: Lateral
+    roll: Lateral
+    yaw: Lateral
+    propulsion: Propulsion
+    servos: Limits
+    cruise: Cruise
+
+    @property
+    def flight(self) -> Parameters:
+        """What the design model needs of it."""
+        return Parameters(**{name: getattr(self, name) for name in Parameters.__struct_fields__})
+
+
+def names() -> list[str]:
+    """The airframes that come with the project."""
+    folder = resources.files("aeroloop").joinpath(FOLDER)
+    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(name: str) -> Airframe:
+    """An airframe of the project by its name, or your own by the path of its file (ending in .toml)."""
+    if name.endswith(".toml"):
+        source, path = name, Path(name)
+    elif name in names():
+        source = f"{FOLDER}/{name}.toml"
+        path = Path(str(resources.files("aeroloop").joinpath(source)))
+    else:
+        raise ConfigError(
+            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}"
+        )
+    airframe = convert(read_toml(path), Airframe, source)
+    _check(airframe, source)
+    return airframe
+
+
+def _check(airframe: Airframe, source: str) -> None:
+    """What single numbers cannot show."""
+    (x, y, z), xz = airframe.body.inertia_kgm2, airframe.body.product_xz_kgm2
+    if xz * xz >= x * z:
+        raise ConfigError(f"{source}: body.product_xz_kgm2: expected less than the root of Jx Jz, not {xz:g}")
+    if max(x, y, z) * 2 > x + y + z:
+        raise ConfigError(f"{source}: body.inertia_kgm2: expected no moment larger than the sum of the other two")
+    if airframe.propulsion.torque_fit[0] <= 0.0 or airframe.propulsion.thrust_fit[0] <= 0.0:
+        raise ConfigError(
+            f"{source}: propulsion: expected a thrust and a torque at rest above 0 (the fits' first numbers)"
+        )
+    cruise = airframe.cruise
+    if not cruise.speed_min_m_s <= cruise.speed_m_s <= cruise.speed_max_m_s:
+        raise ConfigError(f"{source}: cruise.speed_m_s: expected it between speed_min_m_s and speed_max_m_s")

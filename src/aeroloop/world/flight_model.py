@@ -1,0 +1,88 @@
+"""The world of a fixed wing: its own equations of motion, integrated step by step, over ground it must not touch.
+
+A fixed wing in flight touches nothing, so no contact engine is asked. The step function is built elsewhere
+(models/fixedwing.py) and comes in as a runner, compiled or not: (state, input, dt) -> state after dt.
+
+The acceleration is the mean over the last step, as in world/rigid.py: its sum is the change of velocity. A state that
+is no number stays so and shows in every signal; nothing here hides or mends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from aeroloop.frames import Quat, Vec, Vec3
+from aeroloop.signals import NS, Air, RigidState
+
+Height = Callable[[float, float], float]
+"""(east, north) in m -> z of the ground in m."""
+
+
+class Runner(Protocol):
+    """Fill `inputs` (state, input, dt), call, read `outputs` (state)."""
+
+    inputs: list[Vec]
+    outputs: list[Vec]
+
+    def __call__(self) -> None: ...
+
+
+class Effort(Protocol):
+    @property
+    def controls(self) -> tuple[float, ...]:
+        """What the surfaces and the throttle really are, in the order of the model's input."""
+
+
+class FlightModel:
+    """`ground` says how high the ground is; without it there is none."""
+
+    def __init__(self, step: Runner, ground: Height | None = None) -> None:
+        self._run = step
+        self._before, self._input, self._dt_s = step.inputs
+        self._after = step.outputs[0]
+        self._ground = ground
+        self._dt_ns = 0
+        self._accel_W: Vec3 = (0.0, 0.0, 0.0)
+        self._state: list[float] = [0.0] * len(self._before)
+        self.reset((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+
+    def reset(
+        self,
+        pos_W: Vec3,
+        quat_WB: Quat,
+        *,
+        vel_W: Vec3 = (0.0, 0.0, 0.0),
+        rate_B: Vec3 = (0.0, 0.0, 0.0),
+        accel_W: Vec3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Put it there; the acceleration is what `state` shows before the first step."""
+        self._state = [*pos_W, *quat_WB, *vel_W, *rate_B]
+        self._after[:] = self._state
+        self._accel_W = accel_W
+
+    def step(self, effort: Effort, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
+        """Advance with effort, wind, density and gravity held."""
+        if dt_ns != self._dt_ns:
+            self._dt_s[0] = dt_ns / NS
+            self._dt_ns = dt_ns
+        self._before[:] = self._after
+        self._input[:] = (*effort.controls, *air.wind_W, air.density_kg_m3, gravity_m_s2)
+        was_vx, was_vy, was_vz = self._state[7:10]
+        self._run()
+        self._state = self._after.tolist()
+        vx, vy, vz = self._state[7:10]
+        per_s = NS / dt_ns
+        self._accel_W = ((vx - was_vx) * per_s, (vy - was_vy) * per_s, (vz - was_vz) * per_s)
+
+    def state(self, t_ns: int) -> RigidState:
+        x, y, z, qw, qx, qy, qz, vx, vy, vz, p, q, r = self._state
+        return RigidState(t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), self._accel_W)
+
+    @property
+    def touching(self) -> bool:
+        """Whether it is at the ground or below."""
+        if self._ground is None:
+            return False
+        x, y, z = self._state[:3]
+        return z <= self._ground(x, y)
