@@ -16,6 +16,8 @@ from aeroloop.frames import Vec, Vec3
 MOST_POINTS = 1024
 """Of a grid, along either side."""
 HIGHEST_M = 10_000.0
+MOST_BYTES = 32 * MOST_POINTS**2
+"""Of a file of heights."""
 
 
 class Level(Config, frozen=True, tag_field="kind", tag="flat"):
@@ -159,6 +161,8 @@ def terrain(config: TerrainConfig) -> Flat | Incline | Grid:
 def read_heights(path: Path) -> Vec:
     """A CSV file of heights, `[north, east]`, rows from south to north."""
     try:
+        if path.exists() and not (path.is_file() and path.stat().st_size <= MOST_BYTES):
+            raise ConfigError(f"world.terrain.file: {path}: expected a file of at most {MOST_BYTES} bytes")
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"world.terrain.file: {path}: cannot be read: {error.strerror}") from None
