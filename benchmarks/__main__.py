@@ -20,6 +20,7 @@ from benchmarks import (
     dashboard_timing,
     emulated_board,
     flight,
+    planning,
     plant_step,
     pty_answer,
     quad_tick,
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "topics": topics.run,
+    "planning": planning.run,
     "router": router.run,
     "router-soak": router_soak.run,
 }

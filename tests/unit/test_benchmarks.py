@@ -54,6 +54,19 @@ ROWS = {
     "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
     "codec": ("answer, there and back", "actuators, there and back"),
     "topics": ("streamed to another process", "one at a time, one process"),
+    "planning": tuple(
+        f"128 a side, {what}"
+        for what in (
+            "a plan",
+            "the same plan",
+            "all plans of a flight",
+            "full grid",
+            "a plan in Python",
+            "taken up in a plan",
+            "memory",
+            "cost of the way flown",
+        )
+    ),
     "router": (
         *(
             f"{endpoints}, {what}"
@@ -82,6 +95,7 @@ AIMS = {
     "quadrotor at 500 Hz, log included": {"bound": 20.0, "at_least": True},
     "median, ordinary priority": {"bound": 2.0, "at_least": False},
     "median, SCHED_FIFO": {"bound": 2.0, "at_least": False},
+    "128 a side, cost of the way flown": {"bound": 1.1, "at_least": False},
     "1 endpoint, frames": {"bound": 10.0, "at_least": True},
     "4 endpoints, frames": {"bound": 10.0, "at_least": True},
     "1 endpoint, added latency, median": {"bound": 1.0, "at_least": False},
