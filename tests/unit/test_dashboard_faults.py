@@ -13,7 +13,8 @@ from aeroloop.fault_offers import Offer, offers
 from aeroloop.faults import KINDS, TARGETS
 from aeroloop.scenario import Scenario, TiltrotorScenario
 from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+from aeroloop.vehicles.aboard import fitted_out
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 
 def _quadrotor(count: int = 1) -> QuadrotorScenario:

@@ -30,8 +30,9 @@ from aeroloop.protocols.px4_modes import PX4_MODES
 from aeroloop.router.control import ControlPort
 from aeroloop.scenario import TiltrotorScenario
 from aeroloop.streams import BY_NAME
+from aeroloop.vehicles.aboard import fitted_out
 from aeroloop.vehicles.quadrotor.lines import BENCH
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.world.earth import Earth, Home
 
 

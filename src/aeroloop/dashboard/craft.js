@@ -67,6 +67,7 @@ export default class Craft {
     });
     this.mesh.add(this.nose(shape, color));
     this.from = this.to = null;
+    this.leap_m = 20 * Math.max(1, shape.reach_m); // farther than this between two poses nothing flies
     this.seen_ms = this.shown_ms = performance.now();
     this.period_ms = 60;
     // three.js asks for this once a frame, before anything is drawn.
@@ -93,7 +94,7 @@ export default class Craft {
       quat: new THREE.Quaternion(quat[1], quat[2], quat[3], quat[0]),
       tilts,
     };
-    const jumped = !this.to || this.to.pos.distanceTo(to.pos) > 20; // another flight: do not glide through the world
+    const jumped = !this.to || this.to.pos.distanceTo(to.pos) > this.leap_m; // another flight: do not glide through the world
     this.from = jumped ? to : this.current(now);
     this.to = to;
     this.period_ms += 0.2 * (Math.min(250, now - this.seen_ms) - this.period_ms);

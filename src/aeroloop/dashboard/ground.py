@@ -12,6 +12,8 @@ import numpy as np
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import Vec
 from aeroloop.scenario import Scenario, value_at
+from aeroloop.vehicles.fixedwing.places import ground_of
+from aeroloop.world.elevation_map import ElevationConfig
 from aeroloop.world.terrain import Flat, Grid, Incline, Level, TerrainConfig, terrain
 
 POINTS = 96
@@ -43,9 +45,16 @@ def of_scenario(scenario: Scenario) -> Relief | None:
         return None
 
 
+def surface(config: TerrainConfig | ElevationConfig) -> Flat | Incline | Grid:
+    """The ground that a scenario's `world.terrain` asks for."""
+    if isinstance(config, ElevationConfig):
+        return ground_of(config).grid()
+    return terrain(config)
+
+
 @lru_cache(maxsize=4)
-def _relief(config: TerrainConfig) -> Relief:
-    return relief(terrain(config))
+def _relief(config: TerrainConfig | ElevationConfig) -> Relief:
+    return relief(surface(config))
 
 
 def relief(ground: Flat | Incline | Grid) -> Relief:

@@ -195,7 +195,7 @@ def doing(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity],
     state = subject.state()
     if not does.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
         does = Doing(mode=state.mode, armed="armed" if state.armed else "disarmed")
-    mode: Severity = "bad" if does.mode in ("safe", "holding") else "info"
+    mode: Severity = "bad" if does.mode in ("safe", "holding") or does.mode.startswith("–") else "info"
     return (does.armed, "warn" if does.armed == "armed" else "info"), (does.mode, mode), (does.failsafe, "bad")
 
 

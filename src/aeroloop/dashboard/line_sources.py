@@ -26,6 +26,7 @@ from aeroloop.dashboard.line_health import (
 )
 from aeroloop.dashboard.store import Store
 from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 AT_PLANT, AT_AUTOPILOT, AT_BOARD = "counted at the plant", "counted at the autopilot", "counted at the board"
@@ -51,6 +52,9 @@ def timing(scenario: Scenario | None) -> Timing:
         period_s = scenario.control.period_s
         title = "Period between sensor requests"
         return Timing(title, "cycle", "period_s", BIN_EDGES_S, "pace", period_s)
+    if isinstance(scenario, FixedWingScenario):
+        title = "Lateness of the plant's steps, twenty times a second"
+        return Timing(title, "wing_pace", "lateness_s", LATENESS_EDGES_S, "wing_pace", math.nan)
     title = "Lateness of the plant's steps: the largest in each fiftieth of a second"
     return Timing(title, "hil_pace", "lateness_s", LATENESS_EDGES_S, "hil_pace", math.nan)
 
@@ -63,6 +67,8 @@ def views(store: Store, infos: Sequence[LineInfo], scenario: Scenario | None) ->
         return found + _board_lines(store, since_s, scenario)
     if isinstance(scenario, QuadrotorScenario):
         return found + _autopilot_lines(store, since_s, scenario)
+    if isinstance(scenario, FixedWingScenario):
+        return found + _wing_lines(store, since_s, scenario)
     return found
 
 
@@ -93,6 +99,15 @@ def _board_lines(store: Store, since_s: float, scenario: TiltrotorScenario) -> l
             set_hz = set_in_hz, set_out_hz
             found.append(counted_line(name, at, where, span, store.t_s, set_hz=set_hz, round_trip=trip))
     return found
+
+
+def _wing_lines(store: Store, since_s: float, scenario: FixedWingScenario) -> list[LineView]:
+    """Servos come in each control period and sensors go out; what else the board tells has no rate of its own."""
+    span = Span.of("wing_link", store.since("wing_link", since_s))
+    if span is None:
+        return []
+    set_hz = 0.0, 1.0 / scenario.board.period_s
+    return [counted_line("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
 
 
 def _autopilot_lines(store: Store, since_s: float, scenario: QuadrotorScenario) -> list[LineView]:

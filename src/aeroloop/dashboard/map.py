@@ -262,10 +262,10 @@ def ground(terrain: Flat | Incline | Grid) -> Ground | None:
     colour = low + share[..., None] * (high - low) + 60.0 * light[..., None]
     alpha = 100.0 + 26.0 * band
     pixels = np.dstack((np.clip(colour, 0, 255), alpha)).astype(np.uint8)
-    return Ground(f"data:image/png;base64,{base64.b64encode(_png(pixels)).decode()}", west_m, south_m, east_m, north_m)
+    return Ground(f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}", west_m, south_m, east_m, north_m)
 
 
-def _png(pixels: np.ndarray) -> bytes:
+def png(pixels: np.ndarray) -> bytes:
     """RGBA rows, from above, as a PNG file."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)

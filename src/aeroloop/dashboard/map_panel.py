@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-from aeroloop.dashboard import from_browser
+from aeroloop.dashboard import from_browser, readings
+from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
 from aeroloop.dashboard.subject import Subject
 from aeroloop.errors import AeroloopError
 from aeroloop.frames import euler_from_quat
-from aeroloop.scenario import Scenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
-from aeroloop.world.terrain import terrain
+from aeroloop.scenario import Scenario, value_at
+from aeroloop.streams import BY_NAME
 
 REFRESH_S = 0.2
 TRAIL_S = 120.0
@@ -25,12 +27,31 @@ TRAIL_POINTS = 240
 FOLLOW_PART = 0.25
 """The map follows when the aircraft is farther from the middle than this part of its width."""
 STEP = 1.5
+APART_M_PER_PX = 2.0
+"""Seen from farther away, where an aircraft is and where it believes to be are one place."""
 CSS = Path(__file__).with_name("flight_map.css").read_text(encoding="utf-8")
 _PX = (-20_000.0, 20_000.0)
 
 
 class FlightMap(Element, component="flight_map.js"):
     """Shows SVG; tells `tap`, `pinch`, `carry` and `size`."""
+
+
+@dataclass(frozen=True)
+class Beneath:
+    """What a map shows besides aircraft and waypoints, and where it looks."""
+
+    draw: Callable[[View], str] = lambda _view: ""
+    """Under everything else; called often, so it keeps what it has drawn."""
+    homes: Sequence[tuple[float, float]] = ((0.0, 0.0),)
+    all_m: Sequence[tuple[float, float]] = ((0.0, 0.0),)
+    """Places that "all" shows, besides aircraft and waypoints."""
+    all_words: str = "all of the plan"
+    near: Callable[[], Sequence[tuple[float, float]]] | None = None
+    """Places that a close look shows."""
+    margin_px: float = 60.0
+    trail_s: float = TRAIL_S
+    trail_points: int = TRAIL_POINTS
 
 
 class MapPanel:
@@ -46,7 +67,9 @@ class MapPanel:
         on_carry: Callable[[int, float, float], None],
         vehicle: Callable[[], int],
         m_per_px: float,
+        beneath: Beneath | None = None,
     ) -> None:
+        self._beneath = beneath or Beneath()
         self._subject, self._vehicle = subject, vehicle
         self._waypoints, self._target = waypoints, target
         self._on_tap, self._on_carry = on_tap, on_carry
@@ -54,7 +77,8 @@ class MapPanel:
         self._ground: Ground | None = None
         self._ground_of: Scenario | None = None
         self._drawn = ""
-        self._follow = True
+        self._follow = beneath is None
+        self._sized = False
         ui.add_css(CSS)
         with ui.element("div").classes("relative-position w-full"):
             self._map = FlightMap().props('data-testid="map"')
@@ -68,9 +92,11 @@ class MapPanel:
             for icon, words, test_id, deed in (
                 ("add", "closer", "map-in", lambda: self._zoom(STEP)),
                 ("remove", "farther", "map-out", lambda: self._zoom(1 / STEP)),
-                ("zoom_out_map", "all of the plan", "map-fit", self._fit),
+                ("zoom_out_map", self._beneath.all_words, "map-fit", self._fit),
+                *((("center_focus_strong", "the channel", "map-near", self._fit_near),) if self._beneath.near else ()),
             ):
-                ui.button(icon=icon, on_click=deed).props(f'dense size=sm data-testid="{test_id}" aria-label="{words}"')
+                button = ui.button(icon=icon, on_click=deed)
+                button.props(f'dense size=sm data-testid="{test_id}" aria-label="{words}"').tooltip(words)
             self._follow_button = ui.button(icon="my_location", on_click=self._toggle_follow)
             self._follow_button.props('dense size=sm data-testid="map-follow" aria-label="follow the aircraft"')
             self._follow_button.tooltip("follow the aircraft")
@@ -92,16 +118,17 @@ class MapPanel:
             trail=self._trail(),
             aircraft=mine,
             others=others,
-            estimate=self._place("nav_estimate"),
-            setpoint=self._place("nav_setpoint") or self._place("reference"),
+            estimate=self._place("estimate") if self._view.m_per_px < APART_M_PER_PX else None,
+            setpoint=self._place("wanted"),
         )
         self._map.run_method("live", svg)
 
     def redraw(self) -> None:
         """The part that moves only when somebody moves it; sent only when it is different."""
         self._learn_ground()
-        homes = [(0.0, 0.0)]
-        drawn = scene(self._view, waypoints=self._waypoints(), target=self._target(), homes=homes)
+        drawn = self._beneath.draw(self._view) + scene(
+            self._view, waypoints=self._waypoints(), target=self._target(), homes=self._beneath.homes
+        )
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -118,34 +145,38 @@ class MapPanel:
         if scenario is self._ground_of:
             return
         self._ground_of, self._ground, self._drawn = scenario, None, ""
-        if isinstance(scenario, QuadrotorScenario):
+        terrain = value_at(scenario, "world.terrain") if scenario is not None else None
+        if terrain is not None:
             try:
-                self._ground = ground(terrain(scenario.world.terrain))
+                self._ground = ground(surface(terrain))
             except AeroloopError as error:
                 self._subject.notice(str(error), "warn")
         self._map.props["ground"] = self._ground.href if self._ground else ""
 
     def _poses(self) -> dict[int, Pose]:
-        store = self._subject.store
+        store, scenario = self._subject.store, self._subject.scenario
+        if scenario is None:
+            return {}
         poses = {}
-        for number in store.vehicles("rigid_truth"):
-            row = store.latest("rigid_truth", number)
-            if row:
-                _, _, yaw_rad = euler_from_quat((row["qw"], row["qx"], row["qy"], row["qz"]))
-                poses[number] = Pose(row["x_m"], row["y_m"], yaw_rad)
-        row = store.latest("truth")
-        if row:
-            poses[0] = Pose(row["x_m"], row["y_m"], row["yaw_rad"])
+        for number in store.vehicles(readings.family(scenario).truth.stream):
+            pose = readings.pose(store, scenario, number)
+            if pose:
+                poses[number] = Pose(*pose.pos_W[:2], euler_from_quat(pose.quat_WB)[2])
         return poses
 
-    def _place(self, stream: str) -> tuple[float, float] | None:
-        row = self._subject.store.latest(stream, self._vehicle())
-        return (row["x_m"], row["y_m"]) if row else None
+    def _place(self, what: Literal["estimate", "wanted"]) -> tuple[float, float] | None:
+        scenario = self._subject.scenario
+        track = getattr(readings.family(scenario), what) if scenario is not None else None
+        return readings.place(self._subject.store, track, self._vehicle()) if track else None
 
     def _trail(self) -> list[tuple[float, float]]:
-        store = self._subject.store
-        stream, columns = ("truth", slice(1, 3)) if "truth" in store.streams() else ("rigid_truth", slice(2, 4))
-        return thinned(store.since(stream, store.t_s - TRAIL_S, self._vehicle())[:, columns], TRAIL_POINTS)
+        store, scenario = self._subject.store, self._subject.scenario
+        if scenario is None:
+            return []
+        stream = readings.family(scenario).truth.stream
+        names = BY_NAME[stream].names
+        rows = store.since(stream, store.t_s - self._beneath.trail_s, self._vehicle())
+        return thinned(rows[:, [names.index("x_m"), names.index("y_m")]], self._beneath.trail_points)
 
     def _zoom(self, factor: float) -> None:
         self._view = self._view.zoomed(factor)
@@ -153,8 +184,15 @@ class MapPanel:
 
     def _fit(self) -> None:
         poses = [(pose.east_m, pose.north_m) for pose in self._poses().values()]
+        self._show_all([*self._beneath.all_m, *poses, *self._waypoints()], self._beneath.margin_px)
+
+    def _fit_near(self) -> None:
+        poses = [(pose.east_m, pose.north_m) for pose in self._poses().values()]
+        self._show_all([*(self._beneath.near() if self._beneath.near else ()), *poses], self._beneath.margin_px)
+
+    def _show_all(self, places: list[tuple[float, float]], margin_px: float) -> None:
         self._set_follow(False)
-        self._view = self._view.fitted([(0.0, 0.0), *poses, *self._waypoints()])
+        self._view = self._view.fitted(places, margin_px)
         self.refresh()
 
     def _toggle_follow(self) -> None:
@@ -205,4 +243,7 @@ class MapPanel:
         told = from_browser.numbers(event.args, (1.0, 1e5), (1.0, 1e5))
         if told:
             self._view = self._view.sized(*told)
+            if not (self._sized or self._follow):
+                self._fit()
+            self._sized = True
             self.refresh()

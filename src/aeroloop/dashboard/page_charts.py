@@ -38,6 +38,13 @@ DEFAULTS: dict[str, Charts] = {
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["effort.thrust_right_N", "effort.thrust_left_N"],
     ],
+    "wing": [
+        ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
+        ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
+        ["wing_guidance.cross_m", "wing_guidance.along_m"],
+        ["wing_guidance.roll_command_rad", "wing_truth.roll_rad", "wing_truth.pitch_rad"],
+        ["wing_effort.aileron_rad", "wing_effort.elevator_rad", "wing_effort.rudder_rad", "wing_effort.throttle"],
+    ],
     "router": [
         ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
         ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],

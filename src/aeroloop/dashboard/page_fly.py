@@ -10,6 +10,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.button import Button
 
+from aeroloop.dashboard import way_page
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import Desk, Entry, desk_of
 from aeroloop.dashboard.fly_orders import (
@@ -32,6 +33,7 @@ from aeroloop.dashboard.subject import Subject
 from aeroloop.errors import AeroloopError
 from aeroloop.reference.missions import Item
 from aeroloop.scenario import TiltrotorScenario
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.world.earth import Earth
 
@@ -55,6 +57,8 @@ CSS = """
 def build(subject: Subject) -> None:
     if subject.router:
         _nothing(subject, subject.flight_id)
+    elif isinstance(subject.scenario, FixedWingScenario):
+        way_page.build(subject, subject.scenario)
     else:
         FlyPage(subject)
 

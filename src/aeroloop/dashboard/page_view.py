@@ -49,7 +49,7 @@ LEGEND = (
     '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> wanted &nbsp;'
     '<span style="color:#94a3b8">━</span> plan &nbsp;<span style="color:#d946ef">━</span> mission'
 )
-FACTS = ("position", "velocity", "attitude", "tilt", "wind", "mode", "battery")
+FACTS = ("position", "velocity", "airspeed", "attitude", "tilt", "ground", "wind", "mode", "battery")
 
 
 class Factor:
@@ -181,7 +181,7 @@ class Page:
         missed = readings.missed_deadlines(subject.store, scenario)
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
         pose = readings.pose(subject.store, scenario, self.vehicle)
-        wind = readings.wind_W(subject.store, self.vehicle)
+        wind = readings.wind_W(subject.store, scenario, self.vehicle)
         for name, words in facts(pose, doing, wind).items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))
@@ -215,9 +215,13 @@ def facts(pose: Pose | None, doing: Doing, wind_W: tuple[float, float, float] | 
             f"roll {_plain(math.degrees(pose.roll_rad), 1)}°  nose {_plain(math.degrees(pose.nose_up_rad), 1)}°  "
             f"{pose.heading_deg:03.0f}°"
         )
-        if pose.tilts_rad:
-            right, left = (_plain(math.degrees(tilt), 1) for tilt in pose.tilts_rad)
+        if len(pose.hinges_rad) == 2:  # more of them are a wing's surfaces
+            right, left = (_plain(math.degrees(tilt), 1) for tilt in pose.hinges_rad)
             words["tilt"] = f"right {right}°  left {left}°"
+        if math.isfinite(pose.airspeed_m_s):
+            words["airspeed"] = f"{pose.airspeed_m_s:.1f} m/s"
+        if math.isfinite(pose.ground_m):
+            words["ground"] = f"{_plain(pose.pos_W[2] - pose.ground_m, 0)} m below"
     if wind_W is not None:
         strength_m_s = math.hypot(*wind_W[:2])
         comes_from_deg = math.degrees(math.atan2(-wind_W[0], -wind_W[1])) % 360.0

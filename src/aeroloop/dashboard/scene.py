@@ -12,11 +12,13 @@ from typing import Any, Literal
 from nicegui import ui
 from nicegui.elements.scene.scene_object3d import Object3D
 
-from aeroloop.dashboard import ground, readings, shapes
+from aeroloop.dashboard import ground, readings, shapes, way
+from aeroloop.dashboard.readings import Track
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail, plan
 from aeroloop.frames import Vec3
 from aeroloop.scenario import Scenario
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 
 Camera = Literal["follow", "free", "top"]
 
@@ -26,7 +28,10 @@ WANTED_COLOUR = "#f59e0b"
 PLAN_COLOUR = "#94a3b8"
 MISSION_COLOUR = "#d946ef"
 MOST_WAYPOINTS = 100
+MOST_WAYS = 8
+"""Paths of a fixed wing, the newest."""
 LABELS = (("N", (0.0, 3.0, 0.0)), ("E", (3.0, 0.0, 0.0)), ("home", (0.0, 0.0, 0.0)))
+"""Of flights that begin at the origin of the world."""
 LABEL_STYLE = "font: 600 12px sans-serif; color: #fff; background: #0008; padding: 0 5px; border-radius: 6px"
 MARK_M = 0.12
 LINES_EVERY = 4
@@ -34,11 +39,11 @@ LINES_EVERY = 4
 
 
 class Stage(Object3D, component="stage.js"):
-    def __init__(self, scene_id: int, flat: bool, relief_id: str) -> None:
-        super().__init__(scene_id, flat, relief_id, "follow", "", 1.0, 0.0)
+    def __init__(self, scene_id: int, flat: bool, relief_id: str, home: bool) -> None:
+        super().__init__(scene_id, flat, relief_id, "follow", "", 1.0, 0.0, home)
 
     def look(self, camera: Camera, target: str, reach_m: float, span_m: float) -> None:
-        self.args[3:] = [camera, target, reach_m, span_m]
+        self.args[3:7] = [camera, target, reach_m, span_m]
         self.run_method("look", camera, target, reach_m, span_m)
 
 
@@ -55,18 +60,45 @@ class Path(Object3D, component="path.js"):
 class Line:
     """A trail of one stream, and the object that draws it."""
 
-    def __init__(self, stream: str, vehicle: int, path: Path) -> None:
-        self.stream, self.vehicle, self.path = stream, vehicle, path
+    def __init__(self, scenario: Scenario, track: Track, vehicle: int, path: Path) -> None:
+        self.scenario, self.track, self.vehicle, self.path = scenario, track, vehicle, path
         self.trail = Trail()
 
     def flown_by(self, vehicle: int) -> bool:
-        return self.vehicle == vehicle and self.stream.endswith("truth") and bool(self.trail.points)
+        flown = self.track == readings.family(self.scenario).truth
+        return self.vehicle == vehicle and flown and bool(self.trail.points)
 
     def calls(self, store: Store) -> list[list[Any]]:
-        change = self.trail.feed(readings.places(store, self.stream, self.vehicle, self.trail.t_s))  # type: ignore[arg-type]
+        change = self.trail.feed(readings.places(store, self.scenario, self.track, self.vehicle, self.trail.t_s))
         # A browser that lost its scene builds it anew from these.
         self.path.args[0] = self.trail.points
         return [] if change is None else [_call(self.path, change.deed, change.points)]
+
+
+class Ways:
+    """The paths that a fixed wing's board has told of, each a line that grows as its points come."""
+
+    def __init__(self, scene: ui.scene, height_m: float) -> None:
+        self._scene, self._height_m = scene, height_m
+        self._lines: dict[int, tuple[Path, int]] = {}
+
+    def calls(self, store: Store) -> list[list[Any]]:
+        told = {path.number: path for path in way.paths(store)[-MOST_WAYS:]}
+        for number in self._lines.keys() - told.keys():
+            self._lines.pop(number)[0].delete()
+        calls = []
+        for number, path in told.items():
+            points: list[Vec3] = [(x, y, self._height_m) for x, y in path.points_m]
+            if number not in self._lines:
+                with self._scene:
+                    line = Path(points, PLAN_COLOUR, width_px=2.0, opacity=0.9, most=way.MOST_POINTS)
+                self._lines[number] = line, len(points)
+            elif self._lines[number][1] != len(points):
+                line = self._lines[number][0]
+                line.args[0] = points
+                self._lines[number] = line, len(points)
+                calls.append(_call(line, "set", points))
+        return calls
 
 
 class View:
@@ -81,6 +113,7 @@ class View:
         self._crafts: list[Craft] = []
         self._lines: list[Line] = []
         self._stage: Stage | None = None
+        self._ways: Ways | None = None
         self._waypoints: list[Vec3] = []
         self._mission: list[Object3D] = []
         self._updates = 0
@@ -96,14 +129,18 @@ class View:
         self.scene.delete_objects()
         self._crafts, self._lines, self._last = [], [], []
         self._waypoints, self._mission = [], []
+        self._ways = None
         self._scenario = scenario
         self.followed = 0
         relief = ground.of_scenario(scenario) if scenario is not None else None
         with self.scene as scene:
             surface = scene.texture(relief.picture_url, relief.coordinates) if relief is not None else None
-            self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "")
-            for words, place in LABELS:
+            wing = isinstance(scenario, FixedWingScenario)  # its world's origin is a place like any other
+            self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "", not wing)
+            for words, place in () if wing else LABELS:
                 scene.text(words, LABEL_STYLE).move(*place)
+            if isinstance(scenario, FixedWingScenario):
+                self._ways = Ways(scene, scenario.mission.height_m)
             if scenario is not None:
                 self._shape = shapes.of_scenario(scenario)
                 for vehicle in range(readings.vehicles(scenario)):
@@ -115,12 +152,10 @@ class View:
         planned = plan(scenario, vehicle)
         if planned:
             Path(planned, PLAN_COLOUR, width_px=1.5, opacity=0.8, most=max(PLAN_POINTS, len(planned)))
-        for stream, tint, width_px in (
-            (readings.wanted_stream(scenario), WANTED_COLOUR, 2.0),
-            (readings.truth_stream(scenario), colour, 3.0),
-        ):
+        kept = readings.family(scenario)
+        for track, tint, width_px in ((kept.wanted, WANTED_COLOUR, 2.0), (kept.truth, colour, 3.0)):
             path = Path([], tint, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
-            self._lines.append(Line(stream, vehicle, path))
+            self._lines.append(Line(scenario, track, vehicle, path))
         self._crafts.append(Craft(shape, colour))
 
     def show_mission(self, waypoints: list[Vec3]) -> None:
@@ -165,10 +200,12 @@ class View:
             self._last = calls
         if self._updates % LINES_EVERY == 0:
             calls = calls + [call for line in self._lines for call in line.calls(store)]
-            air = store.latest("air", self.followed)
-            if calls and air is not None:
-                told = [round(air[name], 2) for name in ("wind_x_m_s", "wind_y_m_s", "ground_m")]
-                calls.append(_call(self._stage, "air", *told))
+            if self._ways is not None:
+                calls += self._ways.calls(store)
+            wind_W = readings.wind_W(store, self._scenario, self.followed)
+            ground_m = readings.ground_m(store, self._scenario, self.followed)
+            if calls and wind_W is not None and math.isfinite(ground_m):
+                calls.append(_call(self._stage, "air", round(wind_W[0], 2), round(wind_W[1], 2), round(ground_m, 2)))
         self._updates += 1
         self._send(calls)
 
@@ -180,10 +217,10 @@ class View:
             if pose is None:
                 continue
             rates = readings.shown_rates(store, scenario, vehicle, directions)
-            place, attitude, tilts = (
-                [round(value, 4) for value in values] for values in (pose.pos_W, pose.quat_WB, pose.tilts_rad)
+            place, attitude, hinges = (
+                [round(value, 4) for value in values] for values in (pose.pos_W, pose.quat_WB, pose.hinges_rad)
             )
-            calls.append(_call(craft, "pose", place, attitude, tilts, rates))
+            calls.append(_call(craft, "pose", place, attitude, hinges, rates))
         return calls
 
     def _send(self, calls: list[list[Any]]) -> None:

@@ -17,6 +17,9 @@ import numpy as np
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Quat, Vec, Vec3
 from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.fixedwing import airframe as fixedwing
+from aeroloop.vehicles.fixedwing import shape as fixedwing_shape
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor import airframe as multirotor
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor import airframe as tiltrotor
@@ -104,6 +107,8 @@ def of_scenario(scenario: Scenario) -> Shape:
             return of_model(tiltrotor.build(parameters(scenario.vehicle.parameters), scenario.world.step_s))
         case QuadrotorScenario():
             return of_model(multirotor.build(multirotor.load(scenario.vehicle.airframe), scenario.world.step_s))
+        case FixedWingScenario():
+            return of_model(fixedwing_shape.build(fixedwing.load(scenario.vehicle.airframe)))
     raise ConfigError(f"scenario {scenario.name}: there is no shape for a {type(scenario).__name__}")
 
 

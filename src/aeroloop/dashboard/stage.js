@@ -52,8 +52,9 @@ function ruled(material) {
 }
 
 export default class Stage {
-  // scene_id: nicegui's number of the scene; flat: whether to draw level ground; otherwise the object that is the ground
-  create_mesh(scene_id, flat, relief_id, camera, target, reach_m, span_m) {
+  // scene_id: nicegui's number of the scene; flat: whether to draw level ground; otherwise the object that is the ground;
+  // home: whether to mark the origin
+  create_mesh(scene_id, flat, relief_id, camera, target, reach_m, span_m, home) {
     Object.assign(this, { scene_id, relief_id });
     this.mesh = new THREE.Group();
     this.floor = this.plane();
@@ -64,7 +65,8 @@ export default class Stage {
     sun.position.set(-5, -7, 9);
     this.ground_m = 0;
     this.shadow = this.below();
-    this.mesh.add(this.floor, this.home(flat), this.shadow, this.arrow, sun);
+    this.mesh.add(this.floor, this.shadow, this.arrow, sun);
+    if (home) this.mesh.add(this.home(flat));
     this.was = null; // where the followed aircraft was at the last frame
     this.look(camera, target, reach_m, span_m);
     const update = this.mesh.updateMatrixWorld.bind(this.mesh);
@@ -185,6 +187,9 @@ export default class Stage {
           : new THREE.Vector3(-4.1, -1.7, 1.9).multiplyScalar(size).applyAxisAngle(new THREE.Vector3(0, 0, 1), yaw);
       view.camera_tween?.stop();
       camera.position.copy(craft.position).add(away);
+      camera.near = 0.05 * Math.max(1, this.reach_m); // a large aircraft flies far
+      camera.far = 8000 * Math.max(1, 3 * this.reach_m);
+      camera.updateProjectionMatrix();
       controls.target.copy(craft.position);
       this.pending = null;
     } else if (this.mode !== "free" && this.was) {

@@ -27,10 +27,20 @@ MOST_VEHICLES = 16
 MOST_KEYS = 4096  # of one index of newest rows
 FIRST_ROWS = 64
 
-SELECTORS = {"line": "line", "board_task": "task"}
+SELECTORS = {"line": "line", "board_task": "task", "wing_task": "task"}
 """Streams whose rows are about one of several things in turn: the number in a signal's brackets says which."""
 
-MULTIPLEXED = {"line_message", "signal_count", "telemetry_count", "parameter_change", "plant_fault", "flight_fault"}
+MULTIPLEXED = {
+    "line_message",
+    "signal_count",
+    "telemetry_count",
+    "parameter_change",
+    "plant_fault",
+    "flight_fault",
+    "wing_fault",
+    "wing_cell",
+    "wing_path",
+}
 """Streams whose columns are no function of time alone, so no signals."""
 
 _SIGNAL = re.compile(r"([a-z_]{1,32})(?:\[(\d{1,5})\])?\.(\w{1,64})", re.ASCII)

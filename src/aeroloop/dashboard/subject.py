@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from aeroloop import running
+from aeroloop.dashboard import way_words
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
@@ -40,6 +41,7 @@ LOOK_S = 1.0
 CONNECT_S = 3.0
 RETRY_S = 2.0
 MOST_NOTICES = 300
+MOST_TOLD = 500
 MOST_LINES = 256
 MOST_LINES_B = 256 * 1024
 
@@ -99,6 +101,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.OVERRUN: ("warn", "a cycle took longer than its period"),
     Event.LATE_CYCLE: ("warn", "a request came late"),
     Event.BOARD_RESTARTED: ("bad", "the board restarted"),
+    Event.MESSAGES_LOST: ("warn", "messages of the board never came"),
     Event.AUTOPILOT_RESTARTED: ("bad", "the autopilot restarted"),
     Event.AUTOPILOT_LEFT: ("bad", "the autopilot left"),
     Event.AUTOPILOT_BACK: ("ok", "the autopilot is back"),
@@ -109,8 +112,10 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
     Event.ORDER_REFUSED: ("warn", "an order was refused"),
 }
-EVENT_STREAMS = ("plant_event", "board_event", "flight_event", "autopilot_event")
-FAULT_STREAMS = ("plant_fault", "flight_fault")
+EVENT_STREAMS = ("plant_event", "board_event", "flight_event", "autopilot_event", "wing_event")
+FAULT_STREAMS = ("plant_fault", "flight_fault", "wing_fault")
+TOLD_STREAMS = {"wing_step": way_words.step_notice, "wing_plan": way_words.plan_notice}
+"""Streams whose rows are notices themselves."""
 
 
 class Subject:
@@ -339,6 +344,11 @@ class Subject:
             self._take_event(stream, row)
         elif stream.name in FAULT_STREAMS:
             self._take_fault(stream, row)
+        elif stream.name in TOLD_STREAMS:
+            numbers = self.store.rows(stream.name)[-MOST_TOLD:, 1].tolist() or [row[1]]
+            told = TOLD_STREAMS[stream.name](dict(zip(stream.names, row, strict=True)), numbers)
+            if told is not None:
+                self.notice(told[1], told[0], row[0])
 
     def _take_event(self, stream: Stream, row: tuple[float, ...]) -> None:
         values = dict(zip(stream.names, row, strict=True))

@@ -12,7 +12,7 @@ from aeroloop.recording.log import LogWriter
 from aeroloop.signals import NS
 from aeroloop.streams import logged
 
-PROGRESS = ("truth", "rigid_truth")
+PROGRESS = ("truth", "rigid_truth", "wing_truth")
 """The streams whose time is how far a flight has come."""
 IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4

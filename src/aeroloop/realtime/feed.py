@@ -44,17 +44,23 @@ SLACK_S = 0.05
 WALL_PERIOD_NS = NS // 100
 WALL_BURST_NS = NS // 4
 
-REMEMBERED = (
-    "plant_event",
-    "board_event",
-    "flight_event",
-    "autopilot_event",
-    "plant_fault",
-    "flight_fault",
-    "parameter_change",
-)
-"""Who comes late is told the newest rows of these."""
 MOST_REMEMBERED = 64
+REMEMBERED = {
+    "plant_event": MOST_REMEMBERED,
+    "board_event": MOST_REMEMBERED,
+    "flight_event": MOST_REMEMBERED,
+    "autopilot_event": MOST_REMEMBERED,
+    "plant_fault": MOST_REMEMBERED,
+    "flight_fault": MOST_REMEMBERED,
+    "parameter_change": MOST_REMEMBERED,
+    "wing_event": MOST_REMEMBERED,
+    "wing_fault": MOST_REMEMBERED,
+    "wing_step": MOST_REMEMBERED,
+    "wing_plan": 16,
+    "wing_cell": 256,  # of several plans
+    "wing_path": 1500,  # of several paths
+}
+"""Who comes late is told so many of the newest rows of these: few datagrams, since a listener's queue is short."""
 
 _HEAD = struct.Struct("<8sQ")
 _NUMBER = struct.Struct("<H")
@@ -77,7 +83,7 @@ class _Tap:
 
     def __init__(self, stream: Stream) -> None:
         self.number = _NUMBERS[stream.name]
-        self.memory: deque[bytes] | None = deque(maxlen=MOST_REMEMBERED) if stream.name in REMEMBERED else None
+        self.memory: deque[bytes] | None = deque(maxlen=REMEMBERED[stream.name]) if stream.name in REMEMBERED else None
         self._in_full = stream.rate_hz < SLOW_HZ
         thinned = stream.rate_hz > FULL_HZ
         self._period_s = 1 / (THINNED_HZ if thinned else FULL_HZ)

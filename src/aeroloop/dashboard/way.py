@@ -1,0 +1,174 @@
+"""The way of a fixed wing, out of the store: its newest plan with all cells, and the paths that it was told to fly.
+
+Rows come from a board, so each is checked: what is no number, or no cell of the map, is left out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aeroloop.dashboard.store import Rows, Store
+from aeroloop.dashboard.way_words import MOST_NUMBER, status_of
+from aeroloop.planning.cells import Cell, Leaves
+from aeroloop.planning.elevation import Elevation
+from aeroloop.planning.lifting import forward
+from aeroloop.planning.planner import PlannerSettings
+from aeroloop.streams import BY_NAME
+from aeroloop.vehicles.fixedwing.places import ground_of
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.wing_signals import PlanStatus
+from aeroloop.world.elevation_map import ElevationConfig
+
+Place = tuple[float, float]
+Boxes = NDArray[np.float64]
+"""One row a cell: west, south, east and north edge in m."""
+
+MOST_PATHS = 12
+MOST_POINTS = 400
+"""Of one path."""
+MOST_LEAVES = 20_000
+MOST_CELLS = 4096
+MOST_SHOWN = 512
+"""Cells along a side of the picture of blocked ones."""
+SAME_M = 1e6
+"""Farther out than this nothing is drawn."""
+
+
+@dataclass(frozen=True, eq=False)
+class Country:
+    """What a flight plans on."""
+
+    elevation: Elevation
+    settings: PlannerSettings
+    blocked: NDArray[np.bool_]  # fine cells, row 0 in the south; of very many, blocks that hold a blocked one
+
+    @property
+    def corners_m(self) -> list[Place]:
+        half_m = self.elevation.side_m / 2
+        return [(-half_m, -half_m), (half_m, half_m)]
+
+    def leaves_m(self, start_m: Place) -> Boxes:
+        """All cells of the map, for a plan that starts there."""
+        if not self.elevation.inside(*start_m):
+            return np.empty((0, 4))
+        leaves = Leaves(self.elevation.order, self.settings.resolution, *self.elevation.subunits_at(*start_m))
+        return self.boxes_m(tuple(leaves)) if len(leaves) <= MOST_LEAVES else np.empty((0, 4))
+
+    def boxes_m(self, cells: tuple[Cell, ...]) -> Boxes:
+        return np.array([self.elevation.bounds_m(cell) for cell in cells], dtype=float).reshape(-1, 4)
+
+
+def country(scenario: FixedWingScenario) -> Country:
+    return _country(scenario.world.terrain, scenario.planner)
+
+
+@lru_cache(maxsize=2)
+def _country(terrain: ElevationConfig, settings: PlannerSettings) -> Country:
+    ground = ground_of(terrain)
+    elevation = Elevation(ground.values, ground.unit_m)
+    means = forward(elevation.values).approximations[settings.resolution.finest]
+    blocked: NDArray[np.bool_] = np.asarray(means > settings.blocked_above_m)
+    each = max(1, len(blocked) // MOST_SHOWN)
+    side = len(blocked) // each
+    shown = np.asarray(blocked.reshape(side, each, side, each).any(axis=(1, 3)))
+    return Country(elevation, settings, shown)
+
+
+@dataclass(frozen=True)
+class PlanRow:
+    """How one search went; NaN for what the board told no number of."""
+
+    number: int
+    t_s: float
+    status: PlanStatus
+    took_s: float
+    start_m: Place
+    goal_m: Place
+    leaves: float
+    expanded: float
+    work_s: float
+    cells: float
+    fine: int
+    reaches_goal: bool
+
+
+@dataclass(frozen=True)
+class Path:
+    number: int
+    kind: int
+    points_m: list[Place]
+
+
+def plans(store: Store, most: int = 8) -> list[PlanRow]:
+    """The newest, oldest of them first."""
+    names = BY_NAME["wing_plan"].names
+    found = []
+    for row in store.rows("wing_plan")[-most:].tolist():
+        told = dict(zip(names, row, strict=True))
+        status = status_of(told["status"])
+        if status is None or not 0 <= told["plan"] < MOST_NUMBER:
+            continue
+        found.append(
+            PlanRow(
+                int(told["plan"]),
+                told["t_s"],
+                status,
+                told["t_s"] - told["began_s"],
+                (told["start_x_m"], told["start_y_m"]),
+                (told["goal_x_m"], told["goal_y_m"]),
+                told["leaves"],
+                told["expanded"],
+                told["work_s"],
+                told["cells"],
+                int(told["fine"]) if 0 <= told["fine"] <= MOST_CELLS else 0,
+                told["reaches_goal"] == 1.0,
+            )
+        )
+    return found
+
+
+def newest_found(known: list[PlanRow]) -> tuple[PlanRow | None, PlanRow | None]:
+    """Of the plans that found a way the newest, and the one before it."""
+    newest, before, *_ = [*(plan for plan in reversed(known) if plan.status == PlanStatus.FOUND), None, None]
+    return newest, before
+
+
+def cells(store: Store, number: int, order: int) -> dict[int, Cell]:
+    """The cells of one plan by their place on the way, as far as they have come."""
+    rows = store.rows("wing_cell")
+    mine = rows[rows[:, 1] == number][:MOST_CELLS]
+    return {
+        int(index): Cell(int(level), int(col), int(row))
+        for index, level, col, row in mine[np.isfinite(mine).all(axis=1), 2:6].tolist()
+        if 0 <= level <= order and 0 <= col < 2.0**level and 0 <= row < 2.0**level and index >= 0
+    }
+
+
+def channel(store: Store, plan: PlanRow, order: int) -> tuple[Cell, ...]:
+    return tuple(cell for index, cell in cells(store, plan.number, order).items() if index < plan.fine)
+
+
+def paths(store: Store) -> list[Path]:
+    """The newest, in the order in which they were told."""
+    rows = store.rows("wing_path")
+    rows = rows[np.isfinite(rows).all(axis=1) & (np.abs(rows[:, 4:6]) < SAME_M).all(axis=1)]
+    numbers = np.unique(rows[:, 1])[-MOST_PATHS:]
+    return [_path(rows[rows[:, 1] == number]) for number in numbers]
+
+
+def _path(rows: Rows) -> Path:
+    rows = rows[np.argsort(rows[:, 3], kind="stable")]
+    step = math.ceil(len(rows) / MOST_POINTS)
+    kept = rows[::-step][::-1] if step > 1 else rows
+    return Path(int(rows[0, 1]), int(rows[0, 2]), [(x, y) for x, y in np.round(kept[:, 4:6], 1).tolist()])
+
+
+def goal_m(store: Store) -> Place | None:
+    known = plans(store, 1)
+    goal = known[-1].goal_m if known else None
+    return goal if goal is not None and all(abs(part) < SAME_M for part in goal) else None

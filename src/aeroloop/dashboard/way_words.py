@@ -1,0 +1,79 @@
+"""The fixed wing's mission in words: its steps with the paper's letters, and how a search for a way ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from aeroloop.dashboard.theme import Severity
+from aeroloop.wing_signals import LETTERS, PlanStatus, Step
+
+STEP_WORDS: dict[Step, str] = {
+    Step.LOITER: "loiters, no goal yet",
+    Step.PLAN: "loiters and plans",
+    Step.LEAVE: "leaves the circle",
+    Step.FOLLOW: "follows its path",
+    Step.REPLAN: "follows and replans",
+    Step.TRANSIENT: "joins the next path",
+    Step.APPROACH: "approaches the goal",
+    Step.ARRIVE: "joins the goal's circle",
+    Step.ARRIVED: "loiters at the goal",
+    Step.STRANDED: "found no way: loiters and tries again",
+}
+STATUS_WORDS: dict[PlanStatus, str] = {
+    PlanStatus.FOUND: "found",
+    PlanStatus.UNREACHABLE: "no way to the goal",
+    PlanStatus.START_OUTSIDE: "start off the map",
+    PlanStatus.GOAL_OUTSIDE: "goal off the map",
+    PlanStatus.NO_PATH: "no flyable path",
+    PlanStatus.TOO_LATE: "too late to fly",
+}
+MOST_NUMBER = 1e6
+"""Of a plan; more are none."""
+ALL_LETTERS = "ABCDEFGHI"
+AGAIN = "F"
+"""What the paper calls every replanning after the first."""
+
+
+def step_of(number: float) -> Step | None:
+    try:
+        return Step(int(number))
+    except (ValueError, OverflowError):
+        return None
+
+
+def status_of(number: float) -> PlanStatus | None:
+    try:
+        return PlanStatus(int(number))
+    except (ValueError, OverflowError):
+        return None
+
+
+def letters(numbers: Iterable[float]) -> list[str]:
+    """The paper's letter for each of a flight's steps in turn; a dash for what it does not draw."""
+    told, replanned = [], False
+    for number in numbers:
+        step = step_of(number)
+        again = step == Step.REPLAN and replanned
+        replanned = replanned or step == Step.REPLAN
+        told.append(AGAIN if again else LETTERS[step].replace("-", "–") if step else "–")
+    return told
+
+
+def step_notice(values: Mapping[str, float], numbers: Sequence[float]) -> tuple[Severity, str] | None:
+    """A row of wing_step as a notice, given all steps so far; None for a step that there is not."""
+    step = step_of(values["step"])
+    if step is None:
+        return None
+    severity: Severity = "bad" if step == Step.STRANDED else "ok" if step == Step.ARRIVED else "info"
+    return severity, f"step {letters(numbers)[-1]}: {STEP_WORDS[step]}"
+
+
+def plan_notice(values: Mapping[str, float], _numbers: Sequence[float]) -> tuple[Severity, str] | None:
+    """A row of wing_plan as a notice."""
+    status = status_of(values["status"])
+    if status is None or not 0 <= values["plan"] < MOST_NUMBER:
+        return None
+    told = f"plan {values['plan']:.0f}: {STATUS_WORDS[status]}"
+    if status != PlanStatus.FOUND:
+        return "warn", told
+    return "info", f"{told}, {values['fine']:.6g} cells of channel after {values['t_s'] - values['began_s']:.3g} s"

@@ -1,0 +1,79 @@
+"""A fixed wing that finds its way, watched from the page: its plan on the map, its steps, and the aircraft in 3D."""
+
+from __future__ import annotations
+
+import re
+
+from browser import PHONE, Desk, Watcher
+from playwright.sync_api import expect
+
+from aeroloop.wing_signals import PlanStatus, Step
+
+FLIGHT = ("fixedwing-hierarchical", "--no-report", "--pace", "8x", "--set", "mission.command_at_s=4")
+STAYS = ("--set", "mission.linger_s=1200")  # at the goal, for a machine on which all this takes long
+LETTER = re.compile("^[A-I]$")
+SOME = re.compile(r"^[1-9]\d*$")
+DRAWN = re.compile(r"^M.*z$")
+SEEN = """() => {
+    const view = getElement(Number(document.querySelector('.nicegui-scene').id.slice(1)));
+    const craft = [...view.objects.values()].find(each => each.component?.rotors)?.component;
+    return craft?.mesh.visible && craft.hinges.length === 4 && craft.rotors[0].angle !== 0;
+}"""
+
+
+def test_its_plan_and_path_are_seen_on_the_map_as_it_flies(desk: Desk) -> None:
+    desk.serve()
+    flight = desk.fly("wing", *FLIGHT, *STAYS)
+    watcher = desk.watch()
+    watcher.open("/fly")
+    expect(watcher.find("way-letter")).to_have_text(LETTER)
+    letter = watcher.find("way-letter").inner_text()
+    see_the_plan(watcher)
+    expect(watcher.find("way-letter")).not_to_have_text(letter)
+    expect(watcher.find("no-processor")).to_be_visible()  # on rung mil there is none
+    watcher.shot("fly-wing")
+    look_closely(watcher)
+    see_it_on_a_phone(watcher)
+    watcher.assert_clean()
+    flight.end()
+    log = flight.log()
+    assert Step.LEAVE in log.column("wing_step", "step")
+    assert log.column("wing_plan", "status")[0] == PlanStatus.FOUND
+
+
+def see_the_plan(watcher: Watcher) -> None:
+    """The channel, the cells to the goal, the goal, and then the way onto the path."""
+    expect(watcher.find("way-channel")).to_have_attribute("data-cells", SOME)
+    expect(watcher.find("way-channel")).to_have_attribute("d", DRAWN)
+    expect(watcher.find("way-coarse")).to_have_attribute("data-cells", SOME)
+    expect(watcher.find("way-goal")).to_have_count(1)
+    expect(watcher.find("way-path").nth(1)).to_have_attribute("points", re.compile(r"\d"))
+    expect(watcher.page.locator(".map-trail[points]")).to_have_count(1)
+    assert watcher.overflow_px() == 0
+
+
+def look_closely(watcher: Watcher) -> None:
+    """The close look is at the channel: its cells are drawn larger."""
+    size = "path => Number(path.getAttribute('d').match(/h([\\d.]+)/)[1])"
+    before_px = watcher.find("way-channel").evaluate(size)
+    watcher.find("map-near").click()
+    watcher.page.wait_for_function(
+        f"before => ({size})(document.querySelector('[data-testid=way-channel]')) > 1.5 * before", arg=before_px
+    )
+    watcher.shot("fly-wing-close")
+
+
+def see_it_on_a_phone(watcher: Watcher) -> None:
+    """Map and 3D view, in the dark."""
+    watcher.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    watcher.page.emulate_media(color_scheme="dark")
+    watcher.find("map-fit").click()
+    watcher.page.mouse.move(PHONE[0] / 2, PHONE[1] / 2)  # no tip in the picture
+    expect(watcher.find("way-channel")).to_have_attribute("d", DRAWN)
+    assert watcher.overflow_px() <= 0
+    watcher.shot("fly-wing-phone-dark", whole=True)
+    watcher.open("/")
+    expect(watcher.find("fact-airspeed")).to_contain_text("m/s")
+    expect(watcher.find("fact-mode")).to_have_text(re.compile(r"^[A-I] "))
+    watcher.page.wait_for_function(SEEN)
+    watcher.shot("view-wing-phone-dark")
