@@ -7,7 +7,7 @@ control periods in between; its share is its part of the execution time of all t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aeroloop.recording.log import Log
 from aeroloop.scenario import TiltrotorScenario
-from aeroloop.signals import TASKS, Event
+from aeroloop.signals import TASKS, Event, Task
 
 Array = NDArray[np.float64]
 
@@ -80,18 +80,18 @@ def overruns(log: Log) -> float:
     return float(np.maximum(told, counted))
 
 
-def by_task(log: Log) -> dict[str, dict[str, Array]]:
+def by_task(log: Log, stream: str = "board_task", tasks: Sequence[Task] = TASKS) -> dict[str, dict[str, Array]]:
     """The columns of every task that sent statistics, the most urgent task first."""
-    numbers = log.column("board_task", "task")
+    numbers = log.column(stream, "task")
     fields = ("t_s", "exec_s", "share_pct", "worst_s", "runs")
     return {
-        _name(number): {field: log.column("board_task", field)[numbers == number] for field in fields}
+        _name(number, tasks): {field: log.column(stream, field)[numbers == number] for field in fields}
         for number in np.unique(numbers[np.isfinite(numbers)])
     }
 
 
-def _name(number: float) -> str:
-    return TASKS[int(number)].name if number in range(len(TASKS)) else f"task {number:g}"
+def _name(number: float, tasks: Sequence[Task]) -> str:
+    return tasks[int(number)].name if number in range(len(tasks)) else f"task {number:g}"
 
 
 def _mean(values: Array) -> float:

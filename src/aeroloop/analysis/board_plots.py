@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import cycle
+
 import numpy as np
 from matplotlib.figure import Figure
 
-from aeroloop.analysis.board import by_task
-from aeroloop.analysis.drawing import BLUE, COLORS, Line, Picture, legend_above, logarithmic, over_time, picture, single
+from aeroloop.analysis.board import Array, by_task
+from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
 from aeroloop.recording.log import Log
+from aeroloop.signals import TASKS, Task
+
+Columns = dict[str, dict[str, Array]]
 
 SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
 
 
-def board_pictures(log: Log) -> list[Picture]:
+@dataclass(frozen=True)
+class Source:
+    """Whose statistics: the streams they are in, and the tasks they are of."""
+
+    cpu: str = "board_cpu"
+    task: str = "board_task"
+    tasks: tuple[Task, ...] = TASKS
+
+
+TILTROTOR = Source()
+
+
+def board_pictures(log: Log, source: Source = TILTROTOR) -> list[Picture]:
     pictures = [
         picture(
             "cpu-use",
             "Processor use",
             "Processor time in tasks, as a part of all time since the sample before.",
-            lambda: _cpu(log, "use_pct", "processor use (%)"),
+            lambda: _cpu(log, source, "use_pct", "processor use (%)"),
         ),
         picture(
             "context-switches",
             "Context switches",
             "Changes from one task to another per second; a task that preempts another costs two.",
-            lambda: _cpu(log, "switches_per_s", "switches (1/s)"),
+            lambda: _cpu(log, source, "switches_per_s", "switches (1/s)"),
         ),
     ]
-    if not len(log.rows["board_task"]):
+    if not len(log.rows[source.task]):
         return pictures
     return [
         *pictures,
@@ -35,35 +53,41 @@ def board_pictures(log: Log) -> list[Picture]:
             "task-times",
             "Execution time per task",
             "Execution time of each task per control period, mean since the sample before, on a logarithmic axis.",
-            lambda: _task_times(log),
+            lambda: _task_times(_of_tasks(log, source)),
         ),
         picture(
             "task-shares",
             "Share per task",
             "Each task's part of the execution time of all tasks.",
-            lambda: _task_shares(log),
+            lambda: _task_shares(_of_tasks(log, source)),
         ),
     ]
 
 
-def _cpu(log: Log, field: str, ylabel: str) -> Figure:
-    line = Line("", log.column("board_cpu", "t_s"), log.column("board_cpu", field), {"color": BLUE, **SAMPLES})
+def _of_tasks(log: Log, source: Source) -> Columns:
+    return by_task(log, source.task, source.tasks)
+
+
+def _cpu(log: Log, source: Source, field: str, ylabel: str) -> Figure:
+    line = Line("", log.column(source.cpu, "t_s"), log.column(source.cpu, field), {"color": BLUE, **SAMPLES})
     figure = over_time(ylabel, [line])
     figure.axes[0].set_ylim(bottom=0)
     return figure
 
 
-def _task_times(log: Log) -> Figure:
-    lines = [Line(name, task["t_s"], task["exec_s"] * 1e6, SAMPLES) for name, task in by_task(log).items()]
+def _task_times(tasks: Columns) -> Figure:
+    lines = [
+        Line(name, task["t_s"], task["exec_s"] * 1e6, {"color": color, **SAMPLES})
+        for (name, task), color in zip(tasks.items(), cycle(colors(len(tasks))), strict=False)
+    ]
     return logarithmic(over_time("time per period (µs)", lines), lines)
 
 
-def _task_shares(log: Log) -> Figure:
-    tasks = by_task(log)
+def _task_shares(tasks: Columns) -> Figure:
     t_s = np.unique(np.concatenate([task["t_s"] for task in tasks.values()]))
     shares_pct = [np.interp(t_s, task["t_s"], np.nan_to_num(task["share_pct"])) for task in tasks.values()]
     figure, axes = single()
-    axes.stackplot(t_s, shares_pct, labels=list(tasks), colors=COLORS, linewidth=0)
+    axes.stackplot(t_s, shares_pct, labels=list(tasks), colors=colors(len(tasks)), linewidth=0)
     axes.set(xlabel="time (s)", ylabel="share (%)", ylim=(0, 100))
     legend_above(axes)
     return figure

@@ -12,8 +12,11 @@ from aeroloop.analysis.quad.metrics import metrics as quad_metrics
 from aeroloop.analysis.quad.summary import details as quad_details
 from aeroloop.analysis.quad.summary import events as quad_events
 from aeroloop.analysis.track import Track, tiltrotor_tracks
+from aeroloop.analysis.wing import summary as wing_summary
+from aeroloop.analysis.wing.metrics import metrics as wing_metrics
 from aeroloop.recording.log import Log
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 S = TypeVar("S", bound=Scenario)
@@ -42,6 +45,13 @@ KINDS: dict[Family, Kind[Any]] = {
         quad_details,
         quad_events,
         quad_tracks,
+    ),
+    "wing": Kind[FixedWingScenario](
+        wing_metrics,
+        ("diverged", "ground_contacts"),
+        wing_summary.details,
+        wing_summary.events,
+        wing_summary.tracks,
     ),
 }
 

@@ -215,11 +215,16 @@ LATER = ("plant_fault", "flight_fault", "parameter_change")
 """Streams that older logs lack: without rows they count for nothing, so that those logs keep their hashes."""
 
 
+def _family(log: Log) -> str:
+    """The kind of flight that a log is of: the one whose streams it holds."""
+    with_rows = (family for family in ("mavlink", "wing") if any(len(log.rows[s.name]) for s in logged(family)))
+    return next(with_rows, "board")
+
+
 def log_sha256(log: Log) -> str:
     """Hash of what was simulated: equal for equal flights, whatever the wall clock and the interleaving."""
     digest = hashlib.sha256()
-    flown_by_autopilots = any(len(log.rows[stream.name]) for stream in logged("mavlink"))
-    for stream in logged("mavlink" if flown_by_autopilots else "board"):
+    for stream in logged(_family(log)):
         if stream.simulated:
             rows = log.rows[stream.name]
             if not len(rows) and stream.name in LATER:

@@ -1,0 +1,1 @@
+"""Analysis of flights of the fixed wing."""

@@ -1,0 +1,251 @@
+"""Numbers of a fixed wing's flight, computed from its log alone. A name says what, which statistic and which unit.
+
+What cannot be computed because nothing was logged is NaN, and no check passes on NaN. "Outside transients" is while the
+mission follows a channel: not on circles, nor on the ways from one path to another.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.errors import ConfigError
+from aeroloop.planning.cells import Cell
+from aeroloop.planning.planner import Planner
+from aeroloop.recording.log import Log
+from aeroloop.signals import Event
+from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.wing_signals import PlanStatus, Step
+
+FOLLOWING = (Step.FOLLOW, Step.REPLAN, Step.APPROACH)
+IN_CHANNEL = (*FOLLOWING, Step.TRANSIENT)
+ON_THE_WAY = (Step.LEAVE, *IN_CHANNEL, Step.ARRIVE)
+ANGLES = ("roll", "pitch", "yaw")
+SETTLED_S = 10.0
+"""When estimation and law have settled on the first circle: heights and speeds count from here."""
+
+Flags = NDArray[np.bool_]
+
+
+def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
+    t_s = log.column("wing_truth", "t_s")
+    settled = t_s >= SETTLED_S
+    z_m, airspeed_m_s = log.column("wing_truth", "z_m"), log.column("wing_truth", "airspeed_m_s")
+    height_error_m = np.abs(z_m - scenario.mission.height_m)[settled]
+    speed_error_m_s = np.abs(airspeed_m_s - scenario.mission.airspeed_m_s)[settled]
+    roll_deg = np.degrees(np.abs(log.column("wing_truth", "roll_rad")))
+    cross_m = _truly_cross_m(log)
+    following = np.isin(_step_at(log, log.column("wing_guidance", "t_s")), FOLLOWING)
+    return {
+        "flown_s": last(t_s),
+        "arrived": _arrived(log),
+        "arrived_at_s": _arrived_at_s(log),
+        "diverged": float(_events(log, Event.DIVERGED) > 0),
+        "ground_contacts": _events(log, Event.GROUND_CONTACT),
+        "cross_track_rms_m": rms(cross_m[following]),
+        "cross_track_max_m": largest(np.abs(cross_m[following])),
+        "cross_track_board_rms_m": rms(log.column("wing_guidance", "cross_m")[following]),
+        "roll_max_deg": largest(roll_deg),
+        "roll_p99_deg": _percentile(roll_deg, 99),
+        "altitude_error_max_m": largest(height_error_m),
+        "altitude_error_rms_m": rms(height_error_m),
+        "airspeed_error_max_m_s": largest(speed_error_m_s),
+        "airspeed_error_p99_m_s": _percentile(speed_error_m_s, 99),
+        "airspeed_error_p95_m_s": _percentile(speed_error_m_s, 95),
+        "airspeed_error_rms_m_s": rms(speed_error_m_s),
+        "clearance_min_m": -largest(log.column("wing_truth", "ground_m") - z_m),
+        **_over_ground(log, scenario),
+        **_planning(log),
+        **_estimation(log),
+        "saturated_steps": count(log.column("wing_effort", "saturated")),
+        "unanswered_cycles": _events(log, Event.SENSORS_LOST),
+        "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
+        "latency_max_s": largest(log.column("wing_command", "latency_s")),
+        "cpu_use_max_pct": largest(log.column("wing_cpu", "use_pct")),
+        "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
+        "cpu_use_planning_pct": _use_while_planning(log),
+        "stack_used_max_B": largest(log.column("wing_cpu", "stack_used_B")),
+        "messages_lost": float(last(log.column("wing_link", "lost"))),
+        "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("wing_pace", "missed")),
+        "log_lost_rows": lost_rows(log),
+    }
+
+
+def _events(log: Log, event: Event) -> float:
+    return float(np.count_nonzero(log.column("wing_event", "code") == event))
+
+
+def _percentile(values: Array, q: float) -> float:
+    return float(np.percentile(values, q)) if values.size else math.nan
+
+
+def _arrived(log: Log) -> float:
+    """1 when it loiters at the goal at the end, as the mission says."""
+    steps = log.column("wing_step", "step")
+    return float(steps[-1] == Step.ARRIVED) if steps.size else math.nan
+
+
+def _arrived_at_s(log: Log) -> float:
+    return last(log.column("wing_step", "t_s")) if _arrived(log) == 1.0 else math.nan
+
+
+def _step_at(log: Log, t_s: Array) -> Array:
+    """The mission's step at each time; 0 before its first word."""
+    told_s, steps = log.column("wing_step", "t_s"), log.column("wing_step", "step")
+    if not told_s.size:
+        return np.zeros(len(t_s))
+    at = np.searchsorted(told_s, t_s, side="right") - 1
+    return np.where(at >= 0, steps[np.maximum(at, 0)], 0.0)
+
+
+def _truly_cross_m(log: Log) -> Array:
+    """Across the path of the true position, at each row of guidance: from the virtual point's tangent and curvature."""
+    t_s, true_s = log.column("wing_guidance", "t_s"), log.column("wing_truth", "t_s")
+    if not (t_s.size and true_s.size):
+        return np.zeros(len(t_s))
+    psi, kappa = log.column("wing_guidance", "path_psi_rad"), log.column("wing_guidance", "path_kappa_1_m")
+    dx, dy = (
+        np.interp(t_s, true_s, log.column("wing_truth", f"{axis}_m")) - log.column("wing_guidance", f"path_{axis}_m")
+        for axis in "xy"
+    )
+    along_m, cross_m = np.cos(psi) * dx + np.sin(psi) * dy, np.cos(psi) * dy - np.sin(psi) * dx
+    # The virtual point is not the nearest one: on an arc the distance is measured from its centre.
+    bent = np.abs(kappa) > 1e-6
+    radius_m = 1.0 / np.where(bent, kappa, 1.0)
+    on_arc_m = radius_m - np.sign(radius_m) * np.hypot(along_m, radius_m - cross_m)
+    return np.asarray(np.where(bent, on_arc_m, cross_m))
+
+
+def _over_ground(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
+    """Where the aircraft truly was, held against the cells of map and channels; counts are samples of the truth."""
+    t_s = log.column("wing_truth", "t_s")
+    names = ("over_blocked_cells", "outside_channel", "channel_margin_min_m")
+    if not t_s.size:
+        return dict.fromkeys(names, math.nan)
+    try:
+        planner = planner_of(scenario)
+    except ConfigError:  # the map's file is gone: of the ground nothing is known any more
+        return dict.fromkeys(names, math.nan)
+    x_m, y_m = log.column("wing_truth", "x_m"), log.column("wing_truth", "y_m")
+    margin_m = _channel_margin_m(log, planner, x_m, y_m, t_s)
+    return {
+        "over_blocked_cells": float(np.count_nonzero(_over_blocked(planner, x_m, y_m))),
+        "outside_channel": float(np.count_nonzero(margin_m < 0.0)),
+        "channel_margin_min_m": -largest(-margin_m),
+    }
+
+
+def _over_blocked(planner: Planner, x_m: Array, y_m: Array) -> Flags:
+    level = planner.settings.resolution.finest
+    blocked = blocked_cells(planner)
+    size_m, half_m = planner.elevation.size_m(level), planner.elevation.side_m / 2
+    col, row = (np.floor((axis_m + half_m) / size_m).astype(int) for axis_m in (x_m, y_m))
+    side = len(blocked)
+    on_map = (col >= 0) & (col < side) & (row >= 0) & (row < side)
+    return np.asarray(on_map & blocked[np.clip(row, 0, side - 1), np.clip(col, 0, side - 1)])
+
+
+def _channel_margin_m(log: Log, planner: Planner, x_m: Array, y_m: Array, t_s: Array) -> Array:
+    """Distance to the edge of the channel, negative outside it, while one is followed.
+
+    The channel is the latest plan's with the one before it: a new path begins on the old one, in its channel.
+    """
+    channels = _channels(log)
+    plans = log.rows["wing_plan"][log.column("wing_plan", "status") == PlanStatus.FOUND]
+    steps = _step_at(log, t_s)
+    margins: list[Array] = []
+    for number, row in enumerate(plans):
+        until_s = plans[number + 1][0] if number + 1 < len(plans) else math.inf
+        now = (t_s >= row[0]) & (t_s < until_s) & np.isin(steps, IN_CHANNEL)
+        before = channels.get(int(plans[number - 1][1]), []) if number else []
+        cells = [*before, *channels.get(int(row[1]), [])]
+        if cells and now.any():
+            margins.append(_margin_m(planner, sorted(set(cells)), x_m[now], y_m[now]))
+    return np.concatenate(margins) if margins else np.empty(0)
+
+
+def _channels(log: Log) -> dict[int, list[Cell]]:
+    """The fine cells at the beginning of each plan's way, by its number."""
+    fine = {int(plan): int(n) for plan, n in zip(*(log.column("wing_plan", f) for f in ("plan", "fine")), strict=True)}
+    found: dict[int, list[Cell]] = {}
+    for plan, index, level, col, row in log.rows["wing_cell"][:, 1:].astype(int).tolist():
+        if index < fine.get(plan, 0):
+            found.setdefault(plan, []).append(Cell(level, col, row))
+    return found
+
+
+def _margin_m(planner: Planner, cells: list[Cell], x_m: Array, y_m: Array) -> Array:
+    """How far inside the union of cells: the distance to the nearest cell of the same size that is not among them."""
+    level = cells[0].level
+    size_m = planner.elevation.size_m(level)
+    among = {(cell.col, cell.row) for cell in cells}
+    around = {(c + i, r + j) for c, r in among for i in (-1, 0, 1) for j in (-1, 0, 1)} - among
+    half_m = planner.elevation.side_m / 2
+    outside = np.array(sorted(around), dtype=float)
+    gap_m = np.full(len(x_m), np.inf)
+    inside = np.zeros(len(x_m), dtype=bool)
+    for col, row in among:
+        west_m, south_m = col * size_m - half_m, row * size_m - half_m
+        inside |= (x_m >= west_m) & (x_m < west_m + size_m) & (y_m >= south_m) & (y_m < south_m + size_m)
+    for col, row in outside:
+        gap_m = np.minimum(gap_m, _distance_m(x_m, y_m, col * size_m - half_m, row * size_m - half_m, size_m))
+    away_m = np.full(len(x_m), np.inf)
+    for col, row in among:
+        away_m = np.minimum(away_m, _distance_m(x_m, y_m, col * size_m - half_m, row * size_m - half_m, size_m))
+    return np.where(inside, gap_m, -away_m)
+
+
+def _distance_m(x_m: Array, y_m: Array, west_m: float, south_m: float, size_m: float) -> Any:
+    """To a square; 0 in it."""
+    dx = np.maximum(np.maximum(west_m - x_m, x_m - west_m - size_m), 0.0)
+    dy = np.maximum(np.maximum(south_m - y_m, y_m - south_m - size_m), 0.0)
+    return np.hypot(dx, dy)
+
+
+def _planning(log: Log) -> dict[str, float]:
+    status = log.column("wing_plan", "status")
+    took_s = (log.column("wing_plan", "t_s") - log.column("wing_plan", "began_s"))[status == PlanStatus.FOUND]
+    work_s = log.column("wing_plan", "work_s")[status == PlanStatus.FOUND]
+    return {
+        "plans": float(len(status)),
+        "plans_failed": float(np.count_nonzero(status != PlanStatus.FOUND)),
+        "planning_mean_s": mean(took_s),
+        "planning_max_s": largest(took_s),
+        "planning_work_mean_s": mean(work_s),
+    }
+
+
+def _estimation(log: Log) -> dict[str, float]:
+    """Estimate minus truth, from when the first fix has settled."""
+    t_s, true_s = log.column("wing_estimate", "t_s"), log.column("wing_truth", "t_s")
+    names = ("est_pos_rms_m", "est_height_rms_m", "est_airspeed_rms_m_s", *(f"est_{angle}_rms_deg" for angle in ANGLES))
+    settled = t_s >= SETTLED_S
+    if not (settled.any() and true_s.size):
+        return dict.fromkeys(names, math.nan)
+    t_s = t_s[settled]
+
+    def error(field: str) -> Array:
+        true, believed = log.column("wing_truth", field), log.column("wing_estimate", field)[settled]
+        if not field.endswith("_rad"):
+            return believed - np.interp(t_s, true_s, true)
+        turned = believed - np.interp(t_s, true_s, np.unwrap(true))
+        return np.asarray((turned + np.pi) % (2 * np.pi) - np.pi)
+
+    x, y, z = (error(f"{axis}_m") for axis in "xyz")
+    return {
+        "est_pos_rms_m": rms(np.hypot(x, y)),
+        "est_height_rms_m": rms(z),
+        "est_airspeed_rms_m_s": rms(error("airspeed_m_s")),
+        **{f"est_{angle}_rms_deg": math.degrees(rms(error(f"{angle}_rad"))) for angle in ANGLES},
+    }
+
+
+def _use_while_planning(log: Log) -> float:
+    weights_s, use_pct = log.column("wing_cpu", "planning_s"), log.column("wing_cpu", "planning_use_pct")
+    total_s = float(np.sum(weights_s))
+    return float(np.sum(weights_s * use_pct)) / total_s if total_s > 0 else math.nan
