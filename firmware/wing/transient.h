@@ -1,0 +1,65 @@
+/* From one reference onto another, as aeroloop.planning.transient and .loiter do it: a quintic with the position,
+ * heading and curvature of both where it leaves and joins. Leaving and joining points are tried in order until one gives
+ * a curve that bends no more than it may and stays where it may. One pair of points a step. */
+#ifndef TRANSIENT_H
+#define TRANSIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mission.h"
+
+#define TRANSIENT_MOST_POINTS 300 /* a longer one does not count as flyable */
+
+/* Whether a path may lead over this point. */
+typedef bool (*transient_allowed_t)(const void *context, float x, float y);
+
+/* Places along a reference that are tried, in order. */
+typedef struct {
+    float first, last, every;
+} transient_scan_t;
+
+typedef struct {
+    mission_reference_t source, target;
+    transient_scan_t starts, joins;
+    bool join_early; /* rather than leaving early */
+    float kappa_most, rate_most; /* curvature, and its change along the path */
+    transient_allowed_t allowed;
+    const void *context;
+} transient_search_t;
+
+typedef struct {
+    float least_radius, bend_rate, leave_every, join_every, reach;
+} transient_joining_t;
+
+typedef enum { TRANSIENT_BUSY, TRANSIENT_FOUND, TRANSIENT_NONE } transient_status_t;
+
+typedef struct {
+    transient_search_t search;
+    uint16_t starts, joins, start, join; /* how many there are, and which are next */
+    mission_point_t *points;
+    uint16_t most_points;
+    uint32_t tried, bent, astray; /* curves; of them too tight or too abrupt, and outside or too long */
+    transient_status_t status;
+    mission_reference_t path; /* once found; it leaves the source and joins the target there: */
+    float begin_s, join_s;
+} transient_t;
+
+/* From a circle onto a path, leaving within a round from `now` on; and from a path, from `first` on, onto a circle. */
+transient_search_t transient_leave(const mission_reference_t *circle, float now, const mission_reference_t *onto,
+                                   const transient_joining_t *joining);
+transient_search_t transient_enter(const mission_reference_t *path, float first, const mission_reference_t *circle,
+                                   const transient_joining_t *joining);
+
+/* The quintic between two points, whatever it bends and wherever it leads; false where there is no room for it. */
+bool transient_between(const mission_point_t *begin, const mission_point_t *end, float stretch, mission_point_t *points,
+                       uint16_t most_points, mission_reference_t *path);
+
+/* `points` must stay. Of the search `allowed` must be set, its context may be NULL. */
+void transient_begin(transient_t *transient, const transient_search_t *search, mission_point_t *points,
+                     uint16_t most_points);
+
+/* One pair of points; true when there is no more to do. */
+bool transient_step(transient_t *transient);
+
+#endif

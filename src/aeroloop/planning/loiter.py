@@ -1,0 +1,89 @@
+"""Circles to wait on, and the ways from a circle onto a path and from a path onto a circle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated
+
+from aeroloop.config import Config, meta
+from aeroloop.planning.path import Allowed, Path, PathPoint, wrapped
+from aeroloop.planning.transient import Bends, Reference, Scan, Transient, transient
+
+Spacing = Annotated[float, meta("m", "distance of the points that are tried", ge=1.0)]
+
+
+class Joining(Config, frozen=True):
+    """How ways between circles and paths are sought."""
+
+    least_radius_m: Annotated[float, meta("m", "tightest turn of a transient", gt=0.0)] = 85.0
+    """Wider than the 70.6 m that 30 degrees of bank give at 20 m/s: gusts want some of the bank."""
+    bend_rate_1_m2: Annotated[float, meta("1/m2", "most change of curvature along a transient", gt=0.0)] = 4e-4
+    """A roll rate of 19 degrees a second at 20 m/s; the templates have 2.3e-4 at most."""
+    leave_every_m: Spacing = 15.0
+    join_every_m: Spacing = 15.0
+    reach_m: Annotated[float, meta("m", "how far along a path a transient may join it", gt=0.0)] = 450.0
+
+    @property
+    def bends(self) -> Bends:
+        return Bends(1.0 / self.least_radius_m, self.bend_rate_1_m2)
+
+
+@dataclass(frozen=True, slots=True)
+class Circle:
+    """To loiter on; s = 0 lies east of its centre."""
+
+    x_m: float
+    y_m: float
+    radius_m: float
+    left: bool = True
+
+    @property
+    def length_m(self) -> float:
+        return 2.0 * math.pi * self.radius_m
+
+    @property
+    def closed(self) -> bool:
+        return True
+
+    def at(self, s_m: float) -> PathPoint:
+        side = 1.0 if self.left else -1.0
+        angle = side * s_m / self.radius_m
+        return PathPoint(
+            self.x_m + self.radius_m * math.cos(angle),
+            self.y_m + self.radius_m * math.sin(angle),
+            wrapped(angle + side * math.pi / 2),
+            side / self.radius_m,
+        )
+
+    def nearest_s(self, x_m: float, y_m: float) -> float:
+        """Arc length of the point next to this place."""
+        angle = math.atan2(y_m - self.y_m, x_m - self.x_m)
+        return (angle if self.left else -angle) % (2.0 * math.pi) * self.radius_m
+
+
+def leave(loiter: Circle, now_m: float, onto: Reference, allowed: Allowed, settings: Joining) -> Transient:
+    """From a circle onto a path, or another circle, as early along it as can be; leaves within a round from `now_m`."""
+    return transient(
+        loiter,
+        Scan(now_m, now_m + loiter.length_m, settings.leave_every_m),
+        onto,
+        Scan(0.0, min(settings.reach_m, onto.length_m), settings.join_every_m),
+        bends=settings.bends,
+        allowed=allowed,
+        join_early=True,
+    )
+
+
+def enter(path: Path, first_m: float, loiter: Circle, allowed: Allowed, settings: Joining) -> Transient:
+    """From a path onto a circle: the first way over, leaving the path from `first_m` on."""
+    begin = path.at(first_m)
+    nearest_m = loiter.nearest_s(begin.x_m, begin.y_m)
+    return transient(
+        path,
+        Scan(first_m, path.length_m, settings.leave_every_m),
+        loiter,
+        Scan(nearest_m, nearest_m + loiter.length_m - settings.join_every_m, settings.join_every_m),
+        bends=settings.bends,
+        allowed=allowed,
+    )

@@ -1,0 +1,153 @@
+"""Transients: matched at both ends, evenly sampled, flyable where one is found, and a reason where none is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from aeroloop.planning.cells import Turn
+from aeroloop.planning.loiter import Circle, Joining, enter, leave
+from aeroloop.planning.path import Path, PathPoint, path_of_channel
+from aeroloop.planning.transient import Bends, Quintic, Scan, Transient, transient
+from peers.channels import SIDE_M, channel_of, turns
+
+LEAST_M = 75.0
+RATE = 4e-4
+BENDS = Bends(1.0 / LEAST_M, RATE)
+angles = st.floats(-math.pi, math.pi)
+points = st.builds(PathPoint, st.floats(-4e3, 4e3), st.floats(-4e3, 4e3), angles, st.floats(-0.012, 0.012))
+
+
+def anywhere(x_m: float, y_m: float) -> bool:
+    return True
+
+
+def turned_by(a_rad: float, b_rad: float) -> float:
+    return math.remainder(a_rad - b_rad, 2.0 * math.pi)
+
+
+def path_east(length: int = 6) -> Path:
+    return path_of_channel(channel_of([Turn.STRAIGHT] * length), side_m=SIDE_M)
+
+
+@given(points, st.floats(60.0, 500.0), angles, angles, st.floats(-0.012, 0.012), st.sampled_from([1.0, 1.25, 1.5]))
+def test_a_quintic_has_the_state_of_both_ends(
+    begin: PathPoint, chord_m: float, ahead: float, psi: float, kappa: float, stretch: float
+) -> None:
+    end = PathPoint(begin.x_m + chord_m * math.cos(ahead), begin.y_m + chord_m * math.sin(ahead), psi, kappa)
+    path = Quintic(begin, end, stretch).table()
+    for index, point in ((0, begin), (-1, end)):
+        assert math.hypot(path.x_m[index] - point.x_m, path.y_m[index] - point.y_m) < 1e-9
+        assert turned_by(path.psi_rad[index], point.psi_rad) == pytest.approx(0.0, abs=1e-9)
+        assert path.kappa_1_m[index] == pytest.approx(point.kappa_1_m, abs=1e-9)
+
+
+@settings(max_examples=25)
+@given(turns, st.floats(80.0, 150.0), st.booleans(), st.floats(0.0, 1.0))
+def test_ways_out_of_and_into_a_circle_are_smooth(
+    way: tuple[Turn, ...], radius_m: float, left: bool, where: float
+) -> None:
+    path = path_of_channel(channel_of((Turn.STRAIGHT, *way, Turn.STRAIGHT)), side_m=SIDE_M)
+    joining = Joining(least_radius_m=LEAST_M, bend_rate_1_m2=RATE)
+    circle = Circle(float(path.x_m[0]), float(path.y_m[0]), radius_m, left)
+    out = leave(circle, where * circle.length_m, path, anywhere, joining)
+    check(out, circle, path)
+    assert 0.0 <= out.begin_m - where * circle.length_m <= circle.length_m
+    goal = Circle(float(path.x_m[-1]), float(path.y_m[-1]), radius_m, left)
+    into = enter(path, max(0.0, path.length_m - 500.0), goal, anywhere, joining)
+    check(into, path, goal)
+
+
+def check(found: Transient, source: Path | Circle, target: Path | Circle) -> None:
+    path = found.path
+    assert path is not None, found.reason
+    for s_m, other, other_m in ((0.0, source, found.begin_m), (path.length_m, target, found.join_m)):
+        here, there = path.at(s_m), other.at(other_m)
+        assert (here.x_m, here.y_m) == pytest.approx((there.x_m, there.y_m), abs=1e-9)
+        assert turned_by(here.psi_rad, there.psi_rad) == pytest.approx(0.0, abs=1e-9)
+        assert here.kappa_1_m == pytest.approx(there.kappa_1_m, abs=1e-9)
+    assert np.abs(path.kappa_1_m).max() <= 1.0 / LEAST_M
+    assert np.abs(np.diff(path.kappa_1_m)).max() <= RATE * path.step_m * 1.0001
+    chords = np.hypot(np.diff(path.x_m), np.diff(path.y_m))
+    assert path.step_m <= 2.002
+    assert np.abs(chords / path.step_m - 1.0).max() < 2e-4
+    middle = (path.kappa_1_m[1:] + path.kappa_1_m[:-1]) / 2
+    assert np.abs(np.diff(path.psi_rad) - middle * path.step_m).max() < RATE * path.step_m**2 / 4
+
+
+@settings(max_examples=40)
+@given(points.filter(lambda point: abs(point.kappa_1_m) < 0.008), st.floats(-60.0, 60.0), st.floats(-0.5, 0.5))
+def test_from_beside_a_path_onto_it(point: PathPoint, aside_m: float, off_rad: float) -> None:
+    target = path_east(8)
+    begin = target.at(100.0)
+    assume(aside_m or off_rad)
+    start = PathPoint(begin.x_m, begin.y_m + aside_m, off_rad, point.kappa_1_m)
+    source = Quintic(start, PathPoint(start.x_m + 50.0, start.y_m, 0.0, 0.0), 1.0).table()
+    found = transient(source, Scan(0.0, 0.0, 10.0), target, Scan(120.0, 1000.0, 10.0), bends=BENDS, allowed=anywhere)
+    check(found, source, target)
+    assert found.begin_m == 0.0
+
+
+def test_the_joining_point_moves_downstream_until_the_curve_can_be_flown() -> None:
+    target = path_east(8)
+    begin = target.at(100.0)
+    start = Quintic(begin._replace(y_m=begin.y_m + 60.0), begin._replace(x_m=begin.x_m + 60.0), 1.0).table()
+    joins = []
+    for least_m in (60.0, 120.0, 240.0):
+        found = transient(
+            start, Scan(0, 0, 1), target, Scan(120.0, 1000.0, 10.0), bends=Bends(1 / least_m, 1.0), allowed=anywhere
+        )
+        assert found.path is not None
+        assert np.abs(found.path.kappa_1_m).max() <= 1 / least_m
+        joins.append(found.join_m)
+    assert joins == sorted(set(joins))
+
+
+def test_a_transient_stays_where_it_may() -> None:
+    path = path_east()
+    circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
+    free = leave(circle, 0.0, path, anywhere, Joining())
+    assert free.path is not None
+    avoided = free.path.at(free.path.length_m / 2)
+
+    def elsewhere(x_m: float, y_m: float) -> bool:
+        return math.hypot(x_m - avoided.x_m, y_m - avoided.y_m) > 20.0
+
+    kept = leave(circle, 0.0, path, elsewhere, Joining())
+    assert kept.path is not None
+    assert all(map(elsewhere, kept.path.x_m, kept.path.y_m))
+
+
+def test_why_there_is_none() -> None:
+    path = path_east()
+    circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
+    nowhere = leave(circle, 0.0, path, lambda x_m, y_m: False, Joining())
+    assert nowhere.path is None
+    assert "leave the allowed cells" in nowhere.reason
+    assert f"in {nowhere.tried} tries" in nowhere.reason
+    tight = leave(circle, 0.0, path, anywhere, Joining(least_radius_m=119.0, reach_m=50.0))
+    assert tight.path is None
+    assert f"{tight.tried} bend more than a radius of 119 m or too abruptly, 0 leave" in tight.reason
+    behind = transient(path, Scan(400.0, 400.0, 1.0), path, Scan(0.0, 300.0, 10.0), bends=BENDS, allowed=anywhere)
+    assert behind.reason == "no transient: none of the joining points lies ahead and near enough"
+
+
+@given(st.floats(70.0, 200.0), st.booleans(), st.floats(0.0, 2000.0))
+def test_a_circle_goes_round(radius_m: float, left: bool, s_m: float) -> None:
+    circle = Circle(10.0, -20.0, radius_m, left)
+    point, ahead = circle.at(s_m), circle.at(s_m + 0.01)
+    assert math.hypot(point.x_m - 10.0, point.y_m + 20.0) == pytest.approx(radius_m)
+    assert (
+        math.atan2(ahead.y_m - point.y_m, ahead.x_m - point.x_m) == pytest.approx(point.psi_rad, abs=1e-3)
+        or abs(point.psi_rad) > 3.1
+    )
+    assert turned_by(ahead.psi_rad, point.psi_rad) == pytest.approx(0.01 * point.kappa_1_m, abs=1e-9)
+    assert (point.kappa_1_m > 0.0) == left
+    again = circle.at(s_m + circle.length_m)
+    assert (again.x_m, again.y_m) == pytest.approx((point.x_m, point.y_m))
+    between = math.remainder(circle.nearest_s(point.x_m, point.y_m) - s_m, circle.length_m)
+    assert between == pytest.approx(0.0, abs=1e-6)
