@@ -16,7 +16,7 @@ Spacing = Annotated[float, meta("m", "distance of the points that are tried", ge
 class Joining(Config, frozen=True):
     """How ways between circles and paths are sought."""
 
-    least_radius_m: Annotated[float, meta("m", "tightest turn of a transient", gt=0.0)] = 85.0
+    least_radius_m: Annotated[float, meta("m", "tightest turn of a transient", gt=0.0)] = 93.0
     """Wider than the 70.6 m that 30 degrees of bank give at 20 m/s: gusts want some of the bank."""
     bend_rate_1_m2: Annotated[float, meta("1/m2", "most change of curvature along a transient", gt=0.0)] = 4e-4
     """A roll rate of 19 degrees a second at 20 m/s; the templates have 2.3e-4 at most."""

@@ -1,0 +1,275 @@
+"""PMAN: which step of the flight we are in, what is to be computed, and which path is followed.
+
+The paper's Figure 8, as a machine. TRANSITIONS is all of it: an event that the table does not name for a step changes
+nothing. There is a path to follow at every moment: each channel comes with its ending, legs that lead onto a circle,
+and whoever finds no better way until there takes it. Nothing is computed here: an Order goes out, a Result comes in.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from itertools import count
+from typing import Annotated
+
+from aeroloop.config import Config, meta
+from aeroloop.planning.cells import Cell
+from aeroloop.planning.loiter import Circle
+from aeroloop.planning.mission_telling import Row, Telling, plan_row
+from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Reference, Result, tangent
+from aeroloop.wing_signals import PlanStatus, Step
+
+__all__ = ["TRANSITIONS", "Event", "Mission", "MissionSettings"]
+
+FARTHEST_M = 1e6
+"""From the middle of the map; a goal beyond is none."""
+MOST_FLOWN = 16
+"""Cells that are remembered from order to order."""
+
+
+class Event(Enum):
+    GOAL = auto()  # a goal that no plan knows yet
+    FOUND = auto()  # the order's path is there and can still be reached
+    FAILED = auto()  # the order has failed, or came too late
+    JOINED = auto()  # on the channel, and it goes on beyond its end
+    JOINED_LAST = auto()  # on the channel that leads to the goal
+    DUE = auto()  # far enough along the channel to think of the next
+    ENDING = auto()  # where the channel is left for its circle
+    ROUND = auto()  # on a circle
+    AGAIN = auto()  # time to try once more
+
+
+TRANSITIONS: dict[tuple[Step, Event], Step] = {
+    (Step.LOITER, Event.GOAL): Step.PLAN,
+    (Step.PLAN, Event.GOAL): Step.PLAN,
+    (Step.PLAN, Event.FOUND): Step.LEAVE,
+    (Step.PLAN, Event.FAILED): Step.STRANDED,
+    (Step.LEAVE, Event.ROUND): Step.ARRIVED,  # a goal so near that no channel lies between
+    (Step.LEAVE, Event.JOINED): Step.FOLLOW,
+    (Step.LEAVE, Event.JOINED_LAST): Step.APPROACH,
+    (Step.FOLLOW, Event.DUE): Step.REPLAN,
+    (Step.FOLLOW, Event.ENDING): Step.STRANDED,
+    (Step.REPLAN, Event.GOAL): Step.FOLLOW,
+    (Step.REPLAN, Event.FOUND): Step.TRANSIENT,
+    (Step.REPLAN, Event.FAILED): Step.FOLLOW,
+    (Step.REPLAN, Event.ENDING): Step.STRANDED,
+    (Step.TRANSIENT, Event.JOINED): Step.FOLLOW,
+    (Step.TRANSIENT, Event.JOINED_LAST): Step.APPROACH,
+    (Step.APPROACH, Event.GOAL): Step.FOLLOW,
+    (Step.APPROACH, Event.ENDING): Step.ARRIVE,
+    (Step.ARRIVE, Event.ROUND): Step.ARRIVED,
+    (Step.ARRIVED, Event.GOAL): Step.PLAN,
+    (Step.STRANDED, Event.AGAIN): Step.PLAN,
+}
+
+
+class MissionSettings(Config, frozen=True):
+    budget_s: Annotated[float, meta("s", "time that planning may take in flight", gt=0)] = 8.0
+    speed_m_s: Annotated[float, meta("m/s", "speed over ground that the budget is turned into a way with", gt=0)] = 20.0
+    margin_m: Annotated[float, meta("m", "and what is added to it", ge=0)] = 40.0
+    replan_after_m: Annotated[float, meta("m", "way flown on a channel before the next is thought of", ge=0)] = 150.0
+    again_after_s: Annotated[float, meta("s", "time on a circle before the next try", gt=0)] = 5.0
+    told_every_m: Annotated[float, meta("m", "distance of the points of a path in the telemetry", gt=0)] = 12.0
+    told_at_once: Annotated[int, meta("-", "most rows of cells and points told in a period", gt=0)] = 4
+
+    @property
+    def lead_m(self) -> float:
+        """How far ahead a node must lie for a plan from there to be ready in time."""
+        return self.budget_s * self.speed_m_s + self.margin_m
+
+
+class Mission:
+    """`step` once a period, after path following has moved the virtual point on."""
+
+    def __init__(
+        self, settings: MissionSettings, circle: Circle, cell_at: Callable[[float, float], Cell], *, now_s: float = 0.0
+    ) -> None:
+        self._settings = settings
+        self._cell_at = cell_at
+        self._flown: deque[Cell] = deque(maxlen=MOST_FLOWN)
+        self.state = Step.LOITER
+        self.reference: Reference = circle
+        self.s_m = 0.0
+        self.order: Order | None = None
+        """What is being computed."""
+        self._numbers = count()  # of the paths, in the order in which they are flown
+        self._telling = Telling(settings.told_every_m, settings.told_at_once)
+        self.path_number = next(self._numbers)
+        self._telling.path(self.path_number, Kind.START, circle)
+        self._kind = Kind.START
+        self._radius_m = circle.radius_m
+        self._legs: deque[Leg] = deque()
+        self._next: Result | None = None  # whose channel the legs lead to
+        self._nodes: Sequence[Node] = ()
+        self._ending: tuple[Leg, ...] = ()
+        self._from_s_m = 0.0  # nodes up to here have been tried, or are behind
+        self._joined_s_m = 0.0
+        self._orders = 0
+        self._goal_m: tuple[float, float] | None = None
+        self._goal_new = False
+        self._cell: Cell | None = None
+        self._round_since_s = now_s
+        self._rows: list[Row] = [("wing_step", (float(Step.LOITER), 0.0))]
+
+    def command(self, goal_m: tuple[float, float]) -> None:
+        """A goal, at any time; the newest counts. One that is no place is passed over."""
+        if not all(abs(part_m) <= FARTHEST_M for part_m in goal_m):
+            return
+        self._goal_m = goal_m
+        self._goal_new = True
+
+    def step(self, now_s: float, s_m: float, result: Result | None = None) -> list[Row]:
+        """One period: where the virtual point is, and what has been computed since. Then `reference`, `s_m` and
+        `order` say what to do, and the rows go to the ground."""
+        self.s_m = s_m
+        self._switch(now_s)
+        self._remember()
+        if result is not None:
+            self._hear(now_s, result)
+        elif self.order is not None and self.order.node is not None and self.s_m > self.order.node.s_m:
+            self._hear(now_s, Result(self.order.number, PlanStatus.TOO_LATE))
+        if self._goal_new:
+            self._on(Event.GOAL, now_s)
+        if self.state == Step.FOLLOW and self._due() is not None:
+            self._on(Event.DUE, now_s)
+        if self.state == Step.STRANDED and self._circling() and self._waited(now_s):
+            self._on(Event.AGAIN, now_s)
+        rows, self._rows = self._rows, []
+        return rows + self._telling.some()
+
+    def _on(self, event: Event, now_s: float) -> None:
+        after = TRANSITIONS.get((self.state, event))
+        if after is None:
+            return
+        before, self.state = self.state, after
+        self._leave(before)
+        self._enter(now_s)
+        if after != before or event == Event.GOAL:
+            self._rows.append(("wing_step", (float(after), float(max(self._orders - 1, 0)))))
+
+    def _leave(self, before: Step) -> None:
+        if before in (Step.PLAN, Step.REPLAN):
+            self.order = None
+
+    def _enter(self, now_s: float) -> None:
+        if self.state == Step.PLAN:
+            assert isinstance(self.reference, Circle)
+            self._ask(now_s, (self.reference.x_m, self.reference.y_m), None)
+        elif self.state == Step.REPLAN:
+            node = self._due()
+            assert node is not None
+            self._from_s_m = node.s_m
+            self._ask(now_s, node.beyond_m, node)
+        elif self.state == Step.FOLLOW and self._goal_new:
+            self._from_s_m = self.s_m
+
+    def _ask(self, now_s: float, start_m: tuple[float, float], node: Node | None) -> None:
+        assert self._goal_m is not None
+        circle = self.reference if isinstance(self.reference, Circle) else None
+        path = None if circle else self.reference
+        s_m = self.s_m if circle else 0.0
+        flown, fresh = tuple(self._flown), self._goal_new
+        self.order = Order(self._orders, now_s, start_m, self._goal_m, circle, s_m, path, node, flown, fresh)
+        self._orders += 1
+        self._flown.clear()
+        self._goal_new = False
+
+    def _remember(self) -> None:
+        """The cell that the virtual point has come into, unless it goes round a circle."""
+        if not self.reference.closed:
+            x_m, y_m, *_ = self.reference.at(self.s_m)
+            cell = self._cell_at(x_m, y_m)
+            if cell != self._cell:
+                self._cell = cell
+                self._flown.append(cell)
+
+    def _hear(self, now_s: float, result: Result) -> None:
+        """A result; one that nobody waits for any more is passed over."""
+        order = self.order
+        if order is None or result.number != order.number:
+            return
+        if result.status == PlanStatus.FOUND and order.node is not None and self.s_m > order.node.s_m:
+            result = Result(result.number, PlanStatus.TOO_LATE, result.plan)
+        self._rows.append(plan_row(order, result))
+        self._telling.plan(result)
+        self.order = None
+        if result.status != PlanStatus.FOUND:
+            self._round_since_s = now_s
+            self._on(Event.FAILED, now_s)
+            return
+        self._next = result
+        self._follow(result.legs)
+        self._on(Event.FOUND, now_s)
+
+    def _follow(self, legs: tuple[Leg, ...]) -> None:
+        """These legs from here on; round a circle until its exit comes."""
+        first = legs[0]
+        if self.reference.closed:
+            round_m = self.reference.length_m
+            self.s_m %= round_m
+            leave_m = first.leave_s_m % round_m
+            leave_m += round_m if leave_m < self.s_m else 0.0
+            legs = (Leg(leave_m, first.reference, first.enter_s_m, first.kind), *legs[1:])
+        self._legs = deque(legs)
+
+    def _switch(self, now_s: float) -> None:
+        """The next reference, where the virtual point has come to where this one is left; s goes on without a jump."""
+        while True:
+            ending = self._ending_due()
+            if self._legs and self.s_m >= self._legs[0].leave_s_m:
+                leg = self._legs.popleft()
+                self.s_m = leg.enter_s_m + self.s_m - leg.leave_s_m
+                self.reference, self._kind = leg.reference, leg.kind
+                self.path_number = next(self._numbers)
+                self._telling.path(self.path_number, leg.kind, leg.reference)
+                if not self._legs:
+                    self._arrived_on(now_s)
+            elif ending:
+                self._legs = deque(ending)
+                self._on(Event.ENDING, now_s)
+            else:
+                break
+        if self.reference.closed and not self._legs:
+            self.s_m %= self.reference.length_m
+
+    def _arrived_on(self, now_s: float) -> None:
+        """At the end of the legs: on a channel, or on a circle."""
+        if self.reference.closed:
+            self._nodes, self._ending = (), ()
+            self._round_since_s = now_s
+            self._on(Event.ROUND, now_s)
+            return
+        joined, self._next = self._next, None
+        assert joined is not None
+        self._nodes, self._ending = joined.nodes, joined.ending
+        self._from_s_m = self._joined_s_m = self.s_m
+        self._on(Event.JOINED_LAST if joined.arrives and not self._goal_new else Event.JOINED, now_s)
+
+    def _ending_due(self) -> tuple[Leg, ...]:
+        """The channel's ending, when the virtual point has come to it; without one, a circle at the channel's end."""
+        if self._kind != Kind.CHANNEL or self._legs:
+            return ()
+        if self._ending:
+            return self._ending if self.s_m >= self._ending[0].leave_s_m else ()
+        if self.s_m < self.reference.length_m:
+            return ()
+        circle, s_m = tangent(self.reference.at(self.reference.length_m), self._radius_m, left=True)
+        return (Leg(self.reference.length_m, circle, s_m, Kind.START),)
+
+    def _due(self) -> Node | None:
+        """The node that the next plan starts from, once it is time for one."""
+        settings = self._settings
+        if not self._goal_new and self.s_m < self._joined_s_m + settings.replan_after_m:
+            return None
+        last_m = self._ending[0].leave_s_m if self._ending else self.reference.length_m
+        for node in self._nodes:
+            if node.s_m > self._from_s_m and node.s_m >= self.s_m + settings.lead_m:
+                return node if node.s_m <= last_m else None
+        return None
+
+    def _circling(self) -> bool:
+        return self.reference.closed and not self._legs
+
+    def _waited(self, now_s: float) -> bool:
+        return self._goal_new or now_s >= self._round_since_s + self._settings.again_after_s

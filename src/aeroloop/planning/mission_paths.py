@@ -1,0 +1,216 @@
+"""PGEN: from an order and the planner's cells to legs that can be flown.
+
+    from a circle   circle -> transient -> channel, from the first exit that gives a flyable curve; to a goal so near
+                    that no channel leads there, straight onto its circle
+    from a node     channel, which continues the flown one exactly
+    ending          channel -> transient -> circle: the goal's, or a haven
+
+A haven is a circle for which four free cells in a square are enough. Its way in is one curve, always the same in units
+of a cell: it begins at a node N (the centre of a cell that is passed straight), and the circle lies ahead and to the
+side of it, over that cell, the next one ahead, and the two beside them. Nothing is searched, so the slow computer has
+it for nothing. The last node with such a square beside it is the ending.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from aeroloop.planning.cells import STEPS, Cell, Direction
+from aeroloop.planning.channel import ChannelError
+from aeroloop.planning.elevation import Elevation
+from aeroloop.planning.loiter import Circle, Joining, enter, leave
+from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Result
+from aeroloop.planning.path import Node as PathNode
+from aeroloop.planning.path import Path, PathPoint, path_of_channel
+from aeroloop.planning.plan import Plan, Status
+from aeroloop.planning.templates import NodeKind
+from aeroloop.planning.transient import Quintic
+from aeroloop.wing_signals import PlanStatus
+
+HAVEN_RADIUS = 19.0 / 30.0
+HAVEN_AHEAD = HAVEN_ASIDE = 0.6
+HAVEN_ANGLE_RAD = math.radians(10.0)
+"""In cells, from the node: the circle, its centre, and how far round it is joined from its nearest point on. The curve
+bends nowhere more than the circle, and stays 0.26 cells inside the square."""
+SPARE_M = 20.0
+"""Transients stay so far inside the cells that they may use: the aircraft is not always on its path."""
+ROOM_M = 100.0
+"""Free cells within so far of a loiter circle may be used to leave or enter it."""
+WITHIN = 0.95
+APPROACH_M = 500.0
+"""Before the end of the channel, where transients to the goal's circle begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Country:
+    """What path generation asks of the map."""
+
+    elevation: Elevation
+    finest: int
+    free: Callable[[Cell], bool]
+
+    @property
+    def cell_m(self) -> float:
+        return self.elevation.size_m(self.finest)
+
+    def is_free(self, col: int, row: int) -> bool:
+        side = 1 << self.finest
+        return 0 <= col < side and 0 <= row < side and self.free(Cell(self.finest, col, row))
+
+    def around(self, one: Circle) -> set[Cell]:
+        """Free cells within reach of a circle."""
+        reach_m = one.radius_m + ROOM_M
+        west, east = (
+            math.floor((one.x_m + part + self.elevation.side_m / 2) / self.cell_m) for part in (-reach_m, reach_m)
+        )
+        south, north = (
+            math.floor((one.y_m + part + self.elevation.side_m / 2) / self.cell_m) for part in (-reach_m, reach_m)
+        )
+        return {
+            Cell(self.finest, col, row)
+            for row in range(south, north + 1)
+            for col in range(west, east + 1)
+            if self.is_free(col, row)
+        }
+
+    def within(self, cells: set[Cell]) -> Callable[[float, float], bool]:
+        """Whether a point lies in one of the cells, with something to spare."""
+        half_m, size_m = self.elevation.side_m / 2, self.cell_m
+        places = {(cell.col, cell.row) for cell in cells}
+
+        def allowed(x_m: float, y_m: float) -> bool:
+            west, east = (math.floor((x_m + part + half_m) / size_m) for part in (-SPARE_M, SPARE_M))
+            south, north = (math.floor((y_m + part + half_m) / size_m) for part in (-SPARE_M, SPARE_M))
+            return all(place in places for place in ((west, south), (east, south), (west, north), (east, north)))
+
+        return allowed
+
+
+class PathGenerator:
+    """`generate` an order's result, once its plan is there."""
+
+    def __init__(self, country: Country, radius_m: float, joining: Joining | None = None) -> None:
+        self._country = country
+        self._radius_m = radius_m
+        joining = joining or Joining()
+        # A transient ends with the circle's curvature, so a small circle has to be within its limit.
+        least_m = min(joining.least_radius_m, WITHIN * radius_m)
+        self._joining = msgspec.structs.replace(joining, least_radius_m=least_m)
+
+    def generate(self, order: Order, plan: Plan) -> Result:
+        if plan.status != Status.FOUND:
+            return Result(order.number, PlanStatus[plan.status.name], plan)
+        made = self._from_circle(order, plan) if order.circle else self._from_node(order, plan)
+        return made or Result(order.number, PlanStatus.NO_PATH, plan)
+
+    def _from_node(self, order: Order, plan: Plan) -> Result | None:
+        node = order.node
+        assert node is not None
+        cells = (*node.kept, *plan.fine)
+        channel = self._channel(cells, node.kind)
+        if channel is None:
+            return None
+        return self._with_ending(order, plan, cells, channel, (Leg(node.s_m, channel, 0.0, Kind.CHANNEL),), 0.0)
+
+    def _from_circle(self, order: Order, plan: Plan) -> Result | None:
+        circle = order.circle
+        assert circle is not None
+        channel = self._channel(plan.fine, NodeKind.N)
+        allowed = self._country.around(circle) | set(plan.fine)
+        if channel is not None:
+            way = leave(circle, order.circle_s_m, channel, self._country.within(allowed), self._joining)
+            if way.path is not None:
+                legs = (
+                    Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT),
+                    Leg(way.path.length_m, channel, way.join_m, Kind.CHANNEL),
+                )
+                made = self._with_ending(order, plan, plan.fine, channel, legs, way.join_m)
+                if made is not None:
+                    return made
+        return self._across(order, plan, circle, allowed) if plan.reaches_goal else None
+
+    def _across(self, order: Order, plan: Plan, circle: Circle, allowed: set[Cell]) -> Result | None:
+        """From circle to circle."""
+        goal = Circle(*order.goal_m, self._radius_m)
+        allowed = allowed | self._country.around(goal)
+        way = leave(circle, order.circle_s_m, goal, self._country.within(allowed), self._joining)
+        if way.path is None:
+            return None
+        legs = (Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT), Leg(way.path.length_m, goal, way.join_m, Kind.GOAL))
+        return Result(order.number, PlanStatus.FOUND, plan, legs)
+
+    def _channel(self, cells: Sequence[Cell], begin: NodeKind) -> Path | None:
+        try:
+            return path_of_channel(cells, side_m=self._country.elevation.side_m, begin=begin)
+        except ChannelError:
+            return None
+
+    def _with_ending(
+        self, order: Order, plan: Plan, cells: Sequence[Cell], channel: Path, legs: tuple[Leg, ...], from_m: float
+    ) -> Result | None:
+        arrival = self._arrival(order, cells, channel, from_m) if plan.reaches_goal else ()
+        ending = arrival or next(self._havens(channel, from_m), ())
+        if plan.reaches_goal and not arrival and not ending:
+            return None
+        nodes = tuple(self._nodes(channel))
+        return Result(order.number, PlanStatus.FOUND, plan, legs, nodes, ending, bool(arrival))
+
+    def _nodes(self, channel: Path) -> Iterator[Node]:
+        for node in channel.nodes:
+            if node.onward is not None:
+                beyond_m = self._country.elevation.centre_m(node.onward.start)
+                yield Node(node.s_m, beyond_m, node.onward.entry, node.kind, node.onward.lead)
+
+    def _arrival(self, order: Order, cells: Sequence[Cell], channel: Path, from_m: float) -> tuple[Leg, ...]:
+        first_m = max(from_m, channel.length_m - APPROACH_M)
+        for left in (True, False):
+            goal = Circle(*order.goal_m, self._radius_m, left)
+            allowed = self._country.within(self._country.around(goal) | set(cells))
+            way = enter(channel, first_m, goal, allowed, self._joining)
+            if way.path is not None:
+                return (
+                    Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT),
+                    Leg(way.path.length_m, goal, way.join_m, Kind.GOAL),
+                )
+        return ()
+
+    def _havens(self, channel: Path, from_m: float) -> Iterator[tuple[Leg, ...]]:
+        """From the last node on backwards."""
+        for node in reversed(channel.nodes):
+            if node.kind == NodeKind.N and node.s_m >= from_m:
+                for left in (True, False):
+                    if self._square_free(node, left=left):
+                        yield haven(node, self._country.cell_m, left=left)
+
+    def _square_free(self, node: PathNode, *, left: bool) -> bool:
+        half_m, size_m = self._country.elevation.side_m / 2, self._country.cell_m
+        col, row = (math.floor((place_m + half_m) / size_m) for place_m in (node.x_m, node.y_m))
+        direction = Direction(round(node.psi_rad / (math.pi / 2)) % 4)
+        ahead, aside = STEPS[direction], STEPS[(direction + (1 if left else 3)) % 4]
+        return all(
+            self._country.is_free(col + a * ahead[0] + b * aside[0], row + a * ahead[1] + b * aside[1])
+            for a in (0, 1)
+            for b in (0, 1)
+        )
+
+
+def haven(node: PathNode, cell_m: float, *, left: bool) -> tuple[Leg, ...]:
+    """From a node onto the circle ahead of it and to its side."""
+    side = 1.0 if left else -1.0
+    cos, sin = math.cos(node.psi_rad), math.sin(node.psi_rad)
+    ahead_m, aside_m, radius_m = HAVEN_AHEAD * cell_m, side * HAVEN_ASIDE * cell_m, HAVEN_RADIUS * cell_m
+    one = Circle(node.x_m + cos * ahead_m - sin * aside_m, node.y_m + sin * ahead_m + cos * aside_m, radius_m, left)
+    # The circle's nearest point to the line lies square to it; from there on round by the angle.
+    psi = node.psi_rad + side * HAVEN_ANGLE_RAD
+    end = PathPoint(
+        one.x_m + side * radius_m * math.sin(psi), one.y_m - side * radius_m * math.cos(psi), psi, side / radius_m
+    )
+    way = Quintic(PathPoint(node.x_m, node.y_m, node.psi_rad, 0.0), end, 1.0).table()
+    return (
+        Leg(node.s_m, way, 0.0, Kind.TRANSIENT),
+        Leg(way.length_m, one, one.nearest_s(end.x_m, end.y_m), Kind.START),
+    )

@@ -1,0 +1,69 @@
+"""The mission's telemetry: rows of the streams wing_plan, wing_cell and wing_path, a few of the long ones a period."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import islice
+
+from aeroloop.planning.mission_words import Kind, Order, Reference, Result
+from aeroloop.planning.plan import Plan, Status
+
+Row = tuple[str, tuple[float, ...]]
+"""Name of a stream, and its values without the time."""
+
+
+class Telling:
+    """What is yet to be told: cells of plans and points of paths, in order, so many at once."""
+
+    def __init__(self, every_m: float, at_once: int) -> None:
+        self._every_m = every_m
+        self._at_once = at_once
+        self._waiting: deque[Iterator[Row]] = deque()
+
+    def plan(self, result: Result) -> None:
+        if result.plan is not None:
+            self._waiting.append(_cells(result.number, result.plan))
+
+    def path(self, number: int, kind: Kind, reference: Reference) -> None:
+        self._waiting.append(_points(number, kind, reference, self._every_m))
+
+    def some(self) -> list[Row]:
+        rows: list[Row] = []
+        while self._waiting and len(rows) < self._at_once:
+            rows += islice(self._waiting[0], self._at_once - len(rows))
+            if len(rows) < self._at_once:
+                self._waiting.popleft()
+        return rows
+
+
+def plan_row(order: Order, result: Result) -> Row:
+    plan = result.plan or Plan(Status.UNREACHABLE)
+    return "wing_plan", (
+        float(order.number),
+        float(result.status),
+        order.began_s,
+        *order.start_m,
+        *order.goal_m,
+        float(plan.leaves),
+        0.0,
+        float(plan.expanded),
+        float(plan.cost),
+        0.0,
+        float(len(plan.cells)),
+        float(len(plan.fine)),
+        float(plan.reaches_goal),
+    )
+
+
+def _cells(number: int, plan: Plan) -> Iterator[Row]:
+    for index, cell in enumerate(plan.cells):
+        yield "wing_cell", (float(number), float(index), float(cell.level), float(cell.col), float(cell.row))
+
+
+def _points(number: int, kind: Kind, reference: Reference, every_m: float) -> Iterator[Row]:
+    """Evenly, both ends among them."""
+    parts = max(1, -int(-reference.length_m // every_m))
+    for part in range(parts + 1):
+        s_m = reference.length_m * part / parts
+        yield "wing_path", (float(number), float(kind), s_m, *reference.at(s_m))
