@@ -26,6 +26,7 @@ from benchmarks import (
     quad_tick,
     router,
     router_soak,
+    schedulers,
     thesis_tables,
     topics,
 )
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "codec": codec.run,
     "topics": topics.run,
     "planning": planning.run,
+    "schedulers": schedulers.run,
     "router": router.run,
     "router-soak": router_soak.run,
 }

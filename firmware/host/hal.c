@@ -1,7 +1,8 @@
 /* The hardware layer of the host build: a processor that does one thing at a time, as the NVIC would order it.
  *
  * A pended task runs at once unless a more urgent one, or the lock, stands before it. Time is made up: every look at
- * the counter moves it on, so that execution times repeat from run to run, and a test can make the board slow.
+ * the counter moves it on, so that execution times repeat from run to run, and a test can make the board slow. The
+ * timer's interrupt comes at such a look, or at the end of the lock.
  */
 #include "hal.h"
 
@@ -20,14 +21,15 @@ static bool pending[KERNEL_MOST_TASKS];
 static unsigned level = LEAST_URGENT; /* priority of what is running */
 static uint32_t locked;
 static uint32_t ticks;
+static void (*tick)(void);
+static uint32_t tick_ticks, ticked_at;
+static bool ticking; /* inside the timer's interrupt */
 
 uint32_t hal_ticks_per_us = 1000;
 uint32_t host_ticks_a_look = 1000;
 uint8_t host_reset_cause = RESET_CAUSE_POWER_ON;
 
 uint8_t hal_init(void) { return host_reset_cause; }
-
-uint32_t hal_ticks(void) { return ticks += host_ticks_a_look; }
 
 void hal_task_enable(unsigned slot, uint8_t priority) { priorities[slot] = priority; }
 
@@ -56,6 +58,34 @@ static void run_pending(void)
     }
 }
 
+static void tick_when_due(void)
+{
+    if (locked || ticking || tick == NULL || ticks - ticked_at < tick_ticks)
+        return;
+    ticked_at = ticks;
+    unsigned interrupted = level;
+    level = 0; /* above all tasks */
+    ticking = true;
+    tick();
+    ticking = false;
+    level = interrupted;
+    run_pending();
+}
+
+uint32_t hal_ticks(void)
+{
+    ticks += host_ticks_a_look;
+    tick_when_due();
+    return ticks;
+}
+
+void hal_tick_start(uint32_t period_us, void (*call)(void))
+{
+    tick = call;
+    tick_ticks = period_us * hal_ticks_per_us;
+    ticked_at = ticks;
+}
+
 void hal_task_pend(unsigned slot)
 {
     pending[slot] = true;
@@ -72,6 +102,7 @@ uint32_t hal_lock(void)
 void hal_unlock(uint32_t state)
 {
     locked = state;
+    tick_when_due();
     run_pending();
 }
 

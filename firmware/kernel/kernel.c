@@ -12,6 +12,7 @@ static volatile bool begun[KERNEL_MOST_TASKS];
 static uint32_t run_ticks[KERNEL_MOST_TASKS]; /* of the run in progress */
 static kernel_statistics_t since_sample;
 static uint64_t busy_ticks;
+static uint64_t task_ticks[KERNEL_MOST_TASKS];
 static unsigned running = NOBODY;
 static uint32_t switched_at;
 
@@ -26,6 +27,7 @@ static void account(void)
     since_sample.task[running].exec_ticks += spent;
     since_sample.busy_ticks += spent;
     busy_ticks += spent;
+    task_ticks[running] += spent;
     run_ticks[running] += spent;
 }
 
@@ -84,6 +86,22 @@ uint64_t kernel_busy_ticks(void)
     uint64_t ticks = busy_ticks;
     hal_unlock(state);
     return ticks;
+}
+
+uint64_t kernel_task_ticks(unsigned task)
+{
+    uint32_t state = hal_lock();
+    account();
+    uint64_t ticks = task_ticks[task];
+    hal_unlock(state);
+    return ticks;
+}
+
+void kernel_forget(void)
+{
+    uint32_t state = hal_lock();
+    switched_at = hal_ticks();
+    hal_unlock(state);
 }
 
 void kernel_sample(kernel_statistics_t *sample)

@@ -39,7 +39,9 @@ void kernel_start(void);
 void kernel_pend(unsigned task);
 bool kernel_active(unsigned task);   /* pended or begun, and not finished */
 uint64_t kernel_busy_ticks(void);    /* execution time of all tasks since the start, up to now */
+uint64_t kernel_task_ticks(unsigned task); /* execution time of one task since the start, up to now */
 void kernel_sample(kernel_statistics_t *sample); /* since the last call; then begins anew */
+void kernel_forget(void); /* the time since the clock was last looked at is nobody's: it was spent outside the board */
 
 /* Called by the hardware layer's task interrupt of this slot. */
 void kernel_dispatch(unsigned task);

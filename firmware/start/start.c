@@ -34,8 +34,10 @@ __attribute__((naked)) static void fault(void)
     __asm volatile("ldr r0, =stack_top\n\tmov sp, r0\n\tb hal_fault_irq");
 }
 
-/* Only the emulator has a use for it. */
+/* Only the emulator has a use for the first, only images with serial lines for the others. */
 __attribute__((weak, alias("fault"))) void target_systick_irq(void);
+__attribute__((weak, alias("fault"))) void hal_line_board_irq(void);
+__attribute__((weak, alias("fault"))) void hal_line_reference_irq(void);
 
 typedef union {
     void (*handler)(void);

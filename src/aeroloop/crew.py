@@ -8,10 +8,12 @@ from typing import Any
 
 import msgspec
 
-from aeroloop import images
+from aeroloop import images, wing_images
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import ends, parse
 from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.fixedwing.places import places
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor import lines
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
@@ -35,6 +37,8 @@ EMULATOR = Role("emulator")  # the board of rung pil in real time: QEMU speaks o
 # MAVLink HIL keeps its own lockstep, so nobody passes a baton.
 HIL_PLANT, PIXHAWK = Role("plant", module="hil_plant"), Role("board", module="pixhawk")
 ROUTER = Role("router", vital=False)  # without it nobody on the ground is heard, as with a radio that fails
+# The fixed wing's plant drives: it sends sensors, and in lockstep waits until the board says that it is done.
+WING_PLANT, WING_BOARD = Role("plant", module="wing_plant"), Role("board", module="wing_board")
 BUSY = "busy"
 
 
@@ -48,6 +52,8 @@ def cast(scenario: Scenario) -> tuple[Role, ...]:
             autopilots = () if scenario.loop == "hil" else (PIXHAWK,)
             routers = (ROUTER,) if lines.routed(scenario) else ()
             return (RECORDER, HIL_PLANT, *autopilots, *routers, *burners)
+        case FixedWingScenario():
+            return (RECORDER, WING_PLANT, WING_BOARD, *burners)
         case _:
             raise TypeError(scenario)
 
@@ -59,6 +65,8 @@ def equipment(scenario: Scenario, folder: Path) -> dict[str, Any]:
             return _tiltrotor_equipment(scenario, folder)
         case QuadrotorScenario():
             return _autopilot_equipment(scenario, folder)
+        case FixedWingScenario():
+            return _wing_equipment(scenario, folder)
         case _:
             raise TypeError(scenario)
 
@@ -82,6 +90,19 @@ def _autopilot_ends(scenario: QuadrotorScenario, number: int, folder: Path) -> t
     if client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {server} is a line to an autopilot outside; fly it with --loop hil")
     return server, client or ""
+
+
+def _wing_equipment(scenario: FixedWingScenario, folder: Path) -> dict[str, Any]:
+    server, client = ends(scenario.link_url, folder=folder, name="link")
+    if client is None:
+        raise ConfigError(f"link.url: {server} is a line to a board outside, and none flies the fixed wing yet")
+    places(scenario)  # whether there is somewhere to fly is said before anything starts
+    image, image_id = "", 0
+    if scenario.loop == "pil":
+        generated = wing_images.generate(scenario)
+        image = str(images.build(generated, wing_images.IMAGE[scenario.board.scheduler]))
+        image_id = generated.image_id
+    return {"link_server": server, "link_client": client, "image": image, "image_id": image_id}
 
 
 def _tiltrotor_cast(scenario: TiltrotorScenario) -> tuple[Role, ...]:

@@ -22,8 +22,10 @@ from aeroloop.protocols import interface
 from aeroloop.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.stream import Stream
 from aeroloop.streams import STREAMS
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
+from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
 
 EXAMPLE = scenario.TiltrotorScenario(
     name="my-flight",
@@ -49,17 +51,30 @@ QUAD_EXAMPLE = scenarios.of_table(
     },
     "the example",
 )
+WING_EXAMPLE = scenarios.of_table(
+    {
+        "name": "my-errand",
+        "summary": "Every key, most with its default",
+        "duration_s": 900.0,
+        "vehicle": {"kind": "fixedwing"},
+        "mission": {"start_m": (-3375.0, 2175.0), "goal_m": (3225.0, -1875.0)},
+        "checks": [{"metric": "arrived", "equals": 1.0}, {"metric": "cross_track_rms_m", "below": 5.0}],
+    },
+    "the example",
+)
 PARTS: dict[str, type[scenario.Scenario]] = {
     "Every scenario": scenario.Scenario,
     "The tilt-rotor": scenario.TiltrotorScenario,
     "Multirotors": QuadrotorScenario,
+    "The fixed wing": FixedWingScenario,
 }
 """What every flight has, then what each kind of aircraft adds to it."""
-EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE}
+EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
 FAMILIES: dict[scenario.Family, str] = {
     "board": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
     "mavlink": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
+    "wing": "Flights of the fixed wing; its plant writes what the board tells:",
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Events": Event,
@@ -68,6 +83,8 @@ ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Modes of the virtual Pixhawk": FlightMode,
     "Failsafes of the virtual Pixhawk": Failsafe,
     "Landed states of the virtual Pixhawk": Landed,
+    "Steps of the fixed wing's mission": Step,
+    "Outcomes of the fixed wing's planning": PlanStatus,
 }
 SCALARS: dict[type[types.Type], str] = {
     types.FloatType: "number",
@@ -182,6 +199,8 @@ def streams_markdown() -> str:
         ]
     tasks = [(str(number), f"`{t.name}`", str(t.priority), t.trigger) for number, t in enumerate(TASKS)]
     lines += ["", "## Tasks of the firmware", "", *_table(("number", "name", "priority", "runs on"), tasks)]
+    tasks = [(str(number), f"`{t.name}`", str(t.priority), t.trigger) for number, t in enumerate(WING_TASKS)]
+    lines += ["", "## Tasks of the fixed wing", "", *_table(("number", "name", "priority", "runs on"), tasks)]
     signals = [(str(number), signal) for number, signal in enumerate(LINK_SIGNALS)]
     lines += ["", "## Signals whose rates are measured", "", *_table(("number", "signal"), signals)]
     return "\n".join([*lines, ""])
@@ -289,6 +308,8 @@ def _key(field: types.Field) -> Key:
 
 
 def _type(info: types.Type) -> str:
+    if isinstance(info, types.Metadata):
+        return _type(info.type)
     if type(info) in SCALARS:
         return SCALARS[type(info)]
     if isinstance(info, types.LiteralType):

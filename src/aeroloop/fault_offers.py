@@ -9,6 +9,7 @@ from aeroloop.config import convert
 from aeroloop.faults import ADDING, KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.frames import Vec3
 from aeroloop.scenario import Scenario, TiltrotorScenario
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 
@@ -105,7 +106,7 @@ def offers(scenario: Scenario) -> tuple[Offer, ...]:
     match scenario:
         case TiltrotorScenario():
             return (*_of_sensor("state"), *_of_lines())
-        case QuadrotorScenario():
+        case QuadrotorScenario() | FixedWingScenario():
             aboard = [name for name in _SENSORS if getattr(scenario.aboard, name, None) is not None]
             sensors = tuple(offer for name in aboard for offer in _of_sensor(name))
             # In lockstep time waits for every message, so none may be lost or late.

@@ -17,6 +17,9 @@ Vec = NDArray[np.float64]
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # w, x, y, z
 
+GRAVITY_M_S2 = 9.80665
+"""The standard's, down along z of W, for whoever is not told that of a place."""
+
 
 def euler_from_quat(quat_WB: Quat) -> tuple[float, float, float]:
     """Roll, pitch, yaw in rad; pitch saturates at +-pi/2 instead of failing on rounding."""

@@ -161,8 +161,8 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
         f"#define REFERENCE_TIMEOUT_NS {round(board.reference_timeout_s * NS)}ull",
         f"#define REFERENCE_LATEST_MS {LATEST_MS}u",
         f"#define LINE_BAUD {DEFAULT_BAUD}u",
-        f"#define HOVER_COMMAND {_floats(hover)}",
-        f"#define SAFE_COMMAND {_floats(safe)}",
+        f"#define HOVER_COMMAND {floats(hover)}",
+        f"#define SAFE_COMMAND {floats(safe)}",
         *_bounds("SENSOR", parameter_file().plausible.sensors),
         *_bounds("REFERENCE", ReferenceBounds()),
         "",
@@ -175,12 +175,12 @@ def _bounds(name: str, bounds: Bounds) -> list[str]:
     rows = {"LOW": bounds.low, "HIGH": bounds.high, "STEP": bounds.step}
     wraps = sum(1 << index for index in bounds.wraps)
     return [
-        *(f"#define {name}_{row} {_floats(values)}" for row, values in rows.items()),
+        *(f"#define {name}_{row} {floats(values)}" for row, values in rows.items()),
         f"#define {name}_WRAPS {wraps}u",
     ]
 
 
-def _floats(values: Iterable[float]) -> str:
+def floats(values: Iterable[float]) -> str:
     """Rounded to what the board keeps, so that another machine's last bits do not make another image."""
     return "{ " + ", ".join(f"{np.float32(value):#.9g}f" for value in values) + " }"
 

@@ -21,6 +21,8 @@ from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
 from aeroloop.scenarios import KINDS, load
+from aeroloop.vehicles.fixedwing.places import planner_of
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor.design import design
 
@@ -33,7 +35,9 @@ KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "
 
 def make_folder(folder: Path, scenario: Scenario) -> None:
     """A new run folder with its scenario; one that exists is never touched."""
-    copies = {key: _content(key, name) for key, name in scenario.files().items()}
+    files = scenario.files()
+    copies = {key: _content(key, name) for key, name in files.items()}
+    names = {key: _copy_name(scenario.FILES[key], file) for key, file in files.items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -41,9 +45,14 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
     for key, content in copies.items():  # the run keeps what it flew: its author goes on changing the file
-        _write_bytes(folder / scenario.FILES[key], content)
-    table = msgspec.to_builtins(scenario.with_files({key: scenario.FILES[key] for key in copies}))
+        _write_bytes(folder / names[key], content)
+    table = msgspec.to_builtins(scenario.with_files(names))
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+
+
+def _copy_name(name: str, file: str) -> str:
+    """A name without an ending takes the file's: there it says what the file holds."""
+    return name if Path(name).suffix else f"{name}{Path(file).suffix.lower()}"
 
 
 def _content(key: str, file: str) -> bytes:
@@ -56,7 +65,8 @@ def _content(key: str, file: str) -> bytes:
 def discard(folder: Path) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
     for name in (SCENARIO, LOG, *(name for kind in KINDS.values() for name in kind.FILES.values())):
-        (folder / name).unlink(missing_ok=True)
+        for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
+            path.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
 
@@ -101,9 +111,22 @@ def _quad_report(folder: Path, scenario: QuadrotorScenario, summary: Mapping[str
     write(folder / REPORT, scenario, _log(folder), summary)
 
 
+def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.wing.maps import Ground
+    from aeroloop.analysis.wing.report import write_report as write
+    from aeroloop.vehicles.fixedwing import airframe, modes
+
+    planner = planner_of(scenario)
+    ground = Ground(planner.elevation, planner.settings)
+    airspeed_m_s = scenario.mission.airspeed_m_s
+    table = modes.table(airframe.load(scenario.vehicle.airframe), airspeed_m_s)
+    write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)
+
+
 REPORTS: dict[Family, Callable[[Path, Any, Mapping[str, Any]], None]] = {
     "board": _tiltrotor_report,
     "mavlink": _quad_report,
+    "wing": _wing_report,
 }
 
 

@@ -8,12 +8,20 @@ from typing import Any
 from aeroloop.config import apply_overrides, convert, read_toml
 from aeroloop.errors import ConfigError
 from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario, fitted_out
+from aeroloop.vehicles.aboard import Aboard, fitted_out
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario, WingAboard
+from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 SCENARIO_DIRS = (Path("scenarios"), Path(__file__).resolve().parents[2] / "scenarios")
 
-KINDS: dict[str, type[Scenario]] = {"tiltrotor": TiltrotorScenario, "quadrotor": QuadrotorScenario}
+KINDS: dict[str, type[Scenario]] = {
+    "tiltrotor": TiltrotorScenario,
+    "quadrotor": QuadrotorScenario,
+    "fixedwing": FixedWingScenario,
+}
 """By `vehicle.kind`; a scenario that does not say flies the tilt-rotor."""
+ABOARD: dict[str, Aboard] = {"quadrotor": Aboard(), "fixedwing": WingAboard()}
+"""Of those whose sensors are a preset's: what they have where a scenario is silent."""
 
 
 def find(name: str) -> Path:
@@ -55,9 +63,9 @@ def of_table(table: dict[str, Any], source: str) -> Scenario:
     kind = vehicle.get("kind", "tiltrotor") if isinstance(vehicle, dict) else "tiltrotor"
     if kind not in KINDS:
         raise ConfigError(f"{source}: vehicle.kind: unknown {kind!r}, expected one of: {', '.join(KINDS)}")
-    if KINDS[kind] is QuadrotorScenario:
+    if kind in ABOARD:
         try:
-            table = fitted_out(table)
+            table = fitted_out(table, ABOARD[kind])
         except ConfigError as error:
             raise ConfigError(f"{source}: {error}") from None
     return convert(table, KINDS[kind], source)

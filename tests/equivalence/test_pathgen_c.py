@@ -15,13 +15,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aeroloop.planning import transient
-from aeroloop.planning.cells import Cell, Turn
+from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
 from aeroloop.planning.path import MOST_POINTS, Path, PathPoint, path_of_channel
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.templates_c import templates_c
 from aeroloop.planning.transient import Quintic
+from aeroloop.wing_signals import Turn
 from peers.channels import CELL_M, FIRST, LEVEL, SIDE_M, channel_of, channels, turns
 
 ROOT = File(__file__).resolve().parents[2]
@@ -74,7 +75,7 @@ def board(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
 def board_path(
     board: ct.CDLL, cells: tuple[Cell, ...], begin: NodeKind = NodeKind.N, most: int = MOST_POINTS
 ) -> tuple[int, Path | None, int]:
-    """Status, path, and steps that it took."""
+    """PlanStatus, path, and steps that it took."""
     places = (ct.c_int * max(1, 2 * len(cells)))(*(part for cell in cells for part in (cell.col, cell.row)))
     length, out, steps = ct.c_float(), Floats(), ct.c_int()
     answer = board.host_path(

@@ -9,15 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aeroloop.planning.cells import Cell, Direction, Leaves, Resolution, Turn
+from aeroloop.planning.cells import Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.planner import Entry, Planner, PlannerSettings, Status
+from aeroloop.planning.planner import Entry, Planner, PlannerSettings
+from aeroloop.wing_signals import Direction, PlanStatus, Turn
 from aeroloop.world.terrain_generator import generate
 from peers.c_planner import FLAGS, SOURCES, CPlanner, build
 
 UNIT_M = 75.0
 MAPS = 70
 PLANS = 4
+OUTCOMES = (PlanStatus.FOUND, PlanStatus.UNREACHABLE, PlanStatus.START_OUTSIDE, PlanStatus.GOAL_OUTSIDE)
+"""Of a planner; the others are the mission's."""
 INDEX_BITS = {"board": False, "wide": True}
 
 
@@ -54,7 +57,7 @@ def random_map(rng: np.random.Generator, order: int) -> Elevation:
 
 def test_every_plan_is_the_same(library: ct.CDLL) -> None:
     rng = np.random.default_rng(6)
-    seen: dict[Status, int] = dict.fromkeys(Status, 0)
+    seen = dict.fromkeys(OUTCOMES, 0)
     for index in range(MAPS):
         order = int(rng.integers(1, 8))
         elevation, chosen = random_map(rng, order), random_settings(rng, order)
@@ -101,7 +104,7 @@ def test_every_state_costs_the_same(library: ct.CDLL) -> None:
     for seed in range(5):
         start_m = tuple(map(float, np.random.default_rng(seed).uniform(3800, 4300, 2)))
         expected = Planner(elevation, chosen).plan(start_m, goal_m)
-        assert expected.status == Status.UNREACHABLE
+        assert expected.status == PlanStatus.UNREACHABLE
         assert CPlanner(library, elevation, chosen).plan(start_m, goal_m) == expected
         assert expected.expanded > expected.leaves == len(Leaves(7, Resolution(), *elevation.subunits_at(*start_m)))
 
@@ -121,7 +124,7 @@ def test_a_way_that_costs_more_than_can_be_counted_is_none(library: ct.CDLL) -> 
         for col, row in np.ndindex(8, 8):
             planner.flown(Cell(3, col, row))
             board.flown(Cell(3, col, row))
-    for goal_m, status in ((near_m, Status.FOUND), (far_m, Status.UNREACHABLE)):
+    for goal_m, status in ((near_m, PlanStatus.FOUND), (far_m, PlanStatus.UNREACHABLE)):
         expected = planner.plan(start_m, goal_m)
         assert expected.status == status
         assert board.plan(start_m, goal_m) == expected

@@ -210,7 +210,7 @@ def fly(
     wind, samples = Wind(steady, np.random.default_rng(seed)), Samples(seed)
     at = trim(airframe, AIRSPEED_M_S, density_kg_m3=atmosphere.at(HEIGHT_M)[2])
     servos = Servos(airframe.servos, at.controls)
-    model = FlightModel(Evaluator(rk4(fixedwing.dynamics(airframe.flight))))
+    model = FlightModel(Evaluator(rk4(fixedwing.dynamics(airframe))))
     vel_W = (at.vel_W[0] + wind_W[0], at.vel_W[1] + wind_W[1], at.vel_W[2])
     model.reset(START_W, at.quat_WB(), vel_W=vel_W)
     start = earth.place(START_W)

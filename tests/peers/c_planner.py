@@ -13,14 +13,17 @@ import numpy.typing as npt
 
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.plan import Plan, Status
+from aeroloop.planning.plan import Plan
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.planning.search import Entry
+from aeroloop.wing_signals import PlanStatus
 
 SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "wing"
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wdouble-promotion", "-Werror")
 MOST_LEVELS = 12
 FREE = -1
+FOUND = 1
+"""The C's first status is that of a search that goes on; from here on they are ours."""
 
 
 class _Settings(ct.Structure):
@@ -180,7 +183,7 @@ class CPlanner:
         self._library.planner_way(self._planner, cells, ct.c_uint32(result.cells))
         way = tuple(Cell(cell.level, cell.col, cell.row) for cell in cells[: result.cells])
         return Plan(
-            Status(result.status),
+            PlanStatus(result.status - FOUND),
             cells=way,
             fine=way[: result.fine],
             reaches_goal=result.cells > 0 and result.fine == result.cells,

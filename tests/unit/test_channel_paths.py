@@ -11,14 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.planning.cells import Cell, Turn
+from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError, pieces
 from aeroloop.planning.path import LONGEST_STEP_M, Path, path_of_channel
 from aeroloop.planning.templates import NodeKind, library
+from aeroloop.wing_signals import Turn
 from peers.channels import CELL_M, LEVEL, SIDE_M, channel_of, channels, directions, mirrored, turned, turns
 
 MARGIN_M = min(each.shape.margin for each in library().values()) * CELL_M
 KAPPA_MOST = max(each.shape.kappa_bound for each in library().values()) / CELL_M
+LIMIT_1_M = GRAVITY_M_S2 * math.tan(math.radians(30.0)) / 20.0**2
+"""Of a level turn at 20 m/s with 30 degrees of bank."""
 STEEPEST = 5.2 / CELL_M**2
 """Curvature per metre, of the templates."""
 TABLE_M = 0.005
@@ -45,8 +49,19 @@ def clearance(path: Path, cells: Sequence[Cell]) -> np.ndarray:
 
 
 @given(channels)
-def test_every_path_lies_inside_its_channel_with_the_margin(cells: tuple[Cell, ...]) -> None:
+def test_the_curve_lies_inside_its_channel_with_the_margin(cells: tuple[Cell, ...]) -> None:
     assert clearance(flown(cells), cells).min() >= MARGIN_M - TABLE_M
+
+
+@given(channels)
+def test_the_curvature_stays_within_the_limit(cells: tuple[Cell, ...]) -> None:
+    path = flown(cells)
+    assert np.abs(path.kappa_1_m).max() <= KAPPA_MOST < LIMIT_1_M
+    # What is flown is where the points lie: the circle through each three of them.
+    x_m, y_m = path.x_m, path.y_m
+    chord_m = np.hypot(np.diff(x_m), np.diff(y_m))
+    course_rad = np.unwrap(np.arctan2(np.diff(y_m), np.diff(x_m)))
+    assert np.abs(np.diff(course_rad) / (chord_m[1:] + chord_m[:-1]) * 2).max() < LIMIT_1_M
 
 
 @given(channels)
@@ -54,7 +69,6 @@ def test_position_heading_and_curvature_are_continuous(cells: tuple[Cell, ...]) 
     path = flown(cells)
     step_m = path.step_m
     assert step_m <= LONGEST_STEP_M * 1.001
-    assert np.abs(path.kappa_1_m).max() <= KAPPA_MOST
     assert np.abs(np.diff(path.kappa_1_m)).max() <= STEEPEST * step_m
     middle = (path.kappa_1_m[1:] + path.kappa_1_m[:-1]) / 2
     assert np.abs(np.diff(path.psi_rad) - middle * step_m).max() < STEEPEST * step_m**2 / 4

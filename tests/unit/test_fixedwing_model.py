@@ -94,7 +94,7 @@ def test_agrees_with_a_twin_in_the_literatures_axes(seed: int) -> None:
         controls,
         np.array(frames.ned_from_enu(tuple(wind_W))),
     )
-    dot = derivative(AEROSONDE.flight, state, controls, wind_W)
+    dot = derivative(AEROSONDE, state, controls, wind_W)
     assert frames.ned_from_enu(tuple(dot[7:10])) == pytest.approx(accel, rel=1e-9, abs=1e-9)
     assert frames.frd_from_flu(tuple(dot[10:13])) == pytest.approx(rates_dot, rel=1e-9, abs=1e-8)
     assert dot[:3] == pytest.approx(state[7:10])
@@ -105,7 +105,7 @@ def test_the_surfaces_turn_the_way_they_should() -> None:
     state, controls = level.state(), np.array(level.controls)
 
     def turned(index: int) -> Vec:
-        return derivative(AEROSONDE.flight, state, controls + 0.05 * np.eye(4)[index])[7:]
+        return derivative(AEROSONDE, state, controls + 0.05 * np.eye(4)[index])[7:]
 
     assert turned(0)[3] > 1.0  # aileron: right wing down
     assert turned(1)[4] > 1.0  # elevator: nose down
@@ -125,7 +125,7 @@ def test_air_data() -> None:
 
 def test_an_accelerometer_feels_the_force_without_gravity() -> None:
     level = trim(AEROSONDE)
-    force_B, torque_B = fixedwing.forces(AEROSONDE.flight)(level.state(), level.controls, STILL, DENSITY)
+    force_B, torque_B = fixedwing.forces(AEROSONDE)(level.state(), level.controls, STILL, DENSITY)
     felt_W = matrix(level.quat_WB()) @ np.array(force_B).ravel() / AEROSONDE.body.mass_kg
     assert felt_W == pytest.approx([0.0, 0.0, GRAVITY_M_S2], abs=1e-9)
     assert np.array(torque_B).ravel() == pytest.approx(np.zeros(3), abs=1e-9)
@@ -134,7 +134,7 @@ def test_an_accelerometer_feels_the_force_without_gravity() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("throttle", [0.0, 1.0])
 def test_finite_however_it_moves(name: str, throttle: float) -> None:
-    p = airframe.load(name).flight
+    p = airframe.load(name)
     rng = np.random.default_rng(3)
     tumbling = [some_state(rng, speed) for speed in (0.0, 1e-9, 1.0, 300.0)]
     for direction in (STILL, (-20.0, 0.0, 0.0), (0.0, 20.0, 0.0), (0.0, 0.0, -20.0), (0.0, 0.0, 20.0)):
@@ -147,7 +147,7 @@ def test_finite_however_it_moves(name: str, throttle: float) -> None:
 
 def test_standing_at_full_throttle_pulls_forward() -> None:
     at_rest = np.concatenate([np.zeros(3), [1.0, 0.0, 0.0, 0.0], np.zeros(6)])
-    dot = derivative(AEROSONDE.flight, at_rest, np.array([0.0, 0.0, 0.0, 1.0]))
+    dot = derivative(AEROSONDE, at_rest, np.array([0.0, 0.0, 0.0, 1.0]))
     assert dot[7] > 5.0
     assert dot[10] < 0.0  # the propeller turns right, seen from behind, and its torque rolls the aircraft left
 
@@ -156,7 +156,7 @@ def test_standing_at_full_throttle_pulls_forward() -> None:
 def test_in_vacuum_energy_and_momentum_stay(seed: int) -> None:
     """Nothing but gravity: a free tumble keeps its energy, and its angular momentum in the world."""
     rng = np.random.default_rng(seed)
-    p, state = AEROSONDE.flight, some_state(rng, 15.0)
+    p, state = AEROSONDE, some_state(rng, 15.0)
     (x, y, z), xz = p.body.inertia_kgm2, p.body.product_xz_kgm2
     inertia = np.array([[x, 0.0, xz], [0.0, y, 0.0], [xz, 0.0, z]])  # z up: the product's sign is turned
 
@@ -174,7 +174,7 @@ def test_in_vacuum_energy_and_momentum_stay(seed: int) -> None:
 def test_a_trimmed_aircraft_stays_as_it_is(name: str) -> None:
     frame = airframe.load(name)
     level = trim(frame)
-    after = flown(frame.flight, level.state((0.0, 0.0, 100.0), 0.7), np.array(level.controls), 10.0)
+    after = flown(frame, level.state((0.0, 0.0, 100.0), 0.7), np.array(level.controls), 10.0)
     assert after[2] == pytest.approx(100.0, abs=1e-6)
     assert after[7:10] == pytest.approx(level.state(yaw_rad=0.7)[7:10], abs=1e-6)
     assert np.linalg.norm(after[3:7]) == pytest.approx(1.0, abs=1e-12)
@@ -189,7 +189,7 @@ def test_a_steady_turn_is_a_circle_and_a_climb_climbs(name: str) -> None:
     assert turning.residual < 1e-9
     circle_s = 2 * math.pi / rate
     dt = circle_s / 2000
-    after = flown(frame.flight, turning.state(), np.array(turning.controls), circle_s, dt=dt)
+    after = flown(frame, turning.state(), np.array(turning.controls), circle_s, dt=dt)
     assert after[:2] == pytest.approx([0.0, 0.0], abs=1e-2)
     assert after[2] == pytest.approx(20.0 * math.sin(0.05) * circle_s, rel=1e-6)
 
@@ -197,7 +197,7 @@ def test_a_steady_turn_is_a_circle_and_a_climb_climbs(name: str) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_left_mirrors_right(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    p = without_torque(AEROSONDE.flight)
+    p = without_torque(AEROSONDE)
     state, controls = some_state(rng, 22.0), np.array([*rng.uniform(-0.3, 0.3, 3), 0.6])
     mirrored = derivative(p, state * MIRROR, controls * [-1, 1, -1, 1])
     assert mirrored == pytest.approx(derivative(p, state, controls) * MIRROR, rel=1e-9, abs=1e-9)
@@ -208,7 +208,7 @@ def test_symmetric_flight_stays_symmetric() -> None:
     level = trim(frame, 22.0)
     assert (level.roll_rad, *level.controls[:3:2]) == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
     disturbed = np.array(level.controls) + np.array([0.0, 0.05, 0.0, 0.2])
-    after = flown(frame.flight, level.state(), disturbed, 5.0)
+    after = flown(frame, level.state(), disturbed, 5.0)
     assert abs(after[0]) > 50.0
     assert after[MIRROR < 0] == pytest.approx(np.zeros(6), abs=1e-12)
     left, right = (trim(frame, turn_rate_rad_s=rate) for rate in (0.2, -0.2))
@@ -217,7 +217,7 @@ def test_symmetric_flight_stays_symmetric() -> None:
 
 
 def test_the_stall_takes_the_lift_away() -> None:
-    p = AEROSONDE.flight
+    p = AEROSONDE
     forces = fixedwing.forces(replace(p, propulsion=replace(p.propulsion, thrust_fit=(0.0, 0.0, 0.0))))
 
     def lift_coefficient(alpha: float) -> float:

@@ -58,7 +58,7 @@ def test_every_trim_of_ordinary_flight_is_found(name: str, speed: float, bank_de
     frame = FRAMES[name]
     rate = GRAVITY_M_S2 * math.tan(math.radians(bank_deg)) / speed
     found = trim(frame, speed, turn_rate_rad_s=rate, climb_rad=climb_rad)
-    dot = derivative(frame.flight, found.state(), np.array(found.controls))
+    dot = derivative(frame, found.state(), np.array(found.controls))
     assert dot[9:13] == pytest.approx(np.zeros(4), abs=1e-9)
     assert dot[7:9] == pytest.approx([-rate * found.vel_W[1], rate * found.vel_W[0]], abs=1e-8)
     assert found.vel_W[2] == pytest.approx(speed * math.sin(climb_rad))
@@ -116,7 +116,7 @@ def test_the_modes_are_those_of_the_motion_itself() -> None:
     assert np.abs(whole - blocks).max() < 0.02
     frame = replace(AEROSONDE, propulsion=replace(AEROSONDE.propulsion, spin=0))  # no spiral comes in between
     phugoid, level = modes(frame, 20.0)[1], trim(frame, 20.0)
-    state, run = level.state(), Evaluator(fixedwing.step(frame.flight))
+    state, run = level.state(), Evaluator(fixedwing.step(frame))
     state[7] += 0.2
     run.outputs[0][:], run.inputs[2][0] = state, 0.01
     run.inputs[1][:] = [*level.controls, *STILL, DENSITY, GRAVITY_M_S2]

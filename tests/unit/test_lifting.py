@@ -30,12 +30,7 @@ def lifted_by_hand(values: Grid) -> list[list[int]]:
 
 
 @given(MAPS)
-def test_the_map_comes_back_bit_for_bit(values: Grid) -> None:
-    assert np.array_equal(inverse(forward(values)), values)
-
-
-@given(MAPS)
-def test_the_map_comes_back_from_the_coarsest_cell_and_the_details_alone(values: Grid) -> None:
+def test_exact_reconstruction_from_the_coarsest_cell_and_the_details_alone(values: Grid) -> None:
     pyramid = forward(values)
     assert pyramid.approximations[0].shape == (1, 1)
     alone = pyramid._replace(approximations=pyramid.approximations[:1])

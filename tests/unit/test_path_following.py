@@ -14,7 +14,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.control.path_following import GRAVITY_M_S2, PathGains, initial, pfol, turn_rate
+from aeroloop.control.path_following import PathGains, initial, pfol, turn_rate
+from aeroloop.frames import GRAVITY_M_S2
 from aeroloop.vehicles.fixedwing.law import PATH_GAINS
 
 PERIOD_S, SPEED_M_S, LAG_S = 0.05, 20.0, 0.6
@@ -172,7 +173,7 @@ PATHS = {"straight": straight, "left circle": circle(100.0), "right circle": cir
 @example(name="straight", gusts=False, distance_m=0.0, bearing_rad=0.0, course_rad=math.pi)
 @example(name="left circle", gusts=True, distance_m=100.0, bearing_rad=math.pi / 2, course_rad=0.0)
 @example(name="channel", gusts=False, distance_m=100.0, bearing_rad=-math.pi / 2, course_rad=math.pi)
-def test_following_converges_from_any_heading_and_place_within_100_m(
+def test_following_converges_from_any_heading_within_100_m(
     name: str, gusts: bool, distance_m: float, bearing_rad: float, course_rad: float
 ) -> None:
     start = distance_m * math.cos(bearing_rad), distance_m * math.sin(bearing_rad)

@@ -16,10 +16,8 @@ from typing import Annotated
 from aeroloop.config import Config, meta
 from aeroloop.errors import ConfigError
 from aeroloop.signals import NS
+from aeroloop.wing_signals import SURFACES, WingCommand
 
-NAMES = ("aileron", "elevator", "rudder", "throttle")
-
-Four = tuple[float, float, float, float]
 Rate = Annotated[float, meta("1/s", "fastest change, in the servo's own unit a second", gt=0)]
 Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]
 
@@ -27,13 +25,13 @@ Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]
 class Limits(Config, frozen=True):
     """Aileron, elevator, rudder (rad), throttle (0..1)."""
 
-    low: Annotated[Four, meta("rad and ratio", "least that each servo can be set to")]
-    high: Annotated[Four, meta("rad and ratio", "most that each servo can be set to")]
+    low: Annotated[WingCommand, meta("rad and ratio", "least that each servo can be set to")]
+    high: Annotated[WingCommand, meta("rad and ratio", "most that each servo can be set to")]
     rate_per_s: tuple[Rate, Rate, Rate, Rate]
     lag_s: tuple[Lag, Lag, Lag, Lag]
 
     def __post_init__(self) -> None:
-        for name, low, high in zip(NAMES, self.low, self.high, strict=True):
+        for name, low, high in zip(SURFACES, self.low, self.high, strict=True):
             if not low < high:
                 raise ValueError(f"expected the {name}'s low to be less than its high, not {low:g} and {high:g}")
 
@@ -42,7 +40,7 @@ class Limits(Config, frozen=True):
 class SurfaceEffort:
     """What the servos do over one step."""
 
-    controls: Four  # aileron, elevator, rudder (rad), throttle (0..1): mean over the step
+    controls: WingCommand  # aileron, elevator, rudder (rad), throttle (0..1): mean over the step
     saturated: bool  # a command was beyond a stop
     rate_limited: bool  # a servo could not move as fast as its lag alone would
     not_finite: bool  # a command was no number: that servo stays where it is
@@ -54,7 +52,7 @@ class Servos:
         self._at = self._inside(initial)
 
     @property
-    def controls(self) -> Four:
+    def controls(self) -> WingCommand:
         """At this moment."""
         return self._at
 
@@ -93,14 +91,16 @@ class Servos:
         self._at = _four(after)
         return SurfaceEffort(_four(mean), saturated, rate_limited, not_finite)
 
-    def _inside(self, controls: Sequence[float]) -> Four:
-        if len(controls) != len(NAMES) or not all(math.isfinite(value) for value in controls):
-            raise ConfigError(f"servos: expected {len(NAMES)} finite numbers ({', '.join(NAMES)}), not {controls!r}")
+    def _inside(self, controls: Sequence[float]) -> WingCommand:
+        if len(controls) != len(SURFACES) or not all(math.isfinite(value) for value in controls):
+            raise ConfigError(
+                f"servos: expected {len(SURFACES)} finite numbers ({', '.join(SURFACES)}), not {controls!r}"
+            )
         return _four(
             [min(max(float(value), low), high) for value, (low, high, _, _) in zip(controls, self._limits, strict=True)]
         )
 
 
-def _four(values: list[float]) -> Four:
+def _four(values: list[float]) -> WingCommand:
     aileron, elevator, rudder, throttle = values
     return aileron, elevator, rudder, throttle

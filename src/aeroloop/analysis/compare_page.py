@@ -39,6 +39,7 @@ PANEL_IN = 1.35
 COMMAND_CAPTIONS: dict[Family, str] = {
     "board": "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
     "mavlink": "Commands to the motors, 0 to 1.",
+    "wing": "Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
 }
 BOARD_NUMBERS = {
     "cpu_use_mean_pct": "processor use, mean (%)",
@@ -120,9 +121,9 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
 
 
 def _short(field: str) -> str:
-    """thrust_right_N on two lines."""
-    quantity, which, unit = field.split("_")
-    return f"{quantity}\n{which} ({unit.replace('Nm', 'N m')})"
+    """thrust_right_N on two lines; a name without parts stays as it is."""
+    quantity, *which, unit = field.split("_") if "_" in field else (field, "-")
+    return "\n".join((quantity, " ".join((*which, f"({unit.replace('Nm', 'N m')})"))))
 
 
 def _style(number: int, label: str) -> dict[str, Any]:

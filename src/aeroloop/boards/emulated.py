@@ -36,10 +36,13 @@ class StepPipe:
         os.write(self._in, packet)
 
     def read(self) -> Reply | Boot:
+        return unpack(self.record(LONGEST_REPLY))
+
+    def record(self, longest: int) -> bytes:
         """The board writes a record at once, so that one read has the whole of it."""
         ready = self._poll.poll(PATIENCE_S * 1000)
         if (self._out, select.POLLIN) in ready:
-            return unpack(os.read(self._out, LONGEST_REPLY))
+            return os.read(self._out, longest)
         failure = self._emulator.failure()
         if failure:
             raise failure

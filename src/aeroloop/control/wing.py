@@ -6,9 +6,9 @@
     airspeed -> throttle, and far off also pitch: height is given for speed
 
 What a turn needs is known beforehand from the roll: lift grows by the load factor n = 1/cos(roll), so do the angle of
-attack and the elevator that holds it, and the induced drag by n^2; the yaw rate rolls it
-further in, which the aileron holds against. The integrals hold what is left; each follows its
-actuator's limit, so that none winds up. A memory of zeros is a fresh start from the trim.
+attack and the elevator that holds it, and the induced drag by n^2; the yaw rate rolls it further in, which the aileron
+holds against. The integrals hold what is left; each follows its actuator's limit, so that none winds up. A memory of
+zeros is a fresh start from the trim.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.control.wing_gains import GRAVITY_M_S2, WingGains
+from aeroloop.control.wing_gains import WingGains
+from aeroloop.frames import GRAVITY_M_S2
 
 ESTIMATE = 15
 """pos_W 3, vel_W 3, roll, pitch, yaw, rate_B 3, airspeed, course, ground speed: as the estimation gives it."""

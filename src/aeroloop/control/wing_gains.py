@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-GRAVITY_M_S2 = 9.80665
+from aeroloop.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.frames import Vec3, quat_from_euler
+from aeroloop.frames import GRAVITY_M_S2, Vec3, quat_from_euler
 
 Layout = tuple[tuple[str, str], ...]
 
@@ -61,7 +61,6 @@ ESTIMATE: Layout = (
 )
 """What control and path following are told: ENU and FLU, so that pitch is positive with the nose down."""
 
-GRAVITY_M_S2 = 9.80665
 STANDARD_PA, STANDARD_K, LAPSE_K_M, AIR_J_KG_K = 101_325.0, 288.15, 0.0065, 287.05287
 EXPONENT = AIR_J_KG_K * LAPSE_K_M / GRAVITY_M_S2
 

@@ -23,12 +23,12 @@ from aeroloop.estimation.wing import (
     ACCEL_ERROR,
     AIRSPEED,
     ATTITUDE,
-    GRAVITY_M_S2,
     GYRO_BIAS,
     NAVIGATION,
     QUAT,
     Lift,
 )
+from aeroloop.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

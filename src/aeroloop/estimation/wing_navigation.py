@@ -20,7 +20,6 @@ from aeroloop.estimation.wing import (
     AIRSPEED,
     ATTITUDE,
     BARO_OFFSET,
-    GRAVITY_M_S2,
     NAVIGATION,
     POS,
     QUAT,
@@ -31,6 +30,7 @@ from aeroloop.estimation.wing import (
     Lift,
     air,
 )
+from aeroloop.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,32 +12,15 @@ Integers throughout: positions are in 1/16 of a unit, so that every processor di
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from aeroloop.config import Config, meta
+from aeroloop.wing_signals import Direction, Turn
 
 SUB = 16
 """Parts of a unit that positions and distances are counted in."""
 MOST_ORDER = 12
 """A map has at most 2^12 units a side: costs then fit 32 bits."""
-
-
-class Direction(IntEnum):
-    """Of a step from cell to cell, counter-clockwise from east."""
-
-    EAST = 0
-    NORTH = 1
-    WEST = 2
-    SOUTH = 3
-
-
-class Turn(IntEnum):
-    """Of a cell: the direction out against the direction in."""
-
-    STRAIGHT = 0
-    LEFT = 1
-    RIGHT = 2
 
 
 TURNS = (Turn.STRAIGHT, Turn.LEFT, None, Turn.RIGHT)

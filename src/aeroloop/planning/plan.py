@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.search import Entry
+from aeroloop.wing_signals import PlanStatus
 
-
-class Status(IntEnum):
-    FOUND = 1
-    UNREACHABLE = 2
-    START_OUTSIDE = 3
-    GOAL_OUTSIDE = 4
+Status = PlanStatus
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    status: Status
+    status: PlanStatus
     cells: tuple[Cell, ...] = ()
     """All leaves on the way, the start's first."""
     fine: tuple[Cell, ...] = ()
@@ -38,7 +33,7 @@ class Plan:
 
     @property
     def found(self) -> bool:
-        return self.status == Status.FOUND
+        return self.status == PlanStatus.FOUND
 
     def words(self) -> str:
         """The outcome in a sentence."""
@@ -47,15 +42,15 @@ class Plan:
 
     def _outcome(self) -> str:
         match self.status:
-            case Status.START_OUTSIDE:
+            case PlanStatus.START_OUTSIDE:
                 return "no plan: the start lies outside the map"
-            case Status.GOAL_OUTSIDE:
+            case PlanStatus.GOAL_OUTSIDE:
                 return "no plan: the goal lies outside the map"
-            case Status.FOUND if self.reaches_goal:
+            case PlanStatus.FOUND if self.reaches_goal:
                 return f"a way of {len(self.cells)} cells, fine all the way to the goal"
-            case Status.FOUND:
+            case PlanStatus.FOUND:
                 return f"a way of {len(self.cells)} cells, the first {len(self.fine)} of them fine"
-            case Status.UNREACHABLE if self.entry is None:
+            case PlanStatus.UNREACHABLE if self.entry is None:
                 return "no plan: every way from the start to the goal is blocked"
         direction, last_turn = (part.name.lower() for part in self.entry or ())
         return (

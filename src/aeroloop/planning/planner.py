@@ -25,10 +25,11 @@ from aeroloop.errors import ConfigError
 from aeroloop.planning.cells import SUB, Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.lifting import forward
-from aeroloop.planning.plan import Plan, Status
+from aeroloop.planning.plan import Plan
 from aeroloop.planning.search import Entry, Search
+from aeroloop.wing_signals import PlanStatus
 
-__all__ = ["Entry", "Plan", "Planner", "PlannerSettings", "Planning", "Status"]
+__all__ = ["Entry", "Plan", "Planner", "PlannerSettings", "Planning"]
 
 FULL_RISK = 256
 COARSE_RISK = 16 * FULL_RISK
@@ -137,9 +138,9 @@ class Planner:
     def begin(self, start_m: tuple[float, float], goal_m: tuple[float, float], entry: Entry | None = None) -> Planning:
         """A plan to be made in pieces; with `entry` from a path that is being flown, else free to leave anywhere."""
         if not self.elevation.inside(*start_m):
-            return Planning(None, Plan(Status.START_OUTSIDE, entry=entry))
+            return Planning(None, Plan(PlanStatus.START_OUTSIDE, entry=entry))
         if not self.elevation.inside(*goal_m):
-            return Planning(None, Plan(Status.GOAL_OUTSIDE, entry=entry))
+            return Planning(None, Plan(PlanStatus.GOAL_OUTSIDE, entry=entry))
         return self._begin(self.elevation.subunits_at(*start_m), self.elevation.subunits_at(*goal_m), entry)
 
     def _begin(self, start: tuple[int, int], goal: tuple[int, int], entry: Entry | None) -> Planning:
@@ -149,7 +150,7 @@ class Planner:
         fine_start, fine_goal = (Cell(finest, x // side, y // side) for x, y in (start, goal))
         first, last = (leaves.leaf_at(cell.col, cell.row) for cell in (fine_start, fine_goal))
         plan = Plan(
-            Status.UNREACHABLE,
+            PlanStatus.UNREACHABLE,
             leaves=len(leaves),
             start_blocked=self.blocked(fine_start),
             goal_blocked=self.blocked(fine_goal),
@@ -207,5 +208,10 @@ class Planning:
         cells = search.way()
         fine = tuple(takewhile(lambda cell: cell.level == search.leaves.finest, cells))
         return dataclasses.replace(
-            made, status=Status.FOUND, cells=cells, fine=fine, reaches_goal=len(fine) == len(cells), cost=search.cost
+            made,
+            status=PlanStatus.FOUND,
+            cells=cells,
+            fine=fine,
+            reaches_goal=len(fine) == len(cells),
+            cost=search.cost,
         )

@@ -18,7 +18,8 @@ import heapq
 from math import isqrt
 from typing import NamedTuple, Protocol
 
-from aeroloop.planning.cells import SUB, TURNS, Cell, Direction, Leaves, Turn
+from aeroloop.planning.cells import SUB, TURNS, Cell, Leaves
+from aeroloop.wing_signals import Direction, Turn
 
 CLEARED_AT_ONCE = 16
 """Leaves that one piece of preparing takes."""
@@ -54,7 +55,6 @@ class Search:
         self.expanded = 0
         self.pieces = 0
         self._ground = ground
-        self._start = start
         self._goal = goal
         self._entry = entry
         self._headings = HEADINGS if turn_rule else 1

@@ -21,6 +21,7 @@ from aeroloop.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.realtime.setup import die_with_parent
 from aeroloop.scenario import Scenario, TiltrotorScenario
 from aeroloop.scenarios import of_table
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 ORDERS_TIMEOUT_S = 120.0
@@ -59,6 +60,11 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def quadrotor(self) -> QuadrotorScenario:
         assert isinstance(self.scenario, QuadrotorScenario), self.scenario
+        return self.scenario
+
+    @property
+    def fixedwing(self) -> FixedWingScenario:
+        assert isinstance(self.scenario, FixedWingScenario), self.scenario
         return self.scenario
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause
+from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
 from aeroloop.streams import BY_NAME, COUNTER_NAMES
 
 REVISION = 1
@@ -163,21 +163,34 @@ def c_header() -> str:
         f"#define LONGEST_DATA {longest}",
         "",
     ]
-    for message in MESSAGES:
+    lines += message_macros(MESSAGES, C_TYPES)
+    for name, members in ENUMERATIONS.items():
+        lines += ["", c_enum(name, members)]
+    lines += ["", *task_table(TASKS), "", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def message_macros(messages: Iterable[Message], types: dict[str, str]) -> list[str]:
+    """C: number and size of each message, and what is in it."""
+    lines = []
+    for message in messages:
         upper = message.name.upper()
-        fields = ", ".join(f"{C_TYPES[kind]} {name}" for name, kind in message.fields) or "nothing more"
+        fields = ", ".join(f"{types[kind]} {name}" for name, kind in message.fields) or "nothing more"
         lines.append(f"/* {message.sender}: {message.meaning}. {fields} */")
         if message.number is not None:
             lines.append(f"#define MESSAGE_{upper} {message.number}u")
         lines.append(f"#define {upper}_SIZE {message.size}u")
-    for name, members in ENUMERATIONS.items():
-        lines += ["", *_c_enum(name, members)]
-    tasks = ", ".join(f"TASK_{task.name.upper()}" for task in TASKS)
-    table = " \\\n".join(f'    X({task.name}, {task.priority}, "{task.trigger}")' for task in TASKS)
-    lines += ["", f"enum {{ {tasks}, TASK_COUNT }};", "", f"#define TASK_TABLE(X) \\\n{table}", "", "#endif"]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _c_enum(name: str, members: Iterable[IntEnum]) -> list[str]:
+def task_table(tasks: Iterable[Task]) -> list[str]:
+    """C: numbers of the tasks, and X(name, priority, trigger) for each."""
+    listed = tuple(tasks)
+    names = ", ".join(f"TASK_{task.name.upper()}" for task in listed)
+    table = " \\\n".join(f'    X({task.name}, {task.priority}, "{task.trigger}")' for task in listed)
+    return [f"enum {{ {names}, TASK_COUNT }};", "", f"#define TASK_TABLE(X) \\\n{table}"]
+
+
+def c_enum(name: str, members: Iterable[IntEnum]) -> str:
     prefix = re.sub(r"(?<!^)([A-Z])", r"_\1", name).upper()
-    return [f"enum {{ {', '.join(f'{prefix}_{member.name} = {member.value}' for member in members)} }};"]
+    return f"enum {{ {', '.join(f'{prefix}_{member.name} = {member.value}' for member in members)} }};"

@@ -20,14 +20,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 IDLE = "idle"
-OPERATION_NS = {
-    "multiply": 7_000,  # float, fixed-wing paper
-    "sqrt": 20_000,  # fixed-wing paper
-    "add": 5_000,  # this and the following are assumed
-    "branch": 1_000,
-    "byte": 500,
-}
-"""What the operations of a job cost on the paper's computer."""
 
 
 @dataclass(frozen=True, slots=True)

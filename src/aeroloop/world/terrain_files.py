@@ -42,9 +42,8 @@ class Elevations:
     """Heights at points, `[north, east]` with rows from south to north; NaN where nobody knows."""
 
     heights_m: Vec
-    step: (
-        tuple[float, float] | None
-    )  # from one point to the next, to the east and to the north; None: the file is silent
+    step: tuple[float, float] | None
+    """From one point to the next, to the east and to the north; None: the file is silent."""
     corner: tuple[float, float]  # where the south-western point lies, east and north
     degrees: bool  # step and corner are degrees of longitude and latitude, otherwise metres
 

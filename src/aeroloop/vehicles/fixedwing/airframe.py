@@ -9,17 +9,7 @@ from typing import Annotated
 from aeroloop.actuators.servos import Limits
 from aeroloop.config import Config, convert, meta, read_toml
 from aeroloop.errors import ConfigError
-from aeroloop.models.fixedwing_tables import (
-    Body,
-    Lateral,
-    LinearDrag,
-    Parameters,
-    PolarDrag,
-    Propulsion,
-    Stall,
-    Symmetric,
-    Wing,
-)
+from aeroloop.models.fixedwing_tables import Parameters
 
 FOLDER = "vehicles/fixedwing"
 
@@ -33,26 +23,11 @@ class Cruise(Config, frozen=True):
     density_kg_m3: Annotated[float, meta("kg/m3", "density of the air that trims are stated for", gt=0)]
 
 
-class Airframe(Config, frozen=True):
-    """One parameter file."""
+class Airframe(Parameters, frozen=True):
+    """One parameter file: what the design model needs, and what else belongs to the aircraft."""
 
-    body: Body
-    wing: Wing
-    stall: Stall
-    lift: Symmetric
-    drag: PolarDrag | LinearDrag
-    pitch: Symmetric
-    side: Lateral
-    roll: Lateral
-    yaw: Lateral
-    propulsion: Propulsion
     servos: Limits
     cruise: Cruise
-
-    @property
-    def flight(self) -> Parameters:
-        """What the design model needs of it."""
-        return Parameters(**{name: getattr(self, name) for name in Parameters.__struct_fields__})
 
 
 def names() -> list[str]:

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
 from aeroloop.control.path_following import PathGains, pfol
 from aeroloop.control.wing import cntr
@@ -14,11 +13,11 @@ from aeroloop.control.wing_gains import Bandwidths, WingDynamics, design
 from aeroloop.estimation.wing import Lift
 from aeroloop.estimation.wing_attitude import esti_atti
 from aeroloop.estimation.wing_navigation import NavigationGains, esti_nav
+from aeroloop.frames import GRAVITY_M_S2
 from aeroloop.models import fixedwing
-from aeroloop.models.linear import linearise
 from aeroloop.vehicles.fixedwing.airframe import Airframe
-from aeroloop.vehicles.fixedwing.modes import reduced
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2, Trim, trim
+from aeroloop.vehicles.fixedwing.modes import linear_model
+from aeroloop.vehicles.fixedwing.trim import Trim, trim
 
 PERIOD_S = 0.05
 ROLL_MOST_RAD = math.radians(28.0)
@@ -78,10 +77,9 @@ def wing_dynamics(
 ) -> WingDynamics:
     """Trim and derivatives, by differentiating the model; turned from right and down to left and up."""
     density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
-    at = trim(airframe, airspeed_m_s, density_kg_m3=density)
-    speed, (p, q, r) = at.airspeed_m_s, at.rate_B
-    x = [speed * math.cos(at.alpha_rad), 0.0, speed * math.sin(at.alpha_rad), p, -q, -r, at.roll_rad, -at.pitch_rad]
-    A, B = linearise(reduced(airframe, density), np.array(x), np.array(at.controls))
+    model = linear_model(airframe, airspeed_m_s, density)
+    at, A, B = model.trim, model.A, model.B
+    speed = at.airspeed_m_s
     turn = trim(airframe, speed, turn_rate_rad_s=_TURN_RAD_S, density_kg_m3=density)
     load2 = 1 / math.cos(turn.roll_rad) ** 2
     thrust = float(B[0, 3])
@@ -108,7 +106,7 @@ def wing_dynamics(
 
 def _least_throttle(airframe: Airframe, at: Trim, density_kg_m3: float) -> float:
     """Where the propeller brakes most: below that it stands rather than mills, and the air passes more freely."""
-    force, state = fixedwing.forces(airframe.flight), at.state()
+    force, state = fixedwing.forces(airframe), at.state()
     low, most = airframe.servos.low[3], at.controls[3]
     tried = [low + i / 20 * (most - low) for i in range(20)]
     return min(

@@ -14,10 +14,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import Vec
+from aeroloop.frames import GRAVITY_M_S2, Vec
 from aeroloop.models import fixedwing, linear, rigid_body
 from aeroloop.vehicles.fixedwing.airframe import Airframe
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2, Trim, quat_from_angles, trim
+from aeroloop.vehicles.fixedwing.trim import Trim, quat_from_angles, trim
 
 LONGITUDINAL = (0, 2, 4, 7)
 """u, w (m/s), q (rad/s), theta (rad) among the eight states of `reduced`."""
@@ -69,25 +69,31 @@ def reduced(airframe: Airframe, density_kg_m3: float, gravity_m_s2: float = GRAV
     quat = quat_from_angles(phi, -theta)
     R_WB = rigid_body.rotation(quat)
     state = ca.vertcat(0, 0, 0, quat, R_WB @ vel_B, flip * rate)
-    dot = fixedwing.state_dot(airframe.flight)(state, controls, ca.DM.zeros(3), density_kg_m3, gravity_m_s2)
+    dot = fixedwing.state_dot(airframe)(state, controls, ca.DM.zeros(3), density_kg_m3, gravity_m_s2)
     vel_dot_B = R_WB.T @ dot[7:10] - ca.cross(flip * rate, vel_B)
     turning = ca.sin(phi) * rate[1] + ca.cos(phi) * rate[2]
     angles_dot = (rate[0] + ca.tan(theta) * turning, ca.cos(phi) * rate[1] - ca.sin(phi) * rate[2])
     return ca.Function("reduced", [x, controls], [ca.vertcat(flip * vel_dot_B, flip * dot[10:13], *angles_dot)])
 
 
-def linear_model(airframe: Airframe, airspeed_m_s: float | None = None) -> LinearModel:
-    """About straight and level flight, in air of the airframe's own density."""
-    at = trim(airframe, airspeed_m_s)
+def linear_model(
+    airframe: Airframe, airspeed_m_s: float | None = None, density_kg_m3: float | None = None
+) -> LinearModel:
+    """About straight and level flight; at the airframe's cruise and in the air of that unless told."""
+    density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
+    at = trim(airframe, airspeed_m_s, density_kg_m3=density)
     speed, (p, q, r) = at.airspeed_m_s, at.rate_B
     x = [speed * math.cos(at.alpha_rad), 0.0, speed * math.sin(at.alpha_rad), p, -q, -r, at.roll_rad, -at.pitch_rad]
-    A, B = linear.linearise(reduced(airframe, airframe.cruise.density_kg_m3), np.array(x), np.array(at.controls))
+    A, B = linear.linearise(reduced(airframe, density), np.array(x), np.array(at.controls))
     return LinearModel(at, A, B)
 
 
 def modes(airframe: Airframe, airspeed_m_s: float | None = None) -> tuple[Mode, ...]:
     """Short period, phugoid, Dutch roll, roll, spiral; where a pair does not oscillate, it has two of its name."""
-    model = linear_model(airframe, airspeed_m_s)
+    return _modes(linear_model(airframe, airspeed_m_s))
+
+
+def _modes(model: LinearModel) -> tuple[Mode, ...]:
     along, across = (_upper(np.linalg.eigvals(model.block(states))) for states in (LONGITUDINAL, LATERAL))
     return (*_named_along(along), *_named_across(across))
 
@@ -121,8 +127,8 @@ def _upper(values: Any) -> list[complex]:
 
 def table(airframe: Airframe, airspeed_m_s: float | None = None) -> str:
     """Trim and modes as a page of text."""
-    found = modes(airframe, airspeed_m_s)
-    at = trim(airframe, airspeed_m_s)
+    model = linear_model(airframe, airspeed_m_s)
+    at = model.trim
     aileron, elevator, rudder = (math.degrees(value) for value in at.controls[:3])
     lines = [
         f"trim at {at.airspeed_m_s:g} m/s: angle of attack {math.degrees(at.alpha_rad):.1f} deg, "
@@ -131,7 +137,7 @@ def table(airframe: Airframe, airspeed_m_s: float | None = None) -> str:
         f"{'mode':<16}{'eigenvalue 1/s':>20}{'frequency rad/s':>17}{'damping':>9}"
         f"{'time constant s':>17}{'period s':>10}",
     ]
-    for mode in found:
+    for mode in _modes(model):
         value, period = mode.eigenvalue, mode.period_s
         shown = f"{value.real:.3f} +- {value.imag:.3f}i" if value.imag else f"{value.real:.4f}"
         lines.append(

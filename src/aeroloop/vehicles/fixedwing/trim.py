@@ -14,11 +14,11 @@ import casadi as ca
 import numpy as np
 
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Quat, Vec, Vec3, quat_from_euler
+from aeroloop.frames import GRAVITY_M_S2, Quat, Vec, Vec3, quat_from_euler
 from aeroloop.models import fixedwing, rigid_body
 from aeroloop.vehicles.fixedwing.airframe import Airframe
+from aeroloop.wing_signals import SURFACES, WingCommand
 
-GRAVITY_M_S2 = 9.80665
 RESIDUAL = 1e-9
 """Largest of the seven equations' errors (m/s2, rad/s2, m/s) in a trim."""
 
@@ -31,7 +31,7 @@ class Trim:
     alpha_rad: float
     roll_rad: float  # as in frames: positive banks to the right
     pitch_rad: float  # as in frames: positive is nose down
-    controls: tuple[float, float, float, float]  # aileron, elevator, rudder (rad), throttle
+    controls: WingCommand  # aileron, elevator, rudder (rad), throttle
     vel_W: Vec3  # m/s in still air, with the nose to the east (yaw 0)
     rate_B: Vec3
     residual: float
@@ -64,7 +64,7 @@ def trim(
     asked = f"{speed:g} m/s, climb {math.degrees(climb_rad):g} deg, turn {math.degrees(turn_rate_rad_s):g} deg/s"
     if not (all(map(math.isfinite, (speed, climb_rad, turn_rate_rad_s))) and speed > 0.0 and abs(climb_rad) < 1.5):
         raise ConfigError(f"trim: expected an airspeed above 0 and a climb within +-85 deg, not {asked}")
-    equations = _equations(airframe.flight, speed, climb_rad, turn_rate_rad_s, density, gravity_m_s2)
+    equations = _equations(airframe, speed, climb_rad, turn_rate_rad_s, density, gravity_m_s2)
     guess = _guess(airframe, speed, climb_rad, turn_rate_rad_s, density, gravity_m_s2)
     solved = least_squares(
         lambda z: np.array(equations(z)[0]).ravel(),
@@ -127,12 +127,11 @@ def _guess(airframe: Airframe, speed: float, climb: float, turn: float, density:
 
 
 def _refuse(airframe: Airframe, asked: str, z: list[float], worst: float) -> None:
-    alpha, names = z[0], ("aileron", "elevator", "rudder", "throttle")
-    if not worst <= RESIDUAL or abs(alpha) >= airframe.stall.angle_rad:
+    if not worst <= RESIDUAL or abs(z[0]) >= airframe.stall.angle_rad:
         raise ConfigError(
             f"trim: the airframe cannot fly at {asked}: expected lift and thrust to balance, nothing found does"
         )
-    for name, value, low, high in zip(names, z[3:], airframe.servos.low, airframe.servos.high, strict=True):
+    for name, value, low, high in zip(SURFACES, z[3:], airframe.servos.low, airframe.servos.high, strict=True):
         if not low <= value <= high:
             raise ConfigError(
                 f"trim: the airframe cannot fly at {asked}: it would need {_shown(name, value)} of {name}, "

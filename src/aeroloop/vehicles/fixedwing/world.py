@@ -34,7 +34,7 @@ def build_world(
 ) -> tuple[FlightModel, Servos]:
     """`run` makes the step function callable, as codegen.evaluate.Evaluator does, compiled or not."""
     flying = trim(airframe) if at is None else at
-    world = FlightModel(run(fixedwing.step(airframe.flight)), ground)
+    world = FlightModel(run(fixedwing.step(airframe)), ground)
     servos = Servos(airframe.servos, flying.controls)
     _, _, _, _, _, _, _, vx, vy, vz, *_ = flying.state(start.pos_W, start.yaw_rad).tolist()
     wind_x, wind_y, wind_z = start.wind_W

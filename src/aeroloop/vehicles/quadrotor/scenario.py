@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import msgspec
 
@@ -13,9 +13,9 @@ from aeroloop.links.url import parse
 from aeroloop.reference.orders import PilotConfig
 from aeroloop.router.config import EndpointConfig, Forward, SetRate
 from aeroloop.scenario import Scenario
-from aeroloop.sensors.schedule import Fault, Name
-from aeroloop.sensors.suite import NAMES, SensorSet, preset_table, presets
+from aeroloop.sensors.suite import SensorSet
 from aeroloop.signals import NS
+from aeroloop.vehicles.aboard import Aboard
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
 from aeroloop.world.terrain import Level, TerrainConfig
@@ -49,21 +49,6 @@ class Outdoors(Config, frozen=True):
     bound_m: Annotated[
         float, meta("m", "farther than this from the origin the flight counts as diverged and ends", gt=0)
     ] = 2000.0
-
-
-class Aboard(SensorSet, frozen=True):
-    """The sensors: a preset, and what is different from it."""
-
-    preset: Annotated[str, note("`ideal`, `px4`, `thesis` or `consumer`; the tables below change single values")] = (
-        "px4"
-    )
-    fitted: Annotated[tuple[Name, ...], note("which of the preset's sensors the aircraft has")] = (
-        "imu",
-        "magnetometer",
-        "barometer",
-        "gnss",
-    )
-    faults: Annotated[tuple[Fault, ...], note("sensors that fail on purpose")] = ()
 
 
 class Autopilot(Config, frozen=True):
@@ -147,7 +132,7 @@ class QuadrotorScenario(Scenario, frozen=True):
     @property
     def aboard(self) -> SensorSet:
         """The sensors that are fitted."""
-        return SensorSet(**{name: getattr(self.sensors, name) for name in self.sensors.fitted})
+        return self.sensors.flown
 
     @property
     def flown_at_least_s(self) -> float:
@@ -174,38 +159,3 @@ class QuadrotorScenario(Scenario, frozen=True):
         if parts.scheme not in ("tcp", "udp"):
             raise ConfigError(f"link.url: several vehicles need a port each, so tcp:// or udp://, not {url}")
         return str(dataclasses.replace(parts, port=parts.port + number)) if parts.port else url
-
-
-def fitted_out(table: dict[str, Any]) -> dict[str, Any]:
-    """The same with its sensors in full: the preset's, changed where the scenario says so."""
-    given = table.get("sensors", {})
-    if not isinstance(given, dict):
-        return table  # the struct says what is wrong with it
-    preset = str(given.get("preset", Aboard().preset))
-    if preset not in presets():
-        raise ConfigError(f"sensors.preset: unknown {preset!r}, expected one of: {', '.join(presets())}")
-    chosen = preset_table(preset)
-    fitted = given.get("fitted", Aboard().fitted)
-    sensors = dict(given)
-    for name in NAMES:
-        own = given.get(name, {})
-        if name in fitted and not isinstance(own, dict):
-            continue
-        if name in fitted and (name in chosen or own):
-            sensors[name] = _merged(chosen.get(name, {}), own)
-        elif name in fitted:
-            raise ConfigError(f"sensors.fitted: the preset {preset} has no {name}; give its table sensors.{name}")
-        elif own and isinstance(own, dict) and "rate_hz" not in own:
-            raise ConfigError(
-                f"sensors.{name}: the aircraft has none, so this changes nothing; name it in sensors.fitted"
-            )
-    return {**table, "sensors": sensors}
-
-
-def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in changes.items():
-        merged[key] = (
-            _merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
-        )
-    return merged

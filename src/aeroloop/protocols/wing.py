@@ -1,0 +1,237 @@
+"""Both ends of the fixed wing's interface (`wing_interface.py`): numbers into frames and back, whatever comes.
+
+Sensors and their answer carry the number of their control period, modulo 2^16; what the board tells carries a running
+number of its own, modulo 2^8, so that the plant knows what never came.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols.board import MOST_AHEAD, Missing, Told
+from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.wing_interface import DEGREES
+from aeroloop.signals import Event
+from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
+
+CYCLES = 1 << 16
+"""Control periods are counted modulo this."""
+LONGEST_FROM_BOARD = max(message.size for message in interface.MESSAGES if message.sender == "board")
+LONGEST_TO_BOARD = max(message.size for message in interface.MESSAGES if message.sender != "board")
+
+MOST_ANGLE_RAD = math.pi / 2
+"""No surface is asked for more; where its stops are, the servo knows."""
+MOST_POSITION_M = 1e6
+MOST_RATE_RAD_S, MOST_FORCE_M_S2, MOST_FIELD_T, MOST_SPEED_M_S = 100.0, 1000.0, 1.0, 1000.0
+MOST_STATIC_PA, MOST_DYNAMIC_PA = 2e5, 1e5
+
+KNOWN: dict[str, dict[str, frozenset[int]]] = {
+    "wing_guidance": {"step": frozenset(map(int, Step))},
+    "wing_step": {"step": frozenset(map(int, Step))},
+    "wing_plan": {"status": frozenset(map(int, PlanStatus))},
+    "wing_path": {"kind": frozenset(range(4))},
+    "wing_task": {"task": frozenset(range(len(WING_TASKS)))},
+    "wing_event": {"code": frozenset(map(int, Event))},
+}
+"""Numbers that stand for something, by stream and field: of another one nobody would know what it says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Servos:
+    """The board's answer to the sensors of a control period."""
+
+    cycle: int
+    command: WingCommand
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The board has done what there was to do in a control period."""
+
+    cycle: int
+    busy_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A user's command: fly there."""
+
+    number: int
+    x_m: float
+    y_m: float
+
+
+FromBoard = Servos | Done | Told | Missing
+ToBoard = WingSensors | Goal
+
+
+class PlantEnd:
+    """The bench's side: simulator and ground."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self._deframer = Deframer(LONGEST_FROM_BOARD, self.counters)
+        self._sequence: int | None = None
+
+    def sensors(self, sensors: WingSensors) -> bytes:
+        place = round(sensors.lat_deg * DEGREES), round(sensors.lon_deg * DEGREES), round(sensors.alt_m * 1000)
+        return self._sent(
+            interface.SENSORS.pack(
+                sensors.cycle % CYCLES,
+                sensors.t_ms,
+                *sensors.gyro_B,
+                *sensors.accel_B,
+                *sensors.field_B,
+                sensors.static_Pa,
+                sensors.dynamic_Pa,
+                sensors.fix,
+                *place,
+                *sensors.vel_W,
+            )
+        )
+
+    def goal(self, goal: Goal) -> bytes:
+        return self._sent(interface.GOAL.pack(goal.number, goal.x_m, goal.y_m))
+
+    def receive(self, chunk: bytes) -> list[FromBoard]:
+        return [message for data in self._deframer.feed(chunk) for message in self._messages(data)]
+
+    def _messages(self, data: bytes) -> list[FromBoard]:
+        if data[0] == interface.SERVOS.number and len(data) == interface.SERVOS.size:
+            cycle, aileron, elevator, rudder, throttle, latency_s = interface.SERVOS.unpack(data)
+            angles = aileron, elevator, rudder
+            # Written so that NaN is refused too.
+            if all(abs(angle) <= MOST_ANGLE_RAD for angle in angles) and 0 <= throttle <= 1 and 0 <= latency_s < 3600:
+                return [Servos(int(cycle), (*angles, throttle), latency_s)]
+            self.counters.implausible += 1
+            return []
+        if data[0] == interface.DONE.number and len(data) == interface.DONE.size:
+            cycle, busy_s = interface.DONE.unpack(data)
+            return [Done(int(cycle), busy_s if 0 <= busy_s < 3600 else 0.0)]
+        return self._telling(data)
+
+    def _telling(self, data: bytes) -> list[FromBoard]:
+        stream = _STREAMS.get((data[0], len(data)))
+        if stream is None:
+            self.counters.malformed += 1
+            return []
+        sequence, *values = interface.TELLING[stream].unpack(data)
+        missing = self._missing(int(sequence))
+        if missing is None:
+            return []
+        if not (all(map(math.isfinite, values)) and all(values[at] in known for at, known in _CHECKS[stream])):
+            self.counters.implausible += 1
+            return [*missing]
+        return [*missing, Told(stream, tuple(values))]
+
+    def _missing(self, sequence: int) -> list[Missing] | None:
+        """What a message's number says of those before it; None for one that came already, or is of long ago."""
+        ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
+        if not 0 < ahead <= MOST_AHEAD:
+            self.counters.duplicates += 1
+            return None
+        self._sequence = sequence
+        self.counters.lost += ahead - 1
+        return [Missing(ahead - 1)] if ahead > 1 else []
+
+    def _sent(self, data: bytes) -> bytes:
+        return _sent(self.counters, data)
+
+
+class BoardEnd:
+    """The board's side, of the boards that are Python."""
+
+    def __init__(self) -> None:
+        self.counters = Counters()
+        self._deframer = Deframer(LONGEST_TO_BOARD, self.counters)
+        self._sequence = -1
+
+    def receive(self, chunk: bytes) -> list[ToBoard]:
+        return [message for data in self._deframer.feed(chunk) if (message := self._message(data)) is not None]
+
+    def servos(self, servos: Servos) -> bytes:
+        return self._sent(interface.SERVOS.pack(servos.cycle % CYCLES, *servos.command, servos.latency_s))
+
+    def done(self, done: Done) -> bytes:
+        return self._sent(interface.DONE.pack(done.cycle % CYCLES, done.busy_s))
+
+    def tell(self, stream: str, row: tuple[float, ...]) -> bytes:
+        """A row of one of the board's streams, without its time."""
+        self._sequence = (self._sequence + 1) & 0xFF
+        message = interface.TELLING[stream]
+        values = [
+            value if kind == "f" else int(value) for (_, kind), value in zip(message.fields[1:], row, strict=True)
+        ]
+        return self._sent(message.pack(self._sequence, *values))
+
+    def _message(self, data: bytes) -> ToBoard | None:
+        if data[0] == interface.SENSORS.number and len(data) == interface.SENSORS.size:
+            sensors = _sensors(interface.SENSORS.unpack(data))
+            if sensors is None:
+                self.counters.implausible += 1
+            return sensors
+        if data[0] == interface.GOAL.number and len(data) == interface.GOAL.size:
+            number, x_m, y_m = interface.GOAL.unpack(data)
+            if max(abs(x_m), abs(y_m)) <= MOST_POSITION_M and x_m == x_m and y_m == y_m:
+                return Goal(int(number), x_m, y_m)
+            self.counters.implausible += 1
+            return None
+        self.counters.malformed += 1
+        return None
+
+    def _sent(self, data: bytes) -> bytes:
+        return _sent(self.counters, data)
+
+
+_STREAMS = {(message.number, message.size): stream for stream, message in interface.TELLING.items()}
+_CHECKS: dict[str, tuple[tuple[int, frozenset[int]], ...]] = {
+    stream: tuple(
+        ([name for name, _ in message.fields[1:]].index(field), known) for field, known in KNOWN.get(stream, {}).items()
+    )
+    for stream, message in interface.TELLING.items()
+}
+
+
+def _sensors(row: tuple[float, ...]) -> WingSensors | None:
+    """None where a value cannot be."""
+    cycle, t_ms, *values = row
+    gyro_B, accel_B, field_B = values[0:3], values[3:6], values[6:9]
+    static_Pa, dynamic_Pa, fix, lat, lon, alt_mm = values[9:15]
+    vel_W = values[15:18]
+    believable = (
+        all(abs(value) <= MOST_RATE_RAD_S for value in gyro_B)
+        and all(abs(value) <= MOST_FORCE_M_S2 for value in accel_B)
+        and all(abs(value) <= MOST_FIELD_T for value in field_B)
+        and all(abs(value) <= MOST_SPEED_M_S for value in vel_W)
+        and 0 <= static_Pa <= MOST_STATIC_PA
+        and abs(dynamic_Pa) <= MOST_DYNAMIC_PA
+        and abs(lat) <= 90 * DEGREES
+        and abs(lon) <= 180 * DEGREES
+        and fix in (0, 1)
+    )
+    if not believable:
+        return None
+    return WingSensors(
+        int(cycle),
+        int(t_ms),
+        (gyro_B[0], gyro_B[1], gyro_B[2]),
+        (accel_B[0], accel_B[1], accel_B[2]),
+        (field_B[0], field_B[1], field_B[2]),
+        static_Pa,
+        dynamic_Pa,
+        bool(fix),
+        lat / DEGREES,
+        lon / DEGREES,
+        alt_mm / 1000,
+        (vel_W[0], vel_W[1], vel_W[2]),
+    )
+
+
+def _sent(counters: Counters, data: bytes) -> bytes:
+    frame = encode(data)
+    counters.frames_out += 1
+    counters.bytes_out += len(frame)
+    return frame

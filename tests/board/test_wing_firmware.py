@@ -1,0 +1,206 @@
+"""The fixed wing's application on this machine, with sanitizers: every period answered, bad input refused and counted,
+the laws those of the host."""
+
+from __future__ import annotations
+
+import math
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from host_build import kept
+from wing_words import (
+    HEIGHT_M,
+    PERIOD_NS,
+    WingProcess,
+    board_file,
+    flight,
+    generated,
+    goal,
+    messages,
+    named,
+    sensed,
+    sensors,
+)
+
+from aeroloop import images, wing_images, wing_timing
+from aeroloop.boards.steps import Boot
+from aeroloop.boards.wing_steps import MOST_IN, WingStep, unpack
+from aeroloop.errors import LinkError
+from aeroloop.signals import Event, ResetCause
+from aeroloop.vehicles.fixedwing.autopilot import autopilot_of
+from aeroloop.vehicles.fixedwing.places import planner_of
+from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
+
+
+@pytest.fixture(scope="module", params=["preemptive", "cooperative"])
+def any_scheduler(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def board() -> Iterator[WingProcess]:
+    with WingProcess(board_file()) as process:
+        yield process
+
+
+def test_every_period_is_answered_once_with_its_number(any_scheduler: str) -> None:
+    with WingProcess(board_file(any_scheduler)) as board:
+        replies = [board.step(sensors(cycle)) for cycle in range(30)]
+    for cycle, reply in enumerate(replies):
+        ((number, *_, latency_s),) = named(reply.hils, "servos")
+        assert number == cycle
+        assert 0 < latency_s < PERIOD_NS * 1e-9
+        names = [name for name, _ in messages(reply.comm)]
+        assert (names.count("estimate"), names.count("guidance")) == (1, 1)
+    assert [values for reply in replies for values in named(reply.comm, "event")] == [(Event.STARTED, 0.0)]
+
+
+def test_where_the_first_fix_finds_it_is_where_the_host_would_put_it() -> None:
+    for place in ((0.0, 0.0), (4700.0, 4700.0), (-4700.0, 4700.0), (4700.0, -4700.0), (-4700.0, -4700.0)):
+        with WingProcess(board_file()) as board:
+            ((x, y, z, *_),) = named(board.step(sensors(0, (*place, HEIGHT_M), vel_W=(0.0, 0.0, 0.0))).comm, "estimate")
+        assert (x, y, z) == pytest.approx((*place, HEIGHT_M), abs=0.06), place
+
+
+def test_without_a_fix_it_holds_the_trim_and_begins_with_the_first_one(board: WingProcess) -> None:
+    before = [named(board.step(sensors(cycle, fix=False)).hils, "servos")[0] for cycle in range(3)]
+    after = board.step(sensors(3))
+    assert len({values[1:5] for values in before}) == 1
+    assert before[0][4] == pytest.approx(0.57, abs=0.02)  # throttle of the trim
+    assert named(after.comm, "estimate")[0][2] == pytest.approx(HEIGHT_M, abs=0.1)
+
+
+def test_its_servos_and_guidance_are_those_of_the_host_s_board(board: WingProcess) -> None:
+    twin = autopilot_of(wing_images.scenario_of())
+    for cycle in range(60):
+        data = sensors(cycle)
+        reply = board.step(data)
+        command, rows = twin.step(sensed(data))
+        assert named(reply.hils, "servos")[0][1:5] == pytest.approx(command, abs=2e-3), cycle
+        for stream, tolerance in (("estimate", 2e-3), ("guidance", 2e-3)):
+            (row,) = (values for name, values in rows if name == f"wing_{stream}")
+            assert named(reply.comm, stream)[0] == pytest.approx(row, rel=1e-4, abs=tolerance), (cycle, stream)
+    assert abs(command[0]) > 0.1  # it turned at all
+
+
+def test_garbage_on_both_lines_is_refused_and_counted_and_the_flight_goes_on(any_scheduler: str) -> None:
+    rng = random.Random(6)
+    with WingProcess(board_file(any_scheduler)) as board:
+        for cycle in range(60):
+            noise = [rng.randbytes(rng.randrange(MOST_IN - 200)) for _ in range(2)]
+            good = b"~" + sensors(cycle)  # a flag ends whatever the noise began
+            reply = board.step(noise[0] + good, noise[1])
+            assert [values[0] for values in named(reply.hils, "servos")] == [cycle]
+        assert reply.refused >= 60
+
+
+def test_a_frame_that_is_whole_but_says_nothing_possible_is_refused(board: WingProcess) -> None:
+    board.step(sensors(0))
+    cases = [
+        (sensors(1, gyro_z=math.nan), b""),
+        (sensors(1, gyro_z=math.inf), b""),
+        (sensors(0), b""),  # the number of before: a duplicate
+        (goal(1.0, 2.0), b""),  # on the wrong line
+        (b"", sensors(1)),
+        (b"", goal(math.nan, 0.0)),
+        (b"", goal(0.0, 1e9)),
+    ]
+    for count, (hils, comm) in enumerate(cases, start=1):
+        reply = board.step(hils, comm)
+        assert (reply.refused, reply.hils) == (count, b"")
+    assert [event for event, _ in named(board.step(sensors(1)).comm, "event")] == [Event.IMPLAUSIBLE_SENSORS] * 2
+
+
+def test_cycles_that_never_came_are_counted_as_missed(board: WingProcess) -> None:
+    for cycle in (*range(5), *range(8, 25)):
+        reply = board.step(sensors(cycle))
+        for values in named(reply.comm, "cpu"):
+            assert values[4] == 3
+            return
+    pytest.fail("no statistics within 20 periods")
+
+
+def test_a_packet_that_makes_no_sense_makes_the_board_start_anew(board: WingProcess) -> None:
+    packet = bytearray(WingStep(0, sensors(0)).pack())
+    packet[6] = 1
+    assert board.exchange(bytes(packet)) == Boot(ResetCause.FAULT)
+
+
+def test_a_reset_is_told_to_the_ground(board: WingProcess) -> None:
+    assert board.exchange(WingStep(0, reset=True).pack()) == Boot(ResetCause.COMMANDED)
+    assert (Event.BOARD_RESTARTED, float(ResetCause.COMMANDED)) in named(board.step(sensors(0)).comm, "event")
+
+
+def planned(board: WingProcess) -> wing_timing.Rows:
+    """What it told until a plan and the path to it are known."""
+    flown = flight(board.step)
+    flown.fly(5)
+    flown.fly(115, goal=True)
+    return flown.told
+
+
+def test_a_goal_makes_a_plan_whose_cells_and_path_are_told(any_scheduler: str) -> None:
+    with WingProcess(board_file(any_scheduler)) as board:
+        told = planned(board)
+    steps = [Step(int(values[0])) for values in told["step"]]
+    assert steps == [Step.LOITER, Step.PLAN, Step.LEAVE]
+    (plan,) = told["plan"]
+    assert PlanStatus(int(plan[1])) is PlanStatus.FOUND
+    assert [values[1] for values in told["cell"]] == list(range(int(plan[12])))
+    assert plan[12] > plan[13] > 2  # cells on the way, and fine ones
+    assert told["path"][0][:2] == (0.0, 0.0)
+    assert plan[11] > 0  # execution time
+
+
+def test_it_finds_the_host_s_cells(board: WingProcess) -> None:
+    told = planned(board)
+    (plan,) = told["plan"]
+    host = planner_of(wing_images.scenario_of()).plan((plan[3], plan[4]), (plan[5], plan[6]))
+    assert [values[2:] for values in told["cell"]] == [tuple(map(float, cell)) for cell in host.cells]
+    assert (plan[7], plan[9], plan[10]) == (host.leaves, host.expanded, host.cost)
+
+
+def test_statistics_add_up(board: WingProcess) -> None:
+    rows: list[tuple[float, ...]] = []
+    cpu: list[tuple[float, ...]] = []
+    for cycle in range(85):
+        reply = board.step(sensors(cycle))
+        cpu += named(reply.comm, "cpu")
+        rows += named(reply.comm, "task")
+    assert len(cpu) == 4
+    last = rows[-len(WING_TASKS) :]
+    assert [values[0] for values in last] == list(range(len(WING_TASKS)))
+    assert sum(share for _, _, share, *_ in last) == pytest.approx(100.0, abs=0.01)
+    assert sum(exec_s for _, exec_s, *_ in last) / 0.05 == pytest.approx(cpu[-1][0] / 100, rel=1e-3)
+    runs = {WING_TASKS[int(number)].name: count for number, *_, count in last}
+    assert {runs[name] for name in ("hils_tx", "hils_rx", "esti_atti", "esti_nav", "cntr", "pfol", "comm_tx")} == {20}
+    assert {runs[name] for name in ("pplan", "pgen", "comm_rx", "comm_proc")} == {0}
+
+
+def test_an_answer_that_makes_no_sense_is_named() -> None:
+    for record in (b"", b"\x01" * 7, bytes(20) + b"x", b"\x03" + bytes(19)):
+        with pytest.raises(LinkError, match="makes no sense"):
+            unpack(record)
+
+
+def test_the_images_fit_the_memory_of_the_paper_s_board() -> None:
+    for image in (wing_images.PREEMPTIVE, wing_images.COOPERATIVE):
+        flash, ram = images.sizes(images.build(generated(), image))
+        assert flash + ram <= wing_images.MOST_BYTES
+        assert ram <= wing_images.MOST_RAM_BYTES
+
+
+def test_the_interface_header_compiles_and_has_every_task() -> None:
+    checks = "\n".join(
+        f'_Static_assert(TASK_{task.name.upper()} == {index}, "{task.name}");' for index, task in enumerate(WING_TASKS)
+    )
+
+    def make(place: Path) -> None:
+        (place / "wing_interface.h").write_text(generated().files["wing_interface.h"])
+        (place / "a.c").write_text(f'#include "wing_interface.h"\n{checks}\n')
+        subprocess.run(["gcc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", "a.c"], cwd=place, check=True)
+
+    kept("wing-header", [checks.encode(), generated().files["wing_interface.h"].encode()], make)

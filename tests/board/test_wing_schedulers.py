@@ -1,0 +1,147 @@
+"""The two schedulers on the emulated board, at 3.9 million instructions a second: exact periods, latencies that
+planning does not touch, and planning times as the closed forms and the discrete-event model say."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
+from wing_words import flight, generated
+
+from aeroloop import images, wing_images, wing_timing
+from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
+from aeroloop.errors import LinkError
+from aeroloop.realtime.kernel_model import Job, Release, every, run_cooperative, run_preemptive
+from aeroloop.signals import WATCHDOG_PERIODS
+from aeroloop.wing_signals import WING_TASKS
+
+SHIFT = 8
+NS_AN_INSTRUCTION = 1 << SHIFT
+SLICE_S = 0.020
+TS = PERIOD_NS * 1e-9
+
+
+@cache
+def timing(scheduler: str) -> wing_timing.Timing:
+    scenario = wing_images.scenario_of()
+    board = msgspec.structs.replace(scenario.board, scheduler=scheduler, slice_s=SLICE_S)
+    return wing_timing.measure(msgspec.structs.replace(scenario, board=board), SHIFT)
+
+
+def flown(folder: Path, periods: int) -> list[Replied]:
+    """Every reply of a flight that begins to plan after a second and a half."""
+    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, folder)
+    replies: list[Replied] = []
+
+    def step(hils: bytes, comm: bytes) -> Replied:
+        replies.append(board.step(hils, comm))
+        return replies[-1]
+
+    try:
+        flying = flight(step)
+        flying.fly(30)
+        flying.fly(periods - 30, goal=True)
+    finally:
+        board.close()
+    return replies
+
+
+def test_periods_are_exact_and_repeat_to_the_nanosecond(tmp_path: Path) -> None:
+    runs = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        runs.append(flown(tmp_path / name, 60))
+    assert runs[0] == runs[1]
+    busy = [reply for reply in runs[0] if reply.unfinished]
+    assert len(busy) > 20
+    # The timer stops a period within its interrupt's own instructions; what runs over belongs to the next one.
+    assert all(0 <= reply.spent_ns - PERIOD_NS < 200 * NS_AN_INSTRUCTION for reply in busy)
+    assert all(reply.busy_ns <= reply.spent_ns for reply in runs[0])
+    idle = [reply for reply in runs[0] if not reply.unfinished]
+    assert all(reply.spent_ns < PERIOD_NS / 4 for reply in idle)
+
+
+def test_planning_does_not_touch_the_preemptive_build_s_latency() -> None:
+    found = timing("preemptive")
+    assert found.missed_cycles == 0
+    assert found.planning_latency_s == pytest.approx(found.quiet_latency_s, abs=600 * NS_AN_INSTRUCTION * 1e-9)
+    assert found.planning_use_pct == pytest.approx(100.0, abs=0.5)
+
+
+def test_preemptive_planning_takes_its_work_and_what_the_others_take_meanwhile() -> None:
+    found = timing("preemptive")
+    assert found.completion_s == pytest.approx(found.work_s / (1.0 - found.routine_pct / 100), rel=0.01)
+
+
+def test_cooperative_planning_takes_a_period_for_every_slice() -> None:
+    found = timing("cooperative")
+    periods = math.ceil(found.work_s / SLICE_S)
+    # A slice ends with the piece at work: the periods are a few fewer, never more, and the last is not waited out.
+    assert 0.9 * periods * TS - TS <= found.completion_s <= periods * TS
+    assert found.planning_use_pct == pytest.approx(found.routine_pct + 100 * SLICE_S / TS, rel=0.1)
+    assert found.completion_s > 2 * timing("preemptive").completion_s
+
+
+def test_the_discrete_event_model_says_the_same() -> None:
+    """Routine work and planning as two jobs of the measured cost."""
+    work_ns = round(timing("preemptive").work_s * 1e9)
+    routine_ns = round(timing("preemptive").routine_pct / 100 * PERIOD_NS)
+    end_ns = 20_000_000_000
+
+    def costs(ns: int, piece_ns: int) -> Job:
+        for _ in range(ns // piece_ns):
+            yield piece_ns
+
+    work = {"cntr": lambda: costs(routine_ns, routine_ns), "pplan": lambda: costs(work_ns, 50_000)}
+    tasks = [(task.name, task.priority) for task in WING_TASKS if task.name in work]
+    releases = [*every(PERIOD_NS, "cntr", end_ns), Release(routine_ns, "pplan")]
+    ended = {
+        "preemptive": run_preemptive(tasks, work, releases, end_ns=end_ns),
+        "cooperative": run_cooperative(
+            tasks, work, releases, end_ns=end_ns, period_ns=PERIOD_NS, sliced="pplan", slice_ns=round(SLICE_S * 1e9)
+        ),
+    }
+    for scheduler, trace in ended.items():
+        (done_ns,) = trace.times_ns("done", "pplan")
+        took_s = (done_ns - routine_ns) * 1e-9
+        assert timing(scheduler).completion_s == pytest.approx(took_s, rel=0.06), scheduler
+
+
+def test_the_table_has_a_line_for_each() -> None:
+    lines = wing_timing.table([timing("preemptive"), timing("cooperative")]).splitlines()
+    assert [line.split()[0] for line in lines] == ["scheduler", "preemptive", "cooperative"]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
+    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    try:
+        flying = flight(board.step)
+        flying.fly(3)
+        flying.fly(2, goal=True)
+        silent = [board.step(b"", b"") for _ in range(3 * WATCHDOG_PERIODS)]
+        assert all(reply.unfinished and reply.restarted is None for reply in silent)
+    finally:
+        board.close()
+
+
+def test_an_image_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LinkError, match=r"the emulator ended with status 1: .*nothing\.elf"):
+        WingBoard(tmp_path / "nothing.elf", SHIFT, tmp_path)
+
+
+def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> None:
+    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    try:
+        flying = flight(board.step)
+        flying.fly(3)
+        assert board.step(b"", reset=True).restarted is not None
+        flying.fly(3)
+        assert len(flying.told["servos"]) == 6
+        board.step(b"x" * 600)
+        assert board.overflow == 600 - 512
+    finally:
+        board.close()

@@ -1,0 +1,302 @@
+"""The fixed wing's loop around a board that does as it is told: who waits for whom, what is logged, how it ends."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aeroloop import wing_loop
+from aeroloop.errors import ConfigError, LinkError
+from aeroloop.faults import Switch, Switched
+from aeroloop.processes.wing_plant import build_loop, build_sensors, switcher
+from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols.framing import encode
+from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
+from aeroloop.scenarios import of_table
+from aeroloop.sensors.imu import ImuSample
+from aeroloop.signals import NS, Event
+from aeroloop.streams import BY_NAME, writes
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.wing_loop import Readings, WingLoop
+from aeroloop.wing_signals import Step, WingCommand, WingSensors
+
+START_M, GOAL_M = (-3375.0, 2175.0), (3225.0, -1875.0)
+Act = Callable[["ScriptedBoard", WingSensors], bytes]
+
+
+def plan(**changes: Any) -> FixedWingScenario:
+    table: dict[str, Any] = {
+        "name": "test",
+        "duration_s": 2.0,
+        "vehicle": {"kind": "fixedwing"},
+        "mission": {"start_m": START_M, "goal_m": GOAL_M, "command_at_s": 0.5, "linger_s": 0.5},
+        "sensors": {"preset": "ideal"},
+    }
+    for key, value in changes.items():
+        table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
+    scenario = of_table(table, "test")
+    assert isinstance(scenario, FixedWingScenario)
+    return scenario
+
+
+class ScriptedBoard:
+    """A link with a board behind it that answers within the send; what it says besides, `act` says."""
+
+    url = "scripted://"
+
+    def __init__(self, act: Act = lambda board, sensors: b"") -> None:
+        self.end = BoardEnd()
+        self.command: WingCommand = (0.0, 0.0, 0.0, 0.5)
+        self.heard: list[WingSensors] = []
+        self.goals: list[Goal] = []
+        self.answers = self.ends = True
+        self._act, self._out = act, b""
+
+    def fileno(self) -> int:
+        raise AssertionError("nobody should have to wait for this board")
+
+    def send(self, data: bytes) -> None:
+        for message in self.end.receive(data):
+            if isinstance(message, Goal):
+                self.goals.append(message)
+                continue
+            self.heard.append(message)
+            if self.answers:
+                self._out += self.end.servos(Servos(message.cycle, self.command, 0.001))
+            self._out += self._act(self, message)
+            if self.ends:
+                self._out += self.end.done(Done(message.cycle, 0.002))
+
+    def poll(self) -> bytes:
+        out, self._out = self._out, b""
+        return out
+
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None: ...
+
+
+class Bench:
+    def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard) -> None:
+        self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+        self.board = board
+        publish = {s.name: self._keeper(s.name) for s in writes("plant", scenario.FAMILY, scenario.loop)}
+        self.loop: WingLoop = build_loop(scenario, board, publish)
+        board.command = self.loop.command
+
+    def _keeper(self, name: str) -> Callable[..., None]:
+        return lambda *row: self.rows[name].append(row)
+
+    def fly(self) -> str:
+        return self.loop.fly(lambda: False)
+
+    def column(self, stream: str, field: str) -> list[float]:
+        at = BY_NAME[stream].names.index(field)
+        return [row[at] for row in self.rows[stream]]
+
+    def events(self, event: Event) -> list[float]:
+        return [value for _, code, value in self.rows["wing_event"] if code == event]
+
+
+def test_it_begins_trimmed_where_its_circle_does_and_flies_straight_with_the_trim_command() -> None:
+    bench = Bench(plan(duration_s=8.0), ScriptedBoard())
+    assert bench.fly() == "completed"
+    x, y, z = (np.array(bench.column("wing_truth", f"{axis}_m")) for axis in "xyz")
+    assert (x[0], y[0], z[0]) == (START_M[0] + 150.0, START_M[1], 660.0)
+    assert bench.column("wing_truth", "vy_m_s")[0] == pytest.approx(20.0)
+    assert np.max(np.abs(x - x[0])) < 2.0
+    assert np.max(np.abs(z - 660.0)) < 1.0
+    assert y[-1] - y[0] == pytest.approx(160.0, abs=0.5)
+
+
+def test_every_row_fits_its_stream_and_comes_at_its_rate() -> None:
+    bench = Bench(plan(), ScriptedBoard())
+    bench.fly()
+    for name, rows in bench.rows.items():
+        stream = BY_NAME[name]
+        assert all(len(row) == len(stream.fields) for row in rows), name
+        if stream.rate_hz and name != "wing_link":
+            times_s = np.array([row[0] for row in rows])
+            assert np.diff(times_s) == pytest.approx(1 / stream.rate_hz), name
+    assert {"wing_truth", "wing_effort", "wing_air", "wing_sensors", "wing_command", "wing_link"} <= set(bench.rows)
+
+
+def test_sensors_are_means_over_the_period_and_the_board_hears_every_one() -> None:
+    bench = Bench(plan(), ScriptedBoard())
+    bench.fly()
+    heard = bench.board.heard
+    assert [sensors.cycle for sensors in heard] == list(range(40))
+    assert [sensors.t_ms for sensors in heard] == [50 * cycle for cycle in range(40)]
+    assert heard[20].gyro_B == pytest.approx((0.0, 0.0, 0.0), abs=2e-3)
+    assert math.hypot(*heard[20].accel_B) == pytest.approx(9.79, abs=0.02)
+    assert heard[20].static_Pa == pytest.approx(93_620, abs=60)
+    ahead_m_s = 20.0 * math.cos(bench.column("wing_truth", "alpha_rad")[0])  # the way that the tube points
+    assert heard[20].dynamic_Pa == pytest.approx(0.5 * 1.149 * ahead_m_s**2, rel=0.005)
+    fixes = [sensors for sensors in heard if sensors.fix]
+    assert 0 < len(fixes) < len(heard), "a fix is new only once"
+    assert fixes[-1].lat_deg == pytest.approx(36.672, abs=0.002)
+    assert fixes[-1].alt_m == pytest.approx(661.3, abs=0.5), "the earth is round: 1.3 m at 4 km"
+
+
+def test_readings_average_the_imu_and_repeat_a_silent_one() -> None:
+    one = ImuSample(0, 0, (1.0, 2.0, 3.0), (0.0, 0.0, 9.0))
+    other = ImuSample(1, 1, (3.0, 2.0, 1.0), (2.0, 0.0, 11.0))
+    readings = Readings([one, other])
+    first = readings.take(0, 0)
+    assert (first.gyro_B, first.accel_B) == ((2.0, 2.0, 2.0), (1.0, 0.0, 10.0))
+    assert readings.take(1, 0).gyro_B == first.gyro_B
+
+
+def test_the_goal_is_commanded_when_it_is_time_and_again_until_it_is_taken_up() -> None:
+    bench = Bench(plan(duration_s=5.0), ScriptedBoard())
+    bench.fly()
+    assert [(goal.x_m, goal.y_m) for goal in bench.board.goals] == [GOAL_M] * 3
+
+    def takes_up(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        return board.end.tell("wing_step", (float(Step.PLAN), 0.0)) if len(board.goals) == 1 else b""
+
+    bench = Bench(plan(duration_s=5.0), ScriptedBoard(takes_up))
+    bench.fly()
+    assert len(bench.board.goals) == 1
+
+
+def test_the_flight_is_over_when_it_has_lingered_at_the_goal() -> None:
+    def arrives(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        return board.end.tell("wing_step", (float(Step.ARRIVED), 0.0)) if sensors.cycle == 10 else b""
+
+    bench = Bench(plan(duration_s=60.0), ScriptedBoard(arrives))
+    assert bench.fly() == "completed"
+    assert bench.loop.t_ns == NS
+    assert bench.rows["wing_step"] == [(0.5, Step.ARRIVED, 0.0)]
+
+
+def test_telemetry_is_written_at_the_time_of_its_period_in_the_order_sent() -> None:
+    def tells(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        cells = (board.end.tell("wing_cell", (0.0, float(at), 6.0, 1.0, 2.0)) for at in range(3))
+        return b"".join(cells) if sensors.cycle == 7 else b""
+
+    bench = Bench(plan(), ScriptedBoard(tells))
+    bench.fly()
+    assert bench.rows["wing_cell"] == [(0.35, 0.0, float(at), 6.0, 1.0, 2.0) for at in range(3)]
+
+
+def test_flying_into_the_ground_ends_the_flight() -> None:
+    bench = Bench(plan(duration_s=60.0), ScriptedBoard())
+    bench.board.command = (0.0, 0.3, 0.0, 0.0)
+    assert bench.fly() == "crashed"
+    (speed_m_s,) = bench.events(Event.GROUND_CONTACT)
+    assert speed_m_s < 0.0
+    assert bench.column("wing_truth", "z_m")[-1] <= bench.column("wing_truth", "ground_m")[-1]
+
+
+def test_leaving_the_world_ends_the_flight_as_diverged() -> None:
+    bench = Bench(plan(world={"bound_m": 3950.0}, duration_s=60.0), ScriptedBoard())
+    assert bench.fly() == "diverged"
+    assert bench.events(Event.DIVERGED) == [pytest.approx(3950.0, abs=1.0)]
+
+
+def test_a_state_that_is_no_number_ends_the_flight_as_diverged() -> None:
+    bench = Bench(plan(), ScriptedBoard())
+    state = bench.loop._world._state  # type: ignore[attr-defined]
+    bench.loop._world.reset((math.nan, 0.0, 660.0), tuple(state[3:7]))  # type: ignore[attr-defined]
+    assert bench.fly() == "diverged"
+    assert bench.events(Event.DIVERGED) == [0.0]
+
+
+def test_garbage_and_implausible_answers_are_counted_and_the_last_command_stands() -> None:
+    def babbles(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        bad = encode(interface.SERVOS.pack(sensors.cycle, math.nan, 0.0, 0.0, 0.5, 0.0))
+        return b"\x7e\x01\x02garbage\x7e" + encode(b"\xee" * 9) + bad
+
+    bench = Bench(plan(), ScriptedBoard(babbles))
+    bench.board.answers = False
+    assert bench.fly() == "completed"
+    assert not bench.rows["wing_command"]
+    assert bench.column("wing_link", "bad_checksums")[-1] == 40
+    assert bench.column("wing_link", "malformed")[-1] == 80
+    assert bench.events(Event.SENSORS_LOST) == [float(cycle) for cycle in range(39)], "each without an answer is told"
+
+
+def test_an_answer_of_before_does_not_count() -> None:
+    def late(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        return board.end.servos(Servos(max(sensors.cycle - 1, 0), (0.1, 0.0, 0.0, 0.1), 0.0))
+
+    bench = Bench(plan(), ScriptedBoard(late))
+    bench.fly()
+    assert set(bench.column("wing_command", "throttle")) == {np.float32(bench.board.command[3])}
+
+
+def test_a_board_that_never_ends_its_period_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wing_loop, "PATIENCE_S", 0.0)
+    bench = Bench(plan(), ScriptedBoard())
+    bench.board.ends = False
+    with pytest.raises(LinkError, match=r"the board has not ended control period 0 within 0 s \(at 0.00 s"):
+        bench.fly()
+
+
+class MuteBoard(ScriptedBoard):
+    """There is a descriptor, and nothing ever comes through it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pipe = os.pipe()
+
+    def fileno(self) -> int:
+        return self._pipe[0]
+
+    def close(self) -> None:
+        for end in self._pipe:
+            os.close(end)
+
+
+def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wing_loop, "POLL_S", 0.01)
+    mute = MuteBoard()
+    bench = Bench(plan(), mute)
+    with pytest.raises(LinkError, match=r"no word from the board over scripted:// within 0.05 s; is it running\?"):
+        bench.loop.await_board(0.05, lambda: False)
+    bench.loop.await_board(0.05, lambda: True)
+    mute._out = b"\x7e"
+    bench.loop.await_board(0.0, lambda: False)
+    mute.close()
+    assert not mute.heard, "nothing was sent before"
+
+
+def test_one_seed_one_flight_and_another_seed_another() -> None:
+    def truth(seed: int) -> list[tuple[float, ...]]:
+        rough = plan(seed=seed, sensors={"preset": "px4"}, world={"wind": {"turbulence": {"w20_m_s": 15.4}}})
+        bench = Bench(rough, ScriptedBoard())
+        bench.fly()
+        return [*bench.rows["wing_truth"], *bench.rows["wing_sensors"]]
+
+    first = truth(1)
+    assert truth(1) == first
+    assert truth(2) != first
+
+
+def test_sensors_fail_on_order_and_lines_only_where_time_does_not_wait_for_them() -> None:
+    scenario = plan()
+    suite = build_sensors(scenario)
+    switch = switcher(suite, None)
+    assert switch(Switch(target="gnss", kind="silent", on=True)) == Switched(0, ())
+    with pytest.raises(ConfigError, match="to_board: in lockstep time waits for every message"):
+        switch(Switch(target="to_board", kind="loss", on=True, value=0.5))
+    with pytest.raises(ConfigError, match="vehicle 1: there is one aircraft, number 0"):
+        switch(Switch(target="gnss", kind="silent", on=True, vehicle=1))
+
+
+def test_a_silent_receiver_gives_no_new_fix_and_the_last_place() -> None:
+    fault = {"sensor": "gnss", "kind": "silent", "start_s": 1.0}
+    bench = Bench(plan(sensors={"preset": "px4", "gnss": {"start_s": 0.0}, "faults": [fault]}), ScriptedBoard())
+    bench.fly()
+    late = [sensors for sensors in bench.board.heard if sensors.t_ms > 1200]
+    assert late
+    assert not any(sensors.fix for sensors in late)
+    assert {sensors.lat_deg for sensors in late} == {late[0].lat_deg} != {0.0}

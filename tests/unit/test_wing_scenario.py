@@ -1,0 +1,180 @@
+"""Scenarios of the fixed wing: what they refuse, in which words, and the places that they draw."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aeroloop import crew, results
+from aeroloop.analysis.checks import verify
+from aeroloop.analysis.kinds import metric_names
+from aeroloop.errors import ConfigError
+from aeroloop.fault_offers import offers
+from aeroloop.scenarios import available, load, of_table
+from aeroloop.vehicles.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
+from aeroloop.vehicles.fixedwing.scenario import NEEDED, FixedWingScenario
+
+OURS = [path for path in available() if path.stem.startswith("fixedwing")]
+
+
+def plan(table: dict[str, Any] | None = None) -> FixedWingScenario:
+    whole = {"name": "test", **(table or {})}
+    whole["vehicle"] = {"kind": "fixedwing", **whole.get("vehicle", {})}
+    scenario = of_table(whole, "test.toml")
+    assert isinstance(scenario, FixedWingScenario)
+    return scenario
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
+def test_the_scenarios_that_ship_are_valid_and_check_what_there_is(path: Path) -> None:
+    scenario = load(path)
+    assert isinstance(scenario, FixedWingScenario)
+    verify(scenario)
+    assert places(scenario)
+
+
+def test_the_hierarchical_flight_promises_what_it_is_to_show() -> None:
+    (path,) = (path for path in OURS if path.stem == "fixedwing-hierarchical")
+    promised = {check.metric for check in load(path).checks}
+    assert promised >= {
+        "arrived",
+        "over_blocked_cells",
+        "outside_channel",
+        "roll_max_deg",
+        "cross_track_rms_m",
+        "altitude_error_max_m",
+    }
+
+
+def test_it_has_the_five_sensors_that_its_board_needs() -> None:
+    aboard = plan().aboard
+    assert all(getattr(aboard, name) is not None for name in NEEDED)
+    assert aboard.rangefinder is None
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"loop": "hil"}, "loop: no board outside flies the fixed wing yet"),
+        ({"loop": "pil", "pace": "real"}, "pace: the fixed wing's emulated board flies in lockstep only"),
+        ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep time waits for every message"),
+        ({"sensors": {"fitted": ["imu", "gnss"]}}, "sensors.fitted: the board needs .*; magnetometer is missing"),
+        ({"sensors": {"preset": "none"}}, "sensors.preset: unknown 'none'"),
+        ({"world": {"home": {"alt_m": 100.0}}}, "world.home.alt_m: heights are above mean sea level"),
+        ({"world": {"step_s": 0.003}}, "world.step_s: expected a part of the IMU's period"),
+        ({"board": {"period_s": 0.0505}}, "board.period_s: expected whole milliseconds"),
+        ({"board": {"slice_s": 0.0495}}, "board.slice_s: expected a slice that fits"),
+        ({"mission": {"loiter_radius_m": 60.0}}, "mission.loiter_radius_m: at 20 m/s .* of 71 m at least"),
+        ({"mission": {"height_m": 600.0}}, r"mission.height_m: .*planner.blocked_above_m \(600 m\)"),
+        ({"mission": {"goal_m": [4750.0, 0.0]}}, "mission.goal_m: expected a place on the map with room"),
+        ({"mission": {"start_m": [0.0, -5e6]}}, "mission.start_m: expected a place on the map"),
+        ({"planner": {"resolution": {"radii_units": [8, 4]}}}, "radii_units: expected 3 radii, one for each level"),
+        ({"planner": {"resolution": {"radii_units": [8, -4, 2]}}}, "radii_units"),
+        ({"planner": {"safe_m": 700}}, "highest_m, 600, must lie above safe_m, 700"),
+        ({"mission": {"speed": 3}}, "mission.speed: unknown key, expected one of: start_m"),
+        ({"world": {"terrain": {"kind": "moon"}}}, "world.terrain"),
+    ],
+)
+def test_what_cannot_be_flown_is_refused_in_a_sentence(table: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        plan(table)
+
+
+def test_places_are_those_of_the_scenario_where_it_has_them() -> None:
+    assert places(plan({"mission": {"start_m": [0, 1], "goal_m": [2, 3]}})) == Places((0.0, 1.0), (2.0, 3.0))
+    start = (-3375.0, 2175.0)
+    drawn = places(plan({"mission": {"start_m": start}}))
+    assert drawn.start_m == start
+    assert math.dist(drawn.goal_m, start) >= 4500.0
+
+
+def test_places_are_drawn_from_the_seed_apart_free_and_reachable() -> None:
+    found = set()
+    for seed in range(1, 5):
+        scenario = plan({"seed": seed})
+        drawn = places(scenario)
+        assert drawn == places(scenario)
+        found.add((drawn.start_m, drawn.goal_m))
+        planner = planner_of(scenario)
+        assert math.dist(drawn.start_m, drawn.goal_m) >= 4500.0
+        for x_m, y_m in (drawn.start_m, drawn.goal_m):
+            for angle in np.linspace(0.0, 2 * math.pi, 24):
+                at = x_m + 140.0 * math.cos(angle), y_m + 140.0 * math.sin(angle)
+                assert not planner.blocked(planner.elevation.cell_at(6, *at)), (seed, at)
+    assert len(found) == 4
+
+
+def test_a_room_needs_free_cells_all_around() -> None:
+    planner = planner_of(plan())
+    few, many = roomy_cells(planner, 400.0), roomy_cells(planner, 70.0)
+    assert set(few) < set(many)
+    assert len(many) == sum(not planner.blocked(cell) for cell in many)
+    assert len(many) == np.count_nonzero(~blocked_cells(planner))
+
+
+def test_no_goal_is_drawn_beyond_a_wall(tmp_path: Path) -> None:
+    heights = np.full((128, 128), 400.0)
+    heights[:, 60:64] = 900.0
+    np.savez(tmp_path / "wall.npz", elevation=heights, dx=75.0, dy=75.0)
+    terrain = {"kind": "file", "file": str(tmp_path / "wall.npz"), "spacing_m": 75.0}
+    for seed in range(4):
+        mission = {"start_m": [-3000.0, 0.0], "apart_m": 1500.0}
+        drawn = places(plan({"seed": seed, "world": {"terrain": terrain}, "mission": mission}))
+        assert drawn.goal_m[0] < -300.0
+
+
+def test_a_map_without_room_is_said_before_anything_starts(tmp_path: Path) -> None:
+    low = plan({"planner": {"safe_m": 0, "highest_m": 100, "blocked_above_m": 100}})
+    with pytest.raises(ConfigError, match="mission: no start and goal were found with a free circle of 150 m"):
+        crew.equipment(low, tmp_path)
+
+
+def test_the_cast_is_plant_and_board_and_nobody_passes_a_baton() -> None:
+    roles = {role.name: role for role in crew.cast(plan())}
+    assert {name: role.module for name, role in roles.items() if role.module} == {
+        "plant": "wing_plant",
+        "board": "wing_board",
+    }
+    assert not any(role.peers for role in roles.values() if role.module)
+
+
+def test_every_sensor_can_fail_in_flight() -> None:
+    assert {offer.target for offer in offers(plan())} == set(NEEDED)
+    in_wall_time = {offer.target for offer in offers(plan({"pace": "real"}))}
+    assert in_wall_time == {*NEEDED, "to_plant", "to_board"}
+
+
+def test_a_check_of_an_unknown_metric_is_refused() -> None:
+    with pytest.raises(ConfigError, match="no_such"):
+        verify(plan({"checks": [{"metric": "no_such", "equals": 0}]}))
+    assert {"arrived", "flown_s", "diverged", "missed_cycles", "planning_max_s"} <= set(metric_names(plan()))
+
+
+def test_a_run_keeps_its_airframe(tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    source = Path(results.__file__).parent / "vehicles/fixedwing/aerosonde.toml"
+    own.write_text(source.read_text("utf-8"), "utf-8")
+    scenario = plan({"vehicle": {"airframe": str(own)}})
+    results.make_folder(tmp_path / "run", scenario)
+    kept = load(tmp_path / "run" / "scenario.toml")
+    assert isinstance(kept, FixedWingScenario)
+    assert kept.vehicle.airframe == str(tmp_path / "run" / "airframe.toml")
+    results.discard(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_keeps_its_map_under_its_own_ending(tmp_path: Path) -> None:
+    own = tmp_path / "valley.npz"
+    np.savez(own, elevation=np.full((128, 128), 400.0), dx=75.0, dy=75.0)
+    terrain = {"kind": "file", "file": str(own), "spacing_m": 75.0}
+    results.make_folder(tmp_path / "run", plan({"world": {"terrain": terrain}}))
+    assert (tmp_path / "run" / "terrain.npz").read_bytes() == own.read_bytes()
+    kept = load(tmp_path / "run" / "scenario.toml")
+    assert isinstance(kept, FixedWingScenario)
+    assert planner_of(kept).elevation.values.max() == 400
+    results.discard(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
