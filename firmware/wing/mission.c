@@ -104,13 +104,13 @@ static void tell_step(mission_t *m) {
 }
 
 static void tell_plan(mission_t *m, const mission_order_t *order, const mission_result_t *result) {
-    const float values[15] = {
-        (float)order->number,    (float)result->status,  order->began_s,          order->start_x,
-        order->start_y,          order->goal_x,          order->goal_y,           (float)result->leaves,
-        (float)result->edges,    (float)result->expanded, (float)result->cost,    result->work_s,
-        (float)result->cells,    (float)result->fine,    result->reaches_goal ? 1.0f : 0.0f,
+    const float values[MISSION_MOST_VALUES] = {
+        (float)order->number,    (float)result->status, order->began_s,      order->start_x,
+        order->start_y,          order->goal_x,         order->goal_y,       (float)result->leaves,
+        (float)result->expanded, (float)result->cost,   result->work_s,      (float)result->cells,
+        (float)result->fine,     result->reaches_goal ? 1.0f : 0.0f,
     };
-    memcpy(row(m, ROW_PLAN, 15)->values, values, sizeof values);
+    memcpy(row(m, ROW_PLAN, MISSION_MOST_VALUES)->values, values, sizeof values);
 }
 
 static mission_telling_t *telling(mission_t *m) {

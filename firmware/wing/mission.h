@@ -26,6 +26,7 @@
 
 #define MISSION_MOST_CELLS 160 /* on a way that is told */
 #define MISSION_MOST_ROWS 16   /* that one step tells */
+#define MISSION_MOST_VALUES 14 /* of a row that it tells */
 #define MISSION_TELLINGS 8     /* paths and plans that wait to be told */
 #define MISSION_MOST_FLOWN 16  /* cells that are remembered from order to order */
 
@@ -103,7 +104,7 @@ typedef struct {
     uint16_t number;
     uint8_t status;
     bool planned; /* the plan's numbers below are there */
-    uint32_t leaves, edges, expanded, cost;
+    uint32_t leaves, expanded, cost;
     float work_s;
     uint16_t cells, fine;
     bool reaches_goal;
@@ -135,7 +136,7 @@ enum { ROW_STEP, ROW_PLAN, ROW_CELL, ROW_PATH };
 typedef struct {
     uint8_t stream;
     uint8_t count;
-    float values[15];
+    float values[MISSION_MOST_VALUES];
 } mission_row_t;
 
 typedef struct {

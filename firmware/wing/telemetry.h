@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define TELEMETRY_MOST_VALUES 15
+#define TELEMETRY_MOST_VALUES 14
 
 void telemetry_init(void);
 

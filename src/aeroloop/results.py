@@ -21,7 +21,7 @@ from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
 from aeroloop.scenarios import KINDS, load
-from aeroloop.vehicles.fixedwing.places import planner_of
+from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor.design import design
@@ -117,7 +117,7 @@ def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str
     from aeroloop.vehicles.fixedwing import airframe, modes
 
     planner = planner_of(scenario)
-    ground = Ground(planner.elevation, planner.settings)
+    ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
     airspeed_m_s = scenario.mission.airspeed_m_s
     table = modes.table(airframe.load(scenario.vehicle.airframe), airspeed_m_s)
     write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)

@@ -147,7 +147,6 @@ WING_STREAMS: tuple[Stream, ...] = (
         ("goal_x_m", "m", "where it leads, east"),
         ("goal_y_m", "m", "where it leads, north"),
         ("leaves", "-", "cells of the map at several resolutions"),
-        ("edges", "-", "neighbours among them"),
         ("expanded", "-", "states that A* expanded"),
         ("cost", "-", "of the way, in the planner's fixed-point unit"),
         ("work_s", "s", "execution time of planner and path generation; 0 on the host"),

@@ -37,7 +37,7 @@ _LONGEST = max(message.size for message in MESSAGES)
 _TELLING, _QUIET = 25, 40  # periods until the first circle is told, and then of routine work alone
 _MOST_PERIODS = 6000
 _MISSED, _PLANNING_S, _PLANNING_USE = 4, 6, 7  # of the message `cpu`
-_WORK_S = 11  # of the message `plan`
+_WORK_S = 10  # of the message `plan`
 
 
 class Reply(Protocol):

@@ -36,7 +36,7 @@ RADIUS_M = 100.0
 LONGEST_S = 900.0
 SAME_M = 0.05
 STREAMS = ("wing_step", "wing_plan", "wing_cell", "wing_path")
-SIZES = {"wing_step": 2, "wing_plan": 15, "wing_cell": 5, "wing_path": 7}
+SIZES = {"wing_step": 2, "wing_plan": 14, "wing_cell": 5, "wing_path": 7}
 
 
 class _MissionSettings(ct.Structure):
@@ -52,7 +52,7 @@ class _MissionSettings(ct.Structure):
 
 
 class _Row(ct.Structure):
-    _fields_ = (("stream", ct.c_uint8), ("count", ct.c_uint8), ("values", ct.c_float * 15))
+    _fields_ = (("stream", ct.c_uint8), ("count", ct.c_uint8), ("values", ct.c_float * 14))
 
 
 @pytest.fixture(scope="module")

@@ -97,6 +97,24 @@ def build(folder: Path, *, wide: bool) -> ct.CDLL:
     return loaded
 
 
+def c_settings(heights: npt.NDArray[np.int16], order: int, settings: PlannerSettings) -> _Settings:
+    """As the C has them; `heights` must live as long."""
+    resolution = settings.resolution
+    return _Settings(
+        map=heights.ctypes.data,
+        order=order,
+        coarsest=resolution.coarsest,
+        finest=resolution.finest,
+        radii=(ct.c_uint16 * MOST_LEVELS)(*resolution.radii_units),
+        safe=settings.safe_m,
+        highest=settings.highest_m,
+        blocked_above=settings.blocked_above_m,
+        obstacle=settings.obstacle_m,
+        weight=settings.weight_256,
+        turn_rule=settings.turn_rule,
+    )
+
+
 class CPlanner:
     """As `aeroloop.planning.planner.Planner`, for the host."""
 
@@ -106,20 +124,7 @@ class CPlanner:
         self._library = library
         self._elevation = elevation
         self._map = np.ascontiguousarray(elevation.values, dtype=np.int16)
-        resolution = settings.resolution
-        self._settings = _Settings(
-            map=self._map.ctypes.data,
-            order=elevation.order,
-            coarsest=resolution.coarsest,
-            finest=resolution.finest,
-            radii=(ct.c_uint16 * MOST_LEVELS)(*resolution.radii_units),
-            safe=settings.safe_m,
-            highest=settings.highest_m,
-            blocked_above=settings.blocked_above_m,
-            obstacle=settings.obstacle_m,
-            weight=settings.weight_256,
-            turn_rule=settings.turn_rule,
-        )
+        self._settings = c_settings(self._map, elevation.order, settings)
         sizes = _Sizes()
         if not library.planner_needs(ct.byref(self._settings), ct.byref(sizes)):
             raise ValueError("the C planner refuses these settings")

@@ -227,6 +227,15 @@ def test_parts_of_a_path_put_together_are_the_path(cells: tuple[Cell, ...], wher
         assert math.remainder(new.psi_rad - old.psi_rad, 2 * math.pi) == pytest.approx(0.0, abs=1e-3)
 
 
+def test_headings_run_on_where_paths_that_count_turns_differently_meet() -> None:
+    first = channel_of([Turn.LEFT], 3)
+    onward = [first[-1]._replace(col=first[-1].col + steps) for steps in range(3)]
+    from_the_south, eastwards = flown(first), flown(onward)
+    assert from_the_south.psi_rad[-1] - eastwards.psi_rad[0] == pytest.approx(2 * math.pi)
+    whole = from_the_south.then(eastwards)
+    assert np.abs(np.diff(whole.psi_rad)).max() < KAPPA_MOST * LONGEST_STEP_M * 1.01
+
+
 def test_only_what_begins_there_continues_a_path() -> None:
     path = flown(channel_of([Turn.LEFT]))
     with pytest.raises(ValueError, match=r"only where that ends: they are 212\.132 m and 90\.000 deg apart"):

@@ -107,6 +107,29 @@ def test_the_joining_point_moves_downstream_until_the_curve_can_be_flown() -> No
     assert joins == sorted(set(joins))
 
 
+def test_a_circle_is_left_so_that_the_path_is_joined_as_early_as_can_be() -> None:
+    path, joining = path_east(), Joining()
+    circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
+    found = leave(circle, 0.0, path, anywhere, joining)
+    starts, joins = Scan(0.0, circle.length_m, joining.leave_every_m), Scan(0.0, 450.0, joining.join_every_m)
+    at_once = transient(circle, starts, path, joins, bends=joining.bends, allowed=anywhere)
+    assert at_once.begin_m < found.begin_m
+    assert found.join_m < at_once.join_m
+    sooner = joins._replace(last_m=found.join_m - joining.join_every_m)
+    assert transient(circle, starts, path, sooner, bends=joining.bends, allowed=anywhere).path is None
+
+
+@pytest.mark.parametrize(
+    ("kappa_1_m", "step_1_m", "flyable"), [(0.01, 7e-4, True), (0.01, 9e-4, False), (0.014, 7e-4, False)]
+)
+def test_what_bends_too_much_or_too_abruptly_is_not_flyable(kappa_1_m: float, step_1_m: float, flyable: bool) -> None:
+    for side in (1.0, -1.0):
+        kappa = side * np.append(np.arange(0.0, kappa_1_m, step_1_m), kappa_1_m)
+        nowhere = np.zeros(len(kappa))
+        path = Path(2.0 * (len(kappa) - 1), nowhere, nowhere, nowhere, kappa)
+        assert BENDS.flyable(path) is flyable
+
+
 def test_a_transient_stays_where_it_may() -> None:
     path = path_east()
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)

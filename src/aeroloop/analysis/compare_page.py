@@ -41,26 +41,32 @@ COMMAND_CAPTIONS: dict[Family, str] = {
     "mavlink": "Commands to the motors, 0 to 1.",
     "wing": "Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
 }
+CPU_STREAMS: dict[Family, str] = {"board": "board_cpu", "wing": "wing_cpu"}
 BOARD_NUMBERS = {
     "cpu_use_mean_pct": "processor use, mean (%)",
     "cpu_use_max_pct": "processor use, most (%)",
+    "cpu_use_planning_pct": "processor use while planning (%)",
     "switches_per_s_mean": "context switches, mean (1/s)",
     "stack_used_B": "stack used (B)",
     "stack_size_B": "stack there is (B)",
     "worst_cycle_s": "longest work of a cycle (s)",
+    "worst_latency_s": "longest time from sensors to servos (s)",
     "overruns": "overruns",
+    "missed_cycles": "missed control periods",
 }
+"""What boards tell; each family has some of them."""
 
 
 def render(runs: Sequence[Run], comparison: Mapping[str, Any]) -> str:
     """`comparison` is what `compare` made of the runs."""
-    clocks = dict.fromkeys(clock_words(board) for board in comparison["board"] if board)
+    boards = [board for board in comparison["board"] if board]
+    clocks = dict.fromkeys(map(clock_words, boards))
     return page.render(
         "compare.html.j2",
         comparison=comparison,
         verdicts=[page.verdict(run["exit_code"]) for run in comparison["runs"]],
         pictures=pictures(runs),
-        board_numbers=BOARD_NUMBERS,
+        board_numbers={key: title for key, title in BOARD_NUMBERS.items() if any(key in board for board in boards)},
         tracking_numbers=TRACKING_NUMBERS,
         load_words=load_words,
         clocks=list(clocks),
@@ -108,13 +114,14 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
             lambda: panels(_commands(runs), height_in=len(runs[0].tracks[0].commands) * PANEL_IN),
         ),
     ]
-    if any(len(run.log.rows["board_cpu"]) for run in runs):
+    stream = CPU_STREAMS.get(runs[0].scenario.FAMILY, "")
+    if stream and any(len(run.log.rows[stream]) for run in runs):
         drawn.append(
             picture(
                 "cpu-use",
                 "Processor use",
                 "Processor time in tasks, of the boards that tell it.",
-                lambda: over_time("processor use (%)", _lines(runs, "board_cpu", "use_pct")),
+                lambda: over_time("processor use (%)", _lines(runs, stream, "use_pct")),
             )
         )
     return drawn

@@ -26,7 +26,7 @@ POINTS_PER_LINE = 1500
 WIDTH_IN, HEIGHT_IN = 5.2, 2.9  # narrow, so that text stays legible when a phone shows the full width
 BLUE, ORANGE, GREEN, GREY, RED = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#c0392b"
 COLORS = (BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
-MORE_COLORS = ("#000000", "#7f5f00", "#6a3d9a", "#8a8a8a", "#b2df8a", "#fb9a99", "#1b9e77", "#a6761d")
+MORE_COLORS = ("#000000", "#7f5f00", "#6a3d9a", "#8a8a8a", "#b2df8a", "#fb9a99", "#00008b", "#a6761d")
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": "#888888",

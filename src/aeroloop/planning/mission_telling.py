@@ -46,7 +46,6 @@ def plan_row(order: Order, result: Result) -> Row:
         *order.start_m,
         *order.goal_m,
         float(plan.leaves),
-        0.0,
         float(plan.expanded),
         float(plan.cost),
         0.0,

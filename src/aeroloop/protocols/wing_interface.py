@@ -31,7 +31,6 @@ _WHOLE = {
     "plan": "H",
     "status": "B",
     "leaves": "H",
-    "edges": "H",
     "expanded": "I",
     "cost": "I",
     "cells": "H",

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, WIDTH_IN, Array, Picture, picture, stride
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.planner import Planner, PlannerSettings
+from aeroloop.planning.planner import PlannerSettings
 from aeroloop.recording.log import Log
 from aeroloop.streams import BY_NAME
 from aeroloop.wing_signals import PlanStatus
@@ -35,12 +36,7 @@ class Ground:
 
     elevation: Elevation
     settings: PlannerSettings
-
-    def blocked(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Of each cell of the finest level, by row and column."""
-        level = self.settings.resolution.finest
-        planner, side = Planner(self.elevation, self.settings), range(1 << level)
-        return np.array([[planner.blocked(Cell(level, col, row)) for col in side] for row in side])
+    blocked: NDArray[np.bool_]  # of each cell of the finest level, by row and column
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,7 @@ def _overview(log: Log, ground: Ground) -> Figure:
     _flown(axes, log, np.inf)
     for plan in plans(log)[-1:]:
         axes.plot(*plan.goal_m, marker="*", color=RED, markersize=10, linestyle="none", label="goal")
-    axes.legend(loc="upper right", frameon=True, framealpha=0.85)
+    figure.legend(loc="outside lower center", ncols=4)
     return figure
 
 
@@ -156,7 +152,7 @@ def _terrain(axes: Any, ground: Ground) -> Any:
     half_m = ground.elevation.side_m / 2
     extent = (-half_m, half_m, -half_m, half_m)
     shaded = axes.imshow(ground.elevation.values, origin="lower", extent=extent, cmap="gray_r", alpha=0.65)
-    blocked = np.where(ground.blocked(), 1.0, np.nan)
+    blocked = np.where(ground.blocked, 1.0, np.nan)
     axes.imshow(blocked, origin="lower", extent=extent, cmap="Reds", vmin=0, vmax=1.6, alpha=0.45)
     axes.set(xlabel="x east (m)", ylabel="y north (m)")
     axes.grid(visible=False)

@@ -16,8 +16,10 @@ from aeroloop.streams import BY_NAME
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
 
-COMMANDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
-WHOLE = ("plan", "leaves", "edges", "expanded", "cost", "cells", "fine")
+SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
+COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")
+"""The same, each with a unit at its end."""
+WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
 def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def tracks(log: Log) -> list[Track]:
             t_s,
             np.stack([*path, height_m], axis=1),
             log.column("wing_command", "t_s"),
-            np.stack([log.column("wing_command", field) for field in COMMANDS], axis=1),
+            np.stack([log.column("wing_command", field) for field in SURFACE_FIELDS], axis=1),
             COMMANDS,
         )
     ]
@@ -97,8 +99,10 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     of_tasks = by_task(log, "wing_task", WING_TASKS)
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
+        "clock": "instruction-count",
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
         "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
+        "cpu_use_max_pct": float(log.column("wing_cpu", "use_pct").max()),
         "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,
         "switches_per_s_mean": mean(log.column("wing_cpu", "switches_per_s")),
         "stack_used_B": float(log.column("wing_cpu", "stack_used_B").max()),

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
 from aeroloop.planning.cells import Radius, Resolution
-from aeroloop.planning.planner import PlannerSettings
+from aeroloop.planning.planner import PlannerSettings, Weight
 from aeroloop.scenario import Scenario
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
@@ -78,6 +78,7 @@ class Ways(PlannerSettings, frozen=True):
     blocked_above_m: Annotated[
         int, meta("m", "fine cells whose mean is higher are never flown over", ge=-(2**15), le=2**15 - 1)
     ] = 600
+    risk_weight: Weight = 1.0
     resolution: Annotated[CellSizes, note("which cells: fine near the aircraft, coarse far away")] = CellSizes()
 
 
