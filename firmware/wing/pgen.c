@@ -19,7 +19,7 @@
 #define APPROACH_M 500.0f
 #define TURN 6.283185307f
 
-typedef enum { AT_CHANNEL, AT_LEAVE, AT_ACROSS, AT_ARRIVAL, AT_HAVEN, AT_END } phase_t;
+typedef enum { AT_CHANNEL, AT_LEAVE, AT_ACROSS, AT_ARRIVAL, AT_HAVEN, AT_HAVEN_WAY, AT_END } phase_t;
 
 typedef struct {
     mission_point_t points[PATHGEN_MOST_POINTS];
@@ -42,6 +42,9 @@ static struct {
     pathgen_t path;
     transient_t transient;
     mission_reference_t goal;
+    uint8_t tried; /* havens: two at each node, from the last one on backwards */
+    float haven_leave_s;
+    mission_reference_t haven;
     mission_result_t result;
 } pgen;
 
@@ -167,47 +170,35 @@ static bool square_free(const mission_point_t *at, int eighths, bool left) {
     return true;
 }
 
-static bool make_haven(const mission_point_t *at, float leave_s, bool left) {
+/* Begins the way onto a circle beside the path. */
+static bool begin_haven(const mission_point_t *at, float leave_s, bool left) {
     float size = country_cell_m(&pgen.part.country), side = left ? 1.0f : -1.0f, radius = HAVEN_RADIUS * size;
     float c = cosf(at->psi), s = sinf(at->psi), ahead = HAVEN_AHEAD * size, aside = side * HAVEN_ASIDE * size;
-    mission_reference_t circle = {.closed = true,
-                                  .length = TURN * radius,
-                                  .x = at->x + c * ahead - s * aside,
-                                  .y = at->y + s * ahead + c * aside,
-                                  .radius = radius,
-                                  .left = left};
+    pgen.haven = (mission_reference_t){.closed = true,
+                                       .length = TURN * radius,
+                                       .x = at->x + c * ahead - s * aside,
+                                       .y = at->y + s * ahead + c * aside,
+                                       .radius = radius,
+                                       .left = left};
+    pgen.haven_leave_s = leave_s;
     float psi = at->psi + side * HAVEN_ANGLE_RAD;
-    mission_point_t end = {circle.x + side * radius * sinf(psi), circle.y - side * radius * cosf(psi), psi,
+    mission_point_t end = {pgen.haven.x + side * radius * sinf(psi), pgen.haven.y - side * radius * cosf(psi), psi,
                            side / radius};
     mission_point_t *points = free_transient();
-    mission_reference_t way;
-    if (points == NULL || !transient_between(at, &end, 1.0f, points, TRANSIENT_MOST_POINTS, &way))
+    if (points == NULL)
         return false;
-    float angle = side * atan2f(end.y - circle.y, end.x - circle.x);
-    pgen.result.ending[0] = (mission_leg_t){.leave_s = leave_s, .kind = KIND_TRANSIENT, .reference = way};
-    pgen.result.ending[1] = (mission_leg_t){.leave_s = way.length,
-                                            .enter_s = (angle < 0.0f ? angle + TURN : angle) * radius,
-                                            .kind = KIND_START,
-                                            .reference = circle};
-    pgen.result.ending_count = 2;
+    transient_between(&pgen.transient, at, &end, points, TRANSIENT_MOST_POINTS);
     return true;
 }
 
-/* From the last node on backwards. */
-static bool find_haven(void) {
-    for (unsigned i = pgen.path.nodes_count; i-- > 0;) {
-        const pathgen_node_t *node = &pgen.path.nodes[i];
-        if (node->kind != PATHGEN_N || node->s < pgen.from_s)
-            continue;
-        const planner_cell_t *cell = &pgen.cells[node->cell];
-        mission_point_t at = {.x = pgen.path.west + pgen.path.cell_m * (float)cell->col,
-                              .y = pgen.path.south + pgen.path.cell_m * (float)cell->row,
-                              .psi = remainderf((float)node->eighths * (TURN / 8.0f), TURN)};
-        for (int right = 0; right < 2; right++)
-            if (square_free(&at, node->eighths, !right) && make_haven(&at, node->s, !right))
-                return true;
-    }
-    return false;
+static bool try_haven(const pathgen_node_t *node, bool left) {
+    if (node->kind != PATHGEN_N || node->s < pgen.from_s)
+        return false;
+    const planner_cell_t *cell = &pgen.cells[node->cell];
+    mission_point_t at = {.x = pgen.path.west + pgen.path.cell_m * (float)cell->col,
+                          .y = pgen.path.south + pgen.path.cell_m * (float)cell->row,
+                          .psi = remainderf((float)node->eighths * (TURN / 8.0f), TURN)};
+    return square_free(&at, node->eighths, left) && begin_haven(&at, node->s, left);
 }
 
 static void take_nodes(void) {
@@ -261,12 +252,36 @@ static bool arrival_done(void) {
     return false;
 }
 
-static bool haven_done(void) {
-    if (find_haven() || !pgen.result.reaches_goal)
+static bool no_haven(void) {
+    if (!pgen.result.reaches_goal)
         return finished();
-    if (!pgen.order.from_node && begin_across())
+    return !pgen.order.from_node && begin_across() ? false : failed();
+}
+
+static bool next_haven(void) {
+    unsigned back = pgen.tried / 2u;
+    if (back >= pgen.path.nodes_count)
+        return no_haven();
+    if (try_haven(&pgen.path.nodes[pgen.path.nodes_count - 1u - back], pgen.tried++ % 2 == 0))
+        pgen.phase = AT_HAVEN_WAY;
+    return false;
+}
+
+static bool haven_done(void) {
+    if (pgen.transient.status != TRANSIENT_FOUND) {
+        pgen.phase = AT_HAVEN;
         return false;
-    return failed();
+    }
+    const mission_reference_t *way = &pgen.transient.path, *circle = &pgen.haven;
+    const mission_point_t *end = &way->points[way->count - 1];
+    float angle = atan2f(end->y - circle->y, end->x - circle->x) * (circle->left ? 1.0f : -1.0f);
+    pgen.result.ending[0] = (mission_leg_t){.leave_s = pgen.haven_leave_s, .kind = KIND_TRANSIENT, .reference = *way};
+    pgen.result.ending[1] = (mission_leg_t){.leave_s = way->length,
+                                            .enter_s = (angle < 0.0f ? angle + TURN : angle) * circle->radius,
+                                            .kind = KIND_START,
+                                            .reference = *circle};
+    pgen.result.ending_count = 2;
+    return finished();
 }
 
 /* The planner's words and the mission's. */
@@ -310,6 +325,7 @@ void pgen_begin(const mission_t *mission, const mission_order_t *order, const pl
     pgen.order = *order;
     pgen.planner = planner;
     pgen.from_s = 0.0f;
+    pgen.tried = 0;
     pgen.part.country = (country_t){&planner->settings, pgen.settings.side};
     take_plan(planner_result(planner));
     pgen.channel = free_channel();
@@ -336,7 +352,9 @@ bool pgen_step(void) {
     case AT_ARRIVAL:
         return transient_step(&pgen.transient) ? arrival_done() : false;
     case AT_HAVEN:
-        return haven_done();
+        return next_haven();
+    case AT_HAVEN_WAY:
+        return transient_step(&pgen.transient) ? haven_done() : false;
     case AT_END:
         break;
     }

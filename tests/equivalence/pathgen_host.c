@@ -2,7 +2,7 @@
 #include <stddef.h>
 
 #include "pathgen.h"
-#include "transient.h"
+#include "transient.c"
 
 static mission_point_t points[PATHGEN_MOST_POINTS], between[TRANSIENT_MOST_POINTS];
 static planner_cell_t cells[256];
@@ -48,7 +48,7 @@ typedef struct {
     float side_m;
 } allowed_t;
 
-static bool is_allowed(const void *context, float x, float y) {
+static bool on_free_cell(const void *context, float x, float y) {
     const allowed_t *map = context;
     int col = (int)((x / map->side_m + 0.5f) * (float)map->side), row = (int)((y / map->side_m + 0.5f) * (float)map->side);
     return col >= 0 && row >= 0 && col < map->side && row < map->side && map->cells[row * map->side + col];
@@ -69,7 +69,7 @@ int host_transient(int leaving, const float *circle, float s, const float *joini
     allowed_t map = {allowed, side, side_m};
     transient_search_t search =
         leaving ? transient_leave(&round, s, &gen.path, &how) : transient_enter(&gen.path, s, &round, &how);
-    search.allowed = is_allowed;
+    search.allowed = on_free_cell;
     search.context = &map;
     transient_begin(&transient, &search, between, TRANSIENT_MOST_POINTS);
     while (!transient_step(&transient)) continue;
@@ -88,13 +88,15 @@ int host_transient(int leaving, const float *circle, float s, const float *joini
 int host_between(const float *begin, const float *end, float stretch, float *length, float *out);
 int host_between(const float *begin, const float *end, float stretch, float *length, float *out) {
     mission_point_t a = {begin[0], begin[1], begin[2], begin[3]}, b = {end[0], end[1], end[2], end[3]};
-    mission_reference_t path = {0};
-    if (!transient_between(&a, &b, stretch, between, TRANSIENT_MOST_POINTS, &path))
+    transient_between(&transient, &a, &b, between, TRANSIENT_MOST_POINTS);
+    while (stretch != STRETCHES[transient.stretch]) rejected(&transient);
+    while (!transient_step(&transient)) continue;
+    if (transient.status != TRANSIENT_FOUND)
         return 0;
-    *length = path.length;
-    for (int i = 0; i < path.count; i++) {
+    *length = transient.path.length;
+    for (int i = 0; i < transient.path.count; i++) {
         const float row[4] = {between[i].x, between[i].y, between[i].psi, between[i].kappa};
         for (int k = 0; k < 4; k++) out[4 * i + k] = row[k];
     }
-    return path.count;
+    return transient.path.count;
 }

@@ -91,19 +91,19 @@ def test_a_path_begins_and_ends_at_the_centres_of_its_cells(way: tuple[Turn, ...
 @given(channels)
 def test_a_mirrored_channel_has_the_mirrored_path(cells: tuple[Cell, ...]) -> None:
     path, other = flown(cells), flown(mirrored(cells))
-    assert other.x_m == pytest.approx(path.x_m, abs=1e-9)
-    assert other.y_m == pytest.approx(-path.y_m, abs=1e-9)
-    assert other.kappa_1_m == pytest.approx(-path.kappa_1_m, abs=1e-12)
-    assert np.cos(other.psi_rad + path.psi_rad) == pytest.approx(1.0)
+    assert np.abs(other.x_m - path.x_m).max() < 1e-9
+    assert np.abs(other.y_m + path.y_m).max() < 1e-9
+    assert np.abs(other.kappa_1_m + path.kappa_1_m).max() < 1e-12
+    assert np.cos(other.psi_rad + path.psi_rad).min() > 1.0 - 1e-6
 
 
 @given(channels)
 def test_a_turned_channel_has_the_turned_path(cells: tuple[Cell, ...]) -> None:
     path, other = flown(cells), flown(turned(cells))
-    assert other.x_m == pytest.approx(-path.y_m, abs=1e-9)
-    assert other.y_m == pytest.approx(path.x_m, abs=1e-9)
-    assert other.kappa_1_m == pytest.approx(path.kappa_1_m, abs=1e-12)
-    assert np.cos(other.psi_rad - path.psi_rad - math.pi / 2) == pytest.approx(1.0)
+    assert np.abs(other.x_m + path.y_m).max() < 1e-9
+    assert np.abs(other.y_m - path.x_m).max() < 1e-9
+    assert np.abs(other.kappa_1_m - path.kappa_1_m).max() < 1e-12
+    assert np.cos(other.psi_rad - path.psi_rad - math.pi / 2).min() > 1.0 - 1e-6
 
 
 @given(channels)

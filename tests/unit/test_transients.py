@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
-from aeroloop.planning.transient import Bends, Quintic, Scan, Transient, transient
+from aeroloop.planning.transient import MOST_POINTS, Bends, Quintic, Scan, Transient, transient
 from aeroloop.wing_signals import Turn
 from peers.channels import SIDE_M, channel_of, turns
 
@@ -46,7 +46,7 @@ def test_a_quintic_has_the_state_of_both_ends(
         assert path.kappa_1_m[index] == pytest.approx(point.kappa_1_m, abs=1e-9)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(turns, st.floats(80.0, 150.0), st.booleans(), st.floats(0.0, 1.0))
 def test_ways_out_of_and_into_a_circle_are_smooth(
     way: tuple[Turn, ...], radius_m: float, left: bool, where: float
@@ -79,7 +79,7 @@ def check(found: Transient, source: Path | Circle, target: Path | Circle) -> Non
     assert np.abs(np.diff(path.psi_rad) - middle * path.step_m).max() < RATE * path.step_m**2 / 4
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(points.filter(lambda point: abs(point.kappa_1_m) < 0.008), st.floats(-60.0, 60.0), st.floats(-0.5, 0.5))
 def test_from_beside_a_path_onto_it(point: PathPoint, aside_m: float, off_rad: float) -> None:
     target = path_east(8)
@@ -143,6 +143,19 @@ def test_a_transient_stays_where_it_may() -> None:
     kept = leave(circle, 0.0, path, elsewhere, Joining())
     assert kept.path is not None
     assert all(map(elsewhere, kept.path.x_m, kept.path.y_m))
+
+
+@pytest.mark.parametrize(("join_m", "found"), [(500.0, True), (575.0, False)])
+def test_a_transient_is_no_longer_than_the_board_has_room_for(join_m: float, found: bool) -> None:
+    beside = [cell._replace(row=cell.row + 1) for cell in channel_of([Turn.STRAIGHT] * 6)]
+    source = path_of_channel(beside, side_m=SIDE_M)
+    got = transient(source, Scan(0.0, 0.0, 1.0), path_east(), Scan(join_m, join_m, 1.0), bends=BENDS, allowed=anywhere)
+    assert (got.path is not None) is found
+    if got.path is None:
+        assert "in 3 tries: 0 bend" in got.reason
+        assert got.reason.endswith("3 leave the allowed cells or are too long")
+    else:
+        assert len(got.path.x_m) <= MOST_POINTS
 
 
 def test_why_there_is_none() -> None:

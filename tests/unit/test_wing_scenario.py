@@ -60,7 +60,6 @@ def test_it_has_the_five_sensors_that_its_board_needs() -> None:
     ("table", "words"),
     [
         ({"loop": "hil"}, "loop: no board outside flies the fixed wing yet"),
-        ({"loop": "pil", "pace": "real"}, "pace: the fixed wing's emulated board flies in lockstep only"),
         ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep time waits for every message"),
         ({"sensors": {"fitted": ["imu", "gnss"]}}, "sensors.fitted: the board needs .*; magnetometer is missing"),
         ({"sensors": {"preset": "none"}}, "sensors.preset: unknown 'none'"),

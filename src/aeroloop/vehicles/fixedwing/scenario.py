@@ -155,8 +155,6 @@ class FixedWingScenario(Scenario, frozen=True):
     def _check_rung(self) -> None:
         if self.loop == "hil":
             raise ValueError("loop: no board outside flies the fixed wing yet; expected mil, sil or pil")
-        if self.loop == "pil" and not self.lockstep:
-            raise ValueError("pace: the fixed wing's emulated board flies in lockstep only")
         if self.lockstep and (self.link.to_plant.active or self.link.to_board.active):
             raise ValueError("link: in lockstep time waits for every message, so none may be lost or late")
 
