@@ -20,6 +20,7 @@ from benchmarks import (
     dashboard_timing,
     emulated_board,
     flight,
+    pairs,
     planning,
     plant_step,
     pty_answer,
@@ -44,6 +45,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "topics": topics.run,
     "planning": planning.run,
     "schedulers": schedulers.run,
+    "pairs": pairs.run,
     "router": router.run,
     "router-soak": router_soak.run,
 }

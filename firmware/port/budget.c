@@ -1,7 +1,7 @@
 /* Step packets that grant processor time: lockstep for a board whose speed counts. Little-endian.
  *
  *   bench -> board   u8 kind 1, u8 flags, u16 n_hils, u16 n_comm, u16 0, u64 t_ns, the bytes
- *                    flags: 4 reset. t_ns: when this control period begins
+ *                    flags: 2 hang, 4 reset. t_ns: when this control period begins
  *   board -> bench   u8 kind, u8 flags, u16 n_hils, u16 n_comm, u16 0, u32 busy_ns, u32 spent_ns, u32 refused, the bytes
  *                    kind 1, a reply; flag 1: the period was spent and there is more to do
  *                    refused: frames since the start that were no good, on both lines
@@ -25,7 +25,7 @@
 #include "port.h"
 
 enum { STEP = 1, REPLY = 1, BOOT = 2 };
-enum { STEP_RESET = 4, STEP_FLAGS = 4 };
+enum { STEP_HANG = 2, STEP_RESET = 4, STEP_FLAGS = 6 };
 enum { REPLY_SPENT = 1 };
 enum { STEP_HEADER = 16, REPLY_HEADER = 20, MOST_IN = 512, RING_SIZE = 1024, MOST_HILS = 256, MOST_COMM = 2048 };
 
@@ -44,7 +44,6 @@ static struct {
     uint8_t in[RING_SIZE];
     volatile uint32_t head; /* of the exchange, which writes */
     volatile uint32_t tail; /* of the task that reads */
-    uint32_t dropped;
     uint16_t n_out;
 } lines[LINE_COUNT];
 
@@ -114,8 +113,6 @@ bool budget_send(unsigned line, const uint8_t *frame, size_t count)
     return fits;
 }
 
-uint32_t budget_dropped(unsigned line) { return lines[line].dropped; }
-
 static void answer(uint8_t kind, uint8_t flags, uint32_t busy_ns, uint32_t spent_ns)
 {
     uint16_t n_hils = lines[LINE_HILS].n_out, n_comm = lines[LINE_COMM].n_out;
@@ -162,10 +159,8 @@ static void drop_step(const step_t *step)
 static void receive(unsigned line, const uint8_t *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (lines[line].head - lines[line].tail == RING_SIZE) {
-            lines[line].dropped++;
-            continue;
-        }
+        if (lines[line].head - lines[line].tail == RING_SIZE)
+            break; /* the frame that is cut here is refused and counted */
         lines[line].in[lines[line].head % RING_SIZE] = bytes[i];
         lines[line].head++;
     }
@@ -181,11 +176,13 @@ static void begin(uint32_t overrun_ticks)
     step_t step = next_step();
     if (step.flags & STEP_RESET)
         hal_reset(RESET_CAUSE_COMMANDED);
+    if (step.flags & STEP_HANG)
+        budget_hang();
     uint32_t left_ticks = budget_ticks() - overrun_ticks;
     hal_tick_start((left_ticks + hal_ticks_per_us - 1u) / hal_ticks_per_us, spent);
-    kernel_forget();
     period_ns = step.t_ns;
     began_ticks = hal_ticks() - overrun_ticks;
+    kernel_forget();
     receive(LINE_HILS, packet + STEP_HEADER, step.count[LINE_HILS]);
     receive(LINE_COMM, packet + STEP_HEADER + step.count[LINE_HILS], step.count[LINE_COMM]);
     drop_step(&step);
@@ -201,8 +198,8 @@ static void exchange(bool more)
 {
     if (budget_sound())
         hal_watchdog_kick();
+    uint64_t busy_ticks = kernel_busy_ticks(); /* looked at before what was spent, of which it is a part */
     uint32_t spent_ticks = budget_spent_ticks();
-    uint64_t busy_ticks = kernel_busy_ticks();
     answer(REPLY, more ? REPLY_SPENT : 0, nanoseconds(busy_ticks - busy_before_ticks), nanoseconds(spent_ticks));
     busy_before_ticks = busy_ticks;
     uint32_t overrun_ticks = spent_ticks > budget_ticks() ? spent_ticks - budget_ticks() : 0;

@@ -14,7 +14,6 @@ enum { LINE_HILS, LINE_COMM, LINE_COUNT };
 
 /* Whole frames; false when there is no room and the frame is lost. */
 bool budget_send(unsigned line, const uint8_t *frame, size_t count);
-uint32_t budget_dropped(unsigned line); /* bytes that came while the ring was full */
 
 uint64_t budget_period_ns(void);   /* when the period under way began */
 uint32_t budget_spent_ticks(void); /* of it; more than it holds only while its end cannot be told */
@@ -23,6 +22,7 @@ uint32_t budget_left_ticks(void);
 /* Of the application: it begins, and bytes have come on a line (called above all tasks). */
 void budget_begun(uint8_t reset_cause);
 void budget_received(unsigned line);
+void budget_hang(void); /* fault injection: a routine task never ends */
 uint32_t budget_refused(void); /* frames that it did not take */
 bool budget_sound(void);       /* what must be done in every period is done: the watchdog need not bite */
 

@@ -22,6 +22,7 @@ static const float azimuth[1] = {FIELD_AZIMUTH_RAD};
 
 static struct {
     bool ready;
+    volatile bool hang;
     float attitude[ESTI_ATTI_STATE], navigation[ESTI_NAV_STATE], memory[CNTR_MEMORY];
     float estimate[ESTI_NAV_ESTIMATE];
     float command[CNTR_COMMAND];
@@ -32,6 +33,8 @@ void fly_init(void)
     memset(&fly, 0, sizeof fly);
     memcpy(fly.command, trim_command, sizeof fly.command);
 }
+
+void fly_hang(void) { fly.hang = true; }
 
 bool fly_ready(void) { return fly.ready; }
 
@@ -102,6 +105,8 @@ static void check_command(void)
 
 void wing_cntr(void)
 {
+    while (fly.hang)
+        hal_sleep();
     if (fly.ready) {
         const float wanted[] = {
             [WANTED_ROLL] = follow_roll_command(), [WANTED_HEIGHT] = HEIGHT_M, [WANTED_AIRSPEED] = AIRSPEED_M_S};

@@ -27,11 +27,11 @@
 #define PI 3.14159265f
 #define SUB 16.0f /* parts of a unit that the planner counts in */
 
-
-
 static const planner_settings_t planner_settings = PLANNER_SETTINGS;
 static const mission_settings_t mission_settings = MISSION_SETTINGS;
 static const pgen_settings_t pgen_settings = PGEN_SETTINGS;
+
+_Static_assert(MISSION_MOST_VALUES <= MOST_TOLD_VALUES, "a row of the mission's is one of the interface's");
 
 static int16_t approximations[PLANNER_APPROXIMATIONS];
 static planner_index_t to_go[PLANNER_LEAVES];

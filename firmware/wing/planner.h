@@ -12,12 +12,6 @@
 #define PLANNER_HEADINGS 12    /* states of a fine cell: four directions in, three last turns */
 #define PLANNER_AT_ONCE 16     /* leaves that one piece of preparing takes */
 
-/* Sizes of the arrays for a map of order 7, levels 3 to 6 and radii 48, 32, 16 (see planner_needs). */
-#define PLANNER_BOARD_APPROXIMATIONS 1344
-#define PLANNER_BOARD_LEAVES 908
-#define PLANNER_BOARD_STATES 4473
-#define PLANNER_BOARD_TIMES 5440
-
 /* Numbers of leaves and states. 16 bits hold all that a slow computer plans on. */
 #ifdef PLANNER_WIDE
 typedef uint32_t planner_index_t;

@@ -19,7 +19,7 @@
 
 typedef struct {
     uint8_t message, count;
-    float values[TELEMETRY_MOST_VALUES];
+    float values[MOST_TOLD_VALUES];
 } row_t;
 
 static const struct {
@@ -40,7 +40,7 @@ void telemetry_init(void) { memset(&queue, 0, sizeof queue); }
 void telemetry_row(uint8_t message, const float *values, unsigned count)
 {
     uint32_t state = hal_lock();
-    if (queue.count < MOST_ROWS && count <= TELEMETRY_MOST_VALUES) {
+    if (queue.count < MOST_ROWS && count <= MOST_TOLD_VALUES) {
         row_t *row = &queue.rows[(queue.first + queue.count++) % MOST_ROWS];
         row->message = message;
         row->count = (uint8_t)count;

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#define TELEMETRY_MOST_VALUES 14
-
 void telemetry_init(void);
 
 /* Values in the order of the interface's table, without the running number. When there is no room the row is dropped,

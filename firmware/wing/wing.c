@@ -25,6 +25,8 @@ void budget_begun(uint8_t reset_cause)
 
 void budget_received(unsigned line) { kernel_pend(line == LINE_HILS ? TASK_HILS_RX : TASK_COMM_RX); }
 
+void budget_hang(void) { fly_hang(); }
+
 uint32_t budget_refused(void) { return hils_refused() + comm_refused(); }
 
 /* Planning may take as many periods as it likes. */

@@ -61,6 +61,7 @@ float hils_worst_latency_s(void);
 
 /* fly.c */
 void fly_init(void);
+void fly_hang(void); /* the next run of CNTR never ends */
 bool fly_ready(void); /* position is known */
 const float *fly_estimate(void); /* ESTI_NAV_ESTIMATE values */
 const float *fly_command(void);

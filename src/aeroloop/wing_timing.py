@@ -21,7 +21,7 @@ from aeroloop import images, wing_images
 from aeroloop.boards.wing_emulated import WingBoard
 from aeroloop.errors import AeroloopError
 from aeroloop.estimation import geodesy
-from aeroloop.frames import Vec3
+from aeroloop.frames import GRAVITY_M_S2, Vec3
 from aeroloop.paths import runtime_dir
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
@@ -63,7 +63,7 @@ def sensors(origin: Origin, cycle: int, pos_W: Vec3, *, vel_W: Vec3, gyro_z: flo
         cycle % 65536,
         cycle * 50,
         *(0.0, 0.0, gyro_z),
-        *(0.0, 0.0, 9.80665),
+        *(0.0, 0.0, GRAVITY_M_S2),
         *(-2e-6, 2.2e-5, -4.5e-5),
         *(static_Pa, dynamic_Pa),
         int(fix),

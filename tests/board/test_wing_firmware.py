@@ -7,6 +7,7 @@ import math
 import random
 import subprocess
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -130,8 +131,45 @@ def test_a_packet_that_makes_no_sense_makes_the_board_start_anew(board: WingProc
 
 
 def test_a_reset_is_told_to_the_ground(board: WingProcess) -> None:
-    assert board.exchange(WingStep(0, reset=True).pack()) == Boot(ResetCause.COMMANDED)
+    assert board.exchange(WingStep(0, fault="reset").pack()) == Boot(ResetCause.COMMANDED)
     assert (Event.BOARD_RESTARTED, float(ResetCause.COMMANDED)) in named(board.step(sensors(0)).comm, "event")
+
+
+@pytest.mark.parametrize("ns_a_look", [40_000, 170_000, 390_000, 900_000, 2_700_000, 11_000_000])
+def test_a_period_may_end_inside_any_task(any_scheduler: str, ns_a_look: int) -> None:
+    """Ever slower boards, up to one whose routine tasks alone take several periods: no cycle is answered twice, and
+    each is either answered in time or counted as missed."""
+    cycles = 60
+    replies = []
+    with WingProcess(board_file(any_scheduler), ns_a_look) as board:
+        for cycle in range(cycles):
+            replies.append(board.step(sensors(cycle), goal(3000.0, 0.0) if cycle == 10 else b""))
+    stream = b"".join(reply.hils for reply in replies)
+    answered = [values[0] for values in named(stream, "servos")]
+    assert answered == sorted(set(answered))
+    late = [values[-1] for values in named(stream, "servos") if values[-1] > PERIOD_NS * 1e-9]
+    told = b"".join(reply.comm for reply in replies)
+    counted = [values[4] for values in named(told, "cpu")]
+    if ns_a_look > 2_000_000:
+        assert len(answered) < cycles
+    else:
+        assert answered == list(range(cycles)) or late
+        assert counted[-1] <= len(late) + cycles - len(answered)
+    overruns = [value for code, value in named(told, "event") if code == Event.OVERRUN]
+    assert overruns == pytest.approx(late[: len(overruns)])
+    assert all(reply.spent_ns >= PERIOD_NS for reply in replies if reply.unfinished)
+
+
+def test_a_path_is_taken_up_without_a_jump(board: WingProcess) -> None:
+    """From the circle onto the transient and on: the point that is followed moves on by what path following moves it,
+    though each path counts its own arc length."""
+    flown = flight(board.step)
+    flown.fly(5)
+    flown.fly(700, goal=True)
+    paths = [values[1] for values in flown.told["guidance"]]
+    assert paths[-1] >= 2
+    for before, after in pairwise(values[3:5] for values in flown.told["guidance"][5:]):
+        assert math.dist(before, after) < 1.6
 
 
 def planned(board: WingProcess) -> wing_timing.Rows:

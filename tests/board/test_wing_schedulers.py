@@ -15,7 +15,7 @@ from aeroloop import images, wing_images, wing_timing
 from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
 from aeroloop.errors import LinkError
 from aeroloop.realtime.kernel_model import Job, Release, every, run_cooperative, run_preemptive
-from aeroloop.signals import WATCHDOG_PERIODS
+from aeroloop.signals import WATCHDOG_PERIODS, Event, ResetCause
 from aeroloop.wing_signals import WING_TASKS
 
 SHIFT = 8
@@ -138,10 +138,27 @@ def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> Non
     try:
         flying = flight(board.step)
         flying.fly(3)
-        assert board.step(b"", reset=True).restarted is not None
+        assert board.step(b"", fault="reset").restarted is not None
         flying.fly(3)
         assert len(flying.told["servos"]) == 6
         board.step(b"x" * 600)
         assert board.overflow == 600 - 512
+    finally:
+        board.close()
+
+
+def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: Path) -> None:
+    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    try:
+        flying = flight(board.step)
+        flying.fly(3)
+        assert board.step(b"", fault="hang").restarted is None  # nothing was to be done in this period
+        replies = [flying.period() for _ in range(WATCHDOG_PERIODS + 3)]
+        causes = [reply.restarted for reply in replies if isinstance(reply, Replied)]
+        bitten = causes.index(ResetCause.WATCHDOG)
+        assert bitten in (WATCHDOG_PERIODS, WATCHDOG_PERIODS + 1)
+        assert all(reply.hils == b"" for reply in replies[: bitten + 1])
+        assert (Event.BOARD_RESTARTED, float(ResetCause.WATCHDOG)) in flying.told["event"]
+        assert flying.told["servos"][-1][0] == flying.cycle - 1
     finally:
         board.close()

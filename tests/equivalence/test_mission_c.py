@@ -28,7 +28,7 @@ from aeroloop.vehicles.fixedwing.autopilot_planning import SlowPlanning
 from aeroloop.vehicles.fixedwing.places import roomy_cells
 from aeroloop.wing_signals import PlanStatus, Step
 from aeroloop.world.terrain_generator import generate
-from peers.c_planner import FLAGS, MOST_LEVELS, SOURCES, _Settings
+from peers.c_planner import FLAGS, SOURCES, c_settings
 
 PERIOD_S, AHEAD_M = 0.05, 1.0
 PIECES = 40
@@ -92,19 +92,7 @@ class Board:
         self._library, self._pieces = library, pieces
         elevation, chosen = planner.elevation, planner.settings
         self._map = np.ascontiguousarray(elevation.values, dtype=np.int16)
-        self._settings = _Settings(
-            map=self._map.ctypes.data,
-            order=elevation.order,
-            coarsest=chosen.resolution.coarsest,
-            finest=chosen.resolution.finest,
-            radii=(ct.c_uint16 * MOST_LEVELS)(*chosen.resolution.radii_units),
-            safe=chosen.safe_m,
-            highest=chosen.highest_m,
-            blocked_above=chosen.blocked_above_m,
-            obstacle=chosen.obstacle_m,
-            weight=chosen.weight_256,
-            turn_rule=chosen.turn_rule,
-        )
+        self._settings = c_settings(self._map, elevation.order, chosen)
         wanted = _MissionSettings(
             settings.budget_s,
             settings.speed_m_s,

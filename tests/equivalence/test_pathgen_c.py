@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as ct
 import math
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path as File
@@ -14,11 +15,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aeroloop.planning import transient
+from aeroloop.planning import mission, mission_paths, transient
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
-from aeroloop.planning.path import MOST_POINTS, Path, PathPoint, path_of_channel
+from aeroloop.planning.path import LONGEST_STEP_M, MOST_POINTS, Path, PathPoint, path_of_channel
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.templates_c import templates_c
 from aeroloop.planning.transient import Quintic
@@ -100,12 +101,28 @@ def same(ours: Path, theirs: Path | None, kappa: float = KAPPA_1_M) -> None:
     assert np.abs(theirs.kappa_1_m - ours.kappa_1_m).max() < kappa
 
 
-def test_both_have_room_for_as_many_points() -> None:
-    for header, name, ours in (
-        ("pathgen.h", "PATHGEN_MOST_POINTS", MOST_POINTS),
-        ("transient.h", "TRANSIENT_MOST_POINTS", transient.MOST_POINTS),
-    ):
-        assert f"#define {name} {ours} " in (WING / header).read_text(encoding="utf-8")
+SHARED = {
+    "pathgen.h": {"PATHGEN_MOST_POINTS": MOST_POINTS, "PATHGEN_LONGEST_STEP": LONGEST_STEP_M},
+    "transient.h": {"TRANSIENT_MOST_POINTS": transient.MOST_POINTS, "TRANSIENT_GRID": transient.GRID},
+    "transient.c": {"SHORTEST": transient.SHORTEST_M},
+    "pgen.c": {
+        name: getattr(mission_paths, name)
+        for name in ("HAVEN_RADIUS", "HAVEN_AHEAD", "HAVEN_ASIDE", "HAVEN_ANGLE_RAD", "ROOM_M", "WITHIN", "APPROACH_M")
+    },
+    "country.h": {"COUNTRY_SPARE_M": mission_paths.SPARE_M},
+    "mission.h": {"MISSION_MOST_FLOWN": mission.MOST_FLOWN},
+}
+
+
+def test_numbers_that_both_have_are_the_same() -> None:
+    """What one takes for flyable must be so for the other."""
+    number = r"^#define (\w+) \(?([-+.\de]+)f?(?: / ([.\d]+)f\))?(?: |$)"
+    for file, ours in SHARED.items():
+        found = re.findall(number, (WING / file).read_text(encoding="utf-8"), re.MULTILINE)
+        theirs = {name: float(part) / float(of or 1.0) for name, part, of in found}
+        assert {name: theirs[name] for name in ours} == pytest.approx(ours), file
+    (stretches,) = re.findall(r"STRETCHES\[\] = \{(.*)\}", (WING / "transient.c").read_text(encoding="utf-8"))
+    assert tuple(float(each.strip("f ")) for each in stretches.split(",")) == transient.STRETCHES
 
 
 @given(cells=channels)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aeroloop import wing_images
 from aeroloop.planning.cells import Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import Entry, Planner, PlannerSettings
@@ -132,14 +133,13 @@ def test_a_way_that_costs_more_than_can_be_counted_is_none(library: ct.CDLL) -> 
     assert planner.plan(start_m, far_m).found
 
 
-def test_what_the_board_needs_is_what_the_header_says_and_enough_everywhere(library: ct.CDLL) -> None:
+def test_what_the_board_needs_is_what_its_image_has_and_enough_everywhere(library: ct.CDLL) -> None:
     elevation = Elevation(np.zeros((128, 128), int), UNIT_M)
     chosen = PlannerSettings(safe_m=0, highest_m=500, blocked_above_m=700)
     sizes = CPlanner(library, elevation, chosen).sizes
-    header = (SOURCES / "planner.h").read_text(encoding="utf-8")
-    for name, size in (("APPROXIMATIONS", sizes.approximations), ("LEAVES", sizes.leaves), ("STATES", sizes.states)):
-        assert f"#define PLANNER_BOARD_{name} {size}" in header
-    assert f"#define PLANNER_BOARD_TIMES {sizes.times}" in header
+    config = wing_images.generate(wing_images.scenario_of()).files["config.h"]
+    for name in ("approximations", "leaves", "states", "times"):
+        assert f"#define PLANNER_{name.upper()} {getattr(sizes, name)}u" in config
     most = max(Leaves(7, Resolution(), x, y).slots for x in range(0, 2048, 37) for y in range(0, 2048, 37))
     assert most == sizes.leaves
 

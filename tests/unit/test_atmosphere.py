@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.errors import AeroloopError
-from aeroloop.world.atmosphere import EARTH_RADIUS_M, G0_M_S2, HIGHEST_M, LOWEST_M, Atmosphere, Day
+from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.world.atmosphere import EARTH_RADIUS_M, HIGHEST_M, LOWEST_M, Atmosphere, Day
 
 days = st.builds(Day, sea_level_pressure_Pa=st.floats(95e3, 105e3), sea_level_temperature_K=st.floats(250.0, 315.0))
 
@@ -54,7 +55,7 @@ def test_any_day_is_in_hydrostatic_balance(day: Day, alt_m: float) -> None:
     above, below = alt_m + 5.0, alt_m - 5.0
     step_m = EARTH_RADIUS_M * (above / (EARTH_RADIUS_M + above) - below / (EARTH_RADIUS_M + below))
     slope = (air.at(above)[0] - air.at(below)[0]) / step_m
-    assert slope == pytest.approx(-air.at(alt_m)[2] * G0_M_S2, rel=1e-5)
+    assert slope == pytest.approx(-air.at(alt_m)[2] * GRAVITY_M_S2, rel=1e-5)
 
 
 @given(days)

@@ -20,8 +20,8 @@ from aeroloop import frames
 from aeroloop.actuators.motors import Motors
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import allocation, cascade
-from aeroloop.control.cascade import DEFAULTS, GAINS, GRAVITY_M_S2, LEARNED, MEMORY, RATE_LEARNED, Frame
-from aeroloop.frames import Quat, Vec, Vec3
+from aeroloop.control.cascade import DEFAULTS, GAINS, LEARNED, MEMORY, RATE_LEARNED, Frame
+from aeroloop.frames import GRAVITY_M_S2, Quat, Vec, Vec3
 from aeroloop.models import linear, quadrotor
 from aeroloop.signals import Setpoint
 from aeroloop.vehicles.quadrotor import airframe, flight_law

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from aeroloop import frames
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec
+from aeroloop.frames import GRAVITY_M_S2, Vec
 from aeroloop.models import integrate, quadrotor, rigid_body
-from aeroloop.models.quadrotor import GRAVITY_M_S2, Parameters
+from aeroloop.models.quadrotor import Parameters
 from aeroloop.vehicles.quadrotor import airframe
 
 NAMES = ["iris", "hexarotor"]

@@ -170,6 +170,10 @@ def test_why_there_is_none() -> None:
     assert f"{tight.tried} bend more than a radius of 119 m or too abruptly, 0 leave" in tight.reason
     behind = transient(path, Scan(400.0, 400.0, 1.0), path, Scan(0.0, 300.0, 10.0), bends=BENDS, allowed=anywhere)
     assert behind.reason == "no transient: none of the joining points lies ahead and near enough"
+    there = [cell._replace(col=cell.col + 6) for cell in channel_of([Turn.STRAIGHT] * 6, 2)]
+    oncoming = path_of_channel(there, side_m=SIDE_M)
+    against = transient(path, Scan(0.0, 0.0, 1.0), oncoming, Scan(400.0, 800.0, 10.0), bends=BENDS, allowed=anywhere)
+    assert against.reason == behind.reason
 
 
 @given(st.floats(70.0, 200.0), st.booleans(), st.floats(0.0, 2000.0))

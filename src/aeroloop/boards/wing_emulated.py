@@ -52,10 +52,10 @@ class WingBoard:
             self.close()
             raise
 
-    def step(self, hils: bytes, comm: bytes = b"", *, reset: bool = False) -> Replied:
-        """One control period: what has come on its lines until now."""
+    def step(self, hils: bytes, comm: bytes = b"", *, fault: str = "") -> Replied:
+        """One control period: what has come on its lines until now; a `fault` is one of `boards.steps`."""
         self.overflow += sum(max(len(line) - MOST_IN, 0) for line in (hils, comm))
-        self._pipe.write(WingStep(self._cycle * self._period_ns, hils[:MOST_IN], comm[:MOST_IN], reset).pack())
+        self._pipe.write(WingStep(self._cycle * self._period_ns, hils[:MOST_IN], comm[:MOST_IN], fault).pack())
         self._cycle += 1
         record = self._read()
         if isinstance(record, Boot):

@@ -29,14 +29,13 @@ class WingStep:
     t_ns: int
     hils: bytes = b""
     comm: bytes = b""
-    reset: bool = False
+    fault: str = ""
 
     def pack(self) -> bytes:
         sizes = len(self.hils), len(self.comm)
         if max(sizes) > MOST_IN:
             raise ValueError(f"a line takes {MOST_IN} bytes in a period, not {max(sizes)}")
-        flags = FAULT_FLAGS["reset"] if self.reset else 0
-        return _STEP.pack(STEP, flags, *sizes, 0, self.t_ns) + self.hils + self.comm
+        return _STEP.pack(STEP, FAULT_FLAGS[self.fault], *sizes, 0, self.t_ns) + self.hils + self.comm
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ import casadi as ca
 
 from aeroloop.control.allocation import allocate, effects
 from aeroloop.control.flight_gains import DEFAULTS, GAINS, Gain, row
-from aeroloop.frames import Vec3
+from aeroloop.frames import GRAVITY_M_S2, Vec3
 
 __all__ = ["DEFAULTS", "GAINS", "INPUTS", "MEMORY", "OUTPUTS", "Frame", "Gain", "law", "row"]
 
@@ -33,7 +33,6 @@ INPUTS = ("nav", "setpoint", "memory", "gains")
 OUTPUTS = ("motors", "attitude", "memory_next")
 NAV, SETPOINT = 13, 16
 
-GRAVITY_M_S2 = 9.80665
 COMMAND_LEAST = 0.001
 """Least motor command in flight: at 0 a motor stops, just above it idles."""
 UPWARD_SHARE = 0.95

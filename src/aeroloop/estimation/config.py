@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from aeroloop.config import Config, meta
+from aeroloop.frames import GRAVITY_M_S2
 
 
 class NavigationConfig(Config, frozen=True):
@@ -18,7 +19,7 @@ class NavigationConfig(Config, frozen=True):
     accel_bias_std: Annotated[float, meta("m/s2", "accelerometer's bias at the start", gt=0, le=5)] = 0.1
     gravity_m_s2: Annotated[
         float, meta("m/s2", "gravity; what it is off by goes into the accelerometer's bias", gt=9.7, lt=9.9)
-    ] = 9.80665
+    ] = GRAVITY_M_S2
 
     gnss_vel_std_m_s: Annotated[float, meta("m/s", "noise of a fix's velocity", gt=0, le=10)] = 0.1
     gnss_eph_floor_m: Annotated[float, meta("m", "least horizontal noise believed of a fix", gt=0, le=100)] = 0.2

@@ -26,7 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import Vec
+from aeroloop.frames import GRAVITY_M_S2, Vec
 
 # Nominal state.
 QUAT, VEL, POS = slice(0, 4), slice(4, 7), slice(7, 10)
@@ -157,7 +157,7 @@ def _late_correction(name: str, dimension: int, numbers: int, measured: _Measure
     vel = x[VEL] - dv
     pos = x[POS] - tau * vel - dp
     # What the accelerometer felt is what moved us and gravity; its exact size matters little here.
-    up = ca.vertcat(0, 0, 9.80665)
+    up = ca.vertcat(0, 0, GRAVITY_M_S2)
     R, one = rotation(x[QUAT]), ca.SX.eye(3)
     H_vel, H_pos = ca.SX(3, ERRORS), ca.SX(3, ERRORS)
     H_vel[:, D_VEL] = one

@@ -12,11 +12,10 @@ import numpy as np
 from msgspec import Struct
 
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec
+from aeroloop.frames import GRAVITY_M_S2, Vec
 from aeroloop.models import linear, rigid_body, rotors
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 
-GRAVITY_M_S2 = 9.80665
 ERRORS = 12
 """Error state near hover: position, rotation vector, velocity, body rates. No redundant number, so it linearises."""
 

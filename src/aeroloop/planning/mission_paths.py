@@ -19,17 +19,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from aeroloop.planning.cells import STEPS, Cell, Direction
+from aeroloop.planning.cells import STEPS, Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
 from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Result
 from aeroloop.planning.path import Node as PathNode
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
-from aeroloop.planning.plan import Plan, Status
+from aeroloop.planning.plan import Plan
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.transient import Quintic
-from aeroloop.wing_signals import PlanStatus
+from aeroloop.wing_signals import Direction, PlanStatus
 
 HAVEN_RADIUS = 19.0 / 30.0
 HAVEN_AHEAD = HAVEN_ASIDE = 0.6
@@ -102,8 +102,8 @@ class PathGenerator:
         self._joining = msgspec.structs.replace(joining, least_radius_m=least_m)
 
     def generate(self, order: Order, plan: Plan) -> Result:
-        if plan.status != Status.FOUND:
-            return Result(order.number, PlanStatus[plan.status.name], plan)
+        if plan.status != PlanStatus.FOUND:
+            return Result(order.number, plan.status, plan)
         made = self._from_circle(order, plan) if order.circle else self._from_node(order, plan)
         return made or Result(order.number, PlanStatus.NO_PATH, plan)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 
 from aeroloop.planning.mission_words import Kind, Order, Reference, Result
-from aeroloop.planning.plan import Plan, Status
+from aeroloop.planning.plan import Plan
+from aeroloop.wing_signals import PlanStatus
 
 Row = tuple[str, tuple[float, ...]]
 """Name of a stream, and its values without the time."""
@@ -38,7 +39,7 @@ class Telling:
 
 
 def plan_row(order: Order, result: Result) -> Row:
-    plan = result.plan or Plan(Status.UNREACHABLE)
+    plan = result.plan or Plan(PlanStatus.UNREACHABLE)
     return "wing_plan", (
         float(order.number),
         float(result.status),

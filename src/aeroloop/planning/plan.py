@@ -8,8 +8,6 @@ from aeroloop.planning.cells import Cell
 from aeroloop.planning.search import Entry
 from aeroloop.wing_signals import PlanStatus
 
-Status = PlanStatus
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

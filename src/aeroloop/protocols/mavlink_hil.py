@@ -13,7 +13,7 @@ from operator import le
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.frames import Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
+from aeroloop.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkOut, Message
 
 ACCELEROMETER = 0x7
@@ -31,7 +31,6 @@ CHANNELS = 16
 GAUSS_PER_T = 1e4
 HPA_PER_PA = 1e-2
 ZERO_CELSIUS_K = 273.15
-STANDARD_GRAVITY_M_S2 = 9.80665
 SLOWEST_COURSE_M_S = 0.1
 """Below this ground speed a receiver's course is noise, so none is sent."""
 
@@ -236,7 +235,7 @@ def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
         *(_i16(v * 100) for v in ned_from_enu(truth.vel_W)),
         _u16(truth.indicated_airspeed_m_s * 100),
         _u16(truth.true_airspeed_m_s * 100),
-        *(_i16(a / STANDARD_GRAVITY_M_S2 * 1000) for a in frd_from_flu(truth.accel_B)),
+        *(_i16(a / GRAVITY_M_S2 * 1000) for a in frd_from_flu(truth.accel_B)),
     )
 
 

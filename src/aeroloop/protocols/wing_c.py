@@ -22,6 +22,7 @@ def c_header() -> str:
         f"#define INTERFACE_REVISION {REVISION}u",
         f"#define INTERFACE_HASH 0x{HASH:08x}u",
         f"#define LONGEST_DATA {max(message.size for message in MESSAGES)}",
+        f"#define MOST_TOLD_VALUES {max(len(message.fields) for message in TELLING.values()) - 1}",
         "",
         *interface.message_macros(MESSAGES, C_TYPES),
         "",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from aeroloop.config import meta, note
+from aeroloop.frames import GRAVITY_M_S2
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
@@ -18,7 +19,7 @@ from aeroloop.signals import NS
 SEA_LEVEL_PA = 101_325.0
 SEA_LEVEL_K = 288.15
 LAPSE_K_PER_M = 0.0065
-EXPONENT = 287.05287 * LAPSE_K_PER_M / 9.80665
+EXPONENT = 287.05287 * LAPSE_K_PER_M / GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

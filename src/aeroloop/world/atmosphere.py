@@ -12,11 +12,10 @@ from typing import Annotated
 
 from aeroloop.config import Config, meta
 from aeroloop.errors import AeroloopError
-from aeroloop.frames import Vec3
+from aeroloop.frames import GRAVITY_M_S2, Vec3
 from aeroloop.signals import Air
 
 EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
-G0_M_S2 = 9.80665
 R_J_KG_K = 287.05287
 LAPSE_K_M = -0.0065
 TROPOPAUSE_M = 11_000.0  # geopotential
@@ -35,10 +34,10 @@ class Atmosphere:
 
     def __init__(self, day: Day) -> None:
         self._p0, self._t0 = day.sea_level_pressure_Pa, day.sea_level_temperature_K
-        self._exponent = -G0_M_S2 / (R_J_KG_K * LAPSE_K_M)
+        self._exponent = -GRAVITY_M_S2 / (R_J_KG_K * LAPSE_K_M)
         self._t11 = self._t0 + LAPSE_K_M * TROPOPAUSE_M
         self._p11 = self._p0 * (self._t11 / self._t0) ** self._exponent
-        self._decay_per_m = -G0_M_S2 / (R_J_KG_K * self._t11)
+        self._decay_per_m = -GRAVITY_M_S2 / (R_J_KG_K * self._t11)
 
     def at(self, alt_m: float) -> tuple[float, float, float]:
         """Pressure (Pa), temperature (K) and density (kg/m3) at a height above mean sea level."""

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
+from aeroloop.frames import GRAVITY_M_S2
 from aeroloop.planning.cells import Radius, Resolution
 from aeroloop.planning.planner import PlannerSettings, Weight
 from aeroloop.scenario import Scenario
@@ -20,7 +21,6 @@ from aeroloop.world.elevation_map import ElevationConfig, JacksboroMap
 from aeroloop.world.wind import WindConfig
 
 Metres2 = tuple[float, float]
-GRAVITY_M_S2 = 9.80665
 MOST_BANK_RAD = math.radians(30.0)
 NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss", "airspeed")
 """What the estimation on the board works with."""

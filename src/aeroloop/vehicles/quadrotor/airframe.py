@@ -15,7 +15,7 @@ import numpy as np
 from aeroloop.actuators.motors import Motor, RotorEffort
 from aeroloop.config import Config, convert, meta
 from aeroloop.errors import ConfigError
-from aeroloop.frames import Quat, Vec3
+from aeroloop.frames import GRAVITY_M_S2, Quat, Vec3
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
@@ -131,7 +131,7 @@ def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> m
     spec.option.timestep = step_s
     # A state that is no number must stay so: MuJoCo would put the aircraft back at the origin and fly on.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-    spec.option.gravity = [0.0, 0.0, -quadrotor.GRAVITY_M_S2]
+    spec.option.gravity = [0.0, 0.0, -GRAVITY_M_S2]
     contact, rotors = airframe.contact, airframe.rotors
     spec.geom("ground").friction = [contact.friction, 0.01, 0.001]
     if terrain is not None:
