@@ -16,7 +16,7 @@
 
 #define LEAST_URGENT 255u
 
-static uint8_t priorities[KERNEL_MOST_TASKS];
+static uint8_t priorities[KERNEL_MOST_TASKS]; /* 0: not enabled, which pending alone does not change */
 static bool pending[KERNEL_MOST_TASKS];
 static unsigned level = LEAST_URGENT; /* priority of what is running */
 static uint32_t locked;
@@ -38,7 +38,7 @@ static int most_urgent(void)
     int found = -1;
     unsigned best = level;
     for (unsigned slot = 0; slot < kernel_task_count; slot++) {
-        if (pending[slot] && priorities[slot] < best) {
+        if (pending[slot] && priorities[slot] != 0 && priorities[slot] < best) {
             best = priorities[slot];
             found = (int)slot;
         }

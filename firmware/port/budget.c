@@ -170,7 +170,8 @@ static void receive(unsigned line, const uint8_t *bytes, size_t count)
 
 static void spent(void);
 
-/* The next period, with no task between: its bytes are on the lines, its time runs and its timer is set. */
+/* The next period, with no task between: its bytes are on the lines before its time runs. The timer is set after the
+   look at the clock, so that it never comes early. */
 static void begin(uint32_t overrun_ticks)
 {
     step_t step = next_step();
@@ -178,14 +179,13 @@ static void begin(uint32_t overrun_ticks)
         hal_reset(RESET_CAUSE_COMMANDED);
     if (step.flags & STEP_HANG)
         budget_hang();
-    uint32_t left_ticks = budget_ticks() - overrun_ticks;
-    hal_tick_start((left_ticks + hal_ticks_per_us - 1u) / hal_ticks_per_us, spent);
-    period_ns = step.t_ns;
-    began_ticks = hal_ticks() - overrun_ticks;
-    kernel_forget();
     receive(LINE_HILS, packet + STEP_HEADER, step.count[LINE_HILS]);
     receive(LINE_COMM, packet + STEP_HEADER + step.count[LINE_HILS], step.count[LINE_COMM]);
     drop_step(&step);
+    period_ns = step.t_ns;
+    began_ticks = hal_ticks() - overrun_ticks;
+    kernel_forget();
+    hal_tick_start((budget_left_ticks() + hal_ticks_per_us - 1u) / hal_ticks_per_us, spent);
 }
 
 static uint32_t nanoseconds(uint64_t ticks)

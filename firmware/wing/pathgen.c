@@ -131,7 +131,9 @@ bool pathgen_step(pathgen_t *gen) {
     float per_sample = (float)(template->count - 1) / (template->length * gen->cell_m);
     float step = gen->path.length / (float)(gen->path.count - 1);
     bool last = gen->next + 2 == gen->nodes_count;
-    while (gen->written < gen->path.count) {
+    for (unsigned made = 0; gen->written < gen->path.count; made++) {
+        if (made == PATHGEN_AT_ONCE)
+            return false;
         float along = step * (float)gen->written - here->s;
         if (!last && along >= there->s - here->s)
             break;

@@ -1,6 +1,6 @@
 /* The cells of a channel -> the points of a path, as aeroloop.planning.channel and .path do it: templates between the
- * channel's nodes, recalled from a table, mirrored, turned, scaled and sampled at even steps of 2 m at most. One
- * template a step; no memory of its own. */
+ * channel's nodes, recalled from a table, mirrored, turned, scaled and sampled at even steps of 2 m at most. A
+ * step is a few points of one template; no memory of its own. */
 #ifndef PATHGEN_H
 #define PATHGEN_H
 
@@ -12,6 +12,7 @@
 
 #define PATHGEN_MOST_POINTS 960 /* a longer channel is followed as far as that: to the last node that fits */
 #define PATHGEN_MOST_NODES 64
+#define PATHGEN_AT_ONCE 16 /* points of a step */
 #define PATHGEN_LONGEST_STEP 2.0f
 
 /* N: the centre of a cell that is passed straight. D: the edge between two cells that turn in opposite directions. */
@@ -51,7 +52,7 @@ typedef struct {
 void pathgen_begin(pathgen_t *gen, const planner_cell_t *cells, uint16_t count, uint8_t begin, float side_m,
                    mission_point_t *points, uint16_t most_points);
 
-/* One template; true when there is no more to do, then look at the status. */
+/* Some points; true when there is no more to do, then look at the status. */
 bool pathgen_step(pathgen_t *gen);
 
 /* How a new plan goes on from a node; false where the channel ends before it could start. */

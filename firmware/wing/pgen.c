@@ -19,7 +19,7 @@
 #define APPROACH_M 500.0f
 #define TURN 6.283185307f
 
-typedef enum { AT_CHANNEL, AT_LEAVE, AT_ACROSS, AT_ARRIVAL, AT_HAVEN, AT_HAVEN_WAY, AT_END } phase_t;
+typedef enum { AT_CELLS, AT_CHANNEL, AT_LEAVE, AT_ACROSS, AT_ARRIVAL, AT_HAVEN, AT_HAVEN_WAY, AT_END } phase_t;
 
 typedef struct {
     mission_point_t points[PATHGEN_MOST_POINTS];
@@ -334,15 +334,22 @@ void pgen_begin(const mission_t *mission, const mission_order_t *order, const pl
     } else if (pgen.channel == NULL) {
         failed();
     } else {
-        uint8_t begin = order->from_node && order->node.diagonal ? PATHGEN_D : PATHGEN_N;
-        pathgen_begin(&pgen.path, pgen.cells, pgen.cells_count, begin, pgen.settings.side, pgen.channel->points,
-                      PATHGEN_MOST_POINTS);
-        pgen.phase = AT_CHANNEL;
+        pgen.phase = AT_CELLS;
     }
+}
+
+static void begin_channel(void) {
+    uint8_t begin = pgen.order.from_node && pgen.order.node.diagonal ? PATHGEN_D : PATHGEN_N;
+    pathgen_begin(&pgen.path, pgen.cells, pgen.cells_count, begin, pgen.settings.side, pgen.channel->points,
+                  PATHGEN_MOST_POINTS);
+    pgen.phase = AT_CHANNEL;
 }
 
 bool pgen_step(void) {
     switch (pgen.phase) {
+    case AT_CELLS:
+        begin_channel();
+        return false;
     case AT_CHANNEL:
         return pathgen_step(&pgen.path) ? channel_done() : false;
     case AT_LEAVE:

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from msgspec import inspect as types
 
 from aeroloop import scenario, scenarios
 from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Landed
-from aeroloop.protocols import interface
+from aeroloop.protocols import interface, wing_interface
 from aeroloop.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.stream import Stream
 from aeroloop.streams import STREAMS
@@ -247,8 +247,27 @@ def interface_markdown() -> str:
         f"Revision {interface.REVISION}, hash `{interface.HASH:08x}`. All numbers are little-endian; what travels in a "
         "frame is the number, where there is one, then the fields. [board-protocol.md](board-protocol.md) says who "
         "sends what when.",
+        *_messages(interface.MESSAGES, interface.C_TYPES),
     ]
-    for message in interface.MESSAGES:
+    return "\n".join([*lines, ""])
+
+
+def wing_interface_markdown() -> str:
+    lines = [
+        "# Messages between the fixed wing's board and the bench",
+        "",
+        f"Revision {wing_interface.REVISION}, hash `{wing_interface.HASH:08x}`. All numbers are little-endian; what "
+        "travels in a frame is the number, then the fields. What the board tells the ground are rows of the streams "
+        "`wing_…` in [streams.md](streams.md), each after a running number by which losses are seen. "
+        "[wing-board.md](wing-board.md) says which line they travel on, and when.",
+        *_messages(wing_interface.MESSAGES, wing_interface.C_TYPES),
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _messages(table: Iterable[interface.Message], types_of: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    for message in table:
         number = "no number, told by its length" if message.number is None else f"number {message.number}"
         lines += [
             "",
@@ -257,9 +276,9 @@ def interface_markdown() -> str:
             f"From the {message.sender}, {number}, {message.size} bytes: {message.meaning}.",
         ]
         if message.fields:
-            rows = [(f"`{name}`", interface.C_TYPES[kind]) for name, kind in message.fields]
+            rows = [(f"`{name}`", types_of[kind]) for name, kind in message.fields]
             lines += ["", *_table(("field", "type"), rows)]
-    return "\n".join([*lines, ""])
+    return lines
 
 
 def members(kind: type[enum.IntEnum]) -> list[tuple[str, str, str]]:
@@ -275,6 +294,7 @@ def write(folder: Path) -> list[Path]:
         folder / "parameters.md": parameters_markdown(),
         folder / "streams.md": streams_markdown(),
         folder / "interface.md": interface_markdown(),
+        folder / "wing-interface.md": wing_interface_markdown(),
     }
     stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
     for path in stale:

@@ -159,6 +159,13 @@ def _mean(rows: list[Vec3]) -> Vec3:
     )
 
 
+def _await_bytes(link: LinkStage) -> float:
+    """Wait for a moment, or until there is something to read; how long that was, in s."""
+    began_s = time.monotonic()
+    select.select([link.fileno()], [], [], POLL_S)
+    return min(time.monotonic() - began_s, POLL_S)  # while the whole bench is suspended nobody waits
+
+
 class WingLoop:
     """One fixed wing, one board, one link."""
 
@@ -179,13 +186,16 @@ class WingLoop:
         step_ns: int,
         period_ns: int,
         pace: PaceStage | None = None,
+        waits: bool = False,
         silence_ns: int = NS,
         board: str = "board",
     ) -> None:
-        """Without a `pace`, lockstep: time goes on when the board has done its work."""
+        """With `waits`, time goes on when the board has done its work: without a `pace`, lockstep; with one, no faster
+        than that. A board that keeps its own time is not waited for."""
         self._servos, self._world, self._sensors = servos, world, sensors
         self._earth, self._atmosphere, self._wind = earth, atmosphere, wind
         self._link, self._pace, self._publish = link, pace, publish
+        self._waits = waits or pace is None
         self._ground_m = ground_m
         self._errand = errand
         self.command = initial_command  # the latest
@@ -209,16 +219,18 @@ class WingLoop:
         self._air = atmosphere.air(self._place.alt_m, wind.step(0, 0, height_m, self.state.vel_W))
         self._readings = Readings(sensors.sample(self.state, self._air, self._place))
 
-    def await_board(self, timeout_s: float, stopped: Callable[[], bool]) -> None:
-        """Nothing moves before the board's first sign of life: on some links it cannot be reached until then."""
+    def await_board(self, link: LinkStage, timeout_s: float, stopped: Callable[[], bool]) -> None:
+        """Nothing moves before the board's first sign of life: on some links it cannot be reached until then.
+
+        `link` is the bare one: what is done to messages on the way begins with the flight.
+        """
         waited_s = 0.0
-        while not (chunk := self._link.poll()) and not stopped():
+        while not (chunk := link.poll()) and not stopped():
             if waited_s >= timeout_s:
                 raise LinkError(
-                    f"no word from the {self._board} over {self._link.url} within {timeout_s:g} s; is it running?"
+                    f"no word from the {self._board} over {link.url} within {timeout_s:g} s; is it running?"
                 )
-            if not select.select([self._link.fileno()], [], [], POLL_S)[0]:
-                waited_s += POLL_S
+            waited_s += _await_bytes(link)
         self.protocol.receive(chunk)
 
     def fly(self, stopped: Callable[[], bool], attend: Callable[[], None] = lambda: None) -> str:
@@ -229,7 +241,7 @@ class WingLoop:
         self._note_step(self.command, saturated=False)
         while not self.ended:
             self._speak()
-            if self._pace is None:
+            if self._waits:
                 self._await_done(stopped)
             attend()
             self._advance(self.t_ns + self._period_ns, stopped)
@@ -280,21 +292,24 @@ class WingLoop:
         """Lockstep: nothing moves before the board says that it has done this period's work."""
         waited_s = 0.0
         while self._done < self.cycle and not stopped():
-            chunk = self._link.poll()
-            if chunk:
+            if self._hear(self._link.poll()):
                 waited_s = 0.0
-                self._hear(chunk)
             elif waited_s >= PATIENCE_S:
                 raise LinkError(
                     f"the {self._board} has not ended control period {self.cycle} within {PATIENCE_S:g} s "
                     f"(at {self.t_ns / NS:.2f} s of the flight)"
                 )
-            elif not select.select([self._link.fileno()], [], [], POLL_S)[0]:
-                waited_s += POLL_S
+            else:
+                waited_s += _await_bytes(self._link)
 
-    def _hear(self, chunk: bytes) -> None:
-        for message in self.protocol.receive(chunk):
+    def _hear(self, chunk: bytes) -> bool:
+        """Whether there was any message in it: bytes alone are no sign of life."""
+        messages = self.protocol.receive(chunk) if chunk else []
+        for message in messages:
             self._take(message)
+        if messages:
+            self._heard_ns = time.monotonic_ns()
+        return bool(messages)
 
     def _take(self, message: FromBoard) -> None:
         t_s = self.t_ns / NS
@@ -330,17 +345,12 @@ class WingLoop:
             target_ns = until_ns if self._pace is None else min(self._pace.wait(self.t_ns), until_ns)
             while self.t_ns < target_ns and not self.ended:
                 self._tick(min((self.t_ns // self._step_ns + 1) * self._step_ns, target_ns))
-            if self._pace is not None:
+            if not self._waits:
                 self._serve()
 
     def _serve(self) -> None:
-        """In wall time: what the link has brought, and whether it brings anything."""
-        now_ns = time.monotonic_ns()
-        chunk = self._link.poll()
-        if chunk:
-            self._heard_ns = now_ns
-            self._hear(chunk)
-        elif now_ns - self._heard_ns > self._silence_ns:
+        """Of a board that keeps its own time: what the link has brought, and whether it brings anything."""
+        if not self._hear(self._link.poll()) and time.monotonic_ns() - self._heard_ns > self._silence_ns:
             raise LinkError(
                 f"the {self._board} has been silent on {self._link.url} for {self._silence_ns / NS:g} s "
                 f"(at {self.t_ns / NS:.2f} s of the flight)"

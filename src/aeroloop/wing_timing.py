@@ -28,6 +28,7 @@ from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
 from aeroloop.signals import Origin
 from aeroloop.vehicles.fixedwing.places import Places, places
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.wing_signals import WING_TASKS
 
 Rows = dict[str, list[tuple[float, ...]]]
 """By message, the values of each; without running numbers."""
@@ -127,6 +128,7 @@ class Timing:
     planning_latency_s: float  # while it plans,
     worst_latency_s: float  # and in all, the period that brings the goal among it
     missed_cycles: int
+    routine_s: dict[str, float]  # execution time of each task in a period with nothing to plan
 
     @property
     def mips(self) -> float:
@@ -150,6 +152,7 @@ def _timing(scenario: FixedWingScenario, shift: int, board: WingBoard) -> Timing
     flight = IdealFlight(scenario, board.step)
     flight.fly(_TELLING)
     busy_ns = [flight.period().busy_ns for _ in range(_QUIET)]
+    routine_s = {WING_TASKS[int(task)].name: exec_s for task, exec_s, *_ in flight.told["task"][-len(WING_TASKS) :]}
     flight.fly(1, goal=True)
     asked = flight.cycle
     while "plan" not in flight.told and flight.cycle < _MOST_PERIODS:
@@ -177,6 +180,7 @@ def _timing(scenario: FixedWingScenario, shift: int, board: WingBoard) -> Timing
         max(latencies_s[asked:planned]),
         max(latencies_s),
         int(flight.told["cpu"][-1][_MISSED]),
+        routine_s,
     )
 
 

@@ -135,29 +135,32 @@ def test_a_reset_is_told_to_the_ground(board: WingProcess) -> None:
     assert (Event.BOARD_RESTARTED, float(ResetCause.COMMANDED)) in named(board.step(sensors(0)).comm, "event")
 
 
-@pytest.mark.parametrize("ns_a_look", [40_000, 170_000, 390_000, 900_000, 2_700_000, 11_000_000])
+@pytest.mark.parametrize("ns_a_look", [390_000, 1_600_000, 2_000_000, 5_000_000])
 def test_a_period_may_end_inside_any_task(any_scheduler: str, ns_a_look: int) -> None:
-    """Ever slower boards, up to one whose routine tasks alone take several periods: no cycle is answered twice, and
-    each is either answered in time or counted as missed."""
-    cycles = 60
-    replies = []
+    """Ever slower boards, the last one too slow for its routine tasks: no cycle is answered twice, one that is late is
+    said to be, and when the line falls silent it catches up."""
+    cycles = 40
     with WingProcess(board_file(any_scheduler), ns_a_look) as board:
-        for cycle in range(cycles):
-            replies.append(board.step(sensors(cycle), goal(3000.0, 0.0) if cycle == 10 else b""))
-    stream = b"".join(reply.hils for reply in replies)
-    answered = [values[0] for values in named(stream, "servos")]
-    assert answered == sorted(set(answered))
-    late = [values[-1] for values in named(stream, "servos") if values[-1] > PERIOD_NS * 1e-9]
-    told = b"".join(reply.comm for reply in replies)
-    counted = [values[4] for values in named(told, "cpu")]
-    if ns_a_look > 2_000_000:
-        assert len(answered) < cycles
-    else:
-        assert answered == list(range(cycles)) or late
-        assert counted[-1] <= len(late) + cycles - len(answered)
-    overruns = [value for code, value in named(told, "event") if code == Event.OVERRUN]
-    assert overruns == pytest.approx(late[: len(overruns)])
+        replies = [
+            board.step(sensors(cycle), goal(3000.0, 0.0) if cycle == 10 else b"") if cycle < cycles else board.step()
+            for cycle in range(2 * cycles)
+        ]
     assert all(reply.spent_ns >= PERIOD_NS for reply in replies if reply.unfinished)
+    servos = named(b"".join(reply.hils for reply in replies), "servos")
+    answered = [values[0] for values in servos]
+    late_s = [values[-1] for values in servos if values[-1] > PERIOD_NS * 1e-9]
+    if ns_a_look == 5_000_000:
+        assert answered == sorted(set(answered))
+        assert answered[-1] == cycles - 1
+        # New sensors wait until those at work are answered; else hardly any would be.
+        assert cycles / 4 < len(late_s) == len(answered) < cycles
+    else:
+        assert answered == list(range(cycles))
+        assert late_s == []
+    told = named(b"".join(reply.comm for reply in replies), "event")
+    overruns_s = [value for code, value in told if code == Event.OVERRUN]
+    assert overruns_s == late_s[: len(overruns_s)]
+    assert bool(overruns_s) == bool(late_s)
 
 
 def test_a_path_is_taken_up_without_a_jump(board: WingProcess) -> None:
@@ -165,11 +168,11 @@ def test_a_path_is_taken_up_without_a_jump(board: WingProcess) -> None:
     though each path counts its own arc length."""
     flown = flight(board.step)
     flown.fly(5)
-    flown.fly(700, goal=True)
-    paths = [values[1] for values in flown.told["guidance"]]
-    assert paths[-1] >= 2
-    for before, after in pairwise(values[3:5] for values in flown.told["guidance"][5:]):
-        assert math.dist(before, after) < 1.6
+    flown.fly(760, goal=True)
+    rows = flown.told["guidance"][5:]
+    assert rows[-1][1] == 2.0  # the number of the path
+    for before, after in pairwise(rows):
+        assert math.dist(before[3:5], after[3:5]) < 1.6
 
 
 def planned(board: WingProcess) -> wing_timing.Rows:
@@ -191,6 +194,37 @@ def test_a_goal_makes_a_plan_whose_cells_and_path_are_told(any_scheduler: str) -
     assert plan[11] > plan[12] > 2  # cells on the way, and fine ones
     assert told["path"][0][:2] == (0.0, 0.0)
     assert plan[10] > 0  # execution time
+
+
+def test_a_goal_that_is_repeated_under_its_number_counts_once(board: WingProcess) -> None:
+    flown = flight(board.step)
+    flown.fly(5)
+    flown.fly(115, goal=True)
+    before = flown.period().refused
+    flown.period(goal(*flown.places.start_m))
+    assert flown.period().refused == before + 1
+    assert len(flown.told["plan"]) == 1
+    assert [values[0] for values in flown.told["step"]].count(Step.PLAN) == 1
+
+
+def periods_until_planned(scheduler: str, *numbers: int) -> tuple[int, wing_timing.Rows]:
+    """Of a slow board that is sent these goals in turn, all of them the same place."""
+    with WingProcess(board_file(scheduler), 40_000 if scheduler == "cooperative" else 1_500_000) as board:
+        flown = flight(board.step)
+        flown.fly(5)
+        for number in numbers:
+            flown.period(goal(*flown.places.goal_m, number))
+        while "plan" not in flown.told and flown.cycle < 600:
+            flown.period()
+        return flown.cycle, flown.told
+
+
+def test_a_new_goal_does_not_wait_for_the_search_of_the_one_before(any_scheduler: str) -> None:
+    alone, _ = periods_until_planned(any_scheduler, 1)
+    second, told = periods_until_planned(any_scheduler, 1, 2)
+    assert alone > 20
+    assert second <= alone + 2
+    assert [values[:2] for values in told["plan"]] == [(1.0, PlanStatus.FOUND)]
 
 
 def test_it_finds_the_host_s_cells(board: WingProcess) -> None:

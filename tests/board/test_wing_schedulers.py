@@ -4,19 +4,20 @@ planning does not touch, and planning times as the closed forms and the discrete
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
 import pytest
-from wing_words import flight, generated
+from wing_words import flight, generated, goal
 
 from aeroloop import images, wing_images, wing_timing
 from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
 from aeroloop.errors import LinkError
-from aeroloop.realtime.kernel_model import Job, Release, every, run_cooperative, run_preemptive
+from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
+from aeroloop.realtime.kernel_statistics import latency, statistics
 from aeroloop.signals import WATCHDOG_PERIODS, Event, ResetCause
-from aeroloop.wing_signals import WING_TASKS
+from aeroloop.wing_signals import WING_TASKS, Step
 
 SHIFT = 8
 NS_AN_INSTRUCTION = 1 << SHIFT
@@ -58,7 +59,7 @@ def test_periods_are_exact_and_repeat_to_the_nanosecond(tmp_path: Path) -> None:
     busy = [reply for reply in runs[0] if reply.unfinished]
     assert len(busy) > 20
     # The timer stops a period within its interrupt's own instructions; what runs over belongs to the next one.
-    assert all(0 <= reply.spent_ns - PERIOD_NS < 200 * NS_AN_INSTRUCTION for reply in busy)
+    assert all(0 <= reply.spent_ns - PERIOD_NS < 400 * NS_AN_INSTRUCTION for reply in busy)
     assert all(reply.busy_ns <= reply.spent_ns for reply in runs[0])
     idle = [reply for reply in runs[0] if not reply.unfinished]
     assert all(reply.spent_ns < PERIOD_NS / 4 for reply in idle)
@@ -80,34 +81,62 @@ def test_cooperative_planning_takes_a_period_for_every_slice() -> None:
     found = timing("cooperative")
     periods = math.ceil(found.work_s / SLICE_S)
     # A slice ends with the piece at work: the periods are a few fewer, never more, and the last is not waited out.
-    assert 0.9 * periods * TS - TS <= found.completion_s <= periods * TS
-    assert found.planning_use_pct == pytest.approx(found.routine_pct + 100 * SLICE_S / TS, rel=0.1)
+    assert 0.97 * periods * TS - TS <= found.completion_s <= periods * TS
+    assert found.planning_use_pct == pytest.approx(found.routine_pct + 100 * SLICE_S / TS, rel=0.03)
     assert found.completion_s > 2 * timing("preemptive").completion_s
 
 
-def test_the_discrete_event_model_says_the_same() -> None:
-    """Routine work and planning as two jobs of the measured cost."""
-    work_ns = round(timing("preemptive").work_s * 1e9)
-    routine_ns = round(timing("preemptive").routine_pct / 100 * PERIOD_NS)
-    end_ns = 20_000_000_000
+WAKES = {
+    "hils_rx": ("esti_atti",),
+    "esti_atti": ("esti_nav",),
+    "esti_nav": ("cntr",),
+    "cntr": ("pfol", "hils_tx"),
+    "hils_tx": (),
+    "pfol": ("comm_tx", "pman", "stat"),
+    "comm_tx": (),
+    "pman": (),
+    "stat": (),
+}
+"""What each routine task wakes when it has run; wing.h draws it."""
 
-    def costs(ns: int, piece_ns: int) -> Job:
-        for _ in range(ns // piece_ns):
-            yield piece_ns
 
-    work = {"cntr": lambda: costs(routine_ns, routine_ns), "pplan": lambda: costs(work_ns, 50_000)}
-    tasks = [(task.name, task.priority) for task in WING_TASKS if task.name in work]
-    releases = [*every(PERIOD_NS, "cntr", end_ns), Release(routine_ns, "pplan")]
-    ended = {
-        "preemptive": run_preemptive(tasks, work, releases, end_ns=end_ns),
-        "cooperative": run_cooperative(
-            tasks, work, releases, end_ns=end_ns, period_ns=PERIOD_NS, sliced="pplan", slice_ns=round(SLICE_S * 1e9)
-        ),
-    }
-    for scheduler, trace in ended.items():
-        (done_ns,) = trace.times_ns("done", "pplan")
-        took_s = (done_ns - routine_ns) * 1e-9
-        assert timing(scheduler).completion_s == pytest.approx(took_s, rel=0.06), scheduler
+def modelled(found: wing_timing.Timing) -> Trace:
+    """The discrete-event model of a flight that begins to plan in its second period, fed with what each task cost."""
+
+    def routine(name: str) -> Job:
+        yield round(found.routine_s[name] * 1e9)
+        yield from map(Post, WAKES[name])
+
+    def planning() -> Job:
+        yield round(found.work_s * 1e9)
+
+    tasks = [(task.name, task.priority) for task in WING_TASKS if task.name in WAKES or task.name == "pplan"]
+    work = {**{name: partial(routine, name) for name in WAKES}, "pplan": planning}
+    begin_ns = PERIOD_NS + round(sum(found.routine_s.values()) * 1e9)
+    end_ns = round(1.2 * found.completion_s) * 1_000_000_000
+    releases = [*every(PERIOD_NS, "hils_rx", end_ns), Release(begin_ns, "pplan")]
+    if found.scheduler == "preemptive":
+        return run_preemptive(tasks, work, releases, end_ns=end_ns)
+    slices = {"period_ns": PERIOD_NS, "slice_ns": round(SLICE_S * 1e9)}
+    return run_cooperative(tasks, work, releases, end_ns=end_ns, sliced="pplan", **slices)
+
+
+@pytest.mark.parametrize("scheduler", ["preemptive", "cooperative"])
+def test_the_discrete_event_model_says_the_same(scheduler: str) -> None:
+    """Two programs that share nothing but the tasks' costs: the emulated board, and the kernel on paper."""
+    found = timing(scheduler)
+    trace = modelled(found)
+    (begin_ns,), (end_ns,) = trace.times_ns("release", "pplan"), trace.times_ns("done", "pplan")
+    assert found.completion_s == pytest.approx((end_ns - begin_ns) * 1e-9, rel=0.03)
+    use = statistics(trace, cycle_ns=PERIOD_NS, begin_ns=begin_ns, end_ns=end_ns).cpu_percent
+    assert found.planning_use_pct == pytest.approx(use, abs=1.5)
+    # The board looks at the clock when it begins to send, before the cost of sending. What the loop of costates takes
+    # to look around is in no task's account.
+    latency_ns = latency(trace, "hils_rx", "cntr", cycle_ns=PERIOD_NS)
+    assert found.planning_latency_s == pytest.approx(
+        latency_ns.worst_ns * 1e-9, rel=0.02 if scheduler == "preemptive" else 0.15
+    )
+    assert found.missed_cycles == latency_ns.missed == 0
 
 
 def test_the_table_has_a_line_for_each() -> None:
@@ -162,3 +191,19 @@ def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: P
         assert flying.told["servos"][-1][0] == flying.cycle - 1
     finally:
         board.close()
+
+
+def test_a_slice_that_would_not_fit_into_what_is_left_of_a_period_is_not_begun(tmp_path: Path) -> None:
+    """At a million instructions a second routine tasks take 16 of 50 ms: there is no room for 40 more."""
+    scenario = wing_images.scenario_of()
+    board = msgspec.structs.replace(scenario.board, scheduler="cooperative", slice_s=0.040)
+    image = images.build(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
+    slow = WingBoard(image, 10, tmp_path)
+    try:
+        flying = flight(slow.step)
+        flying.fly(3)
+        replies = [flying.period(goal(*flying.places.goal_m)), *(flying.period() for _ in range(8))]
+        assert flying.told["step"][-1][0] == Step.PLAN
+        assert all(0.2 * PERIOD_NS < reply.busy_ns < 0.8 * PERIOD_NS for reply in replies)
+    finally:
+        slow.close()

@@ -70,7 +70,23 @@ static void take_order(void) {
                   order.from_node ? order.node.last_turn : PLANNER_STRAIGHT);
 }
 
-/* A period. State: s, path's number, step, x, y, psi, kappa. Returns how many rows there are. */
+static float sum_of(const mission_reference_t *reference) {
+    float sum = 0.0f;
+    for (unsigned i = 0; !reference->closed && i < reference->count; i++)
+        sum += reference->points[i].x + reference->points[i].y;
+    return sum;
+}
+
+/* Of all points that are followed or will be, as far as the mission knows. */
+static float sum_of_used(void) {
+    float sum = sum_of(&mission.reference);
+    for (unsigned i = 0; i < mission.legs_count; i++) sum += sum_of(&mission.legs[i].reference);
+    for (unsigned i = 0; i < mission.ending_count; i++) sum += sum_of(&mission.ending[i].reference);
+    return sum;
+}
+
+/* A period. State: s, path's number, step, x, y, psi, kappa. Returns how many rows there are; less than 0 where path
+   generation wrote over points that the mission uses. */
 int host_step(float now_s, float s, int pieces, float *state, mission_row_t *rows);
 int host_step(float now_s, float s, int pieces, float *state, mission_row_t *rows) {
     const mission_input_t in = {.now_s = now_s, .s = s, .result = ready ? pgen_result() : NULL};
@@ -78,6 +94,7 @@ int host_step(float now_s, float s, int pieces, float *state, mission_row_t *row
     ready = false;
     if (!mission.ordered || mission.order.number != taken)
         take_order();
+    float before = sum_of_used();
     for (int i = 0; searching && i < pieces; i++) {
         if (planner_step(&planner)) {
             searching = false;
@@ -92,5 +109,5 @@ int host_step(float now_s, float s, int pieces, float *state, mission_row_t *row
                           point.psi, point.kappa};
     memcpy(state, now, sizeof now);
     memcpy(rows, out.rows, out.count * sizeof *rows);
-    return out.count;
+    return sum_of_used() == before ? out.count : -1;
 }

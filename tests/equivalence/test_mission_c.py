@@ -118,6 +118,7 @@ class Board:
     def period(self, now_s: float) -> None:
         s_m = ct.c_float(self._state[0] + AHEAD_M)
         count = self._library.host_step(ct.c_float(now_s), s_m, self._pieces, self._state, self._rows)
+        assert count >= 0, "points that are used were written over"
         for row in self._rows[:count]:
             name = STREAMS[row.stream]
             assert row.count == SIZES[name]

@@ -131,7 +131,7 @@ def test_paths_agree(board: ct.CDLL, cells: tuple[Cell, ...]) -> None:
     status, theirs, steps = board_path(board, cells)
     assert status == DONE
     same(ours, theirs)
-    assert steps == len(ours.nodes) - 2, "one template a step, and the last says so"
+    assert len(ours.x_m) <= 16 * (steps + 1), "a few points a step"
 
 
 @given(cells=channels)

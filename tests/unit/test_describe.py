@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from aeroloop import describe, scenario, scenarios, streams
-from aeroloop.protocols import interface
+from aeroloop.protocols import interface, wing_interface
 from aeroloop.signals import Event
 from aeroloop.stream import Field, Stream
 
@@ -123,6 +123,7 @@ def test_write_touches_only_what_changed(tmp_path: Path) -> None:
         "parameters.md",
         "streams.md",
         "interface.md",
+        "wing-interface.md",
     ]
     assert describe.write(tmp_path) == []
     (tmp_path / "streams.md").write_text("old")
@@ -135,9 +136,10 @@ def test_a_type_without_words_is_refused() -> None:
 
 
 def test_every_message_and_field_is_on_the_page() -> None:
-    page = describe.interface_markdown()
-    for message in interface.MESSAGES:
-        section = page.partition(f"\n## {message.name}\n")[2].partition("\n## ")[0]
-        assert f"{message.size} bytes: {message.meaning}." in section
-        assert all(f"| `{name}` |" in section for name, _ in message.fields)
-    assert f"`{interface.HASH:08x}`" in page
+    pages = {interface: describe.interface_markdown(), wing_interface: describe.wing_interface_markdown()}
+    for table, page in pages.items():
+        for message in table.MESSAGES:
+            section = page.partition(f"\n## {message.name}\n")[2].partition("\n## ")[0]
+            assert f"{message.size} bytes: {message.meaning}." in section
+            assert all(f"| `{name}` |" in section for name, _ in message.fields)
+        assert f"`{table.HASH:08x}`" in page

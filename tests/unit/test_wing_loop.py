@@ -261,10 +261,10 @@ def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypat
     mute = MuteBoard()
     bench = Bench(plan(), mute)
     with pytest.raises(LinkError, match=r"no word from the board over scripted:// within 0.05 s; is it running\?"):
-        bench.loop.await_board(0.05, lambda: False)
-    bench.loop.await_board(0.05, lambda: True)
+        bench.loop.await_board(mute, 0.05, lambda: False)
+    bench.loop.await_board(mute, 0.05, lambda: True)
     mute._out = b"\x7e"
-    bench.loop.await_board(0.0, lambda: False)
+    bench.loop.await_board(mute, 0.0, lambda: False)
     mute.close()
     assert not mute.heard, "nothing was sent before"
 
@@ -286,7 +286,7 @@ def test_sensors_fail_on_order_and_lines_only_where_time_does_not_wait_for_them(
     suite = build_sensors(scenario)
     switch = switcher(suite, None)
     assert switch(Switch(target="gnss", kind="silent", on=True)) == Switched(0, ())
-    with pytest.raises(ConfigError, match="to_board: in lockstep time waits for every message"):
+    with pytest.raises(ConfigError, match="to_board: in lockstep and on pil time waits for every message"):
         switch(Switch(target="to_board", kind="loss", on=True, value=0.5))
     with pytest.raises(ConfigError, match="vehicle 1: there is one aircraft, number 0"):
         switch(Switch(target="gnss", kind="silent", on=True, vehicle=1))

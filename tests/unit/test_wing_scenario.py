@@ -14,6 +14,7 @@ from aeroloop.analysis.checks import verify
 from aeroloop.analysis.kinds import metric_names
 from aeroloop.errors import ConfigError
 from aeroloop.fault_offers import offers
+from aeroloop.planning.planner import Planner
 from aeroloop.scenarios import available, load, of_table
 from aeroloop.vehicles.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
 from aeroloop.vehicles.fixedwing.scenario import NEEDED, FixedWingScenario
@@ -60,7 +61,11 @@ def test_it_has_the_five_sensors_that_its_board_needs() -> None:
     ("table", "words"),
     [
         ({"loop": "hil"}, "loop: no board outside flies the fixed wing yet"),
-        ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep time waits for every message"),
+        ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep and on pil time waits for every message"),
+        (
+            {"loop": "pil", "pace": "real", "link": {"to_board": {"loss": 0.1}}},
+            "link: in lockstep and on pil time waits for every message",
+        ),
         ({"sensors": {"fitted": ["imu", "gnss"]}}, "sensors.fitted: the board needs .*; magnetometer is missing"),
         ({"sensors": {"preset": "none"}}, "sensors.preset: unknown 'none'"),
         ({"world": {"home": {"alt_m": 100.0}}}, "world.home.alt_m: heights are above mean sea level"),
@@ -84,8 +89,8 @@ def test_what_cannot_be_flown_is_refused_in_a_sentence(table: dict[str, Any], wo
 
 
 def test_places_are_those_of_the_scenario_where_it_has_them() -> None:
-    assert places(plan({"mission": {"start_m": [0, 1], "goal_m": [2, 3]}})) == Places((0.0, 1.0), (2.0, 3.0))
     start = (-3375.0, 2175.0)
+    assert places(plan({"mission": {"start_m": start, "goal_m": [2, 3]}})) == Places(start, (2.0, 3.0))
     drawn = places(plan({"mission": {"start_m": start}}))
     assert drawn.start_m == start
     assert math.dist(drawn.goal_m, start) >= 4500.0
@@ -116,14 +121,41 @@ def test_a_room_needs_free_cells_all_around() -> None:
 
 
 def test_no_goal_is_drawn_beyond_a_wall(tmp_path: Path) -> None:
-    heights = np.full((128, 128), 400.0)
-    heights[:, 60:64] = 900.0
-    np.savez(tmp_path / "wall.npz", elevation=heights, dx=75.0, dy=75.0)
-    terrain = {"kind": "file", "file": str(tmp_path / "wall.npz"), "spacing_m": 75.0}
+    world = walled(tmp_path, 900.0)
     for seed in range(4):
         mission = {"start_m": [-3000.0, 0.0], "apart_m": 1500.0}
-        drawn = places(plan({"seed": seed, "world": {"terrain": terrain}, "mission": mission}))
+        drawn = places(plan({"seed": seed, "world": world, "mission": mission}))
         assert drawn.goal_m[0] < -300.0
+
+
+def walled(tmp_path: Path, height_m: float) -> dict[str, Any]:
+    """A wall from north to south through the middle of a plain."""
+    heights = np.full((128, 128), 400.0)
+    heights[:, 60:64] = height_m
+    path = tmp_path / f"wall-{height_m:g}.npz"
+    np.savez(path, elevation=heights, dx=75.0, dy=75.0)
+    return {"terrain": {"kind": "file", "file": str(path), "spacing_m": 75.0}}
+
+
+def test_a_goal_in_a_mountain_is_refused_without_a_search_for_each_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heights = np.full((128, 128), 400.0)
+    heights[40:88, 40:88] = 700.0
+    np.savez(tmp_path / "hill.npz", elevation=heights, dx=75.0, dy=75.0)
+    terrain = {"kind": "file", "file": str(tmp_path / "hill.npz"), "spacing_m": 75.0}
+    monkeypatch.setattr(Planner, "plan", lambda *_: pytest.fail("nothing needs to be searched"))
+    with pytest.raises(ConfigError, match="mission: no start was found with a free circle of 150 m around it"):
+        places(plan({"world": {"terrain": terrain}, "mission": {"goal_m": [0.0, 0.0], "apart_m": 1000.0}}))
+
+
+def test_a_first_circle_through_the_ground_is_refused(tmp_path: Path) -> None:
+    places_m = {"start_m": [-400.0, 0.0], "goal_m": [-3000.0, 0.0]}
+    low, high = (plan({"world": walled(tmp_path, height_m), "mission": places_m}) for height_m in (640.0, 670.0))
+    high_words = r"mission.start_m: the circle of 150 m around -400, 0 leads into ground of 670 m; expected .*\(660 m\)"
+    with pytest.raises(ConfigError, match=high_words):
+        places(high)
+    places(low)
 
 
 def test_a_map_without_room_is_said_before_anything_starts(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ sensors are its timer; when the work of a period is done it says so, which is wh
 from __future__ import annotations
 
 import select
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Protocol
 
@@ -130,27 +131,19 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.fixedwing
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
-    board = build_board(orders)
-    try:
+    with ExitStack() as last, closing(build_board(orders)) as board:
         line.await_order("open")
-        fly(orders, line, board)
-    finally:
-        board.close()
-
-
-def fly(orders: Orders, line: Line, board: Board) -> None:
-    scenario = orders.fixedwing
-    link = open_link(orders.link_client)
-    line.tell("ready")
-    line.await_order("start")
-    try:
+        link = open_link(orders.link_client)
+        # After the board, which may take a while when it hangs: a plant that found the link closed meanwhile would
+        # take that for the failure.
+        last.callback(link.close)
+        line.tell("ready")
+        line.await_order("start")
         if not scenario.lockstep:
             for refused in enter_realtime(BOARD_PRIORITY):
                 line.tell("say", message=f"board: {refused}")
         run(board, link)
         line.tell("done")
-    finally:  # also when the plant has closed the link before we were told to stop
-        link.close()
 
 
 if __name__ == "__main__":

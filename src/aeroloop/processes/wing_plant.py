@@ -35,7 +35,9 @@ from aeroloop.world.wind import Wind
 
 READS = ("board link",)
 WRITES = tuple(s.name for s in STREAMS if s.producer == "plant" and s.family == "wing")
-NOT_IN_LOCKSTEP = "in lockstep time waits for every message, so none may be lost or late; fly with --pace real"
+NOT_WHILE_WAITING = (
+    "in lockstep and on pil time waits for every message, so none may be lost or late; fly mil or sil with --pace real"
+)
 
 
 def ns(seconds: float) -> int:
@@ -81,6 +83,7 @@ def build_loop(
         step_ns=ns(scenario.world.step_s),
         period_ns=ns(scenario.board.period_s),
         pace=pace,
+        waits=scenario.waits,
         silence_ns=ns(scenario.link.silence_s),
         board="emulated board" if scenario.loop == "pil" else "board",
     )
@@ -97,7 +100,7 @@ def switcher(sensors: Suite, line: WornLink | None) -> Callable[[Switch], Switch
         if switch.target not in LINE_TARGETS:
             return sensors.switch(switch)
         if line is None:
-            raise ConfigError(f"{switch.target}: {NOT_IN_LOCKSTEP}")
+            raise ConfigError(f"{switch.target}: {NOT_WHILE_WAITING}")
         return line.switch(switch)
 
     return switch
@@ -111,14 +114,14 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
     line.await_order("open")
-    link: Link = open_link(orders.link_server)
+    bare = link = open_link(orders.link_server)
     port = ControlPort(orders.folder_path)
     try:
         worn: WornLink | None = None
         pace: WallPace | None = None
-        if not scenario.lockstep:
+        if not scenario.waits:
             impaired = Impaired(
-                link,
+                bare,
                 inbound=scenario.link.to_plant,
                 outbound=scenario.link.to_board,
                 clock_ns=lambda: loop.t_ns,
@@ -126,7 +129,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
                 cut=FrameCutter,
             )
             worn, link = WornLink(impaired, scenario.link), impaired
-            pace = WallPace(impaired, ns(scenario.world.step_s), scenario.speed)
+        if not scenario.lockstep:
+            pace = WallPace(link, ns(scenario.world.step_s), scenario.speed)
         loop = build_loop(scenario, link, publish, sensors, pace)
         desk = FaultDesk(
             port,
@@ -140,7 +144,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         if not scenario.lockstep:
             for refused in enter_realtime(PLANT_PRIORITY):
                 line.tell("say", message=f"plant: {refused}")
-        loop.await_board(scenario.link.start_timeout_s, stop)
+        loop.await_board(bare, scenario.link.start_timeout_s, stop)
         began_ns = time.monotonic_ns()
         ended = loop.fly(stop, desk.attend)
         topics.flush()

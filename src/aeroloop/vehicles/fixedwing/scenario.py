@@ -155,8 +155,8 @@ class FixedWingScenario(Scenario, frozen=True):
     def _check_rung(self) -> None:
         if self.loop == "hil":
             raise ValueError("loop: no board outside flies the fixed wing yet; expected mil, sil or pil")
-        if self.lockstep and (self.link.to_plant.active or self.link.to_board.active):
-            raise ValueError("link: in lockstep time waits for every message, so none may be lost or late")
+        if self.waits and (self.link.to_plant.active or self.link.to_board.active):
+            raise ValueError("link: in lockstep and on pil time waits for every message, so none may be lost or late")
 
     def _check_times(self) -> None:
         step_ns, period_ns = round(self.world.step_s * NS), round(self.board.period_s * NS)
@@ -195,6 +195,12 @@ class FixedWingScenario(Scenario, frozen=True):
                     f"mission.{key}: expected a place on the map with room for its circle, so within {half_m:g} m "
                     f"of the middle to each side, not {place[0]:g}, {place[1]:g}"
                 )
+
+    @property
+    def waits(self) -> bool:
+        """Whether the plant waits for the board's work of each period. At any pace it waits for the emulated one, whose
+        time is what it is granted: a host that is late must not cost it a period."""
+        return self.lockstep or self.loop == "pil"
 
     def files(self) -> dict[str, str]:
         named = super().files()
