@@ -49,3 +49,25 @@ class Stream:
 
 def fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
     return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
+
+
+EVENT = (
+    ("code", "-", "number of the event in signals.Event"),
+    ("value", "-", "its value, as signals.Event says"),
+)
+FAULT = (
+    ("target", "-", "number of what fails in faults.TARGETS"),
+    ("kind", "-", "number of how it fails in faults.KINDS"),
+    ("on", "-", "1 from now on, 0 no longer"),
+    ("channel", "-", "number of the sensor's channel, from 0"),
+    ("value_x", "of the kind", "how much; of three axes the first"),
+    ("value_y", "of the kind", "of three axes the second, otherwise 0"),
+    ("value_z", "of the kind", "of three axes the third, otherwise 0"),
+)
+VELOCITY = (("vx_m_s", "m/s", "velocity east"), ("vy_m_s", "m/s", "velocity north"), ("vz_m_s", "m/s", "velocity up"))
+QUATERNION = tuple((name, "-", "attitude quaternion") for name in ("qw", "qx", "qy", "qz"))
+RATES = (
+    ("rate_x_rad_s", "rad/s", "body rate about forward"),
+    ("rate_y_rad_s", "rad/s", "body rate about left"),
+    ("rate_z_rad_s", "rad/s", "body rate about up"),
+)

@@ -7,7 +7,7 @@ its first field is always the simulated time `t_s`.
 from __future__ import annotations
 
 from aeroloop.router_streams import ROUTER_STREAMS
-from aeroloop.stream import Stream
+from aeroloop.stream import EVENT, FAULT, QUATERNION, RATES, VELOCITY, Stream
 from aeroloop.stream import fields as _fields
 from aeroloop.wing_streams import WING_STREAMS
 
@@ -33,19 +33,6 @@ _ACTUATORS = (
     ("thrust_left_N", "N", "thrust of the left rotor"),
     ("torque_right_Nm", "N m", "tilt torque on the right pod"),
     ("torque_left_Nm", "N m", "tilt torque on the left pod"),
-)
-_EVENT = (
-    ("code", "-", "number of the event in signals.Event"),
-    ("value", "-", "its value, as signals.Event says"),
-)
-_FAULT = (
-    ("target", "-", "number of what fails in faults.TARGETS"),
-    ("kind", "-", "number of how it fails in faults.KINDS"),
-    ("on", "-", "1 from now on, 0 no longer"),
-    ("channel", "-", "number of the sensor's channel, from 0"),
-    ("value_x", "of the kind", "how much; of three axes the first"),
-    ("value_y", "of the kind", "of three axes the second, otherwise 0"),
-    ("value_z", "of the kind", "of three axes the third, otherwise 0"),
 )
 _COUNTERS = (
     ("frames_in", "-", "valid frames received"),
@@ -143,9 +130,9 @@ BOARD_STREAMS: tuple[Stream, ...] = (
             ("yaw_rate_rad_s", "rad/s", "heading rate"),
         ),
     ),
-    Stream("plant_event", "plant", 0.0, True, True, "what happened at the plant", _fields(*_EVENT)),
-    Stream("plant_fault", "plant", 0.0, True, True, "a fault that was switched in flight", _fields(*_FAULT)),
-    Stream("board_event", "board", 0.0, True, True, "what happened on the board", _fields(*_EVENT)),
+    Stream("plant_event", "plant", 0.0, True, True, "what happened at the plant", _fields(*EVENT)),
+    Stream("plant_fault", "plant", 0.0, True, True, "a fault that was switched in flight", _fields(*FAULT)),
+    Stream("board_event", "board", 0.0, True, True, "what happened on the board", _fields(*EVENT)),
     Stream("clock", "plant", 1 / 0.012, False, False, "the simulation clock, for ground and onlookers", _fields()),
     Stream(
         "cycle",
@@ -253,13 +240,6 @@ BOARD_STREAMS: tuple[Stream, ...] = (
 
 _VEHICLE = ("vehicle", "-", "which of the flight's aircraft, from 0")
 _XYZ = (("x_m", "m", "position east"), ("y_m", "m", "position north"), ("z_m", "m", "position up"))
-_VELOCITY = (("vx_m_s", "m/s", "velocity east"), ("vy_m_s", "m/s", "velocity north"), ("vz_m_s", "m/s", "velocity up"))
-_QUATERNION = tuple((name, "-", "attitude quaternion") for name in ("qw", "qx", "qy", "qz"))
-_RATES = (
-    ("rate_x_rad_s", "rad/s", "body rate about forward"),
-    ("rate_y_rad_s", "rad/s", "body rate about left"),
-    ("rate_z_rad_s", "rad/s", "body rate about up"),
-)
 MOST_ROTORS = 8
 """Columns of the motor stream; a rotor that is not there has NaN."""
 
@@ -281,9 +261,9 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         250.0,
         "state of a rigid aircraft in the world",
         *_XYZ,
-        *_VELOCITY,
-        *_QUATERNION,
-        *_RATES,
+        *VELOCITY,
+        *QUATERNION,
+        *RATES,
     ),
     _flown(
         "motors",
@@ -343,21 +323,21 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         ("lat_deg", "deg", "latitude"),
         ("lon_deg", "deg", "longitude"),
         ("alt_m", "m", "height above mean sea level"),
-        *_VELOCITY,
+        *VELOCITY,
         ("fix", "-", "1 with a fix"),
     ),
     _flown("airspeed", "plant", 50.0, "a sample of the pitot tube, as sent", ("pressure_Pa", "Pa", "dynamic pressure")),
     _flown("rangefinder", "plant", 50.0, "a sample of the range finder, as sent", ("distance_m", "m", "to the ground")),
-    _flown("flight_event", "plant", 0.0, "what happened at the plant", *_EVENT),
-    _flown("flight_fault", "plant", 0.0, "a fault that was switched in flight", *_FAULT),
+    _flown("flight_event", "plant", 0.0, "what happened at the plant", *EVENT),
+    _flown("flight_fault", "plant", 0.0, "a fault that was switched in flight", *FAULT),
     _flown(
         "nav_estimate",
         "board",
         50.0,
         "where the virtual Pixhawk believes that it is, in the plant's frame",
         *_XYZ,
-        *_VELOCITY,
-        *_QUATERNION,
+        *VELOCITY,
+        *QUATERNION,
         ("tilt_std_rad", "rad", "how sure it is of roll and pitch"),
         ("yaw_std_rad", "rad", "how sure it is of yaw"),
         ("pos_std_m", "m", "how sure it is of its place"),
@@ -369,7 +349,7 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         50.0,
         "what the virtual Pixhawk wants, in the plant's frame; NaN where it wants nothing",
         *_XYZ,
-        *_VELOCITY,
+        *VELOCITY,
         ("roll_rad", "rad", "roll asked of the attitude loop"),
         ("pitch_rad", "rad", "pitch asked of the attitude loop"),
         ("yaw_rad", "rad", "yaw asked of the attitude loop"),
@@ -387,7 +367,7 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         ("battery", "-", "charge left, 0 to 1"),
         ("mission_current", "-", "item of the mission that is flown"),
     ),
-    _flown("autopilot_event", "board", 0.0, "what happened on the virtual Pixhawk", *_EVENT),
+    _flown("autopilot_event", "board", 0.0, "what happened on the virtual Pixhawk", *EVENT),
     _flown(
         "parameter_change",
         "board",

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from aeroloop.stream import Stream, fields
+from aeroloop.stream import EVENT, FAULT, QUATERNION, RATES, VELOCITY, Stream, fields
 
 _XY = (("x_m", "m", "east of the map's centre"), ("y_m", "m", "north of the map's centre"))
 _XYZ = (*_XY, ("z_m", "m", "above mean sea level"))
-_VELOCITY = (("vx_m_s", "m/s", "velocity east"), ("vy_m_s", "m/s", "velocity north"), ("vz_m_s", "m/s", "velocity up"))
 _ANGLES = (("roll_rad", "rad", "roll, ZYX"), ("pitch_rad", "rad", "pitch, ZYX"), ("yaw_rad", "rad", "yaw, ZYX"))
-_RATES = (
-    ("rate_x_rad_s", "rad/s", "body rate about forward"),
-    ("rate_y_rad_s", "rad/s", "body rate about left"),
-    ("rate_z_rad_s", "rad/s", "body rate about up"),
-)
 _SURFACES = (
     ("aileron_rad", "rad", "aileron, positive rolls right"),
     ("elevator_rad", "rad", "elevator, positive pitches the nose down"),
@@ -36,13 +30,10 @@ WING_STREAMS: tuple[Stream, ...] = (
         50.0,
         "state of the fixed wing in the world",
         *_XYZ,
-        *_VELOCITY,
-        ("qw", "-", "attitude quaternion"),
-        ("qx", "-", "attitude quaternion"),
-        ("qy", "-", "attitude quaternion"),
-        ("qz", "-", "attitude quaternion"),
+        *VELOCITY,
+        *QUATERNION,
         *_ANGLES,
-        *_RATES,
+        *RATES,
         ("airspeed_m_s", "m/s", "true airspeed"),
         ("alpha_rad", "rad", "angle of attack"),
         ("beta_rad", "rad", "sideslip"),
@@ -86,7 +77,7 @@ WING_STREAMS: tuple[Stream, ...] = (
         ("lat_deg", "deg", "latitude"),
         ("lon_deg", "deg", "longitude"),
         ("alt_m", "m", "height above mean sea level"),
-        *_VELOCITY,
+        *VELOCITY,
     ),
     _flown(
         "wing_command",
@@ -103,7 +94,7 @@ WING_STREAMS: tuple[Stream, ...] = (
         20.0,
         "where the board believes that it is",
         *_XYZ,
-        *_VELOCITY,
+        *VELOCITY,
         *_ANGLES,
         ("airspeed_m_s", "m/s", "true airspeed"),
         ("course_rad", "rad", "direction of flight over ground, from east to the left"),
@@ -207,21 +198,14 @@ WING_STREAMS: tuple[Stream, ...] = (
         "plant",
         0.0,
         "something that happened",
-        ("code", "-", "number of the event in signals.Event"),
-        ("value", "-", "its value, as signals.Event says"),
+        *EVENT,
     ),
     _flown(
         "wing_fault",
         "plant",
         0.0,
         "a fault that was switched in flight",
-        ("target", "-", "number of what fails in faults.TARGETS"),
-        ("kind", "-", "number of how it fails in faults.KINDS"),
-        ("on", "-", "1 from now on, 0 no longer"),
-        ("channel", "-", "number of the sensor's channel, from 0"),
-        ("value_x", "of the kind", "how much; of three axes the first"),
-        ("value_y", "of the kind", "of three axes the second, otherwise 0"),
-        ("value_z", "of the kind", "of three axes the third, otherwise 0"),
+        *FAULT,
     ),
     _measured(
         "wing_pace",
