@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from quad_runs import Run, fly
+from wing_flights import flown
 
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE
+from aeroloop.errors import EXIT_LINK, EXIT_OK, EXIT_USAGE
 from aeroloop.results import SUMMARY
 from aeroloop.wing_signals import Step
 from conftest import HANG_S, until
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 LOITER = ("fly", "fixedwing-loiter", "--no-report", "--out", "run")
 SHORT = ("fixedwing-loiter", "--set", "duration_s=12")
+NEAR = ("mission.apart_m=900.0", "mission.linger_s=0.0", "checks=[]")
+"""With the right seed, places that are near each other."""
 ON_A_WAY = {
     Step.LOITER: {Step.PLAN},
     Step.PLAN: {Step.LEAVE},
@@ -47,6 +50,12 @@ def errand(runs: Path) -> Run:
     return fly(runs, "fixedwing-hierarchical")
 
 
+@pytest.fixture(scope="session")
+def firmware(runs: Path) -> Run:
+    """The same, flown by the firmware."""
+    return fly(runs, "fixedwing-hierarchical", "--loop", "pil")
+
+
 def test_it_finds_its_way_to_the_goal_over_no_mountain(errand: Run) -> None:
     metrics = errand.metrics
     assert metrics["arrived"] == 1.0, errand.said
@@ -62,7 +71,7 @@ def test_it_holds_path_height_and_speed_in_moderate_turbulence(errand: Run) -> N
     assert metrics["cross_track_rms_m"] < 5.0
     assert metrics["roll_max_deg"] <= 30.0
     assert metrics["altitude_error_max_m"] < 10.0
-    assert metrics["airspeed_error_p99_m_s"] < 2.0
+    assert metrics["airspeed_error_max_m_s"] < 2.0
     wind = errand.log.column("wing_air", "wind_x_m_s")
     assert np.std(wind) > 1.0, "there is turbulence to hold against"
 
@@ -81,10 +90,50 @@ def test_it_ends_on_the_circle_round_the_goal(errand: Run) -> None:
     assert np.hypot(x_m - goal_m[0], y_m - goal_m[1]) == pytest.approx(150.0, abs=25.0)
 
 
-def test_only_what_is_not_yet_held_fails_the_checks(errand: Run) -> None:
-    failed = {check["name"] for check in errand.summary["checks"] if not check["ok"]}
-    assert failed <= {"airspeed_error_max_m_s"}
-    assert errand.exit_code == (EXIT_CHECK_FAILED if failed else EXIT_OK)
+def test_every_check_of_the_scenario_passes_on_both_rungs(errand: Run, firmware: Run) -> None:
+    for run in (errand, firmware):
+        assert run.exit_code == EXIT_OK, run.said
+        assert {check["name"] for check in run.summary["checks"]} >= {"arrived", "airspeed_error_max_m_s"}
+
+
+def test_the_firmware_finds_the_same_cells_and_flies_the_same_way(errand: Run, firmware: Run) -> None:
+    metrics = firmware.metrics
+    assert metrics["missed_cycles"] == metrics["unanswered_cycles"] == metrics["messages_lost"] == 0.0
+    assert 0.0 < metrics["cpu_use_mean_pct"] < 100.0
+    one, other = errand.log, firmware.log
+    assert len(one.rows["wing_plan"]) > 10
+    assert np.array_equal(one.rows["wing_cell"][:, 1:], other.rows["wing_cell"][:, 1:]), "cell for cell"
+    for column in ("plan", "status", "goal_x_m", "goal_y_m", "leaves", "expanded", "cost", "fine"):
+        assert np.array_equal(one.column("wing_plan", column), other.column("wing_plan", column)), column
+    along = min(len(log.rows["wing_truth"]) for log in (one, other))  # a period less or more at the end
+    for axis in "xyz":
+        apart = [log.column("wing_truth", f"{axis}_m")[:along] for log in (one, other)]
+        assert np.max(np.abs(apart[0] - apart[1])) < 0.5, axis
+
+
+@pytest.mark.parametrize("seed", [14, 20])
+def test_it_gets_there_between_other_places(seed: int) -> None:
+    ended, metrics = flown("fixedwing-hierarchical", f"seed={seed}", *NEAR)
+    assert (ended, metrics["arrived"]) == ("completed", 1.0)
+    assert metrics["over_blocked_cells"] == metrics["outside_channel"] == metrics["ground_contacts"] == 0.0
+    assert metrics["roll_max_deg"] < 30.0
+    assert metrics["cross_track_rms_m"] < 5.0
+
+
+def test_the_cooperative_scheduler_gets_there_too(runs: Path) -> None:
+    near = itertools.chain.from_iterable(("--set", key) for key in ("seed=13", *NEAR))
+    run = fly(runs, "fixedwing-hierarchical", *near, "--loop", "pil", "--set", 'board.scheduler="cooperative"')
+    assert run.exit_code == EXIT_OK, run.said
+    assert run.metrics["arrived"] == 1.0
+    assert run.metrics["missed_cycles"] == run.metrics["outside_channel"] == 0.0
+
+
+@pytest.mark.parametrize(("sensor", "kind"), [("gnss", "silent"), ("airspeed", "frozen")])
+def test_it_flies_on_without_a_sensor(sensor: str, kind: str) -> None:
+    fault = f'sensors.faults=[{{sensor="{sensor}", kind="{kind}", start_s=5.0, end_s=25.0}}]'
+    ended, metrics = flown("fixedwing-loiter", "duration_s=30", fault)
+    assert ended == "completed"
+    assert metrics["clearance_min_m"] > 20.0
 
 
 def test_the_circle_is_held_and_one_seed_is_one_hash_on_any_link(runs: Path) -> None:
@@ -92,7 +141,6 @@ def test_the_circle_is_held_and_one_seed_is_one_hash_on_any_link(runs: Path) -> 
     assert first.exit_code == EXIT_OK, first.said
     told = first.summary
     assert fly(runs, *SHORT, "--link", "udp://127.0.0.1:0").summary["log_sha256"] == told["log_sha256"]
-    assert fly(runs, *SHORT, "--seed", "2").summary["log_sha256"] != told["log_sha256"]
     assert len(first.log.rows["wing_estimate"]) > 200
 
 
@@ -104,32 +152,22 @@ def test_compiled_laws_fly_as_the_interpreted_ones(runs: Path) -> None:
         assert np.max(np.abs(one - other)) < 0.01
 
 
-def test_another_airframe_flies_from_its_file_alone(runs: Path) -> None:
-    run = fly(runs, "fixedwing-anaconda", "--set", "duration_s=40", "--set", "checks=[]")
+def test_another_airframe_flies_from_its_file_alone() -> None:
+    ended, metrics = flown("fixedwing-anaconda", "seed=13", *NEAR)
+    assert (ended, metrics["arrived"]) == ("completed", 1.0)
+    assert metrics["over_blocked_cells"] == metrics["outside_channel"] == 0.0
+    assert metrics["roll_max_deg"] < 30.0
+    assert metrics["cross_track_rms_m"] < 5.0
+    assert metrics["altitude_error_max_m"] < 10.0
+    assert metrics["airspeed_error_max_m_s"] < 2.0
+
+
+@pytest.mark.parametrize("rung", ["mil", "pil"])
+def test_it_flies_at_the_walls_pace(runs: Path, rung: str) -> None:
+    paced = ("--loop", rung, "--pace", "4x", "--set", "duration_s=6", "--set", "checks=[]")
+    run = fly(runs, "fixedwing-loiter", *paced)
     assert run.exit_code == EXIT_OK, run.said
-    assert run.metrics["altitude_error_max_m"] < 10.0
-    assert run.metrics["roll_max_deg"] < 35.0
-
-
-def test_the_firmware_finds_the_same_cells_and_flies_the_same_way(runs: Path, errand: Run) -> None:
-    pil = fly(runs, "fixedwing-hierarchical", "--loop", "pil", "--set", "duration_s=60", "--set", "checks=[]")
-    assert pil.exit_code == EXIT_OK, pil.said
-    assert pil.metrics["missed_cycles"] == pil.metrics["unanswered_cycles"] == 0.0
-    told = pil.log.rows["wing_cell"][:, 1:]
-    plans = pil.log.column("wing_plan", "plan")
-    assert len(plans) >= 2
-    for plan in plans[:-1]:  # of the last one not all may have been told
-        mine, its = (rows[rows[:, 0] == plan] for rows in (told, errand.log.rows["wing_cell"][:, 1:]))
-        assert np.array_equal(mine, its), plan
-    for axis in "xyz":
-        one, other = (run.log.column("wing_truth", f"{axis}_m")[:500] for run in (pil, errand))
-        assert np.max(np.abs(one - other)) < 0.5, "the first circle"
-
-
-def test_it_flies_at_the_walls_pace(runs: Path) -> None:
-    run = fly(runs, "fixedwing-loiter", "--pace", "4x", "--set", "duration_s=8", "--set", "checks=[]")
-    assert run.exit_code == EXIT_OK, run.said
-    assert run.metrics["flown_s"] == pytest.approx(8.0)
+    assert run.metrics["flown_s"] == pytest.approx(6.0)
     assert len(run.log.rows["wing_command"]) > 40
     assert len(run.log.rows["wing_pace"]) > 100
 
@@ -138,9 +176,9 @@ def test_it_flies_at_the_walls_pace(runs: Path) -> None:
     ("arguments", "words"),
     [
         (("--loop", "hil"), "no board outside flies the fixed wing yet"),
-        (("--loop", "pil", "--pace", "real"), "emulated board flies in lockstep only"),
-        (("--set", "mission.height_m=500"), "mission.height_m"),
+        (("--loop", "pil", "--pace", "real", "--set", "link.to_board.loss=0.1"), "none may be lost or late"),
         (("--set", 'vehicle.airframe="kite"'), "unknown airframe 'kite'"),
+        (("--set", "mission.airspeed_m_s=8"), "mission.airspeed_m_s: the airframe cannot fly at 8 m/s"),
     ],
 )
 def test_what_cannot_be_flown_is_said_and_leaves_nothing(bench: Bench, arguments: tuple[str, ...], words: str) -> None:
@@ -170,14 +208,19 @@ def strike(bench: Bench, role: str, number: signal.Signals, *arguments: str) -> 
     return ended
 
 
-@pytest.mark.parametrize("pace", ["lockstep", "real"])
-def test_a_board_that_dies_is_named(bench: Bench, pace: str) -> None:
-    ended = strike(bench, "wing_board", signal.SIGKILL, "--pace", pace)
+def test_a_board_that_dies_is_named(bench: Bench) -> None:
+    ended = strike(bench, "wing_board", signal.SIGKILL)
     assert ended.sentence() == "the board process was killed by SIGKILL"
 
 
 def test_a_board_that_freezes_in_real_time_is_a_silent_link(bench: Bench) -> None:
     ended = strike(bench, "wing_board", signal.SIGSTOP, "--pace", "real")
+    assert "the board has been silent on loopback://" in ended.sentence()
+
+
+def test_a_line_that_loses_everything_is_a_silent_link(bench: Bench) -> None:
+    ended = bench.run(*LOITER, "--pace", "real", "--set", "link.to_board.loss=1.0")
+    assert ended.code == EXIT_LINK
     assert "the board has been silent on loopback://" in ended.sentence()
 
 

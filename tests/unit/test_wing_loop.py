@@ -269,6 +269,32 @@ def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypat
     assert not mute.heard, "nothing was sent before"
 
 
+class Babbler(MuteBoard):
+    """There is always something to read; it is never a message."""
+
+    def __init__(self, noise: bytes) -> None:
+        super().__init__()
+        self._noise = noise
+        os.write(self._pipe[1], b".")
+
+    def send(self, data: bytes) -> None: ...
+
+    def poll(self) -> bytes:
+        return self._noise
+
+
+def test_bytes_that_are_no_message_are_no_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wing_loop, "PATIENCE_S", 0.01)
+    babbler = Babbler(b"\x7e noise \x7e")
+    with pytest.raises(LinkError, match="the board has not ended control period 0"):
+        Bench(plan(), babbler).fly()
+    babbler.close()
+    swallowed = Babbler(b"")  # as by a line that loses everything
+    with pytest.raises(LinkError, match="no word from the board"):
+        Bench(plan(), swallowed).loop.await_board(swallowed, 0.01, lambda: False)
+    swallowed.close()
+
+
 def test_one_seed_one_flight_and_another_seed_another() -> None:
     def truth(seed: int) -> list[tuple[float, ...]]:
         rough = plan(seed=seed, sensors={"preset": "px4"}, world={"wind": {"turbulence": {"w20_m_s": 15.4}}})

@@ -45,6 +45,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "flown_s": last(t_s),
         "arrived": _arrived(log),
         "arrived_at_s": _arrived_at_s(log),
+        "stranded": float(np.count_nonzero(log.column("wing_step", "step") == Step.STRANDED)),
         "diverged": float(_events(log, Event.DIVERGED) > 0),
         "ground_contacts": _events(log, Event.GROUND_CONTACT),
         "cross_track_rms_m": rms(cross_m[following]),

@@ -1,0 +1,56 @@
+"""Flights of the fixed wing within the test's process: plant, board and a link that is a function call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from aeroloop.analysis.wing.metrics import metrics
+from aeroloop.processes.wing_board import HostWing
+from aeroloop.processes.wing_plant import build_loop
+from aeroloop.protocols.wing import BoardEnd, Done
+from aeroloop.recording.log import Log
+from aeroloop.scenarios import find, load
+from aeroloop.streams import writes
+from aeroloop.vehicles.fixedwing.autopilot import autopilot_of
+from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.wing_signals import WingSensors
+
+
+class BoardBehind:
+    """A link with the whole board behind it: what is sent is worked on at once."""
+
+    url = "call://"
+
+    def __init__(self, scenario: FixedWingScenario) -> None:
+        self._board, self._end, self._out = HostWing(autopilot_of(scenario)), BoardEnd(), b""
+
+    def fileno(self) -> int:
+        raise AssertionError("nobody should have to wait for this board")
+
+    def send(self, data: bytes) -> None:
+        [cycle] = [message.cycle for message in self._end.receive(data) if isinstance(message, WingSensors)]
+        self._out += self._board.step(data)[0] + self._end.done(Done(cycle, 0.0))
+
+    def poll(self) -> bytes:
+        out, self._out = self._out, b""
+        return out
+
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None: ...
+
+
+def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
+    """A flight in lockstep on rung mil: how it ended, and its numbers."""
+    scenario = load(find(name), overrides)
+    assert isinstance(scenario, FixedWingScenario)
+    rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    streams = writes("plant", scenario.FAMILY, scenario.loop)
+    publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}
+    ended = build_loop(scenario, BoardBehind(scenario), publish).fly(lambda: False)
+    log = Log.empty()
+    log.rows.update({name: np.array(kept, dtype=float) for name, kept in rows.items() if kept})
+    return ended, metrics(log, scenario)
