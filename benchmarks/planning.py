@@ -37,6 +37,7 @@ SAFE, BLOCKED = 0.2, 0.85
 """Shares of the map that are safe, and that are not blocked."""
 REPEATS = 9
 """Of one plan: it takes so little that a moment of somebody else's would be all of it."""
+RISK_WEIGHT = 4.0
 COST_AIM = Aim(1.1, at_least=False)
 SEED = 1
 
@@ -71,6 +72,7 @@ class Field:
             safe_m=safe_m,
             highest_m=blocked_m,
             blocked_above_m=blocked_m,
+            risk_weight=RISK_WEIGHT,
             resolution=Resolution(coarsest=COARSEST, finest=order, radii_units=radii),
         )
         library = build(folder, wide=True)

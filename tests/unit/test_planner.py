@@ -26,7 +26,7 @@ UNIT_M = 75.0
 
 
 def settings_for(resolution: Resolution, **changes: object) -> PlannerSettings:
-    start = PlannerSettings(safe_m=200, highest_m=600, blocked_above_m=600, resolution=resolution)
+    start = PlannerSettings(safe_m=200, highest_m=600, blocked_above_m=600, risk_weight=4.0, resolution=resolution)
     return msgspec.structs.replace(start, **changes)
 
 

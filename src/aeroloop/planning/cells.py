@@ -63,12 +63,14 @@ Radius = Annotated[int, meta("units", "cells nearer to the vehicle than this are
 
 
 class Resolution(Config, frozen=True):
-    """How fine where. Neither levels nor radii are published; these see further ahead than the spec's (32, 16, 8)."""
+    """Level j has 2^j cells along a side of the map. Levels and radii of the paper are not known; these are ours."""
 
     coarsest: Level = 3
     finest: Level = 6
-    radii_units: tuple[Radius, ...] = (48, 32, 16)
-    """One for each level from the coarsest on; the finest is never split."""
+    radii_units: Annotated[
+        tuple[Radius, ...],
+        meta("units", "of each level from the coarsest on: nearer to the aircraft than this its cells are split"),
+    ] = (48, 32, 16)
 
     def __post_init__(self) -> None:
         if self.finest < self.coarsest:

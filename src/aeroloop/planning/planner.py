@@ -39,21 +39,25 @@ AGAIN = 1024
 """What flying over a cell once more adds to its factor: four times its length over safe ground."""
 MOST_TIMES = 255
 
-Metres = Annotated[int, meta("m", "elevation", ge=-(2**15), le=2**15 - 1)]
-Weight = Annotated[float, meta("-", "how much dearer the riskiest ground is than safe ground", ge=0, le=64)]
-
 
 class PlannerSettings(Config, frozen=True):
-    """Risk grows from 0 at `safe_m` to 1 at `highest_m`. The published weight is unknown; this one is our choice."""
+    """How a way is found: over low ground rather than high, and over none that is too high."""
 
-    safe_m: Metres
-    highest_m: Metres
-    blocked_above_m: Metres
+    # Risk grows from 0 at `safe_m` to 1 at `highest_m`. The published weight is unknown; this one is our choice.
+    safe_m: Annotated[int, meta("m", "ground up to here costs no more than its length", ge=-(2**15), le=2**15 - 1)] = (
+        450
+    )
+    highest_m: Annotated[int, meta("m", "from here on ground is as dear as it gets", ge=-(2**15), le=2**15 - 1)] = 600
+    blocked_above_m: Annotated[
+        int, meta("m", "fine cells whose mean is higher are never flown over", ge=-(2**15), le=2**15 - 1)
+    ] = 600
     obstacle_m: Annotated[
         int, meta("m", "how much higher than it is a blocked cell counts in the mean of a coarse one", ge=0, le=10_000)
     ] = 1500
-    risk_weight: Weight = 4.0
-    resolution: Resolution = Resolution()
+    risk_weight: Annotated[float, meta("-", "how much dearer the riskiest ground is than safe ground", ge=0, le=64)] = (
+        1.0
+    )
+    resolution: Annotated[Resolution, note("which cells: fine near the aircraft, coarse far away")] = Resolution()
     turn_rule: Annotated[bool, note("whether turning back and U turns in two cells are excluded")] = True
 
     def __post_init__(self) -> None:

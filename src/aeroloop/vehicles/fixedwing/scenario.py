@@ -8,8 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
 from aeroloop.frames import GRAVITY_M_S2
-from aeroloop.planning.cells import Radius, Resolution
-from aeroloop.planning.planner import PlannerSettings, Weight
+from aeroloop.planning.planner import PlannerSettings
 from aeroloop.scenario import Scenario
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
@@ -57,29 +56,6 @@ class WingAboard(Aboard, frozen=True):
     fitted: Annotated[tuple[Name, ...], note("which of the preset's sensors the aircraft has; it needs all five")] = (
         NEEDED
     )
-
-
-class CellSizes(Resolution, frozen=True):
-    """Level j has 2^j cells along a side of the map. Levels and radii of the paper are not known; these are ours."""
-
-    radii_units: Annotated[
-        tuple[Radius, ...],
-        meta("units", "of each level from the coarsest on: nearer to the aircraft than this its cells are split"),
-    ] = (48, 32, 16)
-
-
-class Ways(PlannerSettings, frozen=True):
-    """How a way is found: over low ground rather than high, and over none that is too high."""
-
-    safe_m: Annotated[int, meta("m", "ground up to here costs no more than its length", ge=-(2**15), le=2**15 - 1)] = (
-        450
-    )
-    highest_m: Annotated[int, meta("m", "from here on ground is as dear as it gets", ge=-(2**15), le=2**15 - 1)] = 600
-    blocked_above_m: Annotated[
-        int, meta("m", "fine cells whose mean is higher are never flown over", ge=-(2**15), le=2**15 - 1)
-    ] = 600
-    risk_weight: Weight = 1.0
-    resolution: Annotated[CellSizes, note("which cells: fine near the aircraft, coarse far away")] = CellSizes()
 
 
 class Mission(Config, frozen=True):
@@ -133,7 +109,7 @@ class FixedWingScenario(Scenario, frozen=True):
     vehicle: Annotated[FixedWing, note("which aircraft")] = FixedWing()
     world: Annotated[Country, note("the simulated world")] = Country()
     sensors: Annotated[WingAboard, note("the sensors")] = WingAboard()
-    planner: Annotated[Ways, note("how a way is found")] = Ways()
+    planner: Annotated[PlannerSettings, note("how a way is found")] = PlannerSettings()
     mission: Annotated[Mission, note("from where to where")] = Mission()
     board: Annotated[Computer, note("the computer aboard")] = Computer()
     emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
