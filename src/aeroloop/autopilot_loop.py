@@ -32,6 +32,7 @@ from aeroloop.sensors.gnss import GnssSample
 from aeroloop.sensors.rangefinder import RangefinderSample, beam_ground_m
 from aeroloop.sensors.suite import Sample
 from aeroloop.signals import NS, Air, Place, RigidState
+from aeroloop.stages import AtmosphereStage, EarthStage, LinkStage, WindStage
 
 SIMULATOR_SYSTEM, SIMULATOR_COMPONENT = 1, 51
 """How we sign our messages: PX4 takes HIL messages from any sender."""
@@ -93,18 +94,6 @@ class WorldStage(Protocol[E_contra]):
     def state(self, t_ns: int) -> RigidState: ...
 
 
-class EarthStage(Protocol):
-    def place(self, pos_W: Vec3) -> Place: ...
-
-
-class AtmosphereStage(Protocol):
-    def air(self, alt_m: float, wind_W: Vec3) -> Air: ...
-
-
-class WindStage(Protocol):
-    def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3: ...
-
-
 class SensorStage(Protocol):
     feels_motors: bool
 
@@ -118,13 +107,6 @@ class SensorStage(Protocol):
         thrust_N: float = 0.0,
         terrain_m: float = 0.0,
     ) -> list[Sample]: ...
-
-
-class LinkStage(Protocol):
-    url: str
-
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
 
 
 class Observer(Protocol[E_contra]):

@@ -22,6 +22,7 @@ from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.scenario import TiltrotorScenario
 from aeroloop.signals import NS, Command, Effort, Event, Sensors, Truth
+from aeroloop.stages import LinkStage, PaceStage, Publish
 
 START_POLL_S = 0.002
 COUNTERS_PERIOD_NS = NS
@@ -40,24 +41,6 @@ class WorldStage(Protocol):
 
 class SensorStage(Protocol):
     def sample(self, truth: Truth) -> Sensors | None: ...
-
-
-class LinkStage(Protocol):
-    url: str
-
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
-
-
-class PaceStage(Protocol):
-    missed_deadlines: int
-    lateness_s: float
-
-    def start(self) -> None: ...
-    def wait(self, t_ns: int) -> int: ...
-
-
-Publish = Callable[..., None]
 
 
 def out_of_control(truth: Truth, bound_m: float) -> bool:

@@ -31,6 +31,7 @@ from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.scene import body_from_world, times
 from aeroloop.sensors.suite import Sample
 from aeroloop.signals import NS, Air, Event, Place, RigidState
+from aeroloop.stages import AtmosphereStage, EarthStage, LinkStage, PaceStage, Publish, WindStage
 from aeroloop.wing_signals import Step, WingCommand, WingSensors
 
 TRUTH_PERIOD_NS = NS // 50
@@ -53,39 +54,14 @@ class WorldStage(Protocol):
     def state(self, t_ns: int) -> RigidState: ...
 
 
-class EarthStage(Protocol):
-    def place(self, pos_W: Vec3) -> Place: ...
-
-
-class AtmosphereStage(Protocol):
-    def air(self, alt_m: float, wind_W: Vec3) -> Air: ...
-
-
-class WindStage(Protocol):
-    def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3: ...
-
-
 class SensorStage(Protocol):
     def sample(self, state: RigidState, air: Air, place: Place) -> list[Sample]: ...
 
 
-class LinkStage(Protocol):
-    url: str
+class WaitedLink(LinkStage, Protocol):
+    """One that can be slept on."""
 
     def fileno(self) -> int: ...
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
-
-
-class PaceStage(Protocol):
-    missed_deadlines: int
-    lateness_s: float
-
-    def start(self) -> None: ...
-    def wait(self, t_ns: int) -> int: ...
-
-
-Publish = Callable[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +135,7 @@ def _mean(rows: list[Vec3]) -> Vec3:
     )
 
 
-def _await_bytes(link: LinkStage) -> float:
+def _await_bytes(link: WaitedLink) -> float:
     """Wait for a moment, or until there is something to read; how long that was, in s."""
     began_s = time.monotonic()
     select.select([link.fileno()], [], [], POLL_S)
@@ -178,7 +154,7 @@ class WingLoop:
         atmosphere: AtmosphereStage,
         wind: WindStage,
         sensors: SensorStage,
-        link: LinkStage,
+        link: WaitedLink,
         ground_m: Callable[[float, float], float],
         publish: dict[str, Publish],
         errand: Errand,
@@ -219,7 +195,7 @@ class WingLoop:
         self._air = atmosphere.air(self._place.alt_m, wind.step(0, 0, height_m, self.state.vel_W))
         self._readings = Readings(sensors.sample(self.state, self._air, self._place))
 
-    def await_board(self, link: LinkStage, timeout_s: float, stopped: Callable[[], bool]) -> None:
+    def await_board(self, link: WaitedLink, timeout_s: float, stopped: Callable[[], bool]) -> None:
         """Nothing moves before the board's first sign of life: on some links it cannot be reached until then.
 
         `link` is the bare one: what is done to messages on the way begins with the flight.

@@ -22,13 +22,14 @@ from aeroloop.realtime.topics import Topics
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Suite
 from aeroloop.signals import NS
+from aeroloop.stages import PaceStage, Publish
 from aeroloop.streams import STREAMS, writes
 from aeroloop.vehicles.fixedwing import airframe as airframes
 from aeroloop.vehicles.fixedwing.places import ground_of, places
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.fixedwing.trim import trim
 from aeroloop.vehicles.fixedwing.world import Start, build_world
-from aeroloop.wing_loop import Errand, PaceStage, Publish, WingLoop
+from aeroloop.wing_loop import Errand, WingLoop
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.wind import Wind
