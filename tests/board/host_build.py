@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from aeroloop.boards.steps import LONGEST_REPLY, Boot, Reply, Step, unpack
 from aeroloop.images import Generated
@@ -61,17 +62,15 @@ def build(generated: Generated) -> Path:
     return kept("board", [*firmware_sources(), *texts], make) / "board"
 
 
-class HostProcess:
-    """A board of this build. It is restarted rather than started anew between tests: that is quicker."""
+class FirmwareProcess:
+    """A program of this build that speaks on its standard input and output, and must end well when that closes."""
 
     def __init__(self, executable: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(
             [executable, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
-        self._heard = b""
-        self.boot = self.read()
 
-    def __enter__(self) -> HostProcess:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -85,6 +84,15 @@ class HostProcess:
         finally:
             self._process.kill()
         assert ended == 0, self._process.stderr.read().decode()
+
+
+class HostProcess(FirmwareProcess):
+    """A board of this build. It is restarted rather than started anew between tests: that is quicker."""
+
+    def __init__(self, executable: Path, *arguments: str) -> None:
+        super().__init__(executable, *arguments)
+        self._heard = b""
+        self.boot = self.read()
 
     def exchange(self, step: Step) -> Reply | Boot:
         self.write(step.pack())

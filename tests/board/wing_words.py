@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import select
-import subprocess
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 
-from host_build import FIRMWARE, PATIENCE_S, firmware_sources, kept, run
+from host_build import FIRMWARE, PATIENCE_S, FirmwareProcess, firmware_sources, kept, run
 
 from aeroloop import wing_images, wing_timing
 from aeroloop.boards.steps import Boot
@@ -75,34 +73,13 @@ def board_file(scheduler: str = "preemptive") -> Path:
     return kept(f"wing-{scheduler}", [*firmware_sources(), *wing, *texts], make) / "board"
 
 
-class WingProcess:
+class WingProcess(FirmwareProcess):
     """A board of this build; one step is one control period. `ns_a_look` is how slow it is."""
 
     def __init__(self, executable: Path, ns_a_look: int = 1000) -> None:
-        self._process = subprocess.Popen(
-            [executable, str(ns_a_look)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-        )
+        super().__init__(executable, str(ns_a_look))
         self._cycle = 0
         self.boot = self._read()
-
-    def __enter__(self) -> WingProcess:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stderr is not None
-        self._process.stdin.close()
-        try:
-            ended = self._process.wait(PATIENCE_S)
-        finally:
-            self._process.kill()
-        assert ended == 0, self._process.stderr.read().decode()
 
     def step(self, hils: bytes = b"", comm: bytes = b"") -> WingReply:
         record = self.exchange(WingStep(self._cycle * PERIOD_NS, hils, comm).pack())

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from pathlib import Path
 from typing import Annotated
 
 from aeroloop.actuators.servos import Limits
-from aeroloop.config import Config, convert, meta, read_toml
+from aeroloop.config import Config, meta
 from aeroloop.errors import ConfigError
 from aeroloop.models.fixedwing_tables import Parameters
+from aeroloop.vehicles import parameter_files
 
 FOLDER = "vehicles/fixedwing"
 
@@ -32,22 +31,12 @@ class Airframe(Parameters, frozen=True):
 
 def names() -> list[str]:
     """The airframes that come with the project."""
-    folder = resources.files("aeroloop").joinpath(FOLDER)
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return parameter_files.names(FOLDER)
 
 
 def load(name: str) -> Airframe:
     """An airframe of the project by its name, or your own by the path of its file (ending in .toml)."""
-    if name.endswith(".toml"):
-        source, path = name, Path(name)
-    elif name in names():
-        source = f"{FOLDER}/{name}.toml"
-        path = Path(str(resources.files("aeroloop").joinpath(source)))
-    else:
-        raise ConfigError(
-            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}"
-        )
-    airframe = convert(read_toml(path), Airframe, source)
+    airframe, source = parameter_files.load(name, FOLDER, Airframe)
     _check(airframe, source)
     return airframe
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
 from typing import Annotated
 
 import mujoco
 import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
-from aeroloop.config import Config, convert, meta
+from aeroloop.config import Config, meta
 from aeroloop.errors import ConfigError
 from aeroloop.frames import GRAVITY_M_S2, Quat, Vec3
 from aeroloop.models import quadrotor
@@ -21,6 +19,7 @@ from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
 from aeroloop.sensors.scene import body_from_world
 from aeroloop.signals import NS, Air
+from aeroloop.vehicles import parameter_files
 from aeroloop.vehicles.quadrotor.ground import Ground, lay, upright
 from aeroloop.world.rigid import Rigid
 from aeroloop.world.terrain import Flat
@@ -71,29 +70,12 @@ class Airframe(Config, frozen=True):
 
 def names() -> list[str]:
     """The airframes that come with the project."""
-    folder = resources.files("aeroloop").joinpath(FOLDER)
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
+    return parameter_files.names(FOLDER)
 
 
 def load(name: str) -> Airframe:
     """An airframe of the project by its name, or your own by the path of its file (ending in .toml)."""
-    if name.endswith(".toml"):
-        source, path = name, Path(name)
-        if not path.is_file():
-            raise ConfigError(f"{name}: expected a parameter file of a multirotor, but there is no such file")
-        text = path.read_text(encoding="utf-8")
-    elif name in names():
-        source = f"{FOLDER}/{name}.toml"
-        text = resources.files("aeroloop").joinpath(source).read_text(encoding="utf-8")
-    else:
-        raise ConfigError(
-            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names())}"
-        )
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{source}: expected TOML: {error}") from None
-    airframe = convert(table, Airframe, source)
+    airframe, source = parameter_files.load(name, FOLDER, Airframe)
     _check(airframe, source)
     return airframe
 

@@ -1,0 +1,70 @@
+"""Airframes are parameter files: what is wrong with one is said in a sentence that begins with its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from aeroloop.errors import ConfigError
+from aeroloop.vehicles.fixedwing import airframe as fixedwing
+from aeroloop.vehicles.quadrotor import airframe as quadrotor
+
+MULTIROTOR = [
+    ("mass_kg = 1.5", "mass_kg = -1.5", "body.mass_kg"),
+    ("mass_kg = 1.5", "mass_kg = 1.5\nwings = 2", "wings"),
+    ("spin = [1, 1, -1, -1]", "spin = [1, 1, -1]", "as many directions, not 4 and 3"),
+    ("spin = [1, 1, -1, -1]", "spin = [1, 1, 1, 1]", "balance thrust and torques"),
+    ("spin = [1, 1, -1, -1]", "spin = [1, 1, -1, 2]", "rotors.spin"),
+    ("0.055225]", "0.155225]", "body.inertia_kgm2: expected no moment larger"),
+    ("speed_max_rad_s = 1100.0", "speed_max_rad_s = 700.0", "too slow to hover, expected more than 794"),
+    ("speed_idle_rad_s = 100.0", "speed_idle_rad_s = 1100.0", "motors.speed_idle_rad_s"),
+    ("feet_B_m = [[0.2, -0.2, -0.045], ", "feet_B_m = [] # [", "three feet"),
+    ("[motors]", "[motors", "not valid TOML"),
+]
+FIXED_WING = [
+    ("mass_kg = 11.0", "mass_kg = -11.0", "body.mass_kg"),
+    ("mass_kg = 11.0", 'mass_kg = "heavy"', "body.mass_kg"),
+    ("mass_kg = 11.0", "mass_kg = 11.0\nflaps = 2", "body.flaps: unknown key"),
+    ("product_xz_kgm2 = 0.1204", "product_xz_kgm2 = 1.3", "body.product_xz_kgm2: expected less"),
+    ("1.135, 1.759]", "1.135, 2.759]", "body.inertia_kgm2: expected no moment larger"),
+    ("area_m2 = 0.55", "", "wing.area_m2: missing"),
+    ("angle_rad = 0.47", "angle_rad = nan", "stall.angle_rad"),
+    ('kind = "polar"', 'kind = "cubic"', "drag"),
+    ("torque_fit = [0.00523,", "torque_fit = [-0.00523,", "expected a thrust and a torque at rest above 0"),
+    ("spin = 1 ", "spin = 2 ", "propulsion.spin"),
+    ("rate_per_s = [7.0,", "rate_per_s = [0.0,", "servos.rate_per_s"),
+    ("low = [-0.43633,", "low = [0.5,", "aileron's low to be less than its high"),
+    ("speed_m_s = 20.0", "speed_m_s = 90.0", "cruise.speed_m_s"),
+    ("[cruise]", "[cruise", "not valid TOML"),
+]
+BAD = [
+    *((quadrotor, "iris", *row) for row in MULTIROTOR),
+    *((fixedwing, "aerosonde", *row) for row in FIXED_WING),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "text", "instead", "says"), BAD)
+def test_a_bad_parameter_file_is_refused_in_one_sentence(
+    kind: ModuleType, name: str, text: str, instead: str, says: str, tmp_path: Path
+) -> None:
+    assert kind.__file__ is not None
+    good = Path(kind.__file__).with_name(f"{name}.toml").read_text(encoding="utf-8")
+    assert text in good
+    file = tmp_path / "mine.toml"
+    file.write_text(good.replace(text, instead), encoding="utf-8")
+    with pytest.raises(ConfigError) as refusal:
+        kind.load(str(file))
+    message = str(refusal.value)
+    assert message.startswith(str(file))
+    assert says in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(("kind", "known"), [(quadrotor, "hexarotor, iris"), (fixedwing, "aerosonde, anaconda")])
+def test_unknown_airframes_are_refused(kind: ModuleType, known: str) -> None:
+    with pytest.raises(ConfigError, match=rf"expected a \.toml file or one of: {known}"):
+        kind.load("ornithopter")
+    with pytest.raises(ConfigError, match=r"vehicle\.airframe: ornithopter\.toml: there is no such file"):
+        kind.load("ornithopter.toml")
