@@ -438,6 +438,10 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
     if incidents:
         screen.print(f"[yellow]happened in flight[/]: {incidents}", highlight=False, soft_wrap=True)
+    failed = [plan for plan in summary.get("plans", ()) if plan["why"]]
+    if failed:
+        words = f"{len(failed)} of {len(summary['plans'])} plans came to nothing, at last: {failed[-1]['why']}"
+        screen.print(f"[yellow]{words}[/]", highlight=False, soft_wrap=True)
     verdict = (
         "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'broken off'}[/]"
     )

@@ -163,6 +163,22 @@ def test_a_period_may_end_inside_any_task(any_scheduler: str, ns_a_look: int) ->
     assert bool(overruns_s) == bool(late_s)
 
 
+def test_cycles_that_are_late_or_left_out_are_missed_and_the_worst_latency_is_told(any_scheduler: str) -> None:
+    """A slow board that is asked for two cycles of eight: the second of them has to wait."""
+    with WingProcess(board_file(any_scheduler), 4_000_000) as board:
+        replies = [board.step(sensors(cycle)) if cycle % 8 < 2 else board.step() for cycle in range(180)]
+    at, (cpu,) = next((at, named(reply.comm, "cpu")) for at, reply in enumerate(replies) if named(reply.comm, "cpu"))
+    servos = named(b"".join(reply.hils for reply in replies[: at + 1]), "servos")
+
+    def missed(answered: list[tuple[float, ...]]) -> float:
+        late = sum(latency_s > PERIOD_NS * 1e-9 for *_, latency_s in answered)
+        assert late > 10
+        return answered[-1][0] + 1 - len(answered) + late
+
+    assert cpu[4] in {missed(servos[:-few]) for few in (1, 2, 3)}  # it was looked at a little before it was told
+    assert cpu[5] == max(latency_s for *_, latency_s in servos)
+
+
 def test_a_path_is_taken_up_without_a_jump(board: WingProcess) -> None:
     """From the circle onto the transient and on: the point that is followed moves on by what path following moves it,
     though each path counts its own arc length."""
@@ -233,6 +249,29 @@ def test_it_finds_the_host_s_cells(board: WingProcess) -> None:
     host = planner_of(wing_images.scenario_of()).plan((plan[3], plan[4]), (plan[5], plan[6]))
     assert [values[2:] for values in told["cell"]] == [tuple(map(float, cell)) for cell in host.cells]
     assert (plan[7], plan[8], plan[9]) == (host.leaves, host.expanded, host.cost)
+
+
+def test_it_replans_in_flight_as_the_host_s_board_does() -> None:
+    """From the node that lies ahead, with the heading there, and with what was flown held against the way back."""
+    twin = autopilot_of(wing_images.scenario_of())
+    plans: list[tuple[float, ...]] = []
+    with WingProcess(board_file()) as board:
+
+        def step(hils: bytes, comm: bytes) -> wing_timing.Reply:
+            _, rows = twin.step(sensed(hils), [flown.places.goal_m] if comm else [])
+            plans.extend(values for name, values in rows if name == "wing_plan")
+            return board.step(hils, comm)
+
+        flown = flight(step)
+        flown.fly(5)
+        flown.fly(4500, goal=True)
+    told = flown.told["plan"]
+    assert len(told) == len(plans) > 8
+    for mine, its in zip(told, plans, strict=True):
+        assert mine[:2] == its[:2]
+        assert mine[3:7] == pytest.approx(its[3:7], abs=0.1)  # from where to where
+        assert mine[7:10] == its[7:10], "leaves, states taken up, cost"
+        assert mine[11:] == its[11:]
 
 
 def test_statistics_add_up(board: WingProcess) -> None:

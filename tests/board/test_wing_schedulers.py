@@ -75,6 +75,7 @@ def test_planning_does_not_touch_the_preemptive_build_s_latency() -> None:
 def test_preemptive_planning_takes_its_work_and_what_the_others_take_meanwhile() -> None:
     found = timing("preemptive")
     assert found.completion_s == pytest.approx(found.work_s / (1.0 - found.routine_pct / 100), rel=0.01)
+    assert found.expected_s == pytest.approx(found.completion_s, rel=0.01)  # as the table has it
 
 
 def test_cooperative_planning_takes_a_period_for_every_slice() -> None:
@@ -82,6 +83,7 @@ def test_cooperative_planning_takes_a_period_for_every_slice() -> None:
     periods = math.ceil(found.work_s / SLICE_S)
     # A slice ends with the piece at work: the periods are a few fewer, never more, and the last is not waited out.
     assert 0.97 * periods * TS - TS <= found.completion_s <= periods * TS
+    assert found.expected_s == pytest.approx(periods * TS)  # as the table has it
     assert found.planning_use_pct == pytest.approx(found.routine_pct + 100 * SLICE_S / TS, rel=0.03)
     assert found.completion_s > 2 * timing("preemptive").completion_s
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes as ct
 import math
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ import pytest
 
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
-from aeroloop.planning.mission import Mission, MissionSettings
+from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
 from aeroloop.planning.mission_telling import Row
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.templates_c import templates_c
@@ -206,6 +207,12 @@ def pairs(planner: Planner, count: int, seed: int) -> Iterator[tuple[tuple[float
 def planner() -> Planner:
     settings = PlannerSettings(safe_m=350, highest_m=550, blocked_above_m=550)
     return Planner(Elevation(generate(128, 11), 75.0), settings)
+
+
+def test_the_machine_s_table_is_the_same() -> None:
+    rows = re.findall(r"{STEP_(\w+), EVENT_(\w+), STEP_(\w+)}", (SOURCES / "mission.c").read_text("utf-8"))
+    assert len(rows) == len(TRANSITIONS)
+    assert {(Step[step], Event[event]): Step[after] for step, event, after in rows} == TRANSITIONS
 
 
 def test_flights_from_circle_to_circle(library: ct.CDLL, planner: Planner) -> None:

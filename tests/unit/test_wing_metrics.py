@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from aeroloop.analysis.wing.metrics import metrics
+from aeroloop.analysis.wing.summary import details
 from aeroloop.planning.cells import Cell
 from aeroloop.recording.log import Log
 from aeroloop.scenarios import of_table
@@ -174,3 +175,32 @@ def test_events_and_the_board_are_counted() -> None:
     assert found["cpu_use_max_pct"] == 100.0
     assert found["cpu_use_planning_pct"] == pytest.approx(95.0)
     assert found["latency_max_s"] == 0.006
+
+
+def test_why_there_was_no_way_is_said_in_a_sentence() -> None:
+    """From what the board told and the map: the start inside an obstacle too."""
+    planner = planner_of(scenario())
+    inside, free = (
+        next(cell for cell in (Cell(6, col, 30) for col in range(64)) if planner.blocked(cell) is blocked)
+        for blocked in (True, False)
+    )
+    ends = [planner.elevation.centre_m(cell) for cell in (inside, free)]
+    status = [PlanStatus.FOUND, PlanStatus.UNREACHABLE, PlanStatus.GOAL_OUTSIDE, PlanStatus.TOO_LATE, 99.0]
+    told = rows(
+        "wing_plan",
+        np.arange(5.0),
+        plan=np.arange(5.0),
+        status=status,
+        start_x_m=ends[0][0],
+        start_y_m=ends[0][1],
+        goal_x_m=[ends[1][0], ends[1][0], 1e6, ends[1][0], math.nan],
+        goal_y_m=ends[1][1],
+    )
+    plans = details(Log({**Log.empty().rows, "wing_plan": told}, {}, truncated=False), scenario())["plans"]
+    assert [plan["why"] for plan in plans] == [
+        "",
+        "no plan: every way from the start to the goal is blocked; the start lies inside an obstacle",
+        "no plan: the goal lies outside the map; the start lies inside an obstacle",
+        "no path: it was ready when its beginning had been passed; the start lies inside an obstacle",
+        "",
+    ]

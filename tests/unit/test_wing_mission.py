@@ -13,20 +13,25 @@ import pytest
 from hypothesis import given
 
 from aeroloop.planning.cells import Cell
+from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
-from aeroloop.planning.mission_paths import haven
+from aeroloop.planning.mission_paths import Country, PathGenerator, haven
 from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Result, tangent
 from aeroloop.planning.path import Node as PathNode
 from aeroloop.planning.path import Path, PathPoint
+from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.search import Entry
 from aeroloop.planning.templates import NodeKind
+from aeroloop.vehicles.fixedwing.places import roomy_cells
 from aeroloop.wing_signals import Direction, PlanStatus, Step, Turn
+from aeroloop.world.terrain_generator import generate
 
 SETTINGS = MissionSettings(budget_s=5.0, speed_m_s=20.0, margin_m=20.0, replan_after_m=100.0, again_after_s=4.0)
 START = Circle(0.0, 0.0, 90.0)
 ALLOWED = {(before, after) for (before, _), after in TRANSITIONS.items()}
 PERIOD_S = 0.05
+RADIUS_M = 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +218,21 @@ def test_too_late(flight: Flight) -> None:
     assert flight.mission.state == Step.REPLAN, "a result that nobody waits for was taken"
 
 
+def test_a_way_that_comes_in_the_period_in_which_its_node_is_passed_is_too_late(flight: Flight) -> None:
+    """Its path begins behind the point that is followed."""
+    flight.off()
+    flight.until(Step.REPLAN)
+    order = flight.order()
+    assert order.node is not None
+    while flight.mission.s_m + 1.0 <= order.node.s_m:
+        flight.period()
+    assert flight.mission.order == order
+    followed = flight.mission.reference
+    flight.period(answer(order))
+    assert flight.plans()[-1] == PlanStatus.TOO_LATE
+    assert flight.mission.reference == followed
+
+
 def test_a_channel_without_ending_ends_on_a_circle(flight: Flight) -> None:
     flight.mission.command((3000.0, 0.0))
     flight.period()
@@ -235,6 +255,8 @@ def test_a_new_goal_at_any_step(step: Step) -> None:
     flight.until(Step.ARRIVED)
     steps = flight.steps()
     assert set(pairwise(steps)) <= ALLOWED
+    if step == Step.APPROACH:
+        assert steps.count(Step.ARRIVED) == 1, "it turned away from the goal that no longer counts"
 
 
 def _lead_to(flight: Flight, step: Step) -> None:
@@ -280,6 +302,32 @@ def test_the_way_into_a_haven_is_smooth_and_stays_inside_its_square() -> None:
             ahead, aside = cos * x + sin * y, (cos * y - sin * x) * (1.0 if left else -1.0)
             spare_m = min(ahead.min() + 75.0, 225.0 - ahead.max(), aside.min() + 75.0, 225.0 - aside.max())
             assert spare_m == pytest.approx(0.2667 * 150.0, abs=0.5)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_generated_lies_over_free_cells(seed: int) -> None:
+    """Ways off the circle, channels, and havens at their ends: none over a blocked cell."""
+    planner = Planner(
+        Elevation(generate(128, seed), 75.0), PlannerSettings(safe_m=350, highest_m=500, blocked_above_m=500)
+    )
+    country = Country(planner.elevation, 6, lambda cell: not planner.blocked(cell))
+    rng = np.random.default_rng(seed)
+    rooms = roomy_cells(planner, RADIUS_M + 40.0)
+    havens = 0
+    for number in range(12):
+        start_m, goal_m = (planner.elevation.centre_m(rooms[index]) for index in rng.integers(len(rooms), size=2))
+        plan = planner.plan(start_m, goal_m)
+        order = Order(number, 0.0, start_m, goal_m, Circle(*start_m, RADIUS_M))
+        made = PathGenerator(country, RADIUS_M).generate(order, plan)
+        havens += bool(made.ending) and not made.arrives
+        for leg in (*made.legs, *made.ending):
+            spare_m = 19.0 if leg.kind == Kind.TRANSIENT else 0.0
+            for s_m in np.arange(0.0, leg.reference.length_m, 10.0):
+                x_m, y_m, *_ = leg.reference.at(float(s_m))
+                around = ((x_m + i * spare_m, y_m + j * spare_m) for i in (-1.0, 1.0) for j in (-1.0, 1.0))
+                cells = [planner.elevation.cell_at(6, *place) for place in around]
+                assert not any(planner.blocked(cell) for cell in cells), (number, leg.kind)
+    assert havens > 3
 
 
 @given(st.lists(st.tuples(st.integers(0, 11), st.floats(0.0, 60.0), st.booleans()), max_size=150))

@@ -16,7 +16,7 @@ from aeroloop.protocols.board import Missing, Told
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
 from aeroloop.streams import BY_NAME
-from aeroloop.wing_signals import PlanStatus, Step, WingSensors
+from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
 
 SENSORS = WingSensors(
     cycle=65_537,
@@ -165,3 +165,10 @@ def test_damaged_frames_are_never_taken_for_others(seed: int) -> None:
 @given(st.tuples(SINGLE, SINGLE))
 def test_any_goal_travels_exactly(goal: tuple[float, float]) -> None:
     assert BoardEnd().receive(PlantEnd().goal(Goal(1, *goal))) == [Goal(1, *goal)]
+
+
+def test_the_tasks_are_those_of_the_papers_table() -> None:
+    """Thirteen, with their priorities, of which the smaller number wins."""
+    names = "HILS_Tx HILS_Rx COMM_Rx COMM_Proc ESTI_Atti ESTI_Nav CNTR PFOL COMM_Tx PGEN PMAN STAT PPLAN"
+    table = [(name.lower(), priority) for priority, name in enumerate(names.split(), start=11)]
+    assert [(task.name, task.priority) for task in WING_TASKS] == table

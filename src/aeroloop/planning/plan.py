@@ -8,6 +8,14 @@ from aeroloop.planning.cells import Cell
 from aeroloop.planning.search import Entry
 from aeroloop.wing_signals import PlanStatus
 
+WHY = {
+    PlanStatus.UNREACHABLE: "no plan: every way from the start to the goal is blocked",
+    PlanStatus.START_OUTSIDE: "no plan: the start lies outside the map",
+    PlanStatus.GOAL_OUTSIDE: "no plan: the goal lies outside the map",
+    PlanStatus.NO_PATH: "no path: no curve through the cells can be flown",
+    PlanStatus.TOO_LATE: "no path: it was ready when its beginning had been passed",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -35,23 +43,23 @@ class Plan:
 
     def words(self) -> str:
         """The outcome in a sentence."""
-        obstacles = [name for name, inside in (("start", self.start_blocked), ("goal", self.goal_blocked)) if inside]
-        return "; ".join((self._outcome(), *(f"the {name} lies inside an obstacle" for name in obstacles)))
+        return "; ".join((self._outcome(), *inside_obstacles(self.start_blocked, self.goal_blocked)))
 
     def _outcome(self) -> str:
-        match self.status:
-            case PlanStatus.START_OUTSIDE:
-                return "no plan: the start lies outside the map"
-            case PlanStatus.GOAL_OUTSIDE:
-                return "no plan: the goal lies outside the map"
-            case PlanStatus.FOUND if self.reaches_goal:
-                return f"a way of {len(self.cells)} cells, fine all the way to the goal"
-            case PlanStatus.FOUND:
-                return f"a way of {len(self.cells)} cells, the first {len(self.fine)} of them fine"
-            case PlanStatus.UNREACHABLE if self.entry is None:
-                return "no plan: every way from the start to the goal is blocked"
-        direction, last_turn = (part.name.lower() for part in self.entry or ())
+        if self.status == PlanStatus.FOUND:
+            how_far = (
+                "fine all the way to the goal" if self.reaches_goal else f"the first {len(self.fine)} of them fine"
+            )
+            return f"a way of {len(self.cells)} cells, {how_far}"
+        if self.entry is None or self.status != PlanStatus.UNREACHABLE:
+            return WHY[self.status]
+        direction, last_turn = (part.name.lower() for part in self.entry)
         return (
-            "no plan: every way from the start to the goal is blocked, or needs a U turn from the heading flown "
-            f"({direction}, last turn {last_turn}); a loiter leaves in any direction"
+            f"{WHY[self.status]}, or needs a U turn from the heading flown ({direction}, last turn {last_turn}); "
+            "a loiter leaves in any direction"
         )
+
+
+def inside_obstacles(start: bool, goal: bool) -> list[str]:
+    """Clauses for those of the two that lie in one."""
+    return [f"the {name} lies inside an obstacle" for name, inside in (("start", start), ("goal", goal)) if inside]

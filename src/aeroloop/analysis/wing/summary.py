@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,20 @@ from aeroloop.analysis import timing
 from aeroloop.analysis.board import by_task
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
 from aeroloop.analysis.track import Track, positions
+from aeroloop.errors import ConfigError
 from aeroloop.fault_offers import words as fault_words
+from aeroloop.planning.plan import WHY, inside_obstacles
+from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log
 from aeroloop.streams import BY_NAME
+from aeroloop.vehicles.fixedwing.places import planner_of
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
 
 SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
 COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")
 """The same, each with a unit at its end."""
+ENDS = ("start", "goal")
 WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
@@ -29,7 +35,7 @@ def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
             "step_lateness_s": timing.statistics(log.column("wing_pace", "lateness_s")),
             "missed_deadlines": int(missed[-1]) if missed.size else None,
         },
-        "plans": [_plan(row.tolist()) for row in log.rows["wing_plan"]],
+        "plans": _plans(log, scenario),
         "board": _board(log, scenario),
         "links": {"board_at_plant": _counters(log)},
     }
@@ -76,8 +82,31 @@ def _step_name(code: float) -> str:
     return f"STEP_{Step(int(code)).name}" if code in list(Step) else f"STEP_{code:g}"
 
 
-def _plan(row: list[float]) -> dict[str, Any]:
-    told = dict(zip(BY_NAME["wing_plan"].names, row, strict=True))
+def _plans(log: Log, scenario: FixedWingScenario) -> list[dict[str, Any]]:
+    rows = [dict(zip(BY_NAME["wing_plan"].names, row.tolist(), strict=True)) for row in log.rows["wing_plan"]]
+    failed = any(told["status"] != PlanStatus.FOUND for told in rows)
+    planner = None
+    if failed:
+        with suppress(ConfigError):  # the map's file is gone
+            planner = planner_of(scenario)
+    return [{**_plan(told), "why": _why(told, planner)} for told in rows]
+
+
+def _why(told: dict[str, float], planner: Planner | None) -> str:
+    """Why there is nothing to fly, in a sentence; nothing where there is."""
+    status = told["status"]
+    if status == PlanStatus.FOUND or status not in list(PlanStatus):
+        return ""
+    blocked = [planner is not None and _blocked(planner, told[f"{end}_x_m"], told[f"{end}_y_m"]) for end in ENDS]
+    return "; ".join((WHY[PlanStatus(int(status))], *inside_obstacles(*blocked)))
+
+
+def _blocked(planner: Planner, x_m: float, y_m: float) -> bool:
+    elevation, level = planner.elevation, planner.settings.resolution.finest
+    return elevation.inside(x_m, y_m) and planner.blocked(elevation.cell_at(level, x_m, y_m))
+
+
+def _plan(told: dict[str, float]) -> dict[str, Any]:
     status = told["status"]
     return {
         **{name: int(told[name]) for name in WHOLE},
