@@ -8,14 +8,11 @@ from typing import Any
 
 import msgspec
 
-from aeroloop import images, wing_images
+from aeroloop import images
 from aeroloop.errors import ConfigError
 from aeroloop.links.url import ends, parse
 from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.fixedwing import airframe as airframes
-from aeroloop.vehicles.fixedwing.places import places
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.fixedwing.trim import trim
 from aeroloop.vehicles.quadrotor import lines
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
@@ -68,7 +65,9 @@ def equipment(scenario: Scenario, folder: Path) -> dict[str, Any]:
         case QuadrotorScenario():
             return _autopilot_equipment(scenario, folder)
         case FixedWingScenario():
-            return _wing_equipment(scenario, folder)
+            from aeroloop.wing_equipment import equipment as wing_equipment  # its models are slow to import
+
+            return wing_equipment(scenario, folder)
         case _:
             raise TypeError(scenario)
 
@@ -92,28 +91,6 @@ def _autopilot_ends(scenario: QuadrotorScenario, number: int, folder: Path) -> t
     if client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {server} is a line to an autopilot outside; fly it with --loop hil")
     return server, client or ""
-
-
-def _wing_equipment(scenario: FixedWingScenario, folder: Path) -> dict[str, Any]:
-    server, client = ends(scenario.link_url, folder=folder, name="link")
-    if client is None:
-        raise ConfigError(f"link.url: {server} is a line to a board outside, and none flies the fixed wing yet")
-    places(scenario)  # whether there is somewhere to fly, and something that can, is said before anything starts
-    _check_airspeed(scenario)
-    image, image_id = "", 0
-    if scenario.loop == "pil":
-        generated = wing_images.generate(scenario)
-        image = str(images.build(generated, wing_images.IMAGE[scenario.board.scheduler]))
-        image_id = generated.image_id
-    return {"link_server": server, "link_client": client, "image": image, "image_id": image_id}
-
-
-def _check_airspeed(scenario: FixedWingScenario) -> None:
-    airframe = airframes.load(scenario.vehicle.airframe)
-    try:
-        trim(airframe, scenario.mission.airspeed_m_s)
-    except ConfigError as error:
-        raise ConfigError(f"mission.airspeed_m_s: {str(error).removeprefix('trim: ')}") from None
 
 
 def _tiltrotor_cast(scenario: TiltrotorScenario) -> tuple[Role, ...]:

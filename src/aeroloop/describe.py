@@ -151,6 +151,7 @@ def scenario_markdown() -> str:
         "",
         "A scenario is a TOML file. A key that is not listed here is an error, so is a value out of range.",
         "A key of a table can be set for one flight: `aeroloop fly NAME --set link.to_plant.delay_s=0.006`.",
+        "Names of files are relative to the scenario file; those after `--set` to the folder where you type it.",
         "World coordinates (`_W`) are east, north, up.",
     ]
     sections = scenario_sections()

@@ -21,7 +21,6 @@ from aeroloop.errors import AeroloopError, ConfigError
 from aeroloop.recording.log import Log, read
 from aeroloop.scenario import Family, Scenario, TiltrotorScenario
 from aeroloop.scenarios import KINDS, load
-from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 from aeroloop.vehicles.tiltrotor.design import design
@@ -115,6 +114,7 @@ def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str
     from aeroloop.analysis.wing.maps import Ground
     from aeroloop.analysis.wing.report import write_report as write
     from aeroloop.vehicles.fixedwing import airframe, modes
+    from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
 
     planner = planner_of(scenario)
     ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))

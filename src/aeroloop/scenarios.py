@@ -48,13 +48,19 @@ def available() -> list[Path]:
 
 
 def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
-    """Read and validate a scenario; `overrides` are `key.path=value` strings with TOML values."""
+    """Read and validate a scenario; `overrides` are `key.path=value` strings with TOML values. File names in a scenario
+    are relative to it, those in `overrides` to the folder where they were typed."""
     table = read_toml(path)
     source = str(path)
     if overrides:
         apply_overrides(table, overrides)
         source = f"{path} with {' '.join(overrides)}"
-    return of_table(table, source).anchored(path.resolve().parent)
+    scenario = of_table(table, source)
+    typed = tuple(override.partition("=")[0] for override in overrides)
+    here = {key: name for key, name in scenario.files().items() if f"{key}.".startswith(tuple(f"{t}." for t in typed))}
+    return scenario.with_files({key: str(Path.cwd() / name) for key, name in here.items()}).anchored(
+        path.resolve().parent
+    )
 
 
 def of_table(table: dict[str, Any], source: str) -> Scenario:

@@ -208,5 +208,18 @@ def scenario_of(name: str | None = None) -> FixedWingScenario:
     return found
 
 
+def main(arguments: list[str]) -> str | None:
+    """Write the files; what is wrong, if something is."""
+    if len(arguments) not in (1, 2):
+        return "usage: python -m aeroloop.wing_images FOLDER [SCENARIO]"
+    try:
+        generate(scenario_of(*arguments[1:])).write(Path(arguments[0]))
+    except ConfigError as error:
+        return f"aeroloop: {error}"
+    except OSError as error:
+        return f"aeroloop: {arguments[0]}: cannot be written: {error.strerror}"
+    return None
+
+
 if __name__ == "__main__":
-    generate(scenario_of(*sys.argv[2:3])).write(Path(sys.argv[1]))
+    sys.exit(main(sys.argv[1:]))

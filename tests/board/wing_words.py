@@ -23,7 +23,7 @@ from aeroloop.wing_signals import WingSensors
 PERIOD_NS = 50_000_000
 BY_NUMBER = {message.number: message for message in MESSAGES}
 LONGEST = max(message.size for message in MESSAGES)
-HOME = Origin(36.652663, -84.346488, 0.0)
+HOME = Origin(36.366, -84.346117, 0.0)
 HEIGHT_M = 660.0
 
 Message = tuple[str, tuple[float, ...]]

@@ -90,6 +90,25 @@ def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
     assert trajectory.file == str(tmp_path / "points.csv")
 
 
+@pytest.mark.parametrize(
+    "override", ['ground.trajectory.file="mine.csv"', 'ground.trajectory={kind="waypoints",file="mine.csv"}']
+)
+def test_file_names_that_were_typed_are_relative_to_where_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
+) -> None:
+    (tmp_path / "there").mkdir()
+    table = {
+        "name": "x",
+        "ground": {"trajectory": {"kind": "waypoints", "file": "points.csv"}, "joystick_map": "stick.toml"},
+    }
+    (tmp_path / "there" / "x.toml").write_text(tomli_w.dumps(table))
+    monkeypatch.chdir(tmp_path)
+    ground = scenarios.load_tiltrotor(Path("there/x.toml"), (override,)).ground
+    assert isinstance(ground.trajectory, scenario.Waypoints)
+    assert ground.trajectory.file == str(tmp_path / "mine.csv")
+    assert ground.joystick_map == str(tmp_path / "there" / "stick.toml")
+
+
 @pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
 def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> None:
     plan = scenarios.load(path)

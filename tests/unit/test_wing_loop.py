@@ -197,9 +197,9 @@ def test_flying_into_the_ground_ends_the_flight() -> None:
 
 
 def test_leaving_the_world_ends_the_flight_as_diverged() -> None:
-    bench = Bench(plan(world={"bound_m": 3950.0}, duration_s=60.0), ScriptedBoard())
+    bench = Bench(plan(world={"bound_m": 4100.0}, duration_s=60.0), ScriptedBoard())
     assert bench.fly() == "diverged"
-    assert bench.events(Event.DIVERGED) == [pytest.approx(3950.0, abs=1.0)]
+    assert bench.events(Event.DIVERGED) == [pytest.approx(4100.0, abs=1.0)]
 
 
 def test_a_state_that_is_no_number_ends_the_flight_as_diverged() -> None:

@@ -16,8 +16,9 @@ from test_report import Page
 from aeroloop import results
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
+from aeroloop.analysis.drawing import panels
 from aeroloop.analysis.summary import summarise
-from aeroloop.analysis.wing import maps
+from aeroloop.analysis.wing import maps, plots
 from aeroloop.analysis.wing.maps import Ground
 from aeroloop.analysis.wing.report import render
 from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
@@ -197,6 +198,25 @@ def test_of_many_plans_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = list(map(str, maps.plan_pictures(log, ground())))
     assert len(shown) == maps.MOST_PLANS
     assert (shown[0], shown[-1]) == ("plan-0", "plan-39")
+
+
+def test_a_plan_is_drawn_with_the_path_that_came_of_it() -> None:
+    """A path is told when the aircraft takes it up, which may be half a minute after its plan."""
+    log = a_log()
+    told_s = [1.0, 1.1, 25.0, 25.1, 45.0, 45.1]  # plans are done at 10 and 30 s
+    fill(log, "wing_path", told_s, path=[0, 0, 1, 1, 2, 2], x_m=[0.0, 1.0, 10.0, 11.0, 20.0, 21.0])
+    first, second = maps.plans(log)
+    for plan, next_s, wanted in ((first, second.t_s, [10.0, 11.0]), (second, np.inf, [20.0, 21.0])):
+        near = maps._plan(log, ground(), plan, next_s).axes[1]
+        drawn = [line.get_xdata() for line in near.get_lines() if line.get_label() == "reference"]
+        assert [np.asarray(x_m).tolist() for x_m in drawn] == [wanted]
+
+
+def test_lines_of_every_panel_have_a_name() -> None:
+    figure = plots._legends(panels(plots._estimation_errors(a_log())))
+    legends = [panel.get_legend() for panel in figure.axes]
+    named = [[text.get_text() for text in legend.get_texts()] for legend in legends if legend is not None]
+    assert named == [["x", "y", "z"], ["roll", "pitch"]]
 
 
 def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop import crew, results
+from aeroloop import crew, results, wing_images
 from aeroloop.analysis.checks import verify
 from aeroloop.analysis.kinds import metric_names
 from aeroloop.errors import ConfigError
 from aeroloop.fault_offers import offers
 from aeroloop.planning.planner import Planner
 from aeroloop.scenarios import available, load, of_table
+from aeroloop.vehicles.fixedwing import airframe
 from aeroloop.vehicles.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
 from aeroloop.vehicles.fixedwing.scenario import NEEDED, FixedWingScenario
 
@@ -209,3 +210,51 @@ def test_a_run_keeps_its_map_under_its_own_ending(tmp_path: Path) -> None:
     assert planner_of(kept).elevation.values.max() == 400
     results.discard(tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_flight_may_use_all_of_a_large_map_unless_it_is_bound() -> None:
+    assert plan().world.reach_m == 8000.0
+    large = {"kind": "generated", "side_units": 512}
+    corner_m = 256 * 75.0 * math.sqrt(2.0)
+    assert plan({"world": {"terrain": large}}).world.reach_m == pytest.approx(corner_m + 1200.0)
+    bound = plan({"world": {"terrain": large, "bound_m": 9000.0}, "seed": 5})
+    assert bound.world.reach_m == 9000.0
+    drawn = places(bound)
+    assert max(math.hypot(*drawn.start_m), math.hypot(*drawn.goal_m)) < 9000.0
+
+
+@pytest.mark.parametrize(
+    ("mission", "words"),
+    [
+        ({"goal_m": (2900.0, 900.0)}, "mission.goal_m: expected a place within world.bound_m (3000 m) of the middle"),
+        ({"height_m": 3500.0}, "mission.height_m: expected less than world.bound_m (3000 m), not 3500"),
+    ],
+)
+def test_a_flight_that_would_begin_or_end_out_of_bounds_is_refused(mission: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as told:
+        plan({"world": {"bound_m": 3000.0}, "mission": mission})
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize("heavy", [True, False], ids=["in a turn", "in thin air"])
+def test_what_the_airframe_cannot_fly_is_said_before_anything_starts(tmp_path: Path, heavy: bool) -> None:
+    mine = tmp_path / "mine.toml"
+    known = Path(airframe.__file__).with_name("aerosonde.toml").read_text("utf-8")
+    mine.write_text(known.replace("mass_kg = 11.0", f"mass_kg = {15.0 if heavy else 11.0}"), "utf-8")
+    table = {"vehicle": {"airframe": str(mine)}, "mission": {"height_m": 660.0 if heavy else 7000.0}}
+    with pytest.raises(ConfigError, match=r"^mission\.airspeed_m_s: the airframe cannot fly at 20 m/s") as told:
+        crew.equipment(plan(table), tmp_path)
+    assert ("turn 11.5 deg/s" in str(told.value)) is heavy
+
+
+def test_generated_files_are_written_or_it_is_said_why_not(tmp_path: Path) -> None:
+    assert wing_images.main([str(tmp_path / "made"), "fixedwing-loiter"]) is None
+    assert (tmp_path / "made" / "map.c").is_file()
+    (tmp_path / "file").touch()
+    for arguments, words in (
+        ([], "usage: "),
+        ([str(tmp_path), "kite"], "aeroloop: unknown scenario 'kite'"),
+        ([str(tmp_path), "quad-free"], "aeroloop: quad-free: expected a scenario of the fixed wing"),
+        ([str(tmp_path / "file")], "cannot be written: File exists"),
+    ):
+        assert words in str(wing_images.main(arguments))

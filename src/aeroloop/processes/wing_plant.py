@@ -78,7 +78,7 @@ def build_loop(
             command_at_ns=ns(mission.command_at_s),
             linger_ns=ns(mission.linger_s),
             duration_ns=ns(scenario.duration_s),
-            bound_m=scenario.world.bound_m,
+            bound_m=scenario.world.reach_m,
         ),
         initial_command=flying.controls,
         step_ns=ns(scenario.world.step_s),

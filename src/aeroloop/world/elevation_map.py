@@ -17,7 +17,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from aeroloop.config import Config, meta, note
 from aeroloop.errors import ConfigError
@@ -234,5 +233,7 @@ def _filled(heights: Vec, where: str) -> Vec:
         raise ConfigError(
             f"{where}: {100 * share:.0f} % of the map's points are unknown, expected at most {100 * MOST_UNKNOWN:.0f} %"
         )
+    from scipy import ndimage  # slow to import, and few maps have holes
+
     nearest = ndimage.distance_transform_edt(unknown, return_distances=False, return_indices=True)
     return heights[tuple(nearest)]  # type: ignore[no-any-return]

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
 
 from aeroloop.errors import ConfigError
 from aeroloop.frames import Vec
@@ -194,6 +193,8 @@ _UNITS_M = {9001: 1.0, 9002: 0.3048, 9003: 1200 / 3937}  # metre, foot, US surve
 
 def _geotiff(path: Path) -> Elevations:
     """OGC GeoTIFF 1.1 of one band, north up, in degrees or in a projection of metres or feet."""
+    from PIL import Image, UnidentifiedImageError  # slow to import, and few flights read a TIFF
+
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(path, formats=("TIFF",)) as image:
             _check_size(image.height, image.width)

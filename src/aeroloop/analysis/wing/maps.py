@@ -24,10 +24,9 @@ MOST_PLANS = 16
 """Pictures of single plans; of more, evenly spread ones."""
 NEAR_M = 300.0
 """Around channel and aircraft in a close-up."""
-TOLD_WITHIN_S = 3.0
-"""A plan's path is told point by point over the periods after it."""
+PURPLE = "#6a3d9a"  # cells that are no channel yet: neither the reference's colour nor that of blocked ground
 MAP_IN = 5.0
-PAIR_IN = 2.9
+PAIR_IN = 3.2
 
 
 @dataclass(frozen=True)
@@ -101,8 +100,8 @@ def plan_pictures(log: Log, ground: Ground) -> list[Picture]:
             f"plan-{plan.number}",
             f"Plan {plan.number}, done at {plan.t_s:.1f} s",
             "Cells are fine near the start of the plan and coarse far away. Left: all cells and the way to the goal. "
-            "Right: the channel, the reference inside it, and what was flown until then.",
-            partial(_plan, log, ground, plan),
+            "Right: the channel, the reference that was then flown inside it, and what had been flown before.",
+            partial(_plan, log, ground, plan, min((p.t_s for p in all_plans if p.t_s > plan.t_s), default=np.inf)),
         )
         for plan in shown
     ]
@@ -123,7 +122,8 @@ def _overview(log: Log, ground: Ground) -> Figure:
     return figure
 
 
-def _plan(log: Log, ground: Ground, plan: Drawn) -> Figure:
+def _plan(log: Log, ground: Ground, plan: Drawn, next_s: float) -> Figure:
+    """`next_s`: when the plan after it was done. A path is told when it is taken up, a while after its plan."""
     figure = Figure(figsize=(WIDTH_IN, PAIR_IN), layout="constrained")
     whole, near = figure.subplots(1, 2)
     for axes in (whole, near):
@@ -131,11 +131,11 @@ def _plan(log: Log, ground: Ground, plan: Drawn) -> Figure:
     leaves = Leaves(ground.elevation.order, ground.settings.resolution, *ground.elevation.subunits_at(*plan.start_m))
     for axes in (whole, near):
         _outline(axes, ground, leaves, GREY, 0.3)
-        _outline(axes, ground, plan.cells[plan.fine :], ORANGE, 0.9)
-        _outline(axes, ground, plan.channel, GREEN, 1.3)
-        _paths(axes, log, plan.t_s + TOLD_WITHIN_S)
+        _outline(axes, ground, plan.cells[plan.fine :], PURPLE, 0.9, "cells to the goal")
+        _outline(axes, ground, plan.channel, GREEN, 1.3, "channel")
         _flown(axes, log, plan.t_s)
-        axes.plot(*plan.goal_m, marker="*", color=RED, markersize=8, linestyle="none")
+        _paths(axes, log, plan.t_s, next_s)
+        axes.plot(*plan.goal_m, marker="*", color=RED, markersize=8, linestyle="none", label="goal")
     whole.set_title("cells and way", fontsize=9)
     near.set_title("close-up", fontsize=9)
     corners = np.array([ground.elevation.bounds_m(cell) for cell in plan.channel])
@@ -145,6 +145,7 @@ def _plan(log: Log, ground: Ground, plan: Drawn) -> Figure:
         near.set_xlim((west + east) / 2 - reach_m, (west + east) / 2 + reach_m)
         near.set_ylim((south + north) / 2 - reach_m, (south + north) / 2 + reach_m)
     near.set(ylabel="")
+    figure.legend(*whole.get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=7)
     return figure
 
 
@@ -171,11 +172,12 @@ def _outline(
     axes.add_collection(LineCollection(squares, colors=color, linewidths=width, label=label))
 
 
-def _paths(axes: Any, log: Log, until_s: float = np.inf) -> None:
+def _paths(axes: Any, log: Log, from_s: float = 0.0, until_s: float = np.inf) -> None:
+    """Those that were begun to be told in this time."""
     rows = log.rows["wing_path"]
-    rows = rows[rows[:, 0] <= until_s]
-    for index, number in enumerate(np.unique(rows[:, 1])):
-        x_m, y_m = rows[rows[:, 1] == number][:, 4:6].T
+    paths = [rows[rows[:, 1] == number] for number in np.unique(rows[:, 1])]
+    for index, path in enumerate(path for path in paths if from_s <= path[0, 0] < until_s):
+        x_m, y_m = path[:, 4:6].T
         label = "reference" if index == 0 else None
         axes.plot(x_m, y_m, color=ORANGE, linestyle="--", linewidth=0.9, label=label)
 

@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from aeroloop.analysis.board_plots import Source, board_pictures
-from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, panels, picture
+from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, legend_above, panels, picture
 from aeroloop.analysis.statistics import Array
+from aeroloop.analysis.wing.metrics import SETTLED_S
 from aeroloop.recording.log import Log
 from aeroloop.wing_signals import LETTERS, WING_TASKS, Step
 
@@ -26,7 +27,7 @@ STEP_COLORS = {
     Step.TRANSIENT: "#e2d6ee",
     Step.APPROACH: "#eef0b8",
     Step.ARRIVE: "#f3d3e0",
-    Step.ARRIVED: "#dcdcdc",
+    Step.ARRIVED: "#d8c9b6",
     Step.STRANDED: "#f2b8b5",
 }
 WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
@@ -39,8 +40,8 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "following",
             "Path following",
-            "Error across the path and roll, true and asked for; colours are the mission's steps (letters as in the "
-            "paper's Figure 8).",
+            "Error across the path; roll, true and asked for; how late roll follows, as the law has learnt it. Colours "
+            "are the mission's steps (letters as in the paper's Figure 8).",
             lambda: _with_steps(
                 log,
                 {
@@ -56,7 +57,8 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "height-and-speed",
             "Height and airspeed",
-            "Above mean sea level, with the ground below; and true airspeed in the gusts.",
+            "Above mean sea level, with the ground below; and true airspeed in the gusts. Errors count from "
+            f"{SETTLED_S:g} s on, when the board has settled.",
             lambda: _with_steps(
                 log,
                 {
@@ -91,7 +93,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             "estimation",
             "Estimation errors",
             "What the board believed minus the truth.",
-            lambda: panels(_estimation_errors(log), height_in=2 * PANEL_IN + 0.4),
+            lambda: _legends(panels(_estimation_errors(log), height_in=2 * PANEL_IN + 0.8)),
         ),
     ]
 
@@ -106,7 +108,7 @@ def _line(log: Log, stream: str, field: str, scale: float, label: str, style: di
 
 
 def _with_steps(log: Log, lines: dict[str, Sequence[Line]]) -> Figure:
-    figure = panels(lines, height_in=len(lines) * PANEL_IN + 0.6)
+    figure = _legends(panels(lines, height_in=len(lines) * PANEL_IN + 0.8))
     changes = log.rows["wing_step"]
     times_s = [*changes[:, 0].tolist(), float(log.column("wing_truth", "t_s")[-1]) if len(changes) else 0.0]
     met = dict.fromkeys(Step(int(code)) for code in changes[:, 1] if code in list(Step))
@@ -117,6 +119,13 @@ def _with_steps(log: Log, lines: dict[str, Sequence[Line]]) -> Figure:
     if met:
         patches = [Patch(color=STEP_COLORS[step], label=f"{LETTERS[step]} {step.name.lower()}") for step in met]
         figure.legend(handles=patches, loc="outside lower center", ncols=4, fontsize=8)
+    return figure
+
+
+def _legends(figure: Figure) -> Figure:
+    """Panels below the first have lines of their own names."""
+    for panel in figure.axes[1:]:
+        legend_above(panel)
     return figure
 
 

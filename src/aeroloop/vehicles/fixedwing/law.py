@@ -25,7 +25,7 @@ ROLL_MOST_RAD = math.radians(28.0)
 PATH_GAINS = PathGains(adaptation=10.0, lag_s=0.4, leak_per_s=0.05)
 """In gusts the adaptation must be slower than in still air, and come back."""
 BANDWIDTHS = Bandwidths()
-_TURN_RAD_S = 0.2  # in which the price of a turn is measured
+TURN_RAD_S = 0.2  # in which the price of a turn is measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def wing_dynamics(
     model = linear_model(airframe, airspeed_m_s, density)
     at, A, B = model.trim, model.A, model.B
     speed = at.airspeed_m_s
-    turn = trim(airframe, speed, turn_rate_rad_s=_TURN_RAD_S, density_kg_m3=density)
+    turn = trim(airframe, speed, turn_rate_rad_s=TURN_RAD_S, density_kg_m3=density)
     load2 = 1 / math.cos(turn.roll_rad) ** 2
     thrust = float(B[0, 3])
     return WingDynamics(

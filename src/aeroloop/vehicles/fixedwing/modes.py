@@ -132,8 +132,8 @@ def table(airframe: Airframe, airspeed_m_s: float | None = None) -> str:
     aileron, elevator, rudder = (math.degrees(value) for value in at.controls[:3])
     lines = [
         f"trim at {at.airspeed_m_s:g} m/s: angle of attack {math.degrees(at.alpha_rad):.1f} deg, "
-        f"elevator {elevator:.1f} deg, throttle {at.controls[3]:.2f}, "
-        f"roll {math.degrees(at.roll_rad):.2f} deg, aileron {aileron:.2f} deg, rudder {rudder:.2f} deg",
+        f"elevator {elevator:.1f} deg, throttle {at.controls[3]:.2f},",
+        f"  roll {math.degrees(at.roll_rad):.2f} deg, aileron {aileron:.2f} deg, rudder {rudder:.2f} deg",
         f"{'mode':<16}{'eigenvalue 1/s':>20}{'frequency rad/s':>17}{'damping':>9}"
         f"{'time constant s':>17}{'period s':>10}",
     ]

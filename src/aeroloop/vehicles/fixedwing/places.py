@@ -56,7 +56,12 @@ def places(scenario: FixedWingScenario) -> Places:
     ground = ground_of(scenario.world.terrain)
     settings: PlannerSettings = msgspec.structs.replace(scenario.planner, resolution=whole)
     planner = Planner(Elevation(ground.values, ground.unit_m), settings)
-    rooms = roomy_cells(planner, mission.loiter_radius_m + SPARE_M)
+    room_m = mission.loiter_radius_m + SPARE_M
+    rooms = [
+        cell
+        for cell in roomy_cells(planner, room_m)
+        if math.hypot(*planner.elevation.centre_m(cell)) + room_m < scenario.world.reach_m
+    ]
     reach = _Reach(planner)
     rng = np.random.default_rng([scenario.seed, 6])
     for _ in range(TRIES if rooms else 0):

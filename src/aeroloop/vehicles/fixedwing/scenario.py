@@ -21,6 +21,8 @@ from aeroloop.world.wind import WindConfig
 
 Metres2 = tuple[float, float]
 MOST_BANK_RAD = math.radians(30.0)
+LEAST_BOUND_M = 8000.0
+BEYOND_CORNERS_M = 1200.0
 NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss", "airspeed")
 """What the estimation on the board works with."""
 
@@ -39,15 +41,29 @@ class Country(Config, frozen=True):
 
     step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.02)] = 0.004
     home: Annotated[Home, note("where on earth the middle of the map is; its height is 0")] = Home(
-        lat_deg=36.652663, lon_deg=-84.346488, alt_m=0.0
+        lat_deg=36.366, lon_deg=-84.346117, alt_m=0.0
     )
     day: Annotated[Day, note("the air at sea level")] = Day()
     wind: Annotated[WindConfig, note("wind")] = WindConfig()
     terrain: Annotated[ElevationConfig, note("the ground")] = JacksboroMap()
     bound_m: Annotated[
         float,
-        meta("m", "farther than this from the middle of the map the flight counts as diverged and ends", gt=0, le=4e5),
-    ] = 8000.0
+        meta(
+            "m",
+            "farther than this from the middle of the map the flight counts as diverged and ends; "
+            "0: 1200 m beyond the map's corners, and 8000 m at least",
+            ge=0,
+            le=4e5,
+        ),
+    ] = 0.0
+
+    @property
+    def reach_m(self) -> float:
+        """Where the flight counts as diverged."""
+        if self.bound_m > 0.0:
+            return self.bound_m
+        corner_m = self.terrain.side_units * self.terrain.unit_m / math.sqrt(2.0)
+        return max(LEAST_BOUND_M, corner_m + BEYOND_CORNERS_M)
 
 
 class WingAboard(Aboard, frozen=True):
@@ -164,12 +180,22 @@ class FixedWingScenario(Scenario, frozen=True):
                 f"({self.planner.blocked_above_m} m); expected more than that, not {mission.height_m:g}"
             )
         half_m = self.world.terrain.side_units * self.world.terrain.unit_m / 2 - mission.loiter_radius_m
+        if mission.height_m >= self.world.reach_m:
+            raise ValueError(
+                f"mission.height_m: expected less than world.bound_m ({self.world.reach_m:g} m), "
+                f"not {mission.height_m:g}"
+            )
         for key in ("start_m", "goal_m"):
             place = getattr(mission, key)
             if place is not None and max(map(abs, place)) > half_m:
                 raise ValueError(
                     f"mission.{key}: expected a place on the map with room for its circle, so within {half_m:g} m "
                     f"of the middle to each side, not {place[0]:g}, {place[1]:g}"
+                )
+            if place is not None and math.hypot(*place) >= self.world.reach_m:
+                raise ValueError(
+                    f"mission.{key}: expected a place within world.bound_m ({self.world.reach_m:g} m) of the middle, "
+                    f"not {place[0]:g}, {place[1]:g}"
                 )
 
     @property

@@ -61,7 +61,7 @@ def trim(
 
     speed = airframe.cruise.speed_m_s if airspeed_m_s is None else airspeed_m_s
     density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
-    asked = f"{speed:g} m/s, climb {math.degrees(climb_rad):g} deg, turn {math.degrees(turn_rate_rad_s):g} deg/s"
+    asked = f"{speed:g} m/s, climb {math.degrees(climb_rad):.3g} deg, turn {math.degrees(turn_rate_rad_s):.3g} deg/s"
     if not (all(map(math.isfinite, (speed, climb_rad, turn_rate_rad_s))) and speed > 0.0 and abs(climb_rad) < 1.5):
         raise ConfigError(f"trim: expected an airspeed above 0 and a climb within +-85 deg, not {asked}")
     equations = _equations(airframe, speed, climb_rad, turn_rate_rad_s, density, gravity_m_s2)
