@@ -24,7 +24,7 @@ from statistics import linear_regression, median
 
 from aeroloop.routing import Watched, places
 
-from .traffic import FRAME_SIZE, LOCALHOST, frame, free_port, heartbeat, numbers
+from .traffic import FRAME_SIZE, LOCALHOST, frame, free_ports, heartbeat, numbers
 
 TICK_S = 0.004
 MARGIN_S = 0.6
@@ -144,12 +144,11 @@ class Soak:
 class Peer:
     """One far end. `step` gives whole bytes to the transport and takes what has come."""
 
-    def __init__(self, index: int, kind: str, folder: Path) -> None:
+    def __init__(self, index: int, kind: str, folder: Path, port: int, own_port: int) -> None:
         self.index, self.kind = index, kind
         self.partner = index ^ 1
         self.state = ""
-        self.port = free_port(socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
-        self.own_port = free_port()
+        self.port, self.own_port = port, own_port
         self.path = folder / f"line{index}.pty"
         self.kernel_lost = 0
         self.cuts = 0
@@ -284,7 +283,10 @@ def _whole_frames(stream: bytes) -> tuple[bytes, bytes]:
 
 def soak(seconds: float, rate_hz: float, seed: int, folder: Path) -> Soak:
     """`rate_hz` frames a second in total, for so long."""
-    peers = [Peer(index, kind, folder) for index, kind in enumerate(chain.from_iterable(PAIRS))]
+    kinds = list(chain.from_iterable(PAIRS))
+    listening = (socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM for kind in kinds)
+    ports = free_ports(*listening, *(socket.SOCK_DGRAM for _ in kinds))
+    peers = [Peer(i, kind, folder, ports[i], ports[len(kinds) + i]) for i, kind in enumerate(kinds)]
     flows = [Flow() for _ in peers]
     events = plan(seconds, seed)
     with _router(peers, folder) as (process, place):

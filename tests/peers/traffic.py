@@ -6,15 +6,18 @@ number alone: the peers must cost little beside what is measured.
 
 from __future__ import annotations
 
+import secrets
 import select
 import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
+UNCLAIMED_PORTS = range(20_000, 32_000)
 LOCALHOST = "127.0.0.1"
 FRAME_SIZE = 10 + 28 + 2
 WINDOW = 128
@@ -78,9 +81,21 @@ def receiver() -> socket.socket:
 
 
 def free_port(kind: socket.SocketKind = socket.SOCK_DGRAM) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind((LOCALHOST, 0))
-        return int(probe.getsockname()[1])
+    return free_ports(kind)[0]
+
+
+def free_ports(*kinds: socket.SocketKind) -> list[int]:
+    """A port for each, all different; below those that the kernel gives away, so that nobody gets one meanwhile."""
+    ports: list[int] = []
+    with ExitStack() as held:
+        while len(ports) < len(kinds):
+            port = secrets.choice(UNCLAIMED_PORTS)
+            probe = held.enter_context(socket.socket(socket.AF_INET, kinds[len(ports)]))
+            with suppress(OSError):
+                probe.bind((LOCALHOST, port))
+                if port not in ports:
+                    ports.append(port)
+    return ports
 
 
 def await_passage(hello: Callable[[int], None], receivers: Sequence[socket.socket], patience_s: float) -> None:

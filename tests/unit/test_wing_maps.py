@@ -100,7 +100,7 @@ def line(axes: Any, color: str) -> np.ndarray:
 
 def figures(log: Log, ground: Ground) -> list[Figure]:
     (plan,) = plans(log)
-    return [maps._overview(log, ground), maps._plan(log, ground, plan)]
+    return [maps._overview(log, ground), maps._plan(log, ground, plan, np.inf)]
 
 
 def test_terrain_and_blocked_cells_lie_where_they_are(log: Log, ground: Ground) -> None:
@@ -115,15 +115,15 @@ def test_terrain_and_blocked_cells_lie_where_they_are(log: Log, ground: Ground) 
 def test_a_plan_shows_its_cells_its_channel_and_what_was_flown_until_then(log: Log, ground: Ground) -> None:
     (plan,) = plans(log)
     assert plan.cells == WAY
-    for axes in maps._plan(log, ground, plan).axes:
+    for axes in maps._plan(log, ground, plan, np.inf).axes:
         leaves = Leaves(7, ground.settings.resolution, *ground.elevation.subunits_at(*START_M))
         assert squares(axes, GREY) == {ground.elevation.bounds_m(cell) for cell in leaves}
         assert squares(axes, GREEN) == {ground.elevation.bounds_m(cell) for cell in WAY[:FINE]}
-        assert squares(axes, ORANGE) == {ground.elevation.bounds_m(cell) for cell in WAY[FINE:]}
+        assert squares(axes, maps.PURPLE) == {ground.elevation.bounds_m(cell) for cell in WAY[FINE:]}
         until = T_S <= DONE_S
         assert np.array_equal(line(axes, BLUE), np.stack([EAST_M[until], NORTH_M[until]], axis=1))
-        assert np.array_equal(line(axes, ORANGE), [[0, 5], [10, 6]])
-    close_up = maps._plan(log, ground, plan).axes[1]
+        assert np.array_equal(line(axes, ORANGE), [[20, 7], [30, 8]]), "the plan's own path, told after it"
+    close_up = maps._plan(log, ground, plan, np.inf).axes[1]
     for cell in WAY[:FINE]:
         west, south, east, north = ground.elevation.bounds_m(cell)
         assert close_up.get_xlim()[0] < west < east < close_up.get_xlim()[1]
