@@ -62,7 +62,7 @@ WING_EXAMPLE = scenarios.of_table(
     },
     "the example",
 )
-PARTS: dict[str, type[scenario.Scenario]] = {
+PARTS: dict[str, type[Any]] = {
     "Every scenario": scenario.Scenario,
     "The tilt-rotor": scenario.TiltrotorScenario,
     "Multirotors": QuadrotorScenario,

@@ -7,6 +7,7 @@ Here is what every scenario has, and the tilt-rotor's tables; `vehicles/` adds t
 from __future__ import annotations
 
 import re
+from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
@@ -233,7 +234,11 @@ class Check(Config, frozen=True):
             raise ValueError(f"check of {self.metric}: expected exactly one of below, above, equals")
 
 
-class Scenario(Config, frozen=True):
+class _AbstractMeta(msgspec.StructMeta, ABCMeta):
+    """Of structs that only serve to be filled in: one that lacks a part cannot be made."""
+
+
+class Scenario(Config, frozen=True, metaclass=_AbstractMeta):
     """What every flight has, whatever flies; the tables of an aircraft's own come with its kind."""
 
     FAMILY: ClassVar[Family]
@@ -267,14 +272,14 @@ class Scenario(Config, frozen=True):
         return float(match.group(1)) if match else 1.0
 
     @property
+    @abstractmethod
     def flown_at_least_s(self) -> float:
         """What a flight that went to its end has flown; half a step less, so that rounding does not decide."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def link_url(self) -> str:
         """The link between plant and board, the rung's own where none is named."""
-        raise NotImplementedError
 
     def files(self) -> dict[str, str]:
         """The files that it names, by key."""

@@ -71,3 +71,23 @@ RATES = (
     ("rate_y_rad_s", "rad/s", "body rate about left"),
     ("rate_z_rad_s", "rad/s", "body rate about up"),
 )
+ACCEL = (
+    ("accel_x_m_s2", "m/s2", "specific force forward"),
+    ("accel_y_m_s2", "m/s2", "specific force left"),
+    ("accel_z_m_s2", "m/s2", "specific force up"),
+)
+GYRO = (
+    ("gyro_x_rad_s", "rad/s", "rate about forward"),
+    ("gyro_y_rad_s", "rad/s", "rate about left"),
+    ("gyro_z_rad_s", "rad/s", "rate about up"),
+)
+FIELD = (
+    ("field_x_T", "T", "magnetic field forward"),
+    ("field_y_T", "T", "magnetic field left"),
+    ("field_z_T", "T", "magnetic field up"),
+)
+WIND = (
+    ("wind_x_m_s", "m/s", "wind to the east"),
+    ("wind_y_m_s", "m/s", "wind to the north"),
+    ("wind_z_m_s", "m/s", "wind upwards"),
+)

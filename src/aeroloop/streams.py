@@ -7,7 +7,7 @@ its first field is always the simulated time `t_s`.
 from __future__ import annotations
 
 from aeroloop.router_streams import ROUTER_STREAMS
-from aeroloop.stream import EVENT, FAULT, QUATERNION, RATES, VELOCITY, Stream
+from aeroloop.stream import ACCEL, EVENT, FAULT, FIELD, GYRO, QUATERNION, RATES, VELOCITY, WIND, Stream
 from aeroloop.stream import fields as _fields
 from aeroloop.wing_streams import WING_STREAMS
 
@@ -278,9 +278,7 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         "plant",
         50.0,
         "the air and the ground where the aircraft is",
-        ("wind_x_m_s", "m/s", "wind to the east"),
-        ("wind_y_m_s", "m/s", "wind to the north"),
-        ("wind_z_m_s", "m/s", "wind upwards"),
+        *WIND,
         ("density_kg_m3", "kg/m3", "density"),
         ("ground_m", "m", "height of the ground below it, above home's"),
     ),
@@ -289,21 +287,15 @@ AUTOPILOT_STREAMS: tuple[Stream, ...] = (
         "plant",
         250.0,
         "a sample of the IMU, as sent",
-        ("accel_x_m_s2", "m/s2", "specific force forward"),
-        ("accel_y_m_s2", "m/s2", "specific force left"),
-        ("accel_z_m_s2", "m/s2", "specific force up"),
-        ("gyro_x_rad_s", "rad/s", "rate about forward"),
-        ("gyro_y_rad_s", "rad/s", "rate about left"),
-        ("gyro_z_rad_s", "rad/s", "rate about up"),
+        *ACCEL,
+        *GYRO,
     ),
     _flown(
         "magnetometer",
         "plant",
         50.0,
         "a sample of the magnetometer, as sent",
-        ("field_x_T", "T", "field forward"),
-        ("field_y_T", "T", "field left"),
-        ("field_z_T", "T", "field up"),
+        *FIELD,
     ),
     _flown(
         "barometer",

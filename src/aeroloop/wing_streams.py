@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.stream import EVENT, FAULT, QUATERNION, RATES, VELOCITY, Stream, fields
+from aeroloop.stream import ACCEL, EVENT, FAULT, FIELD, GYRO, QUATERNION, RATES, VELOCITY, WIND, Stream, fields
 
 _XY = (("x_m", "m", "east of the map's centre"), ("y_m", "m", "north of the map's centre"))
 _XYZ = (*_XY, ("z_m", "m", "above mean sea level"))
@@ -44,9 +44,7 @@ WING_STREAMS: tuple[Stream, ...] = (
         "plant",
         20.0,
         "the air where the aircraft is",
-        ("wind_x_m_s", "m/s", "wind to the east"),
-        ("wind_y_m_s", "m/s", "wind to the north"),
-        ("wind_z_m_s", "m/s", "wind upwards"),
+        *WIND,
         ("density_kg_m3", "kg/m3", "density"),
     ),
     _flown(
@@ -62,15 +60,9 @@ WING_STREAMS: tuple[Stream, ...] = (
         "plant",
         20.0,
         "what the board is sent; the IMU's values are means over the period",
-        ("gyro_x_rad_s", "rad/s", "rate about forward"),
-        ("gyro_y_rad_s", "rad/s", "rate about left"),
-        ("gyro_z_rad_s", "rad/s", "rate about up"),
-        ("accel_x_m_s2", "m/s2", "specific force forward"),
-        ("accel_y_m_s2", "m/s2", "specific force left"),
-        ("accel_z_m_s2", "m/s2", "specific force up"),
-        ("field_x_T", "T", "magnetic field forward"),
-        ("field_y_T", "T", "magnetic field left"),
-        ("field_z_T", "T", "magnetic field up"),
+        *GYRO,
+        *ACCEL,
+        *FIELD,
         ("static_Pa", "Pa", "static pressure"),
         ("dynamic_Pa", "Pa", "dynamic pressure"),
         ("fix", "-", "1 where the values of the satellite receiver are new"),
