@@ -31,11 +31,19 @@ ARGUMENTS = (
     "--disable-dev-shm-usage",
     "--use-angle=swiftshader",  # WebGL without a graphics card
     "--enable-unsafe-swiftshader",
+    "--disable-gpu-watchdog",  # a busy machine draws slowly, which is no reason to give up drawing
+    "--disable-domain-blocking-for-3d-apis",
 )
 DESKTOP, PHONE = (1280, 900), (390, 844)
 HANG_S = 60.0
 PATIENCE_MS = 60_000
 SHOT_MS = 60_000  # drawn without a graphics card
+STATE = """() => ({
+    t: document.querySelector('header [data-testid=time]')?.innerText,
+    connected: window.socket?.connected,
+    seen: document.visibilityState,
+    context_lost: [...document.querySelectorAll('canvas')].map(each => each.getContext('webgl2')?.isContextLost()),
+})"""
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -176,6 +184,13 @@ class Watcher:
         """Simulated time, as the frame shows it."""
         return float(self.head("time").inner_text().removesuffix(" s"))
 
+    def fly_on(self, seconds: float) -> None:
+        """Wait until the frame shows that so much of the flight has gone by: on a busy machine that may take longer."""
+        self.page.wait_for_function(
+            "end => parseFloat(document.querySelector('header [data-testid=time]').innerText) > end",
+            arg=self.clock_s() + seconds,
+        )
+
     def overflow_px(self) -> int:
         """By how much the page is wider than the window."""
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
@@ -185,6 +200,12 @@ class Watcher:
         path = SCREENSHOTS / f"{name}.png"
         self.page.screenshot(path=path, full_page=whole, timeout=SHOT_MS)
         return path
+
+    def state(self) -> str:
+        """For a test that failed: whether page, connection and 3D view are alive, and what went wrong in it."""
+        with suppress(PlaywrightError):  # a window that was closed
+            return f"{self.page.url} {self.page.evaluate(STATE)} {self.errors}"
+        return "closed"
 
     def assert_clean(self) -> None:
         """Since the last time."""
@@ -235,6 +256,10 @@ class Desk:
     def said(self) -> str:
         """All that the commands have said, for a test that failed."""
         return "\n".join(f"--- {command.process.args}\n{command.said}" for command in self._started)
+
+    def states(self) -> str:
+        """Of every window, for a test that failed."""
+        return "\n".join(watcher.state() for watcher in self._watchers)
 
     def shots(self, name: str) -> list[str]:
         """Of every window that is open, for a test that failed."""

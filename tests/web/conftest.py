@@ -47,5 +47,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Any:
     desk = getattr(item, "funcargs", {}).get("desk")
     if report.failed and isinstance(desk, Desk):
         report.sections.append(("flight and dashboard", desk.said()))
+        report.sections.append(("windows", desk.states()))
         report.sections.append(("screenshots", "\n".join(desk.shots(f"failed-{item.name}"))))
     return report

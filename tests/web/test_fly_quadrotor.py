@@ -44,7 +44,7 @@ def test_from_arming_to_landing(desk: Desk) -> None:
 
 def take_off(watcher: Watcher) -> None:
     expect(watcher.find("heard")).to_have_text("heard", timeout=FLIGHT_MS)
-    for _ in range(20):  # it refuses until its estimator has settled, and says so
+    for _ in range(60):  # it refuses until its estimator has settled, and says so
         watcher.find("arm").click()
         watcher.page.wait_for_timeout(1000)
         if watcher.find("armed").inner_text() == "armed":
@@ -62,6 +62,7 @@ def go_to(watcher: Watcher) -> None:
     map_view = watcher.find("map").locator("svg")
     before = map_view.get_attribute("data-view") or ""
     watcher.find("map-fit").click()  # no longer follows the aircraft
+    expect(watcher.find("map-follow")).to_have_class(re.compile("bg-blue-grey"))
     expect(map_view).not_to_have_attribute("data-view", before)
     x_px, y_px = watcher.map_pixel(*PLACE_M)
     map_view.click(position={"x": x_px, "y": y_px})
@@ -77,7 +78,7 @@ def go_to(watcher: Watcher) -> None:
         arg=ARRIVED_PX,
         timeout=FLIGHT_MS,
     )
-    watcher.page.wait_for_timeout(2000)  # it brakes
+    watcher.fly_on(2.0)  # it brakes
     watcher.shot("fly-arrived")
 
 
@@ -113,7 +114,7 @@ def lose_satellites(watcher: Watcher) -> None:
     watcher.find("fault-gnss-silent").click()
     expect(watcher.find("fault-log")).to_contain_text("GNSS", ignore_case=True)
     expect(watcher.find("faults-on")).to_contain_text("1")
-    watcher.page.wait_for_timeout(1500)
+    watcher.fly_on(1.5)
     watcher.shot("faults-gnss")
     watcher.find("faults-off").click()
     expect(watcher.find("faults-on")).not_to_contain_text("1")
@@ -127,7 +128,7 @@ def lose_satellites(watcher: Watcher) -> None:
 def land(watcher: Watcher) -> None:
     watcher.head("tab-view").click()
     expect(watcher.find("scene").locator("canvas")).to_be_visible()
-    watcher.page.wait_for_timeout(1500)
+    watcher.fly_on(1.5)
     watcher.shot("view-flying")
     watcher.head("tab-fly").click()
     watcher.find("land").click()

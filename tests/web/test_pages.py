@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser import DESKTOP, PHONE, Desk, Flight, Watcher
+from browser import DESKTOP, HANG_S, PHONE, Desk, Flight, Watcher, until
 from playwright.sync_api import Locator, expect
 
 PAGES = {"view": "/", "charts": "/charts", "lines": "/lines", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
@@ -78,14 +78,11 @@ def test_the_lines_page_shows_the_lines_and_how_time_is_kept(desk: Desk, airborn
 
 def test_after_a_stall_the_page_goes_on_with_its_charts(desk: Desk, airborne: Flight) -> None:
     watcher = desk.watch()
-    page = watcher.open("/charts")
+    watcher.open("/charts")
     watcher.find("add-chart").click()
     expect(watcher.find("chart")).to_have_count(4)  # an empty one, which is not remembered
-    before_s = watcher.clock_s()
     watcher.stall()
-    page.wait_for_function(
-        "before => parseFloat(document.querySelector('[data-testid=time]').innerText) > before", arg=before_s + 1.0
-    )
+    watcher.fly_on(1.0)
     assert not watcher.loaded_anew
     expect(watcher.find("chart")).to_have_count(4)
     watcher.assert_clean()
@@ -107,11 +104,27 @@ def drawn(chart: Locator) -> dict[str, Any]:
     return found
 
 
-def moves_on(watcher: Watcher, seconds: float) -> None:
-    watcher.page.wait_for_function(
-        "end => parseFloat(document.querySelector('[data-testid=time]').innerText) > end",
-        arg=watcher.clock_s() + seconds,
-    )
+def held_still(watcher: Watcher, chart: Locator) -> dict[str, Any]:
+    """What is drawn once nothing is on its way any more, though the flight goes on."""
+
+    def unchanged() -> dict[str, Any] | None:
+        before = drawn(chart)
+        watcher.fly_on(1.0)
+        return before if drawn(chart) == before else None
+
+    found: dict[str, Any] = until(unchanged, HANG_S, "the chart stands still")
+    return found
+
+
+def grown(chart: Locator, end_s: float) -> dict[str, Any]:
+    """What is drawn when the chart has gone on beyond this time."""
+
+    def beyond() -> dict[str, Any] | None:
+        now = drawn(chart)
+        return now if now["ends_s"][1] > end_s else None
+
+    found: dict[str, Any] = until(beyond, HANG_S, "the chart goes on")
+    return found
 
 
 def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, airborne: Flight) -> None:
@@ -119,41 +132,35 @@ def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, 
     page = watcher.open("/charts")
     watcher.find("window").click()
     page.get_by_role("option", name="10 s", exact=True).click()
-    page.wait_for_function("() => parseFloat(document.querySelector('[data-testid=time]').innerText) > 11")
+    watcher.fly_on(11.0 - watcher.clock_s())
     watcher.find("add-chart").click()
     page.get_by_test_id("search-signals").fill("hil_pace.lateness_s")
-    page.get_by_test_id("signals").get_by_role("checkbox").last.click()
+    # Named: what is typed narrows the list only when the server has answered.
+    found = page.get_by_test_id("signals").locator(".q-tree__node-header", has_text="hil_pace.lateness_s")
+    found.get_by_role("checkbox").click()
+    expect(found.get_by_role("checkbox")).to_be_checked()
     page.get_by_test_id("show-signals").click()
     chart = watcher.find("chart").last
     expect(chart.get_by_test_id("legend")).to_contain_text("hil_pace.lateness_s")
-    moves_on(watcher, 1.0)
-    live = drawn(chart)
+    live = grown(chart, watcher.clock_s())
     assert live["names"] == ["hil_pace.lateness_s"]
     assert live["times_s"][-1] - live["times_s"][0] > 8.0, "from before the page asked for it"
 
     watcher.find("pause").click()
     expect(watcher.find("pause")).to_contain_text("Go on")
-    moves_on(watcher, 0.6)  # what was on its way
-    held = drawn(chart)
-    moves_on(watcher, 1.0)
-    assert drawn(chart) == held
+    held = held_still(watcher, chart)
     watcher.find("pause").click()
-    moves_on(watcher, 1.0)
-    assert drawn(chart)["ends_s"][1] > held["ends_s"][1]
+    grown(chart, held["ends_s"][1])
 
     expect(chart.get_by_test_id("live")).to_be_hidden()
     chart.locator("canvas").hover()
     page.mouse.wheel(0, -300)
     expect(chart.get_by_test_id("live")).to_be_visible()
-    moves_on(watcher, 0.6)
-    close = drawn(chart)
-    moves_on(watcher, 1.0)
-    assert drawn(chart) == close
+    close = held_still(watcher, chart)
     assert close["times_s"][-1] - close["times_s"][0] < 0.98 * (live["times_s"][-1] - live["times_s"][0])
     watcher.shot("charts-zoomed")
     chart.get_by_test_id("live").click()
-    moves_on(watcher, 1.0)
-    assert drawn(chart)["ends_s"][1] > close["ends_s"][1]
+    grown(chart, close["ends_s"][1])
     watcher.assert_clean()
 
 
