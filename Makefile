@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help fly test explore lint firmware format docs bench doctor clean FORCE
+.PHONY: help fly test soak explore lint firmware format docs bench doctor clean FORCE
 
 BIN := .venv/bin
 SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
@@ -29,6 +29,9 @@ ifeq ($(ARGS),)
 else
 	$(BIN)/pytest -v $(ARGS)
 endif
+
+soak: .venv/.ready-dev ## the tests in real time, a whole minute each where `make test` flies a third of it
+	$(BIN)/pytest -v -m realtime tests/timing --soak $(ARGS)
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)

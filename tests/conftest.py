@@ -28,6 +28,10 @@ settings.register_profile("explore", deadline=None, print_blob=True, max_example
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="fly what is timed for a whole minute")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long ones first: a worker that begins a long file when the others are done makes all of them wait."""
     tests = Path(__file__).parent
