@@ -117,11 +117,11 @@ def held_still(watcher: Watcher, chart: Locator) -> dict[str, Any]:
 
 
 def grown(chart: Locator, end_s: float) -> dict[str, Any]:
-    """What is drawn when the chart has gone on beyond this time."""
+    """What is drawn when the chart has curves and has gone on beyond this time."""
 
     def beyond() -> dict[str, Any] | None:
         now = drawn(chart)
-        return now if now["ends_s"][1] > end_s else None
+        return now if now["times_s"] and now["ends_s"][1] > end_s else None
 
     found: dict[str, Any] = until(beyond, HANG_S, "the chart goes on")
     return found
