@@ -33,9 +33,10 @@ SEEN = """from => {
     };
 }"""
 
-FREE = """() => {
+LOOKS = """mode => {
     const view = getElement(Number(document.querySelector('.nicegui-scene').id.slice(1)));
-    return [...view.objects.values()].some(each => each.component?.mode === 'free');
+    const stage = [...view.objects.values()].map(each => each.component).find(each => each?.look);
+    return stage?.mode === mode && stage.was && !stage.pending;
 }"""
 
 
@@ -84,12 +85,11 @@ def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> 
     watcher = desk.watch()
     watcher.open("/")
     expect(watcher.find("fact-tilt")).to_contain_text("right", timeout=FLIGHT_MS)
-    following = flown_on(watcher)
+    following = flown_on(watcher, "follow")
     assert moved_m(following, "camera_m") > 0.5
     assert max(seen["tilt"] for seen in following) > 1e-3
     watcher.find("camera-free").click()
-    watcher.page.wait_for_function(FREE)
-    staying = flown_on(watcher)
+    staying = flown_on(watcher, "free")
     assert moved_m(staying, "camera_m") < 0.05
     fail_the_line(watcher)
     watcher.assert_clean()
@@ -98,8 +98,9 @@ def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> 
     assert switched == [("to_board", "loss", True), ("to_board", "loss", False)]
 
 
-def flown_on(watcher: Watcher) -> list[dict[str, Any]]:
-    """What the 3D view shows, and what it shows when the aircraft has gone a metre and its rotors have turned."""
+def flown_on(watcher: Watcher, camera: str) -> list[dict[str, Any]]:
+    """What the 3D view shows once its camera does this, and again when the aircraft has gone a metre."""
+    watcher.page.wait_for_function(LOOKS, arg=camera)
     before = watcher.page.wait_for_function(SEEN, arg=None).json_value()
     after = watcher.page.wait_for_function(SEEN, arg=before, timeout=FLIGHT_MS).json_value()
     return [before, after]
