@@ -99,6 +99,24 @@ def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, f
     following(subject, story)
 
 
+def test_a_flight_that_begins_at_once_when_the_last_one_ends_is_watched(tmp_path: Path, flights: list[Orders]) -> None:
+    subject = Subject(tmp_path)
+
+    async def story() -> None:
+        flights.append(orders(tmp_path / "flight-one"))
+        await until(lambda: subject.flight_id == "one")
+        flights[:] = [orders(tmp_path / "flight-two")]  # between two looks
+        await until(lambda: subject.flight_id == "two")
+        flights.append(orders(tmp_path / "flight-three"))
+        await until(lambda: len(subject.flights()) == 2)
+        del flights[0]
+        await until(lambda: not subject.running)
+        await asyncio.sleep(0.05)
+        assert subject.flight_id == "two", "the third ran beside it"
+
+    following(subject, story)
+
+
 def test_the_chosen_flight_is_watched(tmp_path: Path, flights: list[Orders]) -> None:
     flights += [orders(tmp_path / "flight-a"), orders(tmp_path / "flight-b")]
     subject = Subject(tmp_path, "a")

@@ -84,6 +84,7 @@ def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> 
     flight = desk.fly("spiral", "tiltrotor-spiral", "--no-report", "--pace", SLOW, "--set", "duration_s=600")
     watcher = desk.watch()
     watcher.open("/")
+    expect(watcher.head("flight")).to_contain_text("tiltrotor-spiral")  # no longer what came of the flight before
     expect(watcher.find("fact-tilt")).to_contain_text("right", timeout=FLIGHT_MS)
     following = flown_on(watcher, "follow")
     assert moved_m(following, "camera_m") > 0.5

@@ -233,13 +233,14 @@ class Subject:
         """Flights and routers that began or ended."""
         flights = {running.flight_id(orders): orders for orders in _running_flights()}
         routers = {router.id: router for router in self._routers() if router.id not in flights}
+        seen_before = {flight_id for flight_id, _ in self._flights}
         self._flights = [(flight_id, orders.scenario.name) for flight_id, orders in flights.items()]
         self._flights += [(router_id, _router_name(router.name)) for router_id, router in routers.items()]
         found: dict[str, Orders | Router] = {**routers, **flights}
         if self.running and self.flight_id not in found:
             self._read()
             self._leave()
-            self._passed_by = set(found)
+            self._passed_by = found.keys() & seen_before  # not one that began since the last look
             self.notice("the router has ended" if self.router else "the flight has ended")
         if self._wanted in found:
             if self._wanted != self.flight_id:
