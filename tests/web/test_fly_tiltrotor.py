@@ -14,6 +14,7 @@ from playwright.sync_api import expect
 from aeroloop.faults import KINDS, TARGETS
 
 GONE_M, REST_M = 0.6, 0.05
+LASTS = ("--set", "duration_s=600")
 SLOW = "0.25x"  # a base station that is held up for half a second of the flight brings it down
 FLIGHT_MS = 60_000
 PAD = "Bench Pad"
@@ -46,7 +47,7 @@ def dashboard(desk: Desk) -> str:
 
 
 def test_with_the_sticks_of_the_page(desk: Desk) -> None:
-    flight = desk.fly("sticks", "tiltrotor-joystick", "--no-report")
+    flight = desk.fly("sticks", "tiltrotor-joystick", "--no-report", *LASTS)
     watcher = desk.watch()
     watcher.open("/fly")
     expect(watcher.find("numbers")).to_contain_text("m up", timeout=FLIGHT_MS)
@@ -81,7 +82,7 @@ def test_with_the_sticks_of_the_page(desk: Desk) -> None:
 
 def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> None:
     """Its pods tilt, its rotors turn; the camera goes along, or stays."""
-    flight = desk.fly("spiral", "tiltrotor-spiral", "--no-report", "--pace", SLOW, "--set", "duration_s=600")
+    flight = desk.fly("spiral", "tiltrotor-spiral", "--no-report", "--pace", SLOW, *LASTS)
     watcher = desk.watch()
     watcher.open("/")
     expect(watcher.head("flight")).to_contain_text("tiltrotor-spiral")  # no longer what came of the flight before
