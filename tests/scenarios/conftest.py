@@ -147,8 +147,17 @@ class Bench:
         self.await_log(0.1)  # the topics are there
         until(lambda: self.clock_s() >= flown_s, HANG_S, f"{flown_s:g} s of flight")
 
-    def await_log(self, flown_s: float) -> None:
-        until(lambda: self.logged_s() >= flown_s, HANG_S, f"{flown_s:g} s of flight in the log")
+    def await_log(self, flown_s: float) -> float:
+        """How much the log holds, once it is so much: a log that grows in lockstep is best read but once."""
+        held_s = -1.0
+
+        def enough() -> bool:
+            nonlocal held_s
+            held_s = self.logged_s()
+            return held_s >= flown_s
+
+        until(enough, HANG_S, f"{flown_s:g} s of flight in the log")
+        return held_s
 
     def logged_s(self) -> float:
         """Simulated time up to which the log of the run holds the truth."""

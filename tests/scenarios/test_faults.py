@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from conftest import Bench, Ended, Running
 
 REAL = ("fly", "tiltrotor-spiral", "--no-report", "--pace", "real", "--link", "pty://", "--out", "run")
-LONG = ("fly", "tiltrotor-spiral", "--no-report", "--set", "duration_s=3600", "--out", "run")
+LONG = ("fly", "tiltrotor-spiral", "--no-report", "--set", "duration_s=86400", "--out", "run")
 HIL = ("fly", "tiltrotor-joystick", "--no-report", "--loop", "hil", "--out", "run", "--link")
 SIGTERM_CODE = 128 + signal.SIGTERM
 LOG_GAP_S = 1.0
@@ -117,9 +117,8 @@ def test_without_its_supervisor_no_process_stays(bench: Bench) -> None:
 
 def test_a_lockstep_flight_can_be_interrupted(bench: Bench) -> None:
     flight = bench.start(*LONG)
-    bench.await_log(5.0)
+    logged_s = bench.await_log(5.0)
     children = flight.children().values()
-    logged_s = bench.logged_s()
     flight.process.send_signal(signal.SIGINT)
     bench.await_gone(children)
     ended = flight.wait()
@@ -131,9 +130,8 @@ def test_a_lockstep_flight_can_be_interrupted(bench: Bench) -> None:
 
 def test_a_lockstep_flight_does_not_wait_for_a_dead_recorder(bench: Bench) -> None:
     flight = bench.start(*LONG)
-    bench.await_log(2.0)
+    logged_s = bench.await_log(2.0)
     children = flight.children()
-    logged_s = bench.logged_s()
     os.kill(children["recorder"], signal.SIGKILL)
     bench.await_gone(children.values())
     ended = flight.wait()
