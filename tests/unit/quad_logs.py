@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from log_rows import rows
 
 from aeroloop.boards.pixhawk.seam import FlightMode, Landed
 from aeroloop.recording.log import Log
 from aeroloop.scenarios import of_table
 from aeroloop.signals import LINK_SIGNALS, Event
-from aeroloop.streams import BY_NAME
 from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 Array = Any
@@ -38,11 +38,7 @@ def a_scenario(*, count: int = 1, **changes: Any) -> QuadrotorScenario:
 
 def add(log: Log, stream: str, t_s: Array, vehicle: int = 0, **columns: Any) -> None:
     """More rows of a stream, from columns; fields that are not given are zero."""
-    names = BY_NAME[stream].names
-    rows = np.zeros((len(t_s), len(names)))
-    for name, values in {"t_s": t_s, "vehicle": vehicle, **columns}.items():
-        rows[:, names.index(name)] = values
-    log.rows[stream] = np.concatenate([log.rows[stream], rows])
+    log.rows[stream] = np.concatenate([log.rows[stream], rows(stream, t_s, vehicle=vehicle, **columns)])
 
 
 def quaternions(roll_rad: Array, pitch_rad: Array, yaw_rad: Array) -> dict[str, Array]:

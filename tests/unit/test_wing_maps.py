@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from log_rows import rows
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
@@ -16,7 +17,6 @@ from aeroloop.analysis.wing.plots import board_figures
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
 from aeroloop.scenarios import of_table
-from aeroloop.streams import BY_NAME
 from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.wing_signals import WING_TASKS, PlanStatus
@@ -27,15 +27,6 @@ FINE = 3
 T_S = np.arange(0.0, 40.0, 0.5)
 EAST_M, NORTH_M = -3300.0 + 20.0 * T_S, 2000.0 - 5.0 * T_S
 DONE_S = 12.0
-
-
-def rows(stream: str, t_s: Any, **columns: Any) -> np.ndarray:
-    names = BY_NAME[stream].names
-    made = np.zeros((len(t_s), len(names)))
-    made[:, 0] = t_s
-    for name, values in columns.items():
-        made[:, names.index(name)] = values
-    return made
 
 
 @pytest.fixture(scope="module")

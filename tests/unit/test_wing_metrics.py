@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
+from log_rows import rows
 
 from aeroloop.analysis.wing.metrics import metrics
 from aeroloop.analysis.wing.summary import details
@@ -14,7 +14,6 @@ from aeroloop.planning.cells import Cell
 from aeroloop.recording.log import Log
 from aeroloop.scenarios import of_table
 from aeroloop.signals import Event
-from aeroloop.streams import BY_NAME
 from aeroloop.vehicles.fixedwing.places import planner_of
 from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
 from aeroloop.wing_signals import PlanStatus, Step
@@ -25,16 +24,6 @@ CELL_M, HALF_M = 150.0, 4800.0
 def scenario() -> FixedWingScenario:
     made = of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
     assert isinstance(made, FixedWingScenario)
-    return made
-
-
-def rows(stream: str, t_s: Any, **columns: Any) -> np.ndarray:
-    """Columns that are not named are 0."""
-    names = BY_NAME[stream].names
-    made = np.zeros((len(t_s), len(names)))
-    made[:, 0] = t_s
-    for name, values in columns.items():
-        made[:, names.index(name)] = values
     return made
 
 
