@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help fly test soak explore lint firmware format docs bench doctor clean FORCE
+.PHONY: help fly test soak flights record explore lint firmware format docs bench doctor clean FORCE
 
 BIN := .venv/bin
 SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
@@ -32,6 +32,12 @@ endif
 
 soak: .venv/.ready-dev ## the tests in real time, a whole minute each where `make test` flies a third of it
 	$(BIN)/pytest -v -m realtime tests/timing --soak $(ARGS)
+
+flights: .venv/.ready-dev ## fly every shipped lockstep scenario on every rung to its end, and compare its hash with the recorded one
+	$(BIN)/pytest -v tests/recorded --full $(ARGS)
+
+record: .venv/.ready-dev ## record those hashes anew; a change of one belongs alone into its commit
+	$(BIN)/python tests/recorded/recorded_flights.py record $(ARGS)
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
 	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-LONG = ("web", "scenarios", "equivalence", "test_benchmarks.py")
+LONG = ("web", "scenarios", "equivalence", "recorded", "test_benchmarks.py")
 """Folders and files whose tests fly; all others take moments."""
 
 # Workers and the flights that they start share few cores: threads of numpy's own would only be in their way.
@@ -30,6 +30,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--soak", action="store_true", help="fly what is timed for a whole minute")
+    parser.addoption("--full", action="store_true", help="fly recorded flights to their end")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,278 @@
+"""The hashes of every shipped lockstep flight on every rung: the safety net of every change to the bench.
+
+A flight is flown by the command line in a process of its own, and hashed from its log alone, by the schemas in the log:
+nothing of the package is imported, so that any two versions of it can be compared.
+
+    python tests/recorded/recorded_flights.py record                 fly all, write flights.json
+    python tests/recorded/recorded_flights.py against REVISION       fly all with REVISION and with the working tree
+
+Run `against` where the fingerprint differs, and to compare speed: both fly in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from mcap.stream_reader import StreamReader
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDS = Path(__file__).with_name("flights.json")
+GUARD_S = 900.0
+SHORT_S = {"tiltrotor": 3.0, "quad": 4.0, "fixedwing": 14.0}
+"""Long enough to take off, and for the first plan of the fixed wing."""
+RUNGS = {"tiltrotor": ("mil", "sil", "pil"), "quad": ("mil", "sil"), "fixedwing": ("mil", "sil", "pil")}
+NOT_IN_LOCKSTEP = ("quad-free", "quad-px4", "tiltrotor-joystick")
+PROCESSOR_STREAMS = ("board_cpu", "board_task", "wing_cpu", "wing_task")
+PROCESSOR_COLUMNS = ("latency_s", "work_s")
+"""What the emulated processor's instruction count decides: it moves with every change of firmware or compiler."""
+
+
+@dataclass(frozen=True)
+class Flight:
+    scenario: str
+    rung: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.scenario} {self.rung}"
+
+    @property
+    def kind(self) -> str:
+        return self.scenario.partition("-")[0]
+
+
+def flights() -> list[Flight]:
+    names = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+    shipped = [name for name in names if name not in NOT_IN_LOCKSTEP]
+    return [Flight(name, rung) for name in shipped for rung in RUNGS[name.partition("-")[0]]]
+
+
+@dataclass(frozen=True)
+class Flown:
+    log_sha256: str
+    streams: dict[str, str]
+    factor: float  # simulated seconds a second
+
+    @property
+    def flight(self) -> dict[str, str]:
+        """Of each stream, without what the emulated processor measured of itself."""
+        return {name: value for name, value in self.streams.items() if not name.startswith("processor ")}
+
+    @property
+    def processor(self) -> dict[str, str]:
+        return {name: value for name, value in self.streams.items() if name.startswith("processor ")}
+
+    def record(self) -> dict[str, str]:
+        """As it is kept."""
+        return {
+            "flight": _digest(f"{name} {value}" for name, value in sorted(self.flight.items())),
+            "processor": _digest(f"{name} {value}" for name, value in sorted(self.processor.items())),
+            **{f"stream {name}": value for name, value in sorted(self.streams.items())},
+        }
+
+
+def fly(flight: Flight, *, full: bool, source: Path = ROOT) -> Flown:
+    """With the package of `source`, which may be another revision's."""
+    with tempfile.TemporaryDirectory(prefix="aeroloop-recorded-") as folder:
+        out = Path(folder) / "run"
+        short = [] if full else ["--set", f"duration_s={SHORT_S[flight.kind]}", "--set", "checks=[]"]
+        done = subprocess.run(
+            [
+                *(sys.executable, "-c", "from aeroloop.cli import main; main()", "fly", flight.scenario),
+                *("--loop", flight.rung, "--no-report", "--json", "--out", str(out), *short),
+            ],
+            cwd=source,
+            env={**os.environ, "PYTHONPATH": str(source / "src")},
+            capture_output=True,
+            text=True,
+            timeout=GUARD_S,
+            check=False,
+        )
+        assert done.returncode in (0, 1), f"{flight.name}: {done.stderr}"
+        summary = json.loads(done.stdout)
+        return Flown(summary["log_sha256"], stream_hashes(out / "flight.mcap"), summary["real_time_factor"] or 0.0)
+
+
+def stream_hashes(log: Path) -> dict[str, str]:
+    """A hash of each simulated stream that has rows."""
+    names: dict[int, tuple[str, list[str]]] = {}
+    rows: dict[str, list[list[float]]] = {}
+    fields: dict[str, list[str]] = {}
+    schemas: dict[int, Any] = {}
+    with log.open("rb") as file:
+        for record in StreamReader(file).records:
+            match type(record).__name__:
+                case "Schema":
+                    schemas[record.id] = json.loads(record.data)
+                case "Channel" if record.metadata.get("simulated") == "true":
+                    columns = list(schemas[record.schema_id]["properties"])
+                    names[record.id] = (record.topic, columns)
+                    fields[record.topic] = columns
+                case "Message" if record.channel_id in names:
+                    topic, columns = names[record.channel_id]
+                    values = json.loads(record.data)
+                    row = [math.nan if values[column] is None else values[column] for column in columns]
+                    rows.setdefault(topic, []).append(row)
+    found: dict[str, str] = {}
+    for topic, values in rows.items():
+        table = np.array(values, dtype="<f8")
+        measured = [i for i, name in enumerate(fields[topic]) if name in PROCESSOR_COLUMNS]
+        if topic in PROCESSOR_STREAMS:
+            found[f"processor {topic}"] = _table_hash(table)
+            continue
+        if measured:
+            found[f"processor {topic}"] = _table_hash(table[:, measured])
+            table = np.delete(table, measured, axis=1)
+        found[topic] = _table_hash(table)
+    return found
+
+
+def _table_hash(table: np.ndarray) -> str:
+    settled = np.where(np.isnan(table), np.nan, table)
+    return f"{len(table)}:{hashlib.sha256(np.ascontiguousarray(settled).tobytes()).hexdigest()[:16]}"
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
+
+
+@cache
+def fingerprint() -> dict[str, str]:
+    """What the hashes depend on besides our code."""
+    return {
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "libc": " ".join(platform.libc_ver()),
+        **{name: version(name) for name in ("casadi", "mujoco", "numpy", "scipy", "pymap3d", "pygeomag")},
+        "arithmetic": _arithmetic(),
+        "compiler": _first_line("gcc", "-dumpfullversion"),
+        "cross_compiler": _first_line("arm-none-eabi-gcc", "-dumpfullversion"),
+        "emulator": _first_line("qemu-system-arm", "--version"),
+    }
+
+
+def _arithmetic() -> str:
+    """Of what libm and numpy's kernels give here: both choose their code by the processor that they find."""
+    x = np.linspace(-7.0, 7.0, 1001)
+    libm = [f(v) for v in x for f in (math.sin, math.cos, math.tan, math.atan, math.exp, math.tanh)]
+    libm += [math.pow(abs(v) + 0.1, 1.37) for v in x]
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal((40, 40))
+    kernels = [np.sin(x), np.exp(x), np.hypot(x, 3.0 * x), a @ a, np.linalg.inv(a), rng.standard_normal(100)]
+    parts = [np.array(libm), *(np.ravel(k) for k in kernels)]
+    return hashlib.sha256(np.concatenate(parts).astype("<f8").tobytes()).hexdigest()[:16]
+
+
+def _first_line(*command: str) -> str:
+    if shutil.which(command[0]) is None:
+        return "none"
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.partition("\n")[0].strip()
+
+
+def recorded() -> dict[str, Any]:
+    table: dict[str, Any] = json.loads(RECORDS.read_text())
+    return table
+
+
+def foreign(of: dict[str, str], *, pil: bool) -> list[str]:
+    """What is different here from where the hashes were recorded; a firmware's compiler matters on pil alone."""
+    here = fingerprint()
+    apart = () if pil else ("cross_compiler", "emulator")
+    return [
+        f"{key} {of.get(key)} there, {value} here"
+        for key, value in here.items()
+        if value != of.get(key) and key not in apart
+    ]
+
+
+@contextmanager
+def checkout(revision: str) -> Iterator[Path]:
+    """The tree of a revision."""
+    with tempfile.TemporaryDirectory(prefix="aeroloop-base-") as folder:
+        tree = Path(folder) / "tree"
+        subprocess.run(
+            ["git", "-C", ROOT, "worktree", "add", "--detach", tree, revision], check=True, capture_output=True
+        )
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True, capture_output=True)
+
+
+def record(only: str, lengths: tuple[str, ...]) -> None:
+    kept = recorded() if RECORDS.exists() else {"flights": {}}
+    if kept.get("fingerprint") != fingerprint():
+        kept = {"flights": {}}
+    for flight in flights():
+        if only not in flight.name:
+            continue
+        entry = kept["flights"].setdefault(flight.name, {})
+        for length in lengths:
+            began_s = time.monotonic()
+            flown = fly(flight, full=length == "full")
+            changed = entry.get(length) != flown.record()
+            entry[length] = flown.record()
+            took_s, verdict = time.monotonic() - began_s, "changed" if changed else "same"
+            print(f"{flight.name:34} {length:5} {took_s:6.1f} s {flown.factor:6.1f}x {verdict}", flush=True)
+    table = {"fingerprint": fingerprint(), "flights": dict(sorted(kept["flights"].items()))}
+    RECORDS.write_text(json.dumps(table, indent=1) + "\n")
+
+
+def against(revision: str, only: str, lengths: tuple[str, ...], times: int) -> bool:
+    same = True
+    with checkout(revision) as tree:
+        for flight in flights():
+            if only not in flight.name:
+                continue
+            for length in lengths:
+                pairs = [
+                    tuple(fly(flight, full=length == "full", source=s) for s in (tree, ROOT)) for _ in range(times)
+                ]
+                before, after = pairs[0]
+                ratio = statistics.median(b.factor / a.factor for a, b in pairs if a.factor)
+                different = sorted(
+                    n for n in {**before.streams, **after.streams} if before.streams.get(n) != after.streams.get(n)
+                )
+                same = same and not different
+                words = "equal" if not different else f"DIFFERENT: {', '.join(different)}"
+                factors = f"{pairs[0][0].factor:6.1f}x -> {pairs[0][1].factor:6.1f}x  ratio {ratio:5.2f}"
+                print(f"{flight.name:34} {length:5} {factors}  {words}", flush=True)
+    return same
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("do", choices=("record", "against"))
+    parser.add_argument("revision", nargs="?", default="HEAD")
+    parser.add_argument("--only", default="", help="flights whose name contains this, such as 'quad-hover mil'")
+    parser.add_argument("--length", choices=("short", "full", "both"), default="both")
+    parser.add_argument("--times", type=int, default=1, help="pairs of flights for the ratio of speeds")
+    given = parser.parse_args()
+    lengths = ("short", "full") if given.length == "both" else (given.length,)
+    if given.do == "record":
+        record(given.only, lengths)
+    elif not against(given.revision, given.only, lengths, given.times):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Every shipped lockstep flight is what it was when its hashes were recorded, on every rung it has.
+
+Where this machine is another than the one of the records, flights of the revision that recorded them stand in for the
+hashes: both are flown here, and compared.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from recorded_flights import RECORDS, ROOT, Flight, checkout, flights, fly, foreign, recorded
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[Path]:
+    found = subprocess.run(
+        ["git", "-C", ROOT, "log", "-1", "--format=%H", "--", RECORDS], capture_output=True, text=True, check=False
+    )
+    if not (revision := found.stdout.strip()):
+        pytest.skip("recorded on another machine, and no git history here to fly the revision that recorded them")
+    with checkout(revision) as tree:
+        yield tree
+
+
+def test_every_shipped_flight_is_recorded() -> None:
+    assert sorted(flight.name for flight in flights()) == sorted(recorded()["flights"])
+
+
+@pytest.mark.parametrize("flight", flights(), ids=lambda flight: flight.name.replace(" ", "-"))
+def test_flight_is_the_recorded_one(flight: Flight, request: pytest.FixtureRequest) -> None:
+    full = request.config.getoption("--full")
+    flown = fly(flight, full=full).record()
+    if foreign(recorded()["fingerprint"], pil=flight.rung == "pil"):
+        expected = fly(flight, full=full, source=request.getfixturevalue("base")).record()
+    else:
+        expected = recorded()["flights"][flight.name]["full" if full else "short"]
+    different = {
+        name: (expected.get(name), flown.get(name))
+        for name in {**expected, **flown}
+        if expected.get(name) != flown.get(name)
+    }
+    assert not different
