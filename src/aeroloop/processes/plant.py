@@ -56,13 +56,13 @@ def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
     return world, tuple(u_eq.tolist())
 
 
-def dress(link: Link, scenario: TiltrotorScenario, pace: list[Pace]) -> Impaired:
+def dress(link: Link, scenario: TiltrotorScenario, clock_ns: Callable[[], int]) -> Impaired:
     """The link with the scenario's impairments on; their clock is simulated time at every pace."""
     return Impaired(
         link,
         inbound=scenario.link.to_plant,
         outbound=scenario.link.to_board,
-        clock_ns=lambda: pace[0].now_ns(),
+        clock_ns=clock_ns,
         seed=scenario.seed,
         cut=FrameCutter,
     )
@@ -87,14 +87,15 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         wire = Relayed(wire, LastingServer(orders.reference_server))
     if scenario.lockstep:
         share_core(orders.core_draw)
-        stamped = StampedLink(wire, lambda: pace[0].now_ns())
-        link = dress(stamped, scenario, pace)
+        # The aircraft's time, not the next message's: the flight may end before that one is due.
+        stamped = StampedLink(wire, lambda: loop.t_ns)
+        link = dress(stamped, scenario, lambda: loop.t_ns)
         ground = Baton(batons["ground"], "ground") if "ground" in batons else None
         board = Baton(batons["board"], "board")
         period_ns, end_ns = ns(scenario.control.period_s), ns(scenario.duration_s)
         pace.append(LockstepPace(stamped, link, board, ground, period_ns=period_ns, end_ns=end_ns))
     else:
-        link = dress(wire, scenario, pace)
+        link = dress(wire, scenario, lambda: pace[0].now_ns())
         pace.append(WallPace(link, ns(scenario.world.step_s), scenario.speed))
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
