@@ -57,7 +57,7 @@ format: .venv/.ready-dev ## rewrite the code in the project's format
 	$(BIN)/ruff check --fix .
 
 docs: .venv/.ready ## write docs/scenario.md, streams.md and interface.md from the types
-	$(BIN)/python -m aeroloop.describe docs
+	$(BIN)/python -m tools.describe docs
 
 bench: .venv/.ready ## measure speed, as ratios against named peers; ARGS go to the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)

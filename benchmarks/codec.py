@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
+from aeroloop.core.signals import COMMAND_COUNT, SENSOR_COUNT
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.interface import ACTUATORS
-from aeroloop.signals import COMMAND_COUNT, SENSOR_COUNT
 from benchmarks import paper_codec
 from benchmarks.measure import Outcome, row, take_turns
 

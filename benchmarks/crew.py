@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 
-from aeroloop.paths import runtime_dir
-from aeroloop.processes.common import Orders
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.flight.processes.common import Orders
 from aeroloop.realtime.setup import end
 from aeroloop.realtime.topics import sweep
-from aeroloop.scenario import TiltrotorScenario
 
 PATIENCE_S = 60.0
 
@@ -72,7 +72,7 @@ class Crew:
         with theirs:
             fd = theirs.fileno()
             process = subprocess.Popen(
-                [sys.executable, "-m", f"aeroloop.processes.{role}", str(self._orders), str(fd)],
+                [sys.executable, "-m", f"aeroloop.flight.processes.{role}", str(self._orders), str(fd)],
                 pass_fds=(fd,),
                 stdin=subprocess.DEVNULL,
             )

@@ -23,8 +23,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.flight.results import LOG
 from aeroloop.recording.log import Log, read
-from aeroloop.results import LOG
 from benchmarks.measure import Outcome, row, take_turns
 
 ONLOOKER = Path(__file__).resolve().parents[1] / "tests" / "web" / "onlooker.py"
@@ -153,7 +153,7 @@ def _onlookers(env: dict[str, str], browsers: int, taken: Taken) -> Iterator[Non
     dash = [
         sys.executable,
         "-m",
-        "aeroloop.dash_commands",
+        "aeroloop.cli.dash_commands",
         "--port",
         "0",
         "--no-open",

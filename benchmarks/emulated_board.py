@@ -7,15 +7,15 @@ import time
 from functools import partial
 from pathlib import Path
 
-from aeroloop import images
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
-from aeroloop.paths import runtime_dir
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Reference
+from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.tiltrotor import images
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.interface import ANSWER
 from aeroloop.protocols.reference import encode_reference
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.scenarios import find, load_tiltrotor
-from aeroloop.signals import NS, WATCHDOG_PERIODS, Reference
 from benchmarks.measure import Outcome, row, take_turns
 
 SHIFTS = {"31.25 million instructions a second": 5, "125 million instructions a second": 3}

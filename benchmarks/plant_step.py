@@ -16,19 +16,19 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
-from aeroloop.loop import Loop, Publish
-from aeroloop.processes.board_shell import build_host_board
-from aeroloop.processes.ground import base_station
-from aeroloop.processes.plant import WRITES, build_world, ns
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import Truth
+from aeroloop.core.streams import BY_NAME
+from aeroloop.exchanges.board_loop import Loop, Publish
+from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.flight.processes.board_shell import build_host_board
+from aeroloop.flight.processes.ground import base_station
+from aeroloop.flight.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.scenarios import find, load_tiltrotor
 from aeroloop.sensors.state import StateSensors
-from aeroloop.signals import Truth
-from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.tiltrotor import airframe
-from aeroloop.vehicles.tiltrotor.design import parameter_file, parameters
 from aeroloop.world.multibody import Multibody
 from benchmarks.crew import Crew, flight_folder
 from benchmarks.measure import Outcome, row, take_turns

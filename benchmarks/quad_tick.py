@@ -21,18 +21,18 @@ from typing import Any
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Timing
-from aeroloop.fleet import FleetPace, fly_together
-from aeroloop.processes.hil_log import FlightLog
-from aeroloop.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
+from aeroloop.core.signals import NS, RigidState
+from aeroloop.core.streams import writes
+from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Timing
+from aeroloop.families.multirotor import airframe
+from aeroloop.flight.processes.hil_log import FlightLog
+from aeroloop.flight.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import LogWriter
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.signals import NS, RigidState
-from aeroloop.streams import writes
-from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.sim.fleet import FleetPace, fly_together
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.dryden import Turbulence
 from aeroloop.world.earth import Earth, Home

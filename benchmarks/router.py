@@ -201,7 +201,7 @@ def _our_command(contestant: Contestant, folder: Path) -> list[str]:
         lines += _endpoint(f"ground{index}", f"udp://{LOCALHOST}:{port}", "command")
     path = folder / "router.toml"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return [sys.executable, "-c", "from aeroloop.route_commands import main; main()", str(path)]
+    return [sys.executable, "-c", "from aeroloop.cli.route_commands import main; main()", str(path)]
 
 
 def _endpoint(name: str, url: str, role: str) -> list[str]:

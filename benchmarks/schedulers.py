@@ -5,8 +5,9 @@ Everything here repeats to the nanosecond, so that one round is all there is.
 
 from __future__ import annotations
 
-from aeroloop.wing_images import scenario_of
-from aeroloop.wing_timing import Timing, compare, table
+from tools.wing_timing import Timing, compare, table
+
+from aeroloop.families.fixedwing.images import scenario_of
 from benchmarks.measure import Aim, Outcome, Row, row
 
 SHIFTS = (5, 8, 10)

@@ -10,9 +10,9 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
-from aeroloop.processes.recorder import IDLE_S
+from aeroloop.core.streams import BY_NAME
+from aeroloop.flight.processes.recorder import IDLE_S
 from aeroloop.realtime.topics import Topics
-from aeroloop.streams import BY_NAME
 from benchmarks.crew import PATIENCE_S, flight_folder
 from benchmarks.measure import Outcome, row, take_turns
 

@@ -15,9 +15,9 @@ import matplotlib.image
 import mujoco
 import numpy as np
 
+from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.recording.log import read
-from aeroloop.vehicles.tiltrotor import airframe
-from aeroloop.vehicles.tiltrotor.design import parameters
 
 HEIGHT, WIDTH = 540, 1200
 SHOWN_S = 54.6
@@ -43,7 +43,8 @@ def picture(run: Path) -> np.ndarray:
     renderer.update_scene(data, camera)
     for a, b in zip(state[:-TRAIL_STEP:TRAIL_STEP, :3], state[TRAIL_STEP::TRAIL_STEP, :3], strict=False):
         _draw_line(renderer.scene, a, b)
-    return renderer.render()
+    picture: np.ndarray = renderer.render()
+    return picture
 
 
 def _draw_line(scene: mujoco.MjvScene, a: np.ndarray, b: np.ndarray) -> None:

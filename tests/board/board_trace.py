@@ -12,11 +12,11 @@ from pathlib import Path
 from plain import HOVER, NO_NUMBER, generated
 
 from aeroloop.boards.steps import Boot, Reply, Step
-from aeroloop.images import Generated
+from aeroloop.core.signals import Reference
+from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.reference import encode_reference
-from aeroloop.signals import Reference
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "board_trace.hex"
 HEADER = (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from host_build import FIRMWARE, kept
 
-from aeroloop.images import generate
-from aeroloop.scenarios import find, load_tiltrotor
+from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.tiltrotor.images import generate
 
 IMAGES = ("tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "tiltrotor-uart-discovery", "preemption-qemu")
 FILES = (*(f"{image}.elf" for image in IMAGES), "tiltrotor-uart-discovery.bin", "tiltrotor-uart-discovery.hex")

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from aeroloop.boards.host import Behaviour, HostBoard
-from aeroloop.images import Generated, config_header
+from aeroloop.core.scenario import Board as Config
+from aeroloop.core.scenario import Control, TiltrotorScenario
+from aeroloop.core.signals import Command, Event, Reference, Sensors
+from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.families.tiltrotor.images import Generated, config_header
 from aeroloop.protocols import interface
-from aeroloop.scenario import Board as Config
-from aeroloop.scenario import Control, TiltrotorScenario
-from aeroloop.signals import Command, Event, Reference, Sensors
-from aeroloop.vehicles.tiltrotor.design import parameter_file
 
 PERIOD_NS = 12_000_000
 HOVER: Command = (10.0, 10.5, 0.0, 0.25)

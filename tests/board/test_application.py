@@ -14,10 +14,10 @@ from plain import HOVER, IMAGE_ID, NO_NUMBER, PERIOD_NS, SAFE, TIMER_IN_LAW
 from words import HELLO, MS, STRANGER, Message, answer, messages
 
 from aeroloop.boards.steps import Boot, Reply, Step, unpack
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import NS, TASKS, Command, Event, Mode, Reference, ResetCause
 from aeroloop.protocols import interface
 from aeroloop.protocols.reference import encode_reference
-from aeroloop.signals import NS, TASKS, Command, Event, Mode, Reference, ResetCause
 
 
 @dataclass

@@ -13,12 +13,12 @@ from board_trace import trace_files
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, realtime_command
-from aeroloop.images import UART, build
+from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.families.tiltrotor.images import UART, build
 from aeroloop.links.base import Link
 from aeroloop.links.loopback import open_loopback
 from aeroloop.links.url import LinkUrl
 from aeroloop.protocols.board import PlantEnd, Request, Start
-from aeroloop.vehicles.tiltrotor.design import parameter_file
 
 IDLE_FLAGS = b"\x7e" * 8
 BURST_S = 0.0005

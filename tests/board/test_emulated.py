@@ -12,7 +12,7 @@ from board_trace import ANSWER, GOLDEN, HELLO, play, trace_files
 
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
 from aeroloop.boards.steps import MOST_BYTES, Boot, Reply, Step
-from aeroloop.images import LOCKSTEP, build
+from aeroloop.families.tiltrotor.images import LOCKSTEP, build
 
 SHIFT = 5
 MS = 1_000_000

@@ -13,9 +13,9 @@ from pathlib import Path
 from images import images
 
 from aeroloop.boards.qemu import lockstep_command, realtime_command
+from aeroloop.core.signals import NS, ResetCause
 from aeroloop.protocols.framing import Counters, Deframer
 from aeroloop.protocols.interface import START
-from aeroloop.signals import NS, ResetCause
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "preemption.txt"
 SHIFT = 5

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from host_build import FIRMWARE, firmware_sources, kept, run
 
+from aeroloop.core.signals import ResetCause
 from aeroloop.protocols import interface
-from aeroloop.signals import ResetCause
 
 HERE = Path(__file__).parent
 HSE_HZ, HSI_HZ, FASTEST_LSI_HZ = 8e6, 16e6, 47e3

@@ -12,9 +12,9 @@ from plain import PERIOD_NS, twin
 from words import AT_REST, HELLO, MS, STRANGER, Message, answer, messages
 
 from aeroloop.boards.steps import Step
+from aeroloop.core.signals import Event
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
-from aeroloop.signals import Event
 
 STEP_OF_CHANGE = 0.0625  # small enough for any sensor in one cycle
 # On a grid where that matters: a bound such as 3.2 is not quite the same number in single precision.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from host_build import kept
+from tools import wing_timing
 from wing_words import (
     HEIGHT_M,
     PERIOD_NS,
@@ -26,14 +27,15 @@ from wing_words import (
     sensors,
 )
 
-from aeroloop import images, wing_images, wing_timing
 from aeroloop.boards.steps import Boot
 from aeroloop.boards.wing_steps import MOST_IN, WingStep, unpack
-from aeroloop.errors import LinkError
-from aeroloop.signals import Event, ResetCause
-from aeroloop.vehicles.fixedwing.autopilot import autopilot_of
-from aeroloop.vehicles.fixedwing.places import planner_of
-from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import Event, ResetCause
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.fixedwing.autopilot import autopilot_of
+from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.tiltrotor import images
 
 
 @pytest.fixture(scope="module", params=["preemptive", "cooperative"])

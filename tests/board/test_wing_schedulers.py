@@ -9,15 +9,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tools import wing_timing
 from wing_words import flight, generated, goal
 
-from aeroloop import images, wing_images, wing_timing
 from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import WATCHDOG_PERIODS, Event, ResetCause
+from aeroloop.core.wing_signals import WING_TASKS, Step
+from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.tiltrotor import images
 from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
 from aeroloop.realtime.kernel_statistics import latency, statistics
-from aeroloop.signals import WATCHDOG_PERIODS, Event, ResetCause
-from aeroloop.wing_signals import WING_TASKS, Step
 
 SHIFT = 8
 NS_AN_INSTRUCTION = 1 << SHIFT

@@ -9,16 +9,17 @@ from functools import cache
 from pathlib import Path
 
 from host_build import FIRMWARE, PATIENCE_S, FirmwareProcess, firmware_sources, kept, run
+from tools import wing_timing
 
-from aeroloop import wing_images, wing_timing
 from aeroloop.boards.steps import Boot
 from aeroloop.boards.wing_steps import HEADER, WingReply, WingStep, reply_size, unpack
-from aeroloop.frames import Vec3
-from aeroloop.images import Generated
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Origin
+from aeroloop.core.wing_signals import WingSensors
+from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
-from aeroloop.signals import Origin
-from aeroloop.wing_signals import WingSensors
 
 PERIOD_NS = 50_000_000
 BY_NUMBER = {message.number: message for message in MESSAGES}

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from aeroloop.control import lqr
-from aeroloop.frames import Vec3
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS, RigidState
+from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.models import linear, quadrotor
-from aeroloop.signals import NS, RigidState
-from aeroloop.vehicles.quadrotor.airframe import Airframe
 
 STEADY = (4.0, 4.0, 10.0, 20.0, 20.0, 4.0, 2.0, 2.0, 4.0, 0.5, 0.5, 0.5)
 BRISK = (*(4.0,) * 3, *(1.0,) * 3, *(2.0,) * 3, *(0.2,) * 3)

@@ -18,12 +18,13 @@ from msgspec import structs
 from pymavlink.dialects.v20 import common as mavlink
 from quad_pilot import BRISK, Pilot
 
-from aeroloop import autopilot_loop
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.autopilot_loop import AutopilotLoop, Happening, Timing, wall_timing
-from aeroloop.errors import LinkError
-from aeroloop.fleet import FleetPace, fly_together
-from aeroloop.frames import Vec3
+from aeroloop.core.errors import LinkError
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS, Air, RigidState
+from aeroloop.exchanges import autopilot_loop
+from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Happening, Timing, wall_timing
+from aeroloop.families.multirotor import airframe
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.links.url import ends, parse
@@ -32,8 +33,7 @@ from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.signals import NS, Air, RigidState
-from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.sim.fleet import FleetPace, fly_together
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.wind import Wind, WindConfig

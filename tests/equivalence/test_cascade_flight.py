@@ -17,17 +17,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from aeroloop import frames
 from aeroloop.actuators.motors import Motors
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.control import cascade
 from aeroloop.control.cascade import DEFAULTS, GAINS, LEARNED, MEMORY
-from aeroloop.frames import Quat, Vec, Vec3
+from aeroloop.controllers.pixhawk import flight_law
+from aeroloop.core import frames
+from aeroloop.core.frames import Quat, Vec, Vec3
+from aeroloop.core.signals import Air, Setpoint
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.models import quadrotor
-from aeroloop.signals import Air, Setpoint
-from aeroloop.vehicles.quadrotor import airframe, flight_law
-from aeroloop.vehicles.quadrotor.airframe import Airframe
 
 NAMES = ["iris", "hexarotor"]
 PERIODS_S = [0.004, 0.002]

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from ground_clients import Said, flight, free_port, run_client
 
-from aeroloop.boards.pixhawk.seam import Refusal
-from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
+from aeroloop.controllers.pixhawk.seam import Refusal
+from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from peers.fake_autopilot import FakeAutopilot
 
 KNOWN = {row.name: row.default for row in parameters({})}

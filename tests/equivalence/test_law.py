@@ -22,8 +22,8 @@ from aeroloop.codegen.embedded import FLAGS, embedded
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.control import custom, toolkit
-from aeroloop.frames import Vec
-from aeroloop.vehicles.tiltrotor.design import Design, design
+from aeroloop.core.frames import Vec
+from aeroloop.families.tiltrotor.design import Design, design
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
 DOUBLE, SINGLE = 1e-12, 4e-6

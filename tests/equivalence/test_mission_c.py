@@ -19,15 +19,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning
+from aeroloop.families.fixedwing.places import roomy_cells
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
 from aeroloop.planning.mission_telling import Row
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.templates_c import templates_c
-from aeroloop.vehicles.fixedwing.autopilot_planning import SlowPlanning
-from aeroloop.vehicles.fixedwing.places import roomy_cells
-from aeroloop.wing_signals import PlanStatus, Step
 from aeroloop.world.terrain_generator import generate
 from peers.c_planner import FLAGS, SOURCES, c_settings
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aeroloop.core.wing_signals import Turn
 from aeroloop.planning import mission, mission_paths, transient
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
@@ -23,7 +24,6 @@ from aeroloop.planning.path import LONGEST_STEP_M, MOST_POINTS, Path, PathPoint,
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.templates_c import templates_c
 from aeroloop.planning.transient import Quintic
-from aeroloop.wing_signals import Turn
 from peers.channels import CELL_M, FIRST, LEVEL, SIDE_M, channel_of, channels, turns
 
 ROOT = File(__file__).resolve().parents[2]

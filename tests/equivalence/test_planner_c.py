@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aeroloop import wing_images
+from aeroloop.core.wing_signals import Direction, PlanStatus, Turn
+from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.planning.cells import Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import Entry, Planner, PlannerSettings
-from aeroloop.wing_signals import Direction, PlanStatus, Turn
 from aeroloop.world.terrain_generator import generate
 from peers.c_planner import FLAGS, SOURCES, CPlanner, build
 

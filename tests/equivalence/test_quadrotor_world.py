@@ -19,11 +19,11 @@ from msgspec.structs import replace
 from quad_pilot import Pilot
 
 from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.frames import Vec, Vec3
+from aeroloop.core.frames import Vec, Vec3
+from aeroloop.core.signals import Air, RigidState
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.models import integrate, quadrotor
-from aeroloop.signals import Air, RigidState
-from aeroloop.vehicles.quadrotor import airframe
-from aeroloop.vehicles.quadrotor.airframe import Airframe
 from aeroloop.world.rigid import Rigid
 
 NAMES = ["iris", "hexarotor"]

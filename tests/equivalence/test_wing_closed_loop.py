@@ -21,11 +21,15 @@ import pytest
 from aeroloop.actuators.servos import Servos
 from aeroloop.codegen.embedded import FLAGS, embedded
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.config import convert
 from aeroloop.control import path_following
+from aeroloop.core.config import convert
+from aeroloop.core.frames import Vec, Vec3, euler_from_quat
+from aeroloop.core.signals import NS, Air, Origin, Place
 from aeroloop.estimation import wing
 from aeroloop.estimation.geodesy import local
-from aeroloop.frames import Vec, Vec3, euler_from_quat
+from aeroloop.families.fixedwing.airframe import Airframe, load
+from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
+from aeroloop.families.fixedwing.trim import trim
 from aeroloop.models import fixedwing
 from aeroloop.models.integrate import rk4
 from aeroloop.sensors.airspeed import AirspeedSample
@@ -35,10 +39,6 @@ from aeroloop.sensors.imu import ImuSample
 from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import SensorSet, Suite, preset_table
-from aeroloop.signals import NS, Air, Origin, Place
-from aeroloop.vehicles.fixedwing.airframe import Airframe, load
-from aeroloop.vehicles.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
-from aeroloop.vehicles.fixedwing.trim import trim
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.dryden import Turbulence
 from aeroloop.world.earth import Earth, Home

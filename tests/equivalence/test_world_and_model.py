@@ -12,12 +12,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from aeroloop import frames
+from aeroloop.core import frames
+from aeroloop.core.signals import Effort
+from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.design import design, parameters
 from aeroloop.models import integrate, tiltrotor
 from aeroloop.sensors.state import ideal
-from aeroloop.signals import Effort
-from aeroloop.vehicles.tiltrotor import airframe
-from aeroloop.vehicles.tiltrotor.design import design, parameters
 from aeroloop.world.multibody import Multibody
 
 STEP_NS = 4_000_000

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.plan import Plan
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.planning.search import Entry
-from aeroloop.wing_signals import PlanStatus
 
 SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "wing"
 FLAGS = ("-std=c11", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wdouble-promotion", "-Werror")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from aeroloop.core.wing_signals import Direction, Turn
 from aeroloop.planning.cells import STEPS, TURNS, Cell
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.plan import Plan
 from aeroloop.planning.search import Entry
-from aeroloop.wing_signals import Direction, Turn
 
 FINEST_STEP = 16
 """Length of one unit, as costs count it."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
+from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.cells import STEPS, Cell
-from aeroloop.wing_signals import Turn
 
 SIDE_M = 9600.0
 LEVEL = 6

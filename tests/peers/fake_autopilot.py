@@ -6,8 +6,8 @@ import socket
 import threading
 import time
 
-from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.services import Services
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.services import Services
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from peers.fake_brain import FakeBrain
 from peers.ground_peer import READINGS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aeroloop.boards.pixhawk.seam import (
+from aeroloop.controllers.pixhawk.seam import (
     Battery,
     Failsafe,
     FlightMode,
@@ -20,8 +20,8 @@ from aeroloop.boards.pixhawk.seam import (
     Status,
     Sticks,
 )
+from aeroloop.core.signals import NS, NavEstimate, Origin, Setpoint
 from aeroloop.protocols.mavlink_hil import HilFix
-from aeroloop.signals import NS, NavEstimate, Origin, Setpoint
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
 FIX = HilFix(0, ORIGIN.lat_deg, ORIGIN.lon_deg, ORIGIN.alt_m, (0.0, 0.0, 0.0), 0.3, 0.4, 10)

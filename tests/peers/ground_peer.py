@@ -7,9 +7,9 @@ from typing import Any
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.services import Services
-from aeroloop.boards.pixhawk.telemetry import Readings
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.services import Services
+from aeroloop.controllers.pixhawk.telemetry import Readings
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from peers.fake_brain import FIX, FakeBrain
 

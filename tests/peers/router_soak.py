@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from statistics import linear_regression, median
 
-from aeroloop.routing import Watched, places
+from aeroloop.flight.routing import Watched, places
 
 from .traffic import FRAME_SIZE, LOCALHOST, frame, free_ports, heartbeat, numbers
 
@@ -315,7 +315,7 @@ def _router(peers: list[Peer], folder: Path) -> Iterator[tuple[subprocess.Popen[
     lines += ["[[forward]]", 'from = "*"', 'to = "*"', "max_rate_hz = 0.0"]
     config = folder / "soak.toml"
     config.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    command = [sys.executable, "-c", "from aeroloop.route_commands import main; main()", str(config)]
+    command = [sys.executable, "-c", "from aeroloop.cli.route_commands import main; main()", str(config)]
     with (folder / "router.log").open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
     try:

@@ -17,17 +17,17 @@ from typing import Any
 
 import pytest
 
+from aeroloop.core.streams import BY_NAME
+from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import Log, read
-from aeroloop.results import LOG
-from aeroloop.streams import BY_NAME
 
 COMMAND = str(Path(sys.executable).with_name("aeroloop"))
 HANG_S = 60.0
 GONE_S = 10.0
 """A guard, not the promise: what has not gone by then never goes."""
 
-_PROCESS = re.compile(r"aeroloop\.processes\.(\w+)")
+_PROCESS = re.compile(r"aeroloop\.flight\.processes\.(\w+)")
 
 
 @dataclass(frozen=True)

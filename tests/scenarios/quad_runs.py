@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk, parameters
+from aeroloop.families.multirotor import airframe
 from aeroloop.recording.log import Log, read
-from aeroloop.vehicles.quadrotor import airframe
-from aeroloop.vehicles.quadrotor.virtual_pixhawk import VirtualPixhawk, parameters
 from aeroloop.world.earth import Home
 from aeroloop.world.magnetic import MagneticModel
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 import serial
 
-from aeroloop.errors import EXIT_LINK, EXIT_OK, EXIT_USAGE
+from aeroloop.core.errors import EXIT_LINK, EXIT_OK, EXIT_USAGE
 from aeroloop.recording.log import log_sha256
 
 if TYPE_CHECKING:

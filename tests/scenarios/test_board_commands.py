@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 import pytest
 from emulation import LAWS, NO_CHECKS, PIL, emulators, fly, play_program, without_programs
 
-from aeroloop import images
-from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
+from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
+from aeroloop.families.tiltrotor import images
 from aeroloop.links.open import open_link
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from emulation import PIL, Flown, emulators, fly, pil, play_program, without_programs
 
-from aeroloop.errors import EXIT_LINK
-from aeroloop.scenarios import find, load_tiltrotor
-from aeroloop.signals import WATCHDOG_PERIODS, ResetCause
-from aeroloop.vehicles.tiltrotor.design import design
+from aeroloop.core.errors import EXIT_LINK
+from aeroloop.core.signals import WATCHDOG_PERIODS, ResetCause
+from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.tiltrotor.design import design
 
 if TYPE_CHECKING:
     from conftest import Bench, Ended, Running

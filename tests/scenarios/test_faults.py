@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from aeroloop.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
+from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.flight.processes.plant import build_world
+from aeroloop.flight.results import LOG, SUMMARY
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
-from aeroloop.processes.plant import build_world
 from aeroloop.protocols.board import BoardEnd
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.interface import BARE_START
-from aeroloop.results import LOG, SUMMARY
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.vehicles.tiltrotor.design import parameter_file
 
 if TYPE_CHECKING:
     from conftest import Bench, Ended, Running

@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from aeroloop.analysis.quad.words import PARAMETERS
-from aeroloop.boards.pixhawk.seam import Failsafe
-from aeroloop.errors import LinkError
-from aeroloop.faults import KINDS, TARGETS, Switch
-from aeroloop.flight_commands import NoAnswerError, Patience, RefusedError, Vehicle
-from aeroloop.processes.common import read_orders
+from aeroloop.controllers.pixhawk.seam import Failsafe
+from aeroloop.core.errors import LinkError
+from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.signals import Event
+from aeroloop.flight.processes.common import read_orders
+from aeroloop.flight.results import SUMMARY
+from aeroloop.ground.commands import NoAnswerError, Patience, RefusedError, Vehicle
 from aeroloop.realtime.controls import SOCKET, Controls
 from aeroloop.realtime.feed import LISTENERS, FeedIn
-from aeroloop.results import SUMMARY
-from aeroloop.signals import Event
 from conftest import until
 
 if TYPE_CHECKING:

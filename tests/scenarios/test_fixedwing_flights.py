@@ -14,9 +14,9 @@ import pytest
 from quad_runs import Run, fly
 from wing_flights import flown
 
-from aeroloop.errors import EXIT_LINK, EXIT_OK, EXIT_USAGE
-from aeroloop.results import SUMMARY
-from aeroloop.wing_signals import Step
+from aeroloop.core.errors import EXIT_LINK, EXIT_OK, EXIT_USAGE
+from aeroloop.core.wing_signals import Step
+from aeroloop.flight.results import SUMMARY
 from conftest import HANG_S, until
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop import cli, dash_commands
+from aeroloop.cli import app as cli
+from aeroloop.cli import dash_commands
 from conftest import HANG_S, Bench, until
 
 HOVER = ("quad-hover", "--no-report", "--out", "run", "--set", "checks=[]")
@@ -89,6 +90,6 @@ def dashboard_of(parent: int) -> int:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # ended meanwhile
             is_child = (folder / "stat").read_text().rpartition(")")[2].split()[1] == str(parent)
-            if is_child and "aeroloop.dash_commands" in (folder / "cmdline").read_text():
+            if is_child and "aeroloop.cli.dash_commands" in (folder / "cmdline").read_text():
                 return int(folder.name)
     raise AssertionError("no dashboard runs")

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from aeroloop.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
-from aeroloop.signals import Event
+from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE
+from aeroloop.core.signals import Event
 
 if TYPE_CHECKING:
     from conftest import Bench

@@ -19,7 +19,7 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot
 
-from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.families.multirotor import airframe
 
 ACTUATORS_HZ = 200.0
 BOOTED_US = 90_000_000

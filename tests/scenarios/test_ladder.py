@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from emulation import LAWS, NO_CHECKS, PIL, Flown, fly, pil
 
-from aeroloop.errors import EXIT_CHECK_FAILED
+from aeroloop.core.errors import EXIT_CHECK_FAILED
+from aeroloop.core.signals import TASKS, Event
 from aeroloop.recording.log import log_sha256
-from aeroloop.signals import TASKS, Event
 
 if TYPE_CHECKING:
     from conftest import Bench

@@ -13,7 +13,7 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot, command, connect, free_port
 
-from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.seam import FlightMode
 
 
 def listening(port: int) -> str:

@@ -15,7 +15,7 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 from quad_runs import FLIGHT_GUARD_S, OutsideAutopilot, collect, command, connect, free_port
 
-from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.world.earth import Home
 from peers.px4_peer import Command, Px4Peer
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from quad_runs import fly
 
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 
 
 @pytest.fixture(scope="session")

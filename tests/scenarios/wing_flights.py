@@ -7,15 +7,15 @@ from collections import defaultdict
 import numpy as np
 
 from aeroloop.analysis.wing.metrics import metrics
-from aeroloop.processes.wing_board import HostWing
-from aeroloop.processes.wing_plant import build_loop
+from aeroloop.core.streams import writes
+from aeroloop.core.wing_signals import WingSensors
+from aeroloop.families.fixedwing.autopilot import autopilot_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.scenarios import find, load
+from aeroloop.flight.processes.wing_board import HostWing
+from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done
 from aeroloop.recording.log import Log
-from aeroloop.scenarios import find, load
-from aeroloop.streams import writes
-from aeroloop.vehicles.fixedwing.autopilot import autopilot_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import WingSensors
 
 
 class BoardBehind:

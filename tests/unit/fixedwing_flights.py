@@ -8,13 +8,13 @@ import mujoco
 import numpy as np
 from msgspec.structs import replace
 
-from aeroloop import frames
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.frames import Vec, Vec3
+from aeroloop.core import frames
+from aeroloop.core.frames import Vec, Vec3
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.trim import GRAVITY_M_S2
 from aeroloop.models import fixedwing
 from aeroloop.models.fixedwing import Parameters
-from aeroloop.vehicles.fixedwing import airframe
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2
 
 NAMES = ["aerosonde", "anaconda"]
 AEROSONDE = airframe.load("aerosonde")

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.flight_commands.conversation import Conversation, Patience
-from aeroloop.flight_commands.errors import NoAnswerError
-from aeroloop.flight_commands.hub import Hub
-from aeroloop.flight_commands.state import VehicleState
-from aeroloop.flight_commands.vehicle import Vehicle
+from aeroloop.ground.commands.conversation import Conversation, Patience
+from aeroloop.ground.commands.errors import NoAnswerError
+from aeroloop.ground.commands.hub import Hub
+from aeroloop.ground.commands.state import VehicleState
+from aeroloop.ground.commands.vehicle import Vehicle
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from peers.ground_peer import Bench
 

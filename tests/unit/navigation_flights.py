@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.frames import Vec
+from aeroloop.core.signals import NS, NavEstimate, Place, RigidState
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.navigation import Navigation
-from aeroloop.frames import Vec
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample
 from aeroloop.sensors.imu import ImuSample
@@ -21,7 +22,6 @@ from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import Sample, SensorSet, Suite, preset
-from aeroloop.signals import NS, NavEstimate, Place, RigidState
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.magnetic import MagneticModel

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from aeroloop.boards.pixhawk.brain import Brain
-from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.place import geodetic_from_local
-from aeroloop.boards.pixhawk.seam import FlightMode, MissionItem, SensorHealth, Sticks
-from aeroloop.frames import Vec3, quat_from_euler
-from aeroloop.signals import NS, NavEstimate, Origin, Setpoint
+from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.place import geodetic_from_local
+from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, SensorHealth, Sticks
+from aeroloop.core.frames import Vec3, quat_from_euler
+from aeroloop.core.signals import NS, NavEstimate, Origin, Setpoint
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
 HEALTHY = SensorHealth(True, True, True, True)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from log_rows import rows
 
-from aeroloop.boards.pixhawk.seam import FlightMode, Landed
+from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
+from aeroloop.core.signals import LINK_SIGNALS, Event
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.scenarios import of_table
 from aeroloop.recording.log import Log
-from aeroloop.scenarios import of_table
-from aeroloop.signals import LINK_SIGNALS, Event
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 Array = Any
 

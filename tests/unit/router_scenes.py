@@ -8,11 +8,11 @@ from typing import Any
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.core.signals import NS
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
 from aeroloop.router.statistics import LineState
-from aeroloop.signals import NS
 
 VEHICLE, STATION = (1, 1), (255, 190)
 

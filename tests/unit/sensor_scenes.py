@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from aeroloop.frames import Quat, Vec3
+from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors.scene import Scene, body_from_world
-from aeroloop.signals import NS, Air, Place, RigidState
 
 G = 9.80665
 FIELD_W_T = (1.2e-6, 21.4e-6, -42.8e-6)  # east, north, up: as in Zurich

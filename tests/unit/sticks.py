@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aeroloop.reference.axes import AxisRange
-from aeroloop.reference.axis_map import AxisMap, Channel, Limits
+from aeroloop.ground.axes import AxisRange
+from aeroloop.ground.axis_map import AxisMap, Channel, Limits
 
 CODES = {"ABS_X": 0, "ABS_Y": 1, "ABS_RX": 3, "ABS_RY": 4}
 NAMES = {code: name for name, code in CODES.items()}

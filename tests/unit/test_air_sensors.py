@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import AIR, scene, state
 
-from aeroloop import frames
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core import frames
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Air
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig
 from aeroloop.sensors.noise import Errors, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig
-from aeroloop.signals import Air
 
 RHO = AIR.density_kg_m3
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import AeroloopError
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.world.atmosphere import EARTH_RADIUS_M, HIGHEST_M, LOWEST_M, Atmosphere, Day
 
 days = st.builds(Day, sea_level_pressure_Pa=st.floats(95e3, 105e3), sea_level_temperature_K=st.floats(250.0, 315.0))

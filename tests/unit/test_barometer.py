@@ -7,9 +7,9 @@ import pytest
 from ambiance import Atmosphere
 from sensor_scenes import AIR, scene, state
 
+from aeroloop.core.signals import Air
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, pressure_altitude_m
 from aeroloop.sensors.noise import Errors, Streams
-from aeroloop.signals import Air
 
 
 def barometer(**config: object) -> Barometer:

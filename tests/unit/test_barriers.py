@@ -16,10 +16,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from aeroloop.families.tiltrotor.design import Plausible, parameter_file
 from aeroloop.protocols.board import Actuators, BoardEnd, PlantEnd
 from aeroloop.protocols.framing import FLAG, Counters, Deframer, encode
 from aeroloop.protocols.plausible import Plausibility
-from aeroloop.vehicles.tiltrotor.design import Plausible, parameter_file
 
 SEED = 20_240_717
 FRAMES_PER_KIND = 100_000  # for each of five kinds of corruption and two kinds of message

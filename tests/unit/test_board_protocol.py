@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.core.signals import Command, Sensors
+from aeroloop.families.tiltrotor.design import Plausible
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import HELLO_FRAME, Actuators, BoardEnd, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.framing import Counters, encode
 from aeroloop.protocols.handshake import Claim
-from aeroloop.signals import Command, Sensors
-from aeroloop.vehicles.tiltrotor.design import Plausible
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

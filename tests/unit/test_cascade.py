@@ -16,15 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aeroloop import frames
 from aeroloop.actuators.motors import Motors
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import allocation, cascade
 from aeroloop.control.cascade import DEFAULTS, GAINS, LEARNED, MEMORY, RATE_LEARNED, Frame
-from aeroloop.frames import GRAVITY_M_S2, Quat, Vec, Vec3
+from aeroloop.controllers.pixhawk import flight_law
+from aeroloop.core import frames
+from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec, Vec3
+from aeroloop.core.signals import Setpoint
+from aeroloop.families.multirotor import airframe
 from aeroloop.models import linear, quadrotor
-from aeroloop.signals import Setpoint
-from aeroloop.vehicles.quadrotor import airframe, flight_law
 
 NAMES = ["iris", "hexarotor"]
 FRAMES = {name: flight_law.frame(airframe.load(name)) for name in NAMES}

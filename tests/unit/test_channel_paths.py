@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.frames import GRAVITY_M_S2
+from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError, pieces
 from aeroloop.planning.path import LONGEST_STEP_M, Path, path_of_channel
 from aeroloop.planning.templates import NodeKind, library
-from aeroloop.wing_signals import Turn
 from peers.channels import CELL_M, LEVEL, SIDE_M, channel_of, channels, directions, mirrored, turned, turns
 
 MARGIN_M = min(each.shape.margin for each in library().values()) * CELL_M

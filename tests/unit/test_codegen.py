@@ -17,13 +17,13 @@ from aeroloop.codegen import host
 from aeroloop.codegen.embedded import FLAGS, TARGET_FLAGS, EmbeddedC, content_hash, embedded
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import custom, toolkit
-from aeroloop.errors import ConfigError
-from aeroloop.vehicles.tiltrotor.design import Design, design
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.tiltrotor.design import Design, design
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
 GENERATE = """
 from aeroloop.codegen.embedded import embedded
-from aeroloop.vehicles.tiltrotor.design import design
+from aeroloop.families.tiltrotor.design import design
 made = embedded(design("cad", "published", 0.012).law("dlqr-heading"))
 print(made.c + made.h)
 """

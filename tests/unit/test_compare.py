@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from aeroloop import cli, results
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare, differences, labels
 from aeroloop.analysis.summary import summarise
 from aeroloop.analysis.track import COMMAND
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.cli import app as cli
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.core.scenario import Check, TiltrotorScenario
+from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
-from aeroloop.scenario import Check, TiltrotorScenario
-from aeroloop.streams import BY_NAME, STREAMS
 
 FLOWN = {"ended": "completed", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 PERIOD_S = 0.012

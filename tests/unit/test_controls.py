@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import LinkError
-from aeroloop.faults import KINDS, LINE_KINDS, SENSOR_KINDS, TARGETS, Switch
+from aeroloop.core.errors import LinkError
+from aeroloop.core.faults import KINDS, LINE_KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.realtime import controls as controls_module
 from aeroloop.realtime.controls import LONGEST, POLL_PERIOD_NS, SOCKET, ControlPort, Controls, decoded
 

@@ -9,13 +9,13 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from aeroloop import results
 from aeroloop.control import custom, toolkit
-from aeroloop.errors import ConfigError
-from aeroloop.scenario import Control, TiltrotorScenario
-from aeroloop.scenarios import load_tiltrotor
-from aeroloop.signals import Reference
-from aeroloop.vehicles.tiltrotor.design import Design, design, flight_law
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Control, TiltrotorScenario
+from aeroloop.core.signals import Reference
+from aeroloop.families.scenarios import load_tiltrotor
+from aeroloop.families.tiltrotor.design import Design, design, flight_law
+from aeroloop.flight import results
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
 HEAD = "import casadi as ca\nfrom aeroloop.control import toolkit as tk\n"

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'aeroloop[dash]'")
-from aeroloop import dash_commands
+from aeroloop.cli import dash_commands
+from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import app as pages
-from aeroloop.errors import ConfigError
 
 WARNING = "warning: others on the network can reach this dashboard"
 

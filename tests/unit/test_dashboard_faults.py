@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.config import convert
+from aeroloop.core.config import convert
+from aeroloop.core.faults import KINDS, TARGETS
+from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
 from aeroloop.dashboard.subject import Subject
-from aeroloop.fault_offers import Offer, offers
-from aeroloop.faults import KINDS, TARGETS
-from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.aboard import fitted_out
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.families.fault_offers import Offer, offers
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.sensors.aboard import fitted_out
 
 
 def _quadrotor(count: int = 1) -> QuadrotorScenario:

@@ -13,9 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.boards.pixhawk.parameters import TABLE
-from aeroloop.config import convert
 from aeroloop.control.flight_gains import GAINS
+from aeroloop.controllers.pixhawk.lines import BENCH
+from aeroloop.controllers.pixhawk.parameters import TABLE
+from aeroloop.core.config import convert
+from aeroloop.core.errors import LinkError
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
@@ -23,16 +27,12 @@ from aeroloop.dashboard.fly_orders import MODES, checked, heard, impossible, no_
 from aeroloop.dashboard.parameters_panel import changes, known, numbered, problem, table_rows, why_none
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.subject import LineInfo, Subject
-from aeroloop.errors import LinkError
-from aeroloop.flight_commands.state import VehicleState
-from aeroloop.processes.common import Orders
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.commands.state import VehicleState
 from aeroloop.protocols.px4_modes import PX4_MODES
 from aeroloop.router.control import ControlPort
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.aboard import fitted_out
-from aeroloop.vehicles.quadrotor.lines import BENCH
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.sensors.aboard import fitted_out
 from aeroloop.world.earth import Earth, Home
 
 

@@ -12,9 +12,9 @@ import pytest
 
 pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'aeroloop[dash]'")
 
+from aeroloop.core.errors import AeroloopError
 from aeroloop.dashboard import page_runs
 from aeroloop.dashboard.past_runs import PastRuns, read_run
-from aeroloop.errors import AeroloopError
 
 SUMMARY: dict[str, Any] = {
     "scenario": "quad-hover",

@@ -17,10 +17,10 @@ pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'a
 import httpx
 import uvicorn
 
+from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import security, slow_clients
 from aeroloop.dashboard.listening import address, bound_socket
 from aeroloop.dashboard.security import Guard, is_loopback, token_for
-from aeroloop.errors import ConfigError
 
 TOKEN = "a-token-that-nobody-guesses"
 OURS = "http://127.0.0.1:8080"

@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from aeroloop import scenarios
 from aeroloop.dashboard import shapes
-from aeroloop.vehicles.quadrotor import airframe as multirotor
-from aeroloop.vehicles.tiltrotor import airframe as tiltrotor
-from aeroloop.vehicles.tiltrotor.design import parameters
+from aeroloop.families import scenarios
+from aeroloop.families.multirotor import airframe as multirotor
+from aeroloop.families.tiltrotor import airframe as tiltrotor
+from aeroloop.families.tiltrotor.design import parameters
 
 
 def model_of(name: str) -> mujoco.MjModel:

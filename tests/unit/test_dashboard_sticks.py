@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Ground, TiltrotorScenario
+from aeroloop.core.signals import NS
 from aeroloop.dashboard import stick_driver
 from aeroloop.dashboard.stick_driver import OWNER, AutopilotDriver, ReferenceDriver, reference_source
 from aeroloop.dashboard.sticks import (
@@ -24,13 +27,10 @@ from aeroloop.dashboard.sticks import (
     hand,
     mapping,
 )
-from aeroloop.errors import ConfigError
-from aeroloop.processes.common import Orders
-from aeroloop.reference.lock import claim
-from aeroloop.reference.stick import Deflection, deflection_of
-from aeroloop.reference.trajectories import REST, Point
-from aeroloop.scenario import Ground, TiltrotorScenario
-from aeroloop.signals import NS
+from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.lock import claim
+from aeroloop.ground.stick import Deflection, deflection_of
+from aeroloop.ground.trajectories import REST, Point
 
 HERE = Point((1.0, 2.0, 3.0), 0.0, REST, 0.0)
 JUNK = st.recursive(

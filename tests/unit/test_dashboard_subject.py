@@ -12,18 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aeroloop import running
+from aeroloop.core.errors import LinkError
+from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.signals import NS, Event
+from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import subject as subject_module
 from aeroloop.dashboard.subject import Fault, Subject, read_lines
-from aeroloop.errors import LinkError
-from aeroloop.faults import KINDS, TARGETS, Switch
-from aeroloop.flight_commands import Text
-from aeroloop.processes.common import Orders
+from aeroloop.families.scenarios import find, load
+from aeroloop.flight import running
+from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.commands import Text
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.feed import FeedOut
-from aeroloop.scenarios import find, load
-from aeroloop.signals import NS, Event
-from aeroloop.streams import BY_NAME
 
 TRUTH, EVENT, FAULT = (BY_NAME[name] for name in ("rigid_truth", "autopilot_event", "flight_fault"))
 

@@ -19,7 +19,9 @@ from nicegui import Client, ui
 from nicegui.page import page
 from test_dashboard_pages import HOSTILE, built
 
-from aeroloop import scenarios
+from aeroloop.core.frames import quat_from_euler
+from aeroloop.core.streams import BY_NAME
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.dashboard import page_charts, page_view, processor_panel, readings, shapes, way, way_map
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.line_sources import timing, views
@@ -30,13 +32,11 @@ from aeroloop.dashboard.store import Store, parse_signal
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.way_page import WayPage, facts, plans_table
 from aeroloop.dashboard.way_words import STATUS_WORDS, STEP_WORDS, letters
-from aeroloop.frames import quat_from_euler
+from aeroloop.families import scenarios
+from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.shape import SURFACES
 from aeroloop.planning.cells import Cell
-from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.fixedwing.places import planner_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.fixedwing.shape import SURFACES
-from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
 
 START_M, GOAL_M = (-3375.0, 1425.0), (3975.0, -3975.0)
 NAN, HUGE = math.nan, 1e300

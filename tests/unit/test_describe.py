@@ -7,11 +7,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tools import describe
 
-from aeroloop import describe, scenario, scenarios, streams
+from aeroloop.core import scenario, streams
+from aeroloop.core.signals import Event
+from aeroloop.core.stream import Field, Stream
+from aeroloop.families import scenarios
 from aeroloop.protocols import interface, wing_interface
-from aeroloop.signals import Event
-from aeroloop.stream import Field, Stream
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 USUAL = ("Every scenario", "The tilt-rotor")

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from aeroloop import doctor
-from aeroloop.doctor import Finding
+from aeroloop.cli import doctor
+from aeroloop.cli.doctor import Finding
 
 
 @pytest.fixture(scope="module")

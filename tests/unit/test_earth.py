@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aeroloop.errors import AeroloopError
-from aeroloop.frames import Vec3
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.frames import Vec3
 from aeroloop.world.earth import A_M, CELL_M, Earth, Home, normal_gravity_m_s2
 from aeroloop.world.magnetic import MagneticModel
 

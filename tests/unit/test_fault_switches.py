@@ -14,29 +14,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import AIR, PLACE, seconds, state
 
-from aeroloop import fault_offers
 from aeroloop.analysis.quad.words import PARAMETERS, change_words
-from aeroloop.errors import ConfigError
-from aeroloop.fault_offers import offers
-from aeroloop.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
-from aeroloop.hil_samples import gathered
+from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
+from aeroloop.core.scenario import Impairment, TiltrotorScenario
+from aeroloop.core.scenario import Link as LinkConfig
+from aeroloop.core.scenario import Sensors as StateConfig
+from aeroloop.core.signals import Truth
+from aeroloop.exchanges.hil_samples import gathered
+from aeroloop.families import fault_offers
+from aeroloop.families.fault_offers import offers
+from aeroloop.families.scenarios import find, load
+from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
+from aeroloop.flight.processes.pixhawk_log import PixhawkLog
 from aeroloop.links.impair import Impaired, Line
-from aeroloop.processes.fault_desk import FaultDesk, WornLink
-from aeroloop.processes.pixhawk_log import PixhawkLog
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters
 from aeroloop.protocols.mavlink_cutter import MavlinkCutter
-from aeroloop.scenario import Impairment, TiltrotorScenario
-from aeroloop.scenario import Link as LinkConfig
-from aeroloop.scenario import Sensors as StateConfig
-from aeroloop.scenarios import find, load
 from aeroloop.sensors import state as state_module
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.state import StateSensors
 from aeroloop.sensors.suite import Sample, Suite, preset
-from aeroloop.signals import Truth
-from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
 from aeroloop.world.earth import Earth, Home
 
 MS = 1_000_000

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.errors import LinkError
-from aeroloop.paths import runtime_dir
-from aeroloop.processes.recorder import Recording
+from aeroloop.core.errors import LinkError
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.flight.processes.recorder import Recording
 from aeroloop.realtime import feed
 from aeroloop.realtime.feed import LISTENERS, LONGEST, MOST_REMEMBERED, TABLE_HASH, FeedIn, FeedOut
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.recording.log import LogWriter, read
-from aeroloop.signals import NS
-from aeroloop.stream import Stream
-from aeroloop.streams import BY_NAME, STREAMS
 
 MS = NS // 1000
 FAST, FULL, EVENT = BY_NAME["rigid_truth"], BY_NAME["cycle"], BY_NAME["flight_event"]

@@ -9,11 +9,11 @@ import pytest
 from fixedwing_flights import AEROSONDE, DENSITY, NAMES, STILL, derivative, flown, matrix, some_state, without_torque
 from msgspec.structs import replace
 
-from aeroloop import frames
-from aeroloop.frames import Vec
+from aeroloop.core import frames
+from aeroloop.core.frames import Vec
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.trim import GRAVITY_M_S2, trim
 from aeroloop.models import fixedwing
-from aeroloop.vehicles.fixedwing import airframe
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2, trim
 
 MIRROR = np.array([1, -1, 1, 1, -1, 1, -1, 1, -1, 1, -1, 1, -1])
 """Left and right exchanged: y and its velocity, roll and yaw with their rates change sign."""

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.modes import LATERAL, LONGITUDINAL, linear_model, modes, table
+from aeroloop.families.fixedwing.trim import GRAVITY_M_S2, trim
 from aeroloop.models import fixedwing
 from aeroloop.models.fixedwing_tables import LinearDrag
-from aeroloop.vehicles.fixedwing import airframe
-from aeroloop.vehicles.fixedwing.modes import LATERAL, LONGITUDINAL, linear_model, modes, table
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2, trim
 
 FRAMES = {name: airframe.load(name) for name in NAMES}
 

@@ -13,10 +13,10 @@ from fixedwing_flights import AEROSONDE, DENSITY, NAMES, STILL
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
-from aeroloop.signals import Air
-from aeroloop.vehicles.fixedwing import airframe, shape
-from aeroloop.vehicles.fixedwing.trim import GRAVITY_M_S2, trim
-from aeroloop.vehicles.fixedwing.world import Start, build_world
+from aeroloop.core.signals import Air
+from aeroloop.families.fixedwing import airframe, shape
+from aeroloop.families.fixedwing.trim import GRAVITY_M_S2, trim
+from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.world.flight_model import FlightModel
 
 STEP_NS = 5_000_000

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
-from aeroloop.errors import ConfigError
-from aeroloop.fleet import ASK_S, FleetPace, fly_together
-from aeroloop.signals import NS
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.sim.fleet import ASK_S, FleetPace, fly_together
 
 STEP_NS = 2_000_000
 

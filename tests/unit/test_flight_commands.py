@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.boards.pixhawk.seam import FlightMode, MissionItem, Refusal
-from aeroloop.flight_commands import CommandError, InvalidError, NoAnswerError, Patience, RefusedError
-from aeroloop.flight_commands.commands import Command, CommandTalk
-from aeroloop.flight_commands.hub import GROUND, Hub
-from aeroloop.flight_commands.mission_transfer import MissionDownload, MissionUpload
-from aeroloop.flight_commands.texts import Text
+from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, Refusal
+from aeroloop.ground.commands import CommandError, InvalidError, NoAnswerError, Patience, RefusedError
+from aeroloop.ground.commands.commands import Command, CommandTalk
+from aeroloop.ground.commands.hub import GROUND, Hub
+from aeroloop.ground.commands.mission_transfer import MissionDownload, MissionUpload
+from aeroloop.ground.commands.texts import Text
+from aeroloop.ground.missions import Item
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn
-from aeroloop.reference.missions import Item
 from peers.fake_brain import ORIGIN
 
 ARM = mavlink.MAV_CMD_COMPONENT_ARM_DISARM

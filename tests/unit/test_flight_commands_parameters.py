@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.flight_commands import InvalidError, NoAnswerError, Patience, RefusedError
-from aeroloop.flight_commands.hub import GROUND
-from aeroloop.flight_commands.parameter_talks import ParameterList, ParameterRead, ParameterSet
-from aeroloop.flight_commands.parameter_values import Parameter, field_from, parameter_from
+from aeroloop.ground.commands import InvalidError, NoAnswerError, Patience, RefusedError
+from aeroloop.ground.commands.hub import GROUND
+from aeroloop.ground.commands.parameter_talks import ParameterList, ParameterRead, ParameterSet
+from aeroloop.ground.commands.parameter_values import Parameter, field_from, parameter_from
 
 REAL, INT32 = mavlink.MAV_PARAM_TYPE_REAL32, mavlink.MAV_PARAM_TYPE_INT32
 RANGES = {

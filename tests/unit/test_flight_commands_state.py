@@ -10,12 +10,12 @@ import pytest
 from flight_command_rig import NS, Puppet, SimStation
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.boards.pixhawk.seam import FlightMode, Landed, MissionItem
-from aeroloop.boards.pixhawk.texts import Texts as Sender
-from aeroloop.flight_commands.hub import Hub
-from aeroloop.flight_commands.state import Tracker
-from aeroloop.flight_commands.texts import PATIENCE_NS, Texts
-from aeroloop.frames import quat_from_euler
+from aeroloop.controllers.pixhawk.seam import FlightMode, Landed, MissionItem
+from aeroloop.controllers.pixhawk.texts import Texts as Sender
+from aeroloop.core.frames import quat_from_euler
+from aeroloop.ground.commands.hub import Hub
+from aeroloop.ground.commands.state import Tracker
+from aeroloop.ground.commands.texts import PATIENCE_NS, Texts
 from aeroloop.protocols.px4_modes import MORE_PX4_MODES, PX4_MODES, mode_name
 from peers.fake_brain import ORIGIN, level
 

@@ -16,12 +16,12 @@ from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as mavlink
 from typer.testing import CliRunner
 
-from aeroloop import flight_command_line
-from aeroloop.boards.pixhawk.seam import FlightMode, Refusal
-from aeroloop.errors import AeroloopError
-from aeroloop.flight_commands import NoAnswerError, Patience, RefusedError, Station, Vehicle
+from aeroloop.cli import flight_command_line
+from aeroloop.controllers.pixhawk.seam import FlightMode, Refusal
+from aeroloop.core.errors import AeroloopError
+from aeroloop.ground.commands import NoAnswerError, Patience, RefusedError, Station, Vehicle
+from aeroloop.ground.missions import Item, read_plan
 from aeroloop.links.open import open_link
-from aeroloop.reference.missions import Item, read_plan
 from peers.fake_autopilot import FakeAutopilot
 
 LONG_S = 30.0  # never waited for where all is well

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop import scenarios
-from aeroloop.crew import cast
-from aeroloop.errors import ConfigError
+from aeroloop.controllers.pixhawk.lines import router_config
+from aeroloop.core.errors import ConfigError
+from aeroloop.families import scenarios
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.flight.process_table import cast
 from aeroloop.router.config import RouterConfig
-from aeroloop.vehicles.quadrotor.lines import router_config
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 FOLDER = Path("/run/flight-1")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop import frames
+from aeroloop.core import frames
 
 ANGLE = st.floats(-math.pi + 1e-3, math.pi - 1e-3)
 PITCH = st.floats(-1.5, 1.5)

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import FIELD_W_T, PLACE, G, scene, seconds, state
 
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Place
 from aeroloop.sensors.gnss import Gnss, GnssConfig, moved
 from aeroloop.sensors.noise import Errors, Streams
-from aeroloop.signals import Place
 
 
 def gnss(seed: int = 1, **config: object) -> Gnss:

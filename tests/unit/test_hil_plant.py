@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop import scenarios
 from aeroloop.actuators.motors import RotorEffort
-from aeroloop.errors import ConfigError
-from aeroloop.faults import Switch
-from aeroloop.fleet import FleetPace
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import Switch
+from aeroloop.core.signals import NS, Air
+from aeroloop.core.streams import writes
+from aeroloop.families import scenarios
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.flight.processes.hil_log import FlightLog
+from aeroloop.flight.processes.hil_plant import Aircraft, Loop, build_loop
 from aeroloop.models.quadrotor import hover_speeds_rad_s
-from aeroloop.processes.hil_log import FlightLog
-from aeroloop.processes.hil_plant import Aircraft, Loop, build_loop
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
-from aeroloop.signals import NS, Air
-from aeroloop.streams import writes
-from aeroloop.vehicles.quadrotor import airframe
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.sim.fleet import FleetPace
 
 
 class Nobody:

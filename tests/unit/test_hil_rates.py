@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.protocols.hil_rates import bytes_per_second, frame_bytes, link_load
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.boards.host import Behaviour, HostBoard
+from aeroloop.core.scenario import Board as Config
+from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
+from aeroloop.families.tiltrotor.design import Plausible
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import HELLO_FRAME, Actuators, FromBoard, PlantEnd, Request, Start
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.reference import encode_reference
-from aeroloop.scenario import Board as Config
-from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
-from aeroloop.vehicles.tiltrotor.design import Plausible
 
 PERIOD_NS = 12_000_000
 HOVER: Command = (10.0, 10.5, 0.0, 0.25)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.core.scenario import Impairment
 from aeroloop.links.base import Link
 from aeroloop.links.impair import QUEUE_LIMIT, Cutter, Impaired, Line, LineCounts, WholeChunks
-from aeroloop.scenario import Impairment
 
 MS = 1_000_000
 NOTHING = Impairment()

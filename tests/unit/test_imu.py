@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import G, scene, seconds, state
 
-from aeroloop import frames
+from aeroloop.core import frames
 from aeroloop.sensors.imu import Imu, ImuConfig, Triad
 from aeroloop.sensors.noise import Errors, Noise, Streams
 

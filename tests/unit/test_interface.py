@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from aeroloop.core.signals import NS, TASKS, ResetCause
 from aeroloop.protocols import interface
 from aeroloop.protocols.handshake import Claim, Presence, host_claim, objection
-from aeroloop.signals import NS, TASKS, ResetCause
 
 PINNED = {1: 0x0EB2A721}
 """Interface hash by revision. A change of the interface needs a new revision, and a new row here."""

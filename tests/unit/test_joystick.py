@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sticks import CODES, PLAIN, RANGES
 
-from aeroloop.errors import ConfigError
-from aeroloop.reference import axis_map
-from aeroloop.reference.axes import AxisEvent, AxisRange
-from aeroloop.reference.axis_map import AxisMap, Channel, Limits
-from aeroloop.reference.stick import Deflection, Pilot, Stick, deflection_of, shaped
+from aeroloop.core.errors import ConfigError
+from aeroloop.ground import axis_map
+from aeroloop.ground.axes import AxisEvent, AxisRange
+from aeroloop.ground.axis_map import AxisMap, Channel, Limits
+from aeroloop.ground.stick import Deflection, Pilot, Stick, deflection_of, shaped
 
 DOCS = Path(__file__).parents[2] / "docs" / "joystick.md"
 dead_zones = st.floats(0.0, 0.9)

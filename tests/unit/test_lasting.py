@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.url import ends, parse
 

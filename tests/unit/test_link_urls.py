@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.links.url import LinkUrl, ends, parse
 
 

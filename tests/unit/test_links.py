@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 import serial
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.scenario import Impairment
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.links.loopback import open_loopback
@@ -26,7 +27,6 @@ from aeroloop.links.serial import SerialLink
 from aeroloop.links.tcp import open_tcp
 from aeroloop.links.udp import UdpServer
 from aeroloop.links.url import ends, parse
-from aeroloop.scenario import Impairment
 
 PATIENCE_S = 10.0
 """How long a test waits for bytes that must come; it never asserts how long they took."""

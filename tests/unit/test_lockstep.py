@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.realtime import lockstep
 from aeroloop.realtime.lockstep import Baton, PeerGoneError, Reply, StampedLink
 from aeroloop.realtime.pace import LockstepPace, WallPace

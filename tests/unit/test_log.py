@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap.writer import Writer
 
-from aeroloop.errors import EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.core.errors import EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.core.streams import BY_NAME, STREAMS
 from aeroloop.recording.log import LOGGED, Log, LogWriter, log_sha256, read
-from aeroloop.streams import BY_NAME, STREAMS
 
 COMMAND = BY_NAME["command"]
 
@@ -168,7 +168,7 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from aeroloop.recording.log import LogWriter
-from aeroloop.streams import BY_NAME
+from aeroloop.core.streams import BY_NAME
 writer = LogWriter(Path(sys.argv[1]))
 for i in range(5000):
     writer.write(BY_NAME["command"], (i * 0.012, 1.0, 2.0, 3.0, 4.0))
@@ -192,9 +192,9 @@ def test_a_killed_recorder_leaves_everything_up_to_the_last_flush(tmp_path: Path
 FILLING = """
 import resource, signal, sys
 from pathlib import Path
-from aeroloop.errors import AeroloopError
+from aeroloop.core.errors import AeroloopError
 from aeroloop.recording.log import LogWriter
-from aeroloop.streams import BY_NAME
+from aeroloop.core.streams import BY_NAME
 import random
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pygeomag import GeoMag
 from sensor_scenes import FIELD_W_T, G, scene, state
 
-from aeroloop import frames
+from aeroloop.core import frames
+from aeroloop.core.signals import Place
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig
 from aeroloop.sensors.noise import Errors, Streams
-from aeroloop.signals import Place
 
 ANGLE = st.floats(-math.pi, math.pi)
 PITCH = st.floats(-1.5, 1.5)

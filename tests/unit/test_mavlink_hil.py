@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.frames import frd_from_flu, ned_from_enu, quat_from_euler, quat_ned_frd_from_enu_flu
+from aeroloop.core.frames import frd_from_flu, ned_from_enu, quat_from_euler, quat_ned_frd_from_enu_flu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.protocols.mavlink_hil import (
     ActuatorEnd,

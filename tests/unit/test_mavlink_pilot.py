@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.errors import ConfigError
-from aeroloop.reference.mavlink_pilot import MavlinkPilot
-from aeroloop.reference.missions import Item, mission, read_plan
-from aeroloop.reference.orders import Order, PilotConfig, Waypoint
-from aeroloop.reference.stick import Deflection
-from aeroloop.signals import NS
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.ground.mavlink_pilot import MavlinkPilot
+from aeroloop.ground.missions import Item, mission, read_plan
+from aeroloop.ground.orders import Order, PilotConfig, Waypoint
+from aeroloop.ground.stick import Deflection
 
 TICK_NS = NS // 50
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.protocols.mavlink_signing import (
     MINUTE,
     MOST_STREAMS,

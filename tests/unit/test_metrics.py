@@ -10,11 +10,11 @@ import pytest
 from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.analysis.metrics import NAMES, metrics, position_error
 from aeroloop.analysis.timing import MEASURED, timing
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Actuators, Check, TiltrotorScenario
+from aeroloop.core.signals import Event, ResetCause
+from aeroloop.core.streams import BY_NAME
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Actuators, Check, TiltrotorScenario
-from aeroloop.signals import Event, ResetCause
-from aeroloop.streams import BY_NAME
 
 SCENARIO = TiltrotorScenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
 

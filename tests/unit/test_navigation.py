@@ -13,6 +13,7 @@ from navigation_flights import Flight, field_at, figure_eight, fly, navigation, 
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.core.signals import NS
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.navigation import Navigation
 from aeroloop.sensors.barometer import BarometerConfig
@@ -22,7 +23,6 @@ from aeroloop.sensors.magnetometer import MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Errors
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import Sample, SensorSet, preset
-from aeroloop.signals import NS
 
 FLIGHT_S = 40.0
 AWAY_S = 10.0  # it has left the ground

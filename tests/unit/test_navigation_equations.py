@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from aeroloop.core.frames import Vec
 from aeroloop.estimation import ekf
-from aeroloop.frames import Vec
 
 G = 9.80665
 DT_S = 0.002

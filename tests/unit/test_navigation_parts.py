@@ -15,21 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from navigation_flights import EARTH, Flight, field_at, figure_eight, fly, navigation, rest, samples
 
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec, Vec3, euler_from_quat, quat_from_euler
+from aeroloop.core.signals import NS, Origin
 from aeroloop.estimation import geodesy
 from aeroloop.estimation.alignment import Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.navigation import Navigation
-from aeroloop.frames import Vec, Vec3, euler_from_quat, quat_from_euler
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample
 from aeroloop.sensors.imu import ImuSample
 from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.scene import body_from_world, times
 from aeroloop.sensors.suite import Sample, preset
-from aeroloop.signals import NS, Origin
 
 G = 9.80665
 MS = 1_000_000

@@ -11,9 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from aeroloop import bench, running
-from aeroloop.processes.common import Orders, read_orders
-from aeroloop.scenarios import find, load
+from aeroloop.families.scenarios import find, load
+from aeroloop.flight import running
+from aeroloop.flight import supervisor as bench
+from aeroloop.flight.processes.common import Orders, read_orders
 
 CHANGES: list[dict[str, Any]] = [
     {"tomorrow": 1},

@@ -7,9 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from aeroloop.errors import ConfigError
-from aeroloop.vehicles.fixedwing import airframe as fixedwing
-from aeroloop.vehicles.quadrotor import airframe as quadrotor
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.fixedwing import airframe as fixedwing
+from aeroloop.families.multirotor import airframe as quadrotor
 
 MULTIROTOR = [
     ("mass_kg = 1.5", "mass_kg = -1.5", "body.mass_kg"),

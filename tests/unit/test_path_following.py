@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.path_following import PathGains, initial, pfol, turn_rate
-from aeroloop.frames import GRAVITY_M_S2
-from aeroloop.vehicles.fixedwing.law import PATH_GAINS
+from aeroloop.core.frames import GRAVITY_M_S2
+from aeroloop.families.fixedwing.law import PATH_GAINS
 
 PERIOD_S, SPEED_M_S, LAG_S = 0.05, 20.0, 0.6
 MOST_RAD = math.radians(30.0)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pixhawk_follower import HEALTHY, NAN, Follower, item, without
 
-from aeroloop.boards.pixhawk.brain import Brain
-from aeroloop.boards.pixhawk.landing import GroundContact
-from aeroloop.boards.pixhawk.parameters import Parameters
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Landed, SensorHealth, Sticks
-from aeroloop.frames import quat_from_euler
-from aeroloop.signals import NS, NavEstimate, Setpoint
+from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.landing import GroundContact
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed, SensorHealth, Sticks
+from aeroloop.core.frames import quat_from_euler
+from aeroloop.core.signals import NS, NavEstimate, Setpoint
 
 LOW = Sticks(0.0, 0.0, 0.0, 0.0)
 MIDDLE = Sticks(0.0, 0.0, 0.0, 0.5)

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pixhawk_follower import NAN, Follower, item, without
 
-from aeroloop.boards.pixhawk.guide import Guide, Limits, corner_speed, wrapped
-from aeroloop.boards.pixhawk.seam import FlightMode, Sticks
+from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed, wrapped
+from aeroloop.controllers.pixhawk.seam import FlightMode, Sticks
 
 LIMITS = Limits(5.0, 3.0, 1.5, 2.0, 6.0, 1.0)
 DT = 0.02

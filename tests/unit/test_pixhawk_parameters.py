@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from aeroloop.boards.pixhawk.battery import Pack
-from aeroloop.boards.pixhawk.parameters import TABLE, Parameters, Row
+from aeroloop.controllers.pixhawk.battery import Pack
+from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
 
 HOVER_U = math.sqrt(0.5)
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.boards.pixhawk import px4_modes
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode, Refusal, SensorHealth, Severity, Sticks
-from aeroloop.boards.pixhawk.telemetry import STREAMS
-from aeroloop.frames import quat_from_euler
+from aeroloop.controllers.pixhawk import px4_modes
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Refusal, SensorHealth, Severity, Sticks
+from aeroloop.controllers.pixhawk.telemetry import STREAMS
+from aeroloop.core.frames import quat_from_euler
+from aeroloop.core.signals import Setpoint
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
-from aeroloop.signals import Setpoint
 from peers.fake_brain import ORIGIN, level
 from peers.ground_peer import Bench
 

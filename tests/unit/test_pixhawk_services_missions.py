@@ -9,8 +9,8 @@ import pytest
 from pymavlink import mavwp
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.boards.pixhawk.mission import MAX_ITEMS
-from aeroloop.boards.pixhawk.seam import FlightMode, MissionItem, Refusal
+from aeroloop.controllers.pixhawk.mission import MAX_ITEMS
+from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, Refusal
 from peers.ground_peer import Bench, Peer
 
 RELATIVE = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT

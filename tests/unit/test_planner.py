@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.wing_signals import Direction, PlanStatus, Turn
 from aeroloop.planning.cells import STEPS, SUB, TURNS, Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import Entry, Plan, Planner, PlannerSettings
-from aeroloop.wing_signals import Direction, PlanStatus, Turn
 from aeroloop.world.terrain_generator import generate
 from peers.cell_flights import cost_of, fly, next_entry, step_between
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.families.tiltrotor.design import parameter_file
 from aeroloop.protocols.plausible import Plausibility
-from aeroloop.vehicles.tiltrotor.design import parameter_file
 
 TURN = 2 * math.pi
 

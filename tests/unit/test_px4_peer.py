@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pygeomag import GeoMag
 
-from aeroloop.frames import Vec3, body_from_euler_rates, quat_from_euler
+from aeroloop.core.frames import Vec3, body_from_euler_rates, quat_from_euler
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.protocols.mavlink_hil import (
     ActuatorEnd,

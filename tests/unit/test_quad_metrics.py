@@ -12,18 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quad_logs import POINTS, a_log, a_scenario, add, count, count_usual, fly, quaternions
 
-from aeroloop import scenarios
 from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.analysis.kinds import metric_names
 from aeroloop.analysis.quad import mission
 from aeroloop.analysis.quad.flight import Flight, angle_between_rad, euler_rad, wrapped_rad
 from aeroloop.analysis.quad.metrics import metrics
 from aeroloop.analysis.quad.rates import clock_words, rates
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode
-from aeroloop.errors import ConfigError
-from aeroloop.frames import euler_from_quat
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import euler_from_quat
+from aeroloop.core.signals import Event
+from aeroloop.families import scenarios
 from aeroloop.recording.log import Log
-from aeroloop.signals import Event
 
 SINE = 1 / math.sqrt(2)
 """RMS of a sine of amplitude 1; the time in the air is not a whole number of periods, hence 1 % below."""

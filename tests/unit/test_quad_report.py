@@ -13,17 +13,17 @@ import pytest
 from quad_logs import a_log, a_scenario, add
 from test_report import Page
 
-from aeroloop import results
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.quad import report
 from aeroloop.analysis.quad.report import render
 from aeroloop.analysis.summary import summarise
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import Event
+from aeroloop.core.streams import MAVLINK_COUNTER_NAMES, STREAMS
+from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter, log_sha256
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.signals import Event
-from aeroloop.streams import MAVLINK_COUNTER_NAMES, STREAMS
 
 FLOWN = {"ended": "completed", "wall_s": 30.0, "exit_code": EXIT_OK, "error": None}
 OUTSIDE = ("nav_estimate", "nav_setpoint", "autopilot_state", "autopilot_event", "telemetry_count", "pixhawk_link")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from aeroloop import frames
-from aeroloop.frames import GRAVITY_M_S2, Vec
+from aeroloop.core import frames
+from aeroloop.core.frames import GRAVITY_M_S2, Vec
+from aeroloop.families.multirotor import airframe
 from aeroloop.models import integrate, quadrotor, rigid_body
 from aeroloop.models.quadrotor import Parameters
-from aeroloop.vehicles.quadrotor import airframe
 
 NAMES = ["iris", "hexarotor"]
 STILL = np.zeros(3)

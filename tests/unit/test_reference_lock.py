@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from aeroloop.errors import ConfigError
-from aeroloop.paths import runtime_dir
-from aeroloop.reference.lock import canonical, claim
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.paths import runtime_dir
+from aeroloop.ground.lock import canonical, claim
 
 HOLDER = """
 import sys
-from aeroloop.reference.lock import claim
+from aeroloop.ground.lock import claim
 with claim(sys.argv[1], "base-station"):
     print("held", flush=True)
     sys.stdin.read()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.core.signals import Reference
 from aeroloop.protocols.framing import Counters, encode
 from aeroloop.protocols.reference import ReferenceBounds, ReferenceEnd, encode_reference
-from aeroloop.signals import Reference
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "reference.hex"
 REFERENCE = Reference(32126, (5.0, -3.96875, 12.5), 1.5, (0.0, 1.5625, -0.5), 0.25)

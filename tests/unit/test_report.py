@@ -18,11 +18,11 @@ from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
 from aeroloop.analysis.plots import DelayMargin
 from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
+from aeroloop.core.scenario import Check, Ground, Hover, Impairment, Link, Sensors, TiltrotorScenario
+from aeroloop.core.signals import TASKS, Event, ResetCause
+from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Check, Ground, Hover, Impairment, Link, Sensors, TiltrotorScenario
-from aeroloop.signals import TASKS, Event, ResetCause
-from aeroloop.streams import BY_NAME, COUNTER_NAMES
 
 FLOWN = {"ended": "the whole flight was flown", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 IMPLIED = ("flown_s", "diverged", "overruns", "board_restarts")

@@ -21,20 +21,20 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from aeroloop import routing
-from aeroloop.errors import ConfigError, LinkError
-from aeroloop.paths import runtime_dir
+from aeroloop.cli.route_commands import colour, main, view
+from aeroloop.core.errors import ConfigError, LinkError
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.streams import BY_NAME
+from aeroloop.flight import routing
 from aeroloop.realtime.topics import Topics
-from aeroloop.route_commands import colour, main, view
 from aeroloop.router import control
 from aeroloop.router.config import load
 from aeroloop.router.statistics import LineInfo, LineMessage, LineState
-from aeroloop.streams import BY_NAME
 from peers.traffic import frame, free_port, heartbeat
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG_S = 60.0
-PROGRAM = "from aeroloop.route_commands import main; main()"
+PROGRAM = "from aeroloop.cli.route_commands import main; main()"
 
 
 def command(*words: str | Path) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.streams import BY_NAME
+from aeroloop.flight.routing import check
 from aeroloop.router.config import ROLES, load
 from aeroloop.router.statistics import LineMessage, LineState
-from aeroloop.routing import check
-from aeroloop.streams import BY_NAME
 
 GOOD = """
 name = "bench"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 from router_scenes import VEHICLE, Program, Scene, arm, attitude, heartbeat, three
 
+from aeroloop.core.signals import NS
 from aeroloop.protocols import framing, interface, pose
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 from aeroloop.protocols.mavlink_signing import KEY_SIZE, is_signed, sign, timestamp
@@ -19,7 +20,6 @@ from aeroloop.router.config import Forward, SetRate
 from aeroloop.router.decisions import MOST_DECISIONS
 from aeroloop.router.messages import BOARD
 from aeroloop.router.statistics import MOST_RECORDS
-from aeroloop.signals import NS
 
 
 def test_everything_goes_to_everyone_but_its_sender(tmp_path: Path) -> None:

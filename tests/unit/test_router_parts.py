@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import all as dialect
 
+from aeroloop.core.signals import NS
 from aeroloop.protocols.mavlink import LONGEST_FRAME, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, Forward, RouterConfig
 from aeroloop.router.duplicates import Duplicates
@@ -18,7 +19,6 @@ from aeroloop.router.routes import MOST_SENDERS, Routes
 from aeroloop.router.table import Limiter, Table
 from aeroloop.router.targets import ADDRESSES
 from aeroloop.router.wire import MavlinkWire
-from aeroloop.signals import NS
 
 WINDOW_NS = NS // 2
 

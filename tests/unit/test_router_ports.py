@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from router_scenes import VEHICLE, Program, Scene, arm, attitude, free_port, heartbeat
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.protocols import framing, interface, pose

@@ -9,10 +9,10 @@ from pymavlink.dialects.v20 import all as every_dialect
 from pymavlink.dialects.v20 import common as dialect
 from router_scenes import STATION, VEHICLE, Program, Scene, arm, attitude, free_port, heartbeat
 
+from aeroloop.core.signals import NS
 from aeroloop.protocols.mavlink_signing import KEY_SIZE, sign, timestamp
 from aeroloop.router.config import SetRate
 from aeroloop.router.wire import MavlinkWire
-from aeroloop.signals import NS
 
 
 def two_vehicles(folder: Path) -> Scene:

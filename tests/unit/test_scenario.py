@@ -8,9 +8,11 @@ import msgspec
 import pytest
 import tomli_w
 
-from aeroloop import results, scenario, scenarios
-from aeroloop.errors import ConfigError
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.core import scenario
+from aeroloop.core.errors import ConfigError
+from aeroloop.families import scenarios
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.flight import results
 
 SPIRAL = Path(__file__).parents[2] / "scenarios" / "tiltrotor-spiral.toml"
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import BLOCK, Channel, Errors, Noise, Streams
 from aeroloop.sensors.schedule import Grid, Sensor
-from aeroloop.signals import NS
 
 
 def series(errors: Errors, rate_hz: float, count: int, seed: int = 1) -> np.ndarray:

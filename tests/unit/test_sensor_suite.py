@@ -15,9 +15,10 @@ import pytest
 from ambiance import Atmosphere
 from sensor_scenes import AIR, FIELD_W_T, PLACE, G, seconds, state
 
-from aeroloop import frames
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core import frames
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors import suite as suite_module
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerConfig, BarometerSample
@@ -29,7 +30,6 @@ from aeroloop.sensors.rangefinder import RangefinderSample
 from aeroloop.sensors.scene import body_from_world
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import NAMES, Sample, SensorSet, Suite, preset, presets
-from aeroloop.signals import NS, Air, Place, RigidState
 
 KIND: dict[str, type] = {
     "imu": ImuSample,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.actuators.servos import Limits, Servos
-from aeroloop.config import convert
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
 
 MS = 1_000_000
 AILERON, THROTTLE = 0, 3

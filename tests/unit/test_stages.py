@@ -14,15 +14,15 @@ import pytest
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import c_source, compiled
-from aeroloop.errors import ConfigError
-from aeroloop.frames import body_from_euler_rates, quat_from_euler
-from aeroloop.paths import runtime_dir
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.scenario import Actuators, Sensors
+from aeroloop.core.signals import Truth
+from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.families.tiltrotor.design import design
 from aeroloop.realtime.topics import BUFFERED_RECORDS, Topics, sweep
-from aeroloop.scenario import Actuators, Sensors
 from aeroloop.sensors.state import StateSensors, ideal
-from aeroloop.signals import Truth
-from aeroloop.streams import BY_NAME, STREAMS
-from aeroloop.vehicles.tiltrotor.design import design
 
 MS = 1_000_000
 TRUTH = Truth(

@@ -15,15 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sticks import CODES, HEADER, NAMES, PLAIN, RANGES
 
-from aeroloop.errors import ConfigError, LinkError
-from aeroloop.processes.ground import build_source
-from aeroloop.reference import evdev_stick, stick_recording
-from aeroloop.reference.axes import AxisEvent
-from aeroloop.reference.evdev_stick import EvdevSource, open_stick
-from aeroloop.reference.stick import Deflection, Pilot, Stick
-from aeroloop.reference.stick_recording import RecordedSource, Recorder
-from aeroloop.reference.trajectories import Point
-from aeroloop.scenario import Ground, TiltrotorScenario
+from aeroloop.core.errors import ConfigError, LinkError
+from aeroloop.core.scenario import Ground, TiltrotorScenario
+from aeroloop.flight.processes.ground import build_source
+from aeroloop.ground import evdev_stick, stick_recording
+from aeroloop.ground.axes import AxisEvent
+from aeroloop.ground.evdev_stick import EvdevSource, open_stick
+from aeroloop.ground.stick import Deflection, Pilot, Stick
+from aeroloop.ground.stick_recording import RecordedSource, Recorder
+from aeroloop.ground.trajectories import Point
 
 
 class FakeDevice:

@@ -15,14 +15,14 @@ from pymavlink.dialects.v20 import common as dialect
 from router_scenes import free_port
 from typer.testing import CliRunner
 
-from aeroloop import flight_command_line
+from aeroloop.cli import flight_command_line
+from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.dashboard.commander import other_commander, take_command
-from aeroloop.flight_commands import HeldError, NoAnswerError, Patience, RefusedError, Station
-from aeroloop.flight_commands.taking_command import TakeCommand
+from aeroloop.ground.commands import HeldError, NoAnswerError, Patience, RefusedError, Station
+from aeroloop.ground.commands.taking_command import TakeCommand
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
-from aeroloop.vehicles.quadrotor.lines import BENCH
 from peers.fake_autopilot import FakeAutopilot
 
 LONG_S = 30.0

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import ConfigError
-from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.multirotor import airframe
 from aeroloop.world.terrain import MOST_POINTS, Flat, Grid, HeightMap, Incline, Level, Slope, read_heights, terrain
 
 HILLS = Grid(np.arange(12.0).reshape(3, 4) ** 2, spacing_m=10.0, corner_m=(-15.0, -5.0))  # 30 m east, 20 m north

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from PIL import Image, TiffImagePlugin
 from scipy import ndimage
 
-from aeroloop.config import Config, convert
-from aeroloop.errors import ConfigError
-from aeroloop.vehicles.quadrotor import airframe
+from aeroloop.core.config import Config, convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.multirotor import airframe
 from aeroloop.world.elevation_map import (
     ElevationConfig,
     ElevationFile,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.world.terrain_generator import generate
 
 

@@ -6,8 +6,8 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.families.tiltrotor.design import design, parameters
 from aeroloop.models import integrate, tiltrotor
-from aeroloop.vehicles.tiltrotor.design import design, parameters
 
 SETS = ("cad", "table1")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.paths import runtime_dir
+from aeroloop.core.paths import runtime_dir
+from aeroloop.core.streams import BY_NAME
 from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, Publisher, Subscriber, Topics, sweep
-from aeroloop.streams import BY_NAME
 
 STREAM = BY_NAME["imu"]
 BATCH = 8

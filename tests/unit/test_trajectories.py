@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aeroloop.errors import ConfigError
-from aeroloop.reference import waypoints
-from aeroloop.reference.trajectories import Point, build, joined, reference_at, wrapped
-from aeroloop.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
+from aeroloop.ground import waypoints
+from aeroloop.ground.trajectories import Point, build, joined, reference_at, wrapped
 
 HEADER = "t_s,x_m,y_m,z_m,yaw_rad\n"
 CORNERS = "1,0,0,1,3.0\n4,5,-2,3,-3.0\n4.5,5,-2,3,-1\n9,0,0,2,-3\n"

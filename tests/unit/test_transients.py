@@ -9,10 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
 from aeroloop.planning.transient import MOST_POINTS, Bends, Quintic, Scan, Transient, transient
-from aeroloop.wing_signals import Turn
 from peers.channels import SIDE_M, channel_of, turns
 
 LEAST_M = 75.0

@@ -10,12 +10,12 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.errors import ConfigError
+from aeroloop.controllers.pixhawk.virtual_pixhawk import LOGIC_PERIOD_NS, VirtualPixhawk, parameters
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.families.multirotor import airframe
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters
-from aeroloop.signals import NS
-from aeroloop.vehicles.quadrotor import airframe
-from aeroloop.vehicles.quadrotor.virtual_pixhawk import LOGIC_PERIOD_NS, VirtualPixhawk, parameters
 from aeroloop.world.earth import Home
 from aeroloop.world.magnetic import MagneticModel
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import signal
 
-from aeroloop.frames import Vec3
-from aeroloop.signals import NS
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 from aeroloop.world.dryden import FT_M, Dryden, Turbulence, exact_step, scales
 from aeroloop.world.wind import Gust, TableRow, Wind, WindConfig
 

@@ -11,15 +11,15 @@ import numpy as np
 import pymap3d
 import pytest
 
-from aeroloop.processes.wing_plant import build_loop
+from aeroloop.core.streams import STREAMS
+from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
+from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
+from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
+from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
+from aeroloop.families.scenarios import of_table
+from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
-from aeroloop.scenarios import of_table
-from aeroloop.streams import STREAMS
-from aeroloop.vehicles.fixedwing.autopilot import Autopilot, autopilot_of
-from aeroloop.vehicles.fixedwing.autopilot_planning import pieces_each_period
-from aeroloop.vehicles.fixedwing.places import planner_of
-from aeroloop.vehicles.fixedwing.scenario import Computer, FixedWingScenario
-from aeroloop.wing_signals import PlanStatus, Step, WingSensors
 
 COLUMNS = {stream.name: stream.names for stream in STREAMS}
 

@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 
 from aeroloop.boards.wing_emulated import Replied
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import ResetCause
+from aeroloop.core.wing_signals import WingCommand, WingSensors
+from aeroloop.flight.processes import wing_board
+from aeroloop.flight.processes.common import Stop
+from aeroloop.flight.processes.wing_board import EmulatedWing, HostWing
 from aeroloop.links.stream import StreamLink
-from aeroloop.processes import wing_board
-from aeroloop.processes.common import Stop
-from aeroloop.processes.wing_board import EmulatedWing, HostWing
 from aeroloop.protocols.board import Told
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
-from aeroloop.signals import ResetCause
-from aeroloop.wing_signals import WingCommand, WingSensors
 
 ZERO = (0.0, 0.0, 0.0)
 SENSORS = WingSensors(7, 350, ZERO, (0.0, 0.0, 9.8), ZERO, 93_000.0, 225.0, False, 36.0, -84.0, 660.0, ZERO)

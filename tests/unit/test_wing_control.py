@@ -14,9 +14,9 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.wing import COMMAND, MEMORY, cntr
 from aeroloop.control.wing_gains import Bandwidths, WingDynamics, design
 from aeroloop.estimation.wing import ESTIMATE
-from aeroloop.vehicles.fixedwing.airframe import load, names
-from aeroloop.vehicles.fixedwing.law import wing_dynamics
-from aeroloop.vehicles.fixedwing.trim import trim
+from aeroloop.families.fixedwing.airframe import load, names
+from aeroloop.families.fixedwing.law import wing_dynamics
+from aeroloop.families.fixedwing.trim import trim
 
 PERIOD_S, HEIGHT_M = 0.05, 500.0
 PLACE = {name: i for i, (name, _) in enumerate(ESTIMATE)}

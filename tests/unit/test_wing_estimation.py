@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.frames import GRAVITY_M_S2, Vec3, euler_from_quat, quat_from_euler
 from aeroloop.estimation import wing
 from aeroloop.estimation.wing import AIRSPEED, ESTIMATE, GYRO_BIAS, POS, QUAT, VEL, WIND, Lift
 from aeroloop.estimation.wing_attitude import esti_atti
 from aeroloop.estimation.wing_navigation import NavigationGains, esti_nav
-from aeroloop.frames import GRAVITY_M_S2, Vec3, euler_from_quat, quat_from_euler
 from aeroloop.sensors.scene import body_from_world, times
 from aeroloop.world.atmosphere import Atmosphere, Day
 

@@ -11,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop import wing_loop
-from aeroloop.errors import ConfigError, LinkError
-from aeroloop.faults import Switch, Switched
-from aeroloop.processes.wing_plant import build_loop, build_sensors, switcher
+from aeroloop.core.errors import ConfigError, LinkError
+from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.signals import NS, Event
+from aeroloop.core.streams import BY_NAME, writes
+from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
+from aeroloop.exchanges import wing_loop
+from aeroloop.exchanges.wing_loop import Readings, WingLoop
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.scenarios import of_table
+from aeroloop.flight.processes.wing_plant import build_loop, build_sensors, switcher
 from aeroloop.protocols import wing_interface as interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
-from aeroloop.scenarios import of_table
 from aeroloop.sensors.imu import ImuSample
-from aeroloop.signals import NS, Event
-from aeroloop.streams import BY_NAME, writes
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_loop import Readings, WingLoop
-from aeroloop.wing_signals import Step, WingCommand, WingSensors
 
 START_M, GOAL_M = (-3375.0, 2175.0), (3225.0, -1875.0)
 Act = Callable[["ScriptedBoard", WingSensors], bytes]

@@ -14,12 +14,12 @@ from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
 from aeroloop.analysis.wing import maps
 from aeroloop.analysis.wing.maps import Ground, plan_pictures, plans
 from aeroloop.analysis.wing.plots import board_figures
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
+from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.scenarios import of_table
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
-from aeroloop.scenarios import of_table
-from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import WING_TASKS, PlanStatus
 
 START_M, GOAL_M = (-3225.0, 2025.0), (3000.0, -3900.0)
 WAY = (Cell(6, 10, 45), Cell(6, 11, 45), Cell(6, 11, 44), Cell(5, 6, 22), Cell(4, 3, 10))

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from aeroloop.core.wing_signals import Direction, PlanStatus, Step, Turn
+from aeroloop.families.fixedwing.places import roomy_cells
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
@@ -23,8 +25,6 @@ from aeroloop.planning.path import Path, PathPoint
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.search import Entry
 from aeroloop.planning.templates import NodeKind
-from aeroloop.vehicles.fixedwing.places import roomy_cells
-from aeroloop.wing_signals import Direction, PlanStatus, Step, Turn
 from aeroloop.world.terrain_generator import generate
 
 SETTINGS = MissionSettings(budget_s=5.0, speed_m_s=20.0, margin_m=20.0, replan_after_m=100.0, again_after_s=4.0)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from test_report import Page
 
-from aeroloop import results
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.drawing import panels
@@ -21,14 +20,15 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.analysis.wing import maps, plots
 from aeroloop.analysis.wing.maps import Ground
 from aeroloop.analysis.wing.report import render
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.signals import Event
+from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.scenarios import of_table
+from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
-from aeroloop.scenarios import of_table
-from aeroloop.signals import Event
-from aeroloop.streams import BY_NAME, STREAMS
-from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
 
 FLOWN = {"ended": "completed", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 BOARD_PICTURES = ("cpu-use", "context-switches", "task-times", "task-shares")

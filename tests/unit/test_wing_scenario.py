@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop import crew, results, wing_images
 from aeroloop.analysis.checks import verify
 from aeroloop.analysis.kinds import metric_names
-from aeroloop.errors import ConfigError
-from aeroloop.fault_offers import offers
+from aeroloop.core.errors import ConfigError
+from aeroloop.families.fault_offers import offers
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
+from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario
+from aeroloop.families.scenarios import available, load, of_table
+from aeroloop.flight import process_table as crew
+from aeroloop.flight import results
 from aeroloop.planning.planner import Planner
-from aeroloop.scenarios import available, load, of_table
-from aeroloop.vehicles.fixedwing import airframe
-from aeroloop.vehicles.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
-from aeroloop.vehicles.fixedwing.scenario import NEEDED, FixedWingScenario
 
 OURS = [path for path in available() if path.stem.startswith("fixedwing")]
 
@@ -188,7 +190,7 @@ def test_a_check_of_an_unknown_metric_is_refused() -> None:
 
 def test_a_run_keeps_its_airframe(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
-    source = Path(results.__file__).parent / "vehicles/fixedwing/aerosonde.toml"
+    source = Path(results.__file__).parents[1] / "families/fixedwing/aerosonde.toml"
     own.write_text(source.read_text("utf-8"), "utf-8")
     scenario = plan({"vehicle": {"airframe": str(own)}})
     results.make_folder(tmp_path / "run", scenario)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.loop import out_of_control
+from aeroloop.core.signals import Effort
+from aeroloop.exchanges.board_loop import out_of_control
+from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.models.tiltrotor import equilibrium
-from aeroloop.signals import Effort
-from aeroloop.vehicles.tiltrotor import airframe
-from aeroloop.vehicles.tiltrotor.design import parameters
 from aeroloop.world.multibody import Multibody
 
 MS = 1_000_000

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 from playwright.sync_api import Error as PlaywrightError
 
+from aeroloop.flight.results import LOG
 from aeroloop.recording.log import Log, read
-from aeroloop.results import LOG
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "build" / "screenshots"
@@ -243,7 +243,7 @@ class Desk:
     def serve(self) -> str:
         """Start the dashboard; its address."""
         arguments = ("--port", "0", "--no-open", "--runs", str(self._folder / "runs"))
-        dashboard = Command("aeroloop.dash_commands", arguments, self._folder, self._env, "dashboard")
+        dashboard = Command("aeroloop.cli.dash_commands", arguments, self._folder, self._env, "dashboard")
         self._started.append(dashboard)
         self.url = dashboard.says(r"dashboard: (http://\S+)")[1]
         return self.url

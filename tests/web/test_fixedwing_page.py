@@ -7,7 +7,7 @@ import re
 from browser import PHONE, Desk, Watcher
 from playwright.sync_api import expect
 
-from aeroloop.wing_signals import PlanStatus, Step
+from aeroloop.core.wing_signals import PlanStatus, Step
 
 FLIGHT = ("fixedwing-hierarchical", "--no-report", "--pace", "8x", "--set", "mission.command_at_s=4")
 STAYS = ("--set", "mission.linger_s=1200")  # at the goal, for a machine on which all this takes long

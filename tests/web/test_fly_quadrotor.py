@@ -9,8 +9,8 @@ import pytest
 from browser import Desk, Watcher, place
 from playwright.sync_api import expect
 
+from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.dashboard.parameters_panel import numbered
-from aeroloop.faults import KINDS, TARGETS
 from aeroloop.recording.log import Log
 
 HEIGHT_M = 3.0

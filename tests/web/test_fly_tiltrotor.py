@@ -11,7 +11,7 @@ from browser import HANG_S, Desk, Watcher, place, until
 from numpy.typing import NDArray
 from playwright.sync_api import expect
 
-from aeroloop.faults import KINDS, TARGETS
+from aeroloop.core.faults import KINDS, TARGETS
 
 GONE_M, REST_M = 0.6, 0.05
 LASTS = ("--set", "duration_s=600")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from aeroloop.scenario import Actuators as Config
-from aeroloop.signals import NS, Command, Effort
+from aeroloop.core.scenario import Actuators as Config
+from aeroloop.core.signals import NS, Command, Effort
 
 
 class LaggedActuators:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import Config, meta
-from aeroloop.signals import NS
+from aeroloop.core.config import Config, meta
+from aeroloop.core.signals import NS
 
 
 class Motor(Config, frozen=True):

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import Config, meta
-from aeroloop.errors import ConfigError
-from aeroloop.signals import NS
-from aeroloop.wing_signals import SURFACES, WingCommand
+from aeroloop.core.config import Config, meta
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.core.wing_signals import SURFACES, WingCommand
 
 Rate = Annotated[float, meta("1/s", "fastest change, in the servo's own unit a second", gt=0)]
 Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import TASKS, Event, Task
 from aeroloop.recording.log import Log
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.signals import TASKS, Event, Task
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from aeroloop.analysis.board import Array, by_task
 from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
+from aeroloop.core.signals import TASKS, Task
 from aeroloop.recording.log import Log
-from aeroloop.signals import TASKS, Task
 
 Columns = dict[str, dict[str, Array]]
 

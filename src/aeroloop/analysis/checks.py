@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aeroloop.analysis.kinds import kind_of, metric_names
-from aeroloop.errors import ConfigError
-from aeroloop.scenario import Check, Scenario
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Check, Scenario
 
 
 @dataclass(frozen=True)

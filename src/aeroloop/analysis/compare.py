@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.kinds import kind_of
 from aeroloop.analysis.track import ATTITUDE, Track
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Scenario
 
 Array = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.analysis.quad.words import TRACKING_NUMBERS, load_words
 from aeroloop.analysis.track import ATTITUDE, Track
-from aeroloop.scenario import Family
+from aeroloop.core.scenario import Family
 
 STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so that equal runs are all seen
     {"linewidth": 3.6, "linestyle": "-"},

@@ -14,10 +14,10 @@ from aeroloop.analysis.quad.summary import events as quad_events
 from aeroloop.analysis.track import Track, tiltrotor_tracks
 from aeroloop.analysis.wing import summary as wing_summary
 from aeroloop.analysis.wing.metrics import metrics as wing_metrics
+from aeroloop.core.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Family, Scenario, TiltrotorScenario
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 S = TypeVar("S", bound=Scenario)
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from aeroloop.analysis.board import overruns
 from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import Event
 from aeroloop.recording.log import Log
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.signals import Event
 
 SETTLED_S = 5.0
 """When the transient of a start from rest is over."""

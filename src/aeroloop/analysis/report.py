@@ -14,10 +14,10 @@ from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
+from aeroloop.core.scenario import Impairment, Sensors, Spiral, TiltrotorScenario
+from aeroloop.core.signals import TASKS, Event, ResetCause
+from aeroloop.core.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
-from aeroloop.scenario import Impairment, Sensors, Spiral, TiltrotorScenario
-from aeroloop.signals import TASKS, Event, ResetCause
-from aeroloop.streams import COUNTER_NAMES
 
 # Predictions of the design model for the paper's spiral with the published weights, from an RK4 simulation
 # at 4 ms; by how the flight starts and whether the path's velocity is fed forward.

@@ -7,8 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.signals import Event
 from aeroloop.recording.log import Log
-from aeroloop.signals import Event
 
 Array = NDArray[np.float64]
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from aeroloop.analysis import checks
 from aeroloop.analysis.kinds import kind_of
-from aeroloop.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.scenario import Scenario
 
 PACKAGES = ("aeroloop", "mujoco", "casadi", "iceoryx2", "foxglove-sdk")
 EVENTS_SHOWN = 200

@@ -6,10 +6,10 @@ from typing import Any
 
 from aeroloop.analysis import board, timing
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name
-from aeroloop.fault_offers import words
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.streams import COUNTER_NAMES
+from aeroloop.families.fault_offers import words
 from aeroloop.recording.log import Log
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.streams import COUNTER_NAMES
 
 LINKS = {
     "board_link_at_plant": "plant_link",

@@ -14,9 +14,9 @@ from pathlib import Path
 from aeroloop.boards.host import Done
 from aeroloop.boards.qemu import Emulator, lockstep_command
 from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, Boot, Reply, Step, unpack
-from aeroloop.errors import LinkError
-from aeroloop.scenario import Fault
-from aeroloop.signals import NS, Mode, ResetCause
+from aeroloop.core.errors import LinkError
+from aeroloop.core.scenario import Fault
+from aeroloop.core.signals import NS, Mode, ResetCause
 
 PATIENCE_S = 5.0
 """Wall time after which an emulator that says nothing counts as hung; less than its peers' patience with us."""

@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from aeroloop.core.scenario import Board as Config
+from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
 from aeroloop.protocols.board import BoardEnd
 from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import ReferenceEnd
-from aeroloop.scenario import Board as Config
-from aeroloop.signals import NS, Command, Event, Mode, Reference, Sensors
 
 Law = Callable[[Sensors, Reference], Command]
 Say = Callable[[int, Event, float], None]

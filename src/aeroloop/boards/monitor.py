@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from aeroloop.boards.qemu import Emulator
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 
 OPEN_S = 10.0
 ANSWER_S = 5.0

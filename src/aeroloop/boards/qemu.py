@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.realtime.setup import die_with_parent
 
 PROGRAM = "qemu-system-arm"

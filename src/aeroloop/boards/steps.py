@@ -9,8 +9,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from aeroloop.errors import LinkError
-from aeroloop.signals import Mode, ResetCause
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import Mode, ResetCause
 
 MOST_BYTES = 1024
 """Of each kind in one packet."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from aeroloop.boards.emulated import StepPipe
 from aeroloop.boards.steps import Boot
 from aeroloop.boards.wing_steps import LONGEST_REPLY, MOST_IN, WingReply, WingStep, unpack
-from aeroloop.errors import LinkError
-from aeroloop.signals import NS, ResetCause
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import NS, ResetCause
 
 PERIOD_NS = NS // 20
 

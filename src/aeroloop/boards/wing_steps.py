@@ -11,8 +11,8 @@ import struct
 from dataclasses import dataclass
 
 from aeroloop.boards.steps import BOOT, FAULT_FLAGS, REPLY, STEP, Boot
-from aeroloop.errors import LinkError
-from aeroloop.signals import ResetCause
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import ResetCause
 
 MOST_IN, MOST_HILS, MOST_COMM = 512, 256, 2048
 """Bytes in one period: of each line to the board, and of its two lines from it."""

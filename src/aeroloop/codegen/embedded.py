@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 FLAGS = (
     "-std=c11",

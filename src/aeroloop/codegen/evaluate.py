@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import Vec
+from aeroloop.core.frames import Vec
 
 
 class Evaluator:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import casadi as ca
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall")
 COMPILE_TIMEOUT_S = 120

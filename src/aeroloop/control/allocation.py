@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import Vec, Vec3
+from aeroloop.core.frames import Vec, Vec3
 
 YAW_RESERVE = 0.1
 """Share of a rotor's range that yaw may claim from the total thrust: at full throttle it still turns."""

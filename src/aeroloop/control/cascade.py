@@ -25,7 +25,7 @@ import casadi as ca
 
 from aeroloop.control.allocation import allocate, effects
 from aeroloop.control.flight_gains import DEFAULTS, GAINS, Gain, row
-from aeroloop.frames import GRAVITY_M_S2, Vec3
+from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 
 __all__ = ["DEFAULTS", "GAINS", "INPUTS", "MEMORY", "OUTPUTS", "Frame", "Gain", "law", "row"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import casadi as ca
 
 from aeroloop.control.toolkit import INPUTS, OUTPUTS
-from aeroloop.errors import ConfigError
-from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
 
 SHAPE = f"inputs ({SENSOR_COUNT}), ({REFERENCE_COUNT}), (n) and outputs ({COMMAND_COUNT}), (n)"
 

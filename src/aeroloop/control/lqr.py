@@ -14,7 +14,7 @@ import numpy as np
 
 from aeroloop.control import toolkit
 from aeroloop.control.toolkit import VX, VY, YAW, X, Y, Z
-from aeroloop.frames import Vec
+from aeroloop.core.frames import Vec
 
 INTEGRATED = (X, Y, Z, YAW)
 """x, y, z and yaw among the sixteen states."""

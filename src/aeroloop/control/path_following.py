@@ -28,7 +28,7 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.frames import GRAVITY_M_S2
 
 STATE = (("s", "m"), ("lag", "s"), ("turn_rate_smooth", "rad/s"), ("started", "-"))
 FLIGHT = (("x", "m"), ("y", "m"), ("course", "rad"), ("ground_speed", "m/s"), ("roll", "rad"))

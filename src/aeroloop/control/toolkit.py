@@ -11,8 +11,8 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.frames import Vec
-from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
+from aeroloop.core.frames import Vec
+from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
 
 INPUTS = ("sensors", "reference", "memory")
 OUTPUTS = ("command", "memory_next")

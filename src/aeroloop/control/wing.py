@@ -18,7 +18,7 @@ from typing import Any
 import casadi as ca
 
 from aeroloop.control.wing_gains import WingGains
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.frames import GRAVITY_M_S2
 
 ESTIMATE = 15
 """pos_W 3, vel_W 3, roll, pitch, yaw, rate_B 3, airspeed, course, ground speed: as the estimation gives it."""

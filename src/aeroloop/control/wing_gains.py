@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

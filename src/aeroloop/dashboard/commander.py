@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from aeroloop.controllers.pixhawk.lines import BENCH
+from aeroloop.core.errors import LinkError
 from aeroloop.dashboard.subject import Subject
-from aeroloop.errors import LinkError
 from aeroloop.router import control
 from aeroloop.router.config import COMMANDS
-from aeroloop.vehicles.quadrotor.lines import BENCH
 
 
 def other_commander(subject: Subject) -> str:

@@ -12,13 +12,13 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from aeroloop.core.frames import Vec3
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.sticks import Hands
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.theme import Severity
-from aeroloop.frames import Vec3
-from aeroloop.reference.missions import Geodetic, Item, mission
-from aeroloop.reference.orders import PilotConfig, Waypoint
+from aeroloop.ground.missions import Geodetic, Item, mission
+from aeroloop.ground.orders import PilotConfig, Waypoint
 
 MOST_ENTRIES = 200
 MOST_WAYPOINTS = 100

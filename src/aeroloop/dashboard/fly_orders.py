@@ -6,10 +6,10 @@ import math
 import time
 from typing import Any
 
-from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.dashboard.subject import Subject
-from aeroloop.reference.orders import TAKEOFF_HEIGHTS_M
-from aeroloop.scenario import TiltrotorScenario
+from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 
 MODES = tuple(mode.name.lower() for mode in FlightMode)
 STICK_MODES = ("position", "altitude", "manual")

@@ -9,10 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from aeroloop.errors import AeroloopError
-from aeroloop.frames import Vec
-from aeroloop.scenario import Scenario, value_at
-from aeroloop.vehicles.fixedwing.places import ground_of
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.frames import Vec
+from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.world.elevation_map import ElevationConfig
 from aeroloop.world.terrain import Flat, Grid, Incline, Level, TerrainConfig, terrain
 

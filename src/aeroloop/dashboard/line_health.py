@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.signals import LINK_SIGNALS
+from aeroloop.core.streams import BY_NAME
 from aeroloop.router.messages import name_of
-from aeroloop.signals import LINK_SIGNALS
-from aeroloop.streams import BY_NAME
 
 Row = Mapping[str, float]
 WINDOW_S = 10.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis.timing import BIN_EDGES_S
+from aeroloop.core.scenario import Scenario, TiltrotorScenario
 from aeroloop.dashboard.line_health import (
     WINDOW_S,
     Cell,
@@ -25,9 +26,8 @@ from aeroloop.dashboard.line_health import (
     signals,
 )
 from aeroloop.dashboard.store import Store
-from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 AT_PLANT, AT_AUTOPILOT, AT_BOARD = "counted at the plant", "counted at the autopilot", "counted at the board"
 SENT_BY_PLANT = ("IMU", "magnetometer", "barometer", "GNSS", "airspeed", "range finder")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 BACKLOG = 64
 _OTHER_HOST = "expected an address of this machine, such as 127.0.0.1 or 0.0.0.0"

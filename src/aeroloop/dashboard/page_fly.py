@@ -10,6 +10,8 @@ from typing import Any
 from nicegui import ui
 from nicegui.elements.button import Button
 
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.dashboard import way_page
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import Desk, Entry, desk_of
@@ -30,11 +32,9 @@ from aeroloop.dashboard.parameters_panel import ParametersPanel, why_none
 from aeroloop.dashboard.plan_panel import PlanPanel
 from aeroloop.dashboard.stick_panel import StickPanel
 from aeroloop.dashboard.subject import Subject
-from aeroloop.errors import AeroloopError
-from aeroloop.reference.missions import Item
-from aeroloop.scenario import TiltrotorScenario
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.ground.missions import Item
 from aeroloop.world.earth import Earth
 
 REFRESH_S = 0.25

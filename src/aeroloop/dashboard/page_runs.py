@@ -15,10 +15,10 @@ from fastapi import HTTPException
 from fastapi.responses import FileResponse
 from nicegui import app, events, ui
 
+from aeroloop.core.errors import AeroloopError
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.past_runs import PastRun, PastRuns
 from aeroloop.dashboard.subject import Subject
-from aeroloop.errors import AeroloopError
 
 LOOK_S = 5.0
 DRAWING_S = 300.0

@@ -10,16 +10,16 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from aeroloop.boards.pixhawk.parameters import Row
 from aeroloop.control.flight_gains import GAINS
+from aeroloop.controllers.pixhawk.parameters import Row
+from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.scenario import Scenario, TiltrotorScenario
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.fly_orders import heard
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.subject import Subject
-from aeroloop.errors import AeroloopError
-from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.quadrotor.virtual_pixhawk import parameters
 
 REFRESH_S = 0.5
 MOST_SHOWN = 40

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.theme import Severity
-from aeroloop.results import LOG, REPORT, SCENARIO, SUMMARY
+from aeroloop.flight.results import LOG, REPORT, SCENARIO, SUMMARY
 
 MOST_RUNS = 500
 LARGEST_SUMMARY_B = 4 * 2**20

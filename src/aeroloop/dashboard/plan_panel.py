@@ -10,7 +10,7 @@ from nicegui import ui
 from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.fly_orders import GO_HEIGHTS_M, HOLDS_S, TAKEOFF_M, checked
 from aeroloop.dashboard.layout import card
-from aeroloop.reference.missions import Item
+from aeroloop.ground.missions import Item
 
 TAPS = {"waypoint": "add a waypoint", "target": "go there"}
 ENDINGS = {"return": "then return", "land": "then land", "hold": "then hold"}

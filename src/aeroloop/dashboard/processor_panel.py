@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from nicegui import ui
 
+from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.dashboard import theme
 from aeroloop.dashboard.layout import card, chip, set_chip
 from aeroloop.dashboard.store import KEPT_S, Store
 from aeroloop.dashboard.subject import Subject
-from aeroloop.wing_signals import WING_TASKS
 
 POINTS = 240
 COLOURS = (*theme.TRACES, "#b58900", "#5b7fd6", "#7a8f2a", "#a14d6b", "#6d7b86")

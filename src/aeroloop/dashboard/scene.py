@@ -12,13 +12,13 @@ from typing import Any, Literal
 from nicegui import ui
 from nicegui.elements.scene.scene_object3d import Object3D
 
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import ground, readings, shapes, way
 from aeroloop.dashboard.readings import Track
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail, plan
-from aeroloop.frames import Vec3
-from aeroloop.scenario import Scenario
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 Camera = Literal["follow", "free", "top"]
 

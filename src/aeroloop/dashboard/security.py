@@ -19,7 +19,7 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

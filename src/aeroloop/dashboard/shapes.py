@@ -14,16 +14,16 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Quat, Vec, Vec3
-from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.fixedwing import airframe as fixedwing
-from aeroloop.vehicles.fixedwing import shape as fixedwing_shape
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.vehicles.quadrotor import airframe as multirotor
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
-from aeroloop.vehicles.tiltrotor import airframe as tiltrotor
-from aeroloop.vehicles.tiltrotor.design import parameters
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Quat, Vec, Vec3
+from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.families.fixedwing import airframe as fixedwing
+from aeroloop.families.fixedwing import shape as fixedwing_shape
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor import airframe as multirotor
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor import airframe as tiltrotor
+from aeroloop.families.tiltrotor.design import parameters
 
 KINDS = {
     mujoco.mjtGeom.mjGEOM_BOX: "box",

@@ -11,16 +11,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
-from aeroloop.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.processes.ground import Source, StickSource, run_wall
+from aeroloop.ground.lock import claim
+from aeroloop.ground.stick import Deflection
+from aeroloop.ground.trajectories import Point
 from aeroloop.links.open import open_link
-from aeroloop.processes.common import Orders
-from aeroloop.processes.ground import Source, StickSource, run_wall
 from aeroloop.realtime.topics import Topics
-from aeroloop.reference.lock import claim
-from aeroloop.reference.stick import Deflection
-from aeroloop.reference.trajectories import Point
-from aeroloop.streams import BY_NAME
 
 OWNER = "the dashboard's sticks"
 STICK_PERIOD_S = 0.05

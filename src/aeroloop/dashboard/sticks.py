@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import msgspec
 
+from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import from_browser
-from aeroloop.errors import ConfigError
-from aeroloop.reference import axis_map
-from aeroloop.reference.axes import AxisEvent, AxisRange
-from aeroloop.reference.axis_map import AxisMap
-from aeroloop.reference.stick import Deflection, Stick
+from aeroloop.ground import axis_map
+from aeroloop.ground.axes import AxisEvent, AxisRange
+from aeroloop.ground.axis_map import AxisMap
+from aeroloop.ground.stick import Deflection, Stick
 
 AXES = ("ABS_X", "ABS_Y", "ABS_RX", "ABS_RY")
 FULL = 1000

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.stream import Stream
-from aeroloop.streams import BY_NAME
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import BY_NAME
 
 Rows = NDArray[np.float64]
 

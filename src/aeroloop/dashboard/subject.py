@@ -17,22 +17,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from aeroloop import running
+from aeroloop.core.errors import AeroloopError, LinkError
+from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.signals import Event
+from aeroloop.core.stream import Stream
 from aeroloop.dashboard import way_words
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
-from aeroloop.errors import AeroloopError, LinkError
-from aeroloop.fault_offers import words
-from aeroloop.faults import KINDS, TARGETS, Switch
-from aeroloop.flight_commands import Station, Text, Vehicle, VehicleState
-from aeroloop.frames import Vec3
-from aeroloop.processes.common import Orders
+from aeroloop.families.fault_offers import words
+from aeroloop.flight import running
+from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState
 from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.feed import FeedIn
-from aeroloop.scenario import Scenario
-from aeroloop.signals import Event
-from aeroloop.stream import Stream
 
 T = TypeVar("T")
 

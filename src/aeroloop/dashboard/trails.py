@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from aeroloop.frames import Vec3
-from aeroloop.reference import trajectories
-from aeroloop.scenario import Scenario, TiltrotorScenario
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.ground import trajectories
 
 MOST_POINTS = 600
 KEPT_S = 300.0

@@ -11,6 +11,8 @@ from functools import cached_property
 
 from nicegui import ui
 
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.dashboard import readings, way, way_map
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.map import View
@@ -19,9 +21,7 @@ from aeroloop.dashboard.processor_panel import ProcessorPanel
 from aeroloop.dashboard.store import KEPT_S
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.way_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, letters
-from aeroloop.errors import AeroloopError
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import PlanStatus, Step
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 REFRESH_S = 0.25
 LAYERS_S = 0.5

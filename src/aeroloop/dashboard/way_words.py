@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from aeroloop.core.wing_signals import LETTERS, PlanStatus, Step
 from aeroloop.dashboard.theme import Severity
-from aeroloop.wing_signals import LETTERS, PlanStatus, Step
 
 STEP_WORDS: dict[Step, str] = {
     Step.LOITER: "loiters, no goal yet",

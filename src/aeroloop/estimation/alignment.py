@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aeroloop.core.frames import Quat, Vec, Vec3, quat_from_euler
+from aeroloop.core.signals import NS
 from aeroloop.estimation.config import NavigationConfig
-from aeroloop.frames import Quat, Vec, Vec3, quat_from_euler
-from aeroloop.signals import NS
 
 NORTH_RAD = math.pi / 2
 """Azimuth of north, counted from east to the left as yaw is."""

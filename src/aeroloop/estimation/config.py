@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from aeroloop.config import Config, meta
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.config import Config, meta
+from aeroloop.core.frames import GRAVITY_M_S2
 
 
 class NavigationConfig(Config, frozen=True):

@@ -26,7 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import GRAVITY_M_S2, Vec
+from aeroloop.core.frames import GRAVITY_M_S2, Vec
 
 # Nominal state.
 QUAT, VEL, POS = slice(0, 4), slice(4, 7), slice(7, 10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.signals import NS
+from aeroloop.core.signals import NS
 
 
 class Gate:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from aeroloop.frames import Vec3
-from aeroloop.signals import Origin
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Origin
 
 A_M = 6378137.0  # WGS-84
 F = 1.0 / 298.257223563

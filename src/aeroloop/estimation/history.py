@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from aeroloop.signals import NS
+from aeroloop.core.signals import NS
 
 Moment = tuple[float, ...]
 """A time in ns, then velocity and position summed from the IMU alone."""

@@ -29,13 +29,13 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
+from aeroloop.core.frames import Vec, Vec3
+from aeroloop.core.signals import NS, NavEstimate, Origin
 from aeroloop.estimation import ekf, geodesy, sound
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.history import History, Moment
-from aeroloop.frames import Vec, Vec3
-from aeroloop.signals import NS, NavEstimate, Origin
 
 EARLY_NS = NS
 """A fix may be ahead of the IMU by less than this, and then waits for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from aeroloop.frames import Vec3
+from aeroloop.core.frames import Vec3
 
 RATE_MAX_RAD_S = 100.0
 ACCEL_MAX_M_S2 = 500.0

@@ -12,7 +12,7 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.frames import GRAVITY_M_S2, Vec3, quat_from_euler
+from aeroloop.core.frames import GRAVITY_M_S2, Vec3, quat_from_euler
 
 Layout = tuple[tuple[str, str], ...]
 

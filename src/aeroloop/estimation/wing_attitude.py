@@ -18,6 +18,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.estimation.ekf import rotation
 from aeroloop.estimation.wing import (
     ACCEL_ERROR,
@@ -28,7 +29,6 @@ from aeroloop.estimation.wing import (
     QUAT,
     Lift,
 )
-from aeroloop.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

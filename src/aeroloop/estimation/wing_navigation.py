@@ -13,6 +13,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.estimation.ekf import rotation
 from aeroloop.estimation.wing import (
     ACCEL,
@@ -30,7 +31,6 @@ from aeroloop.estimation.wing import (
     Lift,
     air,
 )
-from aeroloop.frames import GRAVITY_M_S2
 
 
 @dataclass(frozen=True, slots=True)

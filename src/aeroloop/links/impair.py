@@ -20,9 +20,9 @@ from typing import Protocol
 
 import numpy as np
 
+from aeroloop.core.scenario import Impairment
+from aeroloop.core.signals import NS
 from aeroloop.links.base import Link
-from aeroloop.scenario import Impairment
-from aeroloop.signals import NS
 
 QUEUE_LIMIT = 4096  # units
 OVERTAKING_TIMEOUT_NS = 50_000_000

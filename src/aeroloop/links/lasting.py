@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.links.pty import PtyLink

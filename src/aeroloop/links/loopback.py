@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.stream import ListeningLink, StreamLink, connect
 from aeroloop.links.url import LinkUrl

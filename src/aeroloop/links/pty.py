@@ -6,7 +6,7 @@ import os
 import tty
 from pathlib import Path
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.stream import StreamLink
 from aeroloop.links.url import LinkUrl
 

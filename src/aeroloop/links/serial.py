@@ -8,7 +8,7 @@ from pathlib import Path
 
 import serial
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.stream import StreamLink, retried
 from aeroloop.links.url import LinkUrl
 

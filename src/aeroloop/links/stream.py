@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.url import LinkUrl
 
 READ_SIZE = 64 * 1024

@@ -6,7 +6,7 @@ import socket
 import time
 from contextlib import suppress
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 from aeroloop.links.base import Link
 from aeroloop.links.url import LinkUrl
 

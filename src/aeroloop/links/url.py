@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, quote_from_bytes, unquote_to_bytes, urlsplit
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 DEFAULT_BAUD = 921_600
 LOCALHOST = "127.0.0.1"

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from aeroloop.frames import Vec
+from aeroloop.core.frames import Vec
 from aeroloop.models.linear import zero_order_hold
 
 

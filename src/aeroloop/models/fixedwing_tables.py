@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aeroloop.config import Config, meta
+from aeroloop.core.config import Config, meta
 
 Derivative = Annotated[float, meta("-", "derivative, per radian", ge=-1000, le=1000)]
 Positive = Annotated[float, meta("-", "positive", gt=0)]

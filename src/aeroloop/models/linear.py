@@ -5,7 +5,7 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from aeroloop.frames import Vec
+from aeroloop.core.frames import Vec
 
 
 def linearise(dynamics: ca.Function, state: Vec, u: Vec) -> tuple[Vec, Vec]:

@@ -11,8 +11,8 @@ import casadi as ca
 import numpy as np
 from msgspec import Struct
 
-from aeroloop.errors import ConfigError
-from aeroloop.frames import GRAVITY_M_S2, Vec
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import GRAVITY_M_S2, Vec
 from aeroloop.models import linear, rigid_body, rotors
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 

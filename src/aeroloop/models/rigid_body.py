@@ -11,8 +11,8 @@ from typing import Annotated
 
 import casadi as ca
 
-from aeroloop.config import Config, meta
-from aeroloop.frames import Vec3
+from aeroloop.core.config import Config, meta
+from aeroloop.core.frames import Vec3
 
 STATES = 13
 POS, QUAT, VEL, RATE = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)

@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 
 import casadi as ca
 
-from aeroloop.config import Config, meta
-from aeroloop.frames import Vec3
+from aeroloop.core.config import Config, meta
+from aeroloop.core.frames import Vec3
 
 Spin = Literal[1, -1]
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, NamedTuple
 
-from aeroloop.config import Config, meta
-from aeroloop.wing_signals import Direction, Turn
+from aeroloop.core.config import Config, meta
+from aeroloop.core.wing_signals import Direction, Turn
 
 SUB = 16
 """Parts of a unit that positions and distances are counted in."""

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
+from aeroloop.core.wing_signals import Direction, Turn
 from aeroloop.planning.cells import STEPS, TURNS, Cell
 from aeroloop.planning.search import Entry
 from aeroloop.planning.templates import NodeKind
-from aeroloop.wing_signals import Direction, Turn
 
 
 class ChannelError(ValueError):

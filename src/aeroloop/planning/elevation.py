@@ -10,7 +10,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 from aeroloop.planning.cells import MOST_ORDER, SUB, Cell
 
 

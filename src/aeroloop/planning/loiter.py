@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import Config, meta
+from aeroloop.core.config import Config, meta
 from aeroloop.planning.path import Allowed, Path, PathPoint, wrapped
 from aeroloop.planning.transient import Bends, Reference, Scan, Transient, transient
 

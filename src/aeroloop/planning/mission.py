@@ -13,12 +13,12 @@ from enum import Enum, auto
 from itertools import count
 from typing import Annotated
 
-from aeroloop.config import Config, meta
+from aeroloop.core.config import Config, meta
+from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.loiter import Circle
 from aeroloop.planning.mission_telling import Row, Telling, plan_row
 from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Reference, Result, tangent
-from aeroloop.wing_signals import PlanStatus, Step
 
 __all__ = ["TRANSITIONS", "Event", "Mission", "MissionSettings"]
 

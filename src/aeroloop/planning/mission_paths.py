@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from aeroloop.core.wing_signals import Direction, PlanStatus
 from aeroloop.planning.cells import STEPS, Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.elevation import Elevation
@@ -29,7 +30,6 @@ from aeroloop.planning.path import Path, PathPoint, path_of_channel
 from aeroloop.planning.plan import Plan
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.transient import Quintic
-from aeroloop.wing_signals import Direction, PlanStatus
 
 HAVEN_RADIUS = 19.0 / 30.0
 HAVEN_AHEAD = HAVEN_ASIDE = 0.6

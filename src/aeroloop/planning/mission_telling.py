@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.mission_words import Kind, Order, Reference, Result
 from aeroloop.planning.plan import Plan
-from aeroloop.wing_signals import PlanStatus
 
 Row = tuple[str, tuple[float, ...]]
 """Name of a stream, and its values without the time."""

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.loiter import Circle
 from aeroloop.planning.path import PathPoint
 from aeroloop.planning.plan import Plan
 from aeroloop.planning.search import Entry
 from aeroloop.planning.templates import NodeKind
-from aeroloop.wing_signals import PlanStatus
 
 
 class Kind(IntEnum):

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import Onward, Piece, Place, pieces
 from aeroloop.planning.spline import Array
 from aeroloop.planning.templates import Library, NodeKind, library
-from aeroloop.wing_signals import Turn
 
 LONGEST_STEP_M = 2.0
 MOST_POINTS = 960

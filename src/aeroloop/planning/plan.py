@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.search import Entry
-from aeroloop.wing_signals import PlanStatus
 
 WHY = {
     PlanStatus.UNREACHABLE: "no plan: every way from the start to the goal is blocked",

@@ -20,14 +20,14 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from aeroloop.config import Config, meta, note
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import SUB, Cell, Leaves, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.lifting import forward
 from aeroloop.planning.plan import Plan
 from aeroloop.planning.search import Entry, Search
-from aeroloop.wing_signals import PlanStatus
 
 __all__ = ["Entry", "Plan", "Planner", "PlannerSettings", "Planning"]
 

@@ -18,8 +18,8 @@ import heapq
 from math import isqrt
 from typing import NamedTuple, Protocol
 
+from aeroloop.core.wing_signals import Direction, Turn
 from aeroloop.planning.cells import SUB, TURNS, Cell, Leaves
-from aeroloop.wing_signals import Direction, Turn
 
 CLEARED_AT_ONCE = 16
 """Leaves that one piece of preparing takes."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aeroloop.config import Config, convert, read_toml
+from aeroloop.core.config import Config, convert, read_toml
 from aeroloop.planning.spline import Samples, sampled
 
 LIBRARY = Path(__file__).with_name("templates.toml")

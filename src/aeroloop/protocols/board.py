@@ -19,11 +19,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aeroloop.core.signals import TASKS, Command, Event, Sensors
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.plausible import Bounds, Plausibility
-from aeroloop.signals import TASKS, Command, Event, Sensors
 
 REQUEST_FRAME = encode(interface.REQUEST.pack())
 HELLO_FRAME = encode(interface.HELLO.pack(interface.REVISION, interface.HASH))

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aeroloop.core.signals import NS, ResetCause
 from aeroloop.protocols import interface
-from aeroloop.signals import NS, ResetCause
 
 RESTART_SLACK_NS = 30_000_000
 """A board repeats its start message until it is answered; its clock then keeps up with ours this well."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.frames import Vec3, ned_from_enu
+from aeroloop.core.frames import Vec3, ned_from_enu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 OVERHEAD_BYTES = 12  # header and checksum of MAVLink 2, unsigned
 BITS_PER_BYTE = 10  # start and stop bit

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from aeroloop.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
-from aeroloop.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
+from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
 
 REVISION = 1
 """Raise it with every change of the table below, so that the older of two sides can be told."""

@@ -13,7 +13,7 @@ from operator import le
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
+from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkOut, Message
 
 ACCELEROMETER = 0x7

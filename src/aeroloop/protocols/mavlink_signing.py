@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
 
 KEY_SIZE = 32
 SIGNATURE_SIZE = 13

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from aeroloop.core.signals import Reference
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.plausible import Plausibility
-from aeroloop.signals import Reference
 
 LATEST_MS = 2000
 """Further back than this is no late reference: the time came full circle or, behind the checksum's back, was wrong."""

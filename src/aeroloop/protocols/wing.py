@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from aeroloop.core.signals import Event
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
 from aeroloop.protocols import wing_interface as interface
 from aeroloop.protocols.board import MOST_AHEAD, Missing, Told
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.wing_interface import DEGREES
-from aeroloop.signals import Event
-from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
 
 CYCLES = 1 << 16
 """Control periods are counted modulo this."""

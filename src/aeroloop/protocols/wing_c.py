@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.protocols import interface
 from aeroloop.protocols.wing_interface import C_TYPES, HASH, MESSAGES, REVISION, TELLING
-from aeroloop.wing_signals import WING_TASKS
 
 AS_INTERFACE = '#include "wing_interface.h"\n'
 """interface.h: under this name, what every application shares looks for its numbers."""

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import hashlib
 
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.core.wing_streams import WING_STREAMS
 from aeroloop.protocols.interface import Message
-from aeroloop.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.wing_streams import WING_STREAMS
 
 REVISION = 1
 C_TYPES = {"b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32", "f": "f32"}

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import msgspec
 
-from aeroloop.errors import LinkError
-from aeroloop.faults import Switch
+from aeroloop.core.errors import LinkError
+from aeroloop.core.faults import Switch
+from aeroloop.core.signals import NS
 from aeroloop.realtime.mailbox import bound
-from aeroloop.signals import NS
 
 SOCKET = "controls.sock"
 LONGEST = 1024

@@ -23,10 +23,10 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from aeroloop.errors import LinkError
-from aeroloop.signals import NS
-from aeroloop.stream import Stream
-from aeroloop.streams import STREAMS
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import STREAMS
 
 LONGEST = 32 * 1024
 """Bytes of a datagram."""

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 
 PATIENCE_S = 10.0
 """Wall time after which a peer that holds the baton counts as hung."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
 
 
 def bound(path: Path, purpose: str) -> socket.socket:

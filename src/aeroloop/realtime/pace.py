@@ -6,8 +6,8 @@ import select
 import time
 from typing import Protocol
 
+from aeroloop.core.signals import NS
 from aeroloop.realtime.lockstep import Baton, Reply, StampedLink, Stepped
-from aeroloop.signals import NS
 
 GROUND_AHEAD_CYCLES = 64
 """How far the ground may work ahead in lockstep: references depend on time alone, so nobody need wait for them."""

@@ -19,7 +19,7 @@ from typing import Any
 
 import iceoryx2 as iox2
 
-from aeroloop.stream import Stream
+from aeroloop.core.stream import Stream
 
 BUFFERED_RECORDS = 4096
 HELD_S = 0.02

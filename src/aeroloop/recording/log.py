@@ -23,10 +23,10 @@ from mcap.records import Channel, Header, McapRecord, Message, Metadata
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
-from aeroloop.errors import AeroloopError, ConfigError
-from aeroloop.signals import NS
-from aeroloop.stream import Stream
-from aeroloop.streams import BY_NAME, STREAMS, logged
+from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import BY_NAME, STREAMS, logged
 
 PROFILE = "aeroloop"
 MAGIC = b"\x89MCAP0\r\n"

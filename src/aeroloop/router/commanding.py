@@ -7,12 +7,12 @@ from typing import Protocol
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.core.signals import NS
 from aeroloop.protocols.router_words import PREFIX, held_by
 from aeroloop.router import access
 from aeroloop.router.decisions import Check, Decision
 from aeroloop.router.peers import Peer
 from aeroloop.router.voice import DENIED, GRANTED, OPERATOR, TAKEN, Voice, releases_control
-from aeroloop.signals import NS
 
 TEXT_PERIOD_NS = NS // 4
 """One peer is told in words no more often."""

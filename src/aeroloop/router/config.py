@@ -15,8 +15,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from aeroloop.config import Config, convert, meta, note, read_toml
-from aeroloop.errors import ConfigError
+from aeroloop.core.config import Config, convert, meta, note, read_toml
+from aeroloop.core.errors import ConfigError
 from aeroloop.links import url as links
 
 Role = Literal["vehicle", "command", "observe"]

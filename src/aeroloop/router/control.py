@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from aeroloop.config import Config
-from aeroloop.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.core.config import Config
+from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.realtime.mailbox import bound
 
 SOCKET = "route.sock"

@@ -6,7 +6,8 @@ import errno
 import socket
 from contextlib import suppress
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import NS
 from aeroloop.links.url import LinkUrl
 from aeroloop.router.peers import READ_SIZE, Peer
 from aeroloop.router.ports import (
@@ -23,7 +24,6 @@ from aeroloop.router.ports import (
 )
 from aeroloop.router.signatures import Signatures
 from aeroloop.router.statistics import LineStatistics
-from aeroloop.signals import NS
 
 LONGEST_DATAGRAM = 2048
 """Of a longer one the rest is lost, as on networks that cannot carry it."""

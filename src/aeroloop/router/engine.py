@@ -15,7 +15,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
 from aeroloop.router.access import COMMANDS, PRECIOUS
 from aeroloop.router.commanding import Commanding
 from aeroloop.router.config import RouterConfig
@@ -33,7 +34,6 @@ from aeroloop.router.table import Table
 from aeroloop.router.targets import ADDRESSES
 from aeroloop.router.voice import Voice
 from aeroloop.router.wire import Keyed
-from aeroloop.signals import NS
 
 CHORES_NS = NS // 20
 GIVE_UP_NS = NS // 10

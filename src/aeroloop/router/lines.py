@@ -6,14 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from aeroloop.errors import ConfigError, LinkError
+from aeroloop.core.errors import ConfigError, LinkError
+from aeroloop.core.signals import NS
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
 from aeroloop.router.messages import number_of
 from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
 from aeroloop.router.signatures import Signatures
 from aeroloop.router.statistics import LineInfo, LineState, LineStatistics, PeerState
-from aeroloop.signals import NS
 
 FIRST_RETRY_NS = NS // 4
 LONGEST_RETRY_NS = 5 * NS

@@ -13,14 +13,14 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Protocol
 
-from aeroloop.errors import LinkError
+from aeroloop.core.errors import LinkError
+from aeroloop.core.signals import NS
 from aeroloop.links.pty import PtyLink
 from aeroloop.links.serial import SerialLink
 from aeroloop.links.url import LinkUrl
 from aeroloop.router.peers import Peer
 from aeroloop.router.signatures import Signatures
 from aeroloop.router.statistics import LineStatistics
-from aeroloop.signals import NS
 
 READS_PER_TURN = 32
 DATAGRAM_SIZE = 1400

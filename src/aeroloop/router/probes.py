@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from aeroloop.core.signals import NS
 from aeroloop.router.decisions import Check, Decision
 from aeroloop.router.peers import Peer
 from aeroloop.router.voice import PING, TIMESYNC, Voice, ping_token, timesync_token
-from aeroloop.signals import NS
 
 
 class Speaker(Protocol):

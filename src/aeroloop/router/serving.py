@@ -12,15 +12,15 @@ from pathlib import Path
 
 import msgspec
 
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import BY_NAME
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Publisher, Topics
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.control import ControlPort
 from aeroloop.router.engine import Router
 from aeroloop.router.statistics import LINES
-from aeroloop.signals import NS
-from aeroloop.stream import Stream
-from aeroloop.streams import BY_NAME
 
 PERIOD_NS = NS // 2
 LOOK_PERIOD_NS = NS // 20

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import astuple, dataclass
 
+from aeroloop.core.signals import NS
 from aeroloop.router.config import COMMANDS, ROLES, EndpointConfig
-from aeroloop.signals import NS
 
 LINES = "lines.json"
 """Beside the router's socket: what does not change about its lines."""

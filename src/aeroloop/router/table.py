@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aeroloop.core.signals import NS
 from aeroloop.router.config import EVERY, Forward, RouterConfig
 from aeroloop.router.messages import number_of
-from aeroloop.signals import NS
 
 MOST_LIMITERS = 16384
 

@@ -9,11 +9,11 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import note
+from aeroloop.core.config import note
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
 
 SEA_LEVEL_KG_M3 = 1.225
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import meta, note
-from aeroloop.frames import GRAVITY_M_S2
+from aeroloop.core.config import meta, note
+from aeroloop.core.frames import GRAVITY_M_S2
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
 
 # ISO 2533, troposphere; the exponent is R L / g0.
 SEA_LEVEL_PA = 101_325.0

@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import meta, note
-from aeroloop.frames import Vec3
+from aeroloop.core.config import meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams, quantised
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
 
 WGS84_A_M = 6_378_137.0
 WGS84_E2 = 6.69437999014e-3

@@ -13,12 +13,12 @@ from typing import Annotated
 
 import numpy as np
 
-from aeroloop.config import Config, meta, note
-from aeroloop.frames import Vec3
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
 
 ZERO = (0.0, 0.0, 0.0)
 

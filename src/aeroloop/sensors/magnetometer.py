@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import meta, note
-from aeroloop.frames import Vec3
+from aeroloop.core.config import meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS
 
 ZERO = (0.0, 0.0, 0.0)
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))

@@ -19,9 +19,9 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from aeroloop.config import Config, meta
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec, Vec3
+from aeroloop.core.config import Config, meta
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec, Vec3
 
 BLOCK = 128
 """Samples made at once: long enough to be cheap, short enough that no tick notices."""

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
-from aeroloop.config import meta, note
-from aeroloop.frames import Vec3
+from aeroloop.core.config import meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS, RigidState
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Scene, body_from_world
 from aeroloop.sensors.schedule import Sensor
-from aeroloop.signals import NS, RigidState
 
 LEAST_UP = 0.1
 """Cosine of a tilt at which no range finder has an echo."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aeroloop.frames import Quat, Vec3
-from aeroloop.signals import Air, Place, RigidState
+from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.signals import Air, Place, RigidState
 
 Mat3 = tuple[Vec3, Vec3, Vec3]
 

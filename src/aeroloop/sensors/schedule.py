@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aeroloop.config import Config, meta, note
-from aeroloop.frames import Vec3
-from aeroloop.signals import NS
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 
 Name = Literal["imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]
 

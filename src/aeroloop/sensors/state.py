@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from aeroloop.errors import ConfigError
-from aeroloop.faults import ADDING, Switch, Switched
-from aeroloop.frames import Vec, euler_from_quat, euler_rates_from_body
-from aeroloop.scenario import Sensors as Config
-from aeroloop.signals import SENSOR_COUNT, Sensors, Truth
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import ADDING, Switch, Switched
+from aeroloop.core.frames import Vec, euler_from_quat, euler_rates_from_body
+from aeroloop.core.scenario import Sensors as Config
+from aeroloop.core.signals import SENSOR_COUNT, Sensors, Truth
 
 CHANNELS: dict[str, slice] = {
     "position": slice(0, 3),

@@ -10,10 +10,11 @@ from typing import Annotated, Any, Protocol, get_args
 
 import numpy as np
 
-from aeroloop.config import Config, convert, note
-from aeroloop.errors import ConfigError
-from aeroloop.faults import ADDING, Switch, Switched
-from aeroloop.frames import Vec
+from aeroloop.core.config import Config, convert, note
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import ADDING, Switch, Switched
+from aeroloop.core.frames import Vec
+from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
@@ -23,7 +24,6 @@ from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
 from aeroloop.sensors.scene import Scene, body_from_world
 from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
-from aeroloop.signals import NS, Air, Place, RigidState
 
 Sample = ImuSample | MagnetometerSample | BarometerSample | GnssSample | AirspeedSample | RangefinderSample
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from aeroloop.config import Config, meta
-from aeroloop.errors import AeroloopError
-from aeroloop.frames import GRAVITY_M_S2, Vec3
-from aeroloop.signals import Air
+from aeroloop.core.config import Config, meta
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.frames import GRAVITY_M_S2, Vec3
+from aeroloop.core.signals import Air
 
 EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
 R_J_KG_K = 287.05287

@@ -16,8 +16,8 @@ from typing import Annotated
 
 import numpy as np
 
-from aeroloop.config import Config, meta
-from aeroloop.frames import Vec3
+from aeroloop.core.config import Config, meta
+from aeroloop.core.frames import Vec3
 
 FT_M = 0.3048
 LOWEST_M, HIGHEST_M = 10 * FT_M, 1000 * FT_M

@@ -20,10 +20,10 @@ from typing import Annotated
 
 import pymap3d
 
-from aeroloop.config import Config, meta, note
-from aeroloop.errors import AeroloopError
-from aeroloop.frames import Vec3
-from aeroloop.signals import Place
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.errors import AeroloopError
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Place
 from aeroloop.world.magnetic import MagneticModel, edition
 
 A_M = 6378137.0  # semi-major axis

@@ -18,9 +18,9 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.config import Config, meta, note
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
 from aeroloop.world import terrain_generator as generator
 from aeroloop.world.earth import A_M, E2
 from aeroloop.world.terrain import Grid

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import mujoco
 
-from aeroloop.signals import NS
+from aeroloop.core.signals import NS
 
 
 class Engine:

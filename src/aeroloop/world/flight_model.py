@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from aeroloop.frames import Quat, Vec, Vec3
-from aeroloop.signals import NS, Air, RigidState
+from aeroloop.core.frames import Quat, Vec, Vec3
+from aeroloop.core.signals import NS, Air, RigidState
 
 Height = Callable[[float, float], float]
 """(east, north) in m -> z of the ground in m."""

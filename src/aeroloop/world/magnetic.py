@@ -13,7 +13,7 @@ from pygeomag.wmm.wmm_2015v2 import WMM_2015v2
 from pygeomag.wmm.wmm_2020 import WMM_2020
 from pygeomag.wmm.wmm_2025 import WMM_2025
 
-from aeroloop.frames import Vec3
+from aeroloop.core.frames import Vec3
 
 EDITIONS = {2015: WMM_2015v2, 2020: WMM_2020, 2025: WMM_2025}
 YEARS = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import mujoco
 
-from aeroloop.frames import Quat, Vec3
-from aeroloop.signals import Effort, Truth
+from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.signals import Effort, Truth
 from aeroloop.world.engine import Engine
 
 

@@ -18,8 +18,8 @@ from typing import Generic, TypeVar
 
 import mujoco
 
-from aeroloop.frames import Quat, Vec3
-from aeroloop.signals import NS, Air, RigidState
+from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.signals import NS, Air, RigidState
 from aeroloop.world.engine import Engine
 
 E = TypeVar("E")

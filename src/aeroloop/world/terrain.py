@@ -9,9 +9,9 @@ from typing import Annotated, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aeroloop.config import Config, meta, note
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec, Vec3
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec, Vec3
 
 MOST_POINTS = 1024
 """Of a grid, along either side."""

@@ -19,8 +19,8 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
 from aeroloop.world.terrain import read_heights
 
 MOST_POINTS = 4097

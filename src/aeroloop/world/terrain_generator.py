@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.errors import ConfigError
-from aeroloop.frames import Vec
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
 
 MOST_UNITS = 4096
 """Of a map, along a side."""

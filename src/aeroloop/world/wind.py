@@ -13,9 +13,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from aeroloop.config import Config, meta, note
-from aeroloop.frames import Vec3
-from aeroloop.signals import NS
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
 
 

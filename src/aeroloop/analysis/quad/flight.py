@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION, Track
-from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.core.streams import BY_NAME, MOST_ROTORS
 from aeroloop.recording.log import Log
-from aeroloop.streams import BY_NAME, MOST_ROTORS
 
 Flags = NDArray[np.bool_]
 

@@ -15,9 +15,9 @@ from aeroloop.analysis.quad.errors import Errors, estimation, rms_wanted, tracki
 from aeroloop.analysis.quad.flight import COMMANDS, MODE_CLASSES, Flags, Flight, flights
 from aeroloop.analysis.quad.rates import Rate, rates
 from aeroloop.analysis.statistics import Array, largest, last, lost_rows, rms
+from aeroloop.core.signals import LINK_SIGNALS, Event
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.signals import LINK_SIGNALS, Event
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 LESS_IS_WORSE = ("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end")
 """Of everything else more is worse, of measured rates the one farther from what was set."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from aeroloop.analysis.quad.flight import MISSION, Flight
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION
-from aeroloop.reference.orders import PilotConfig
-from aeroloop.signals import Event
+from aeroloop.core.signals import Event
+from aeroloop.ground.orders import PilotConfig
 
 
 @dataclass(frozen=True)

@@ -36,10 +36,10 @@ from aeroloop.analysis.quad.flight import COMMANDS, SPEEDS, Flight, flights, wra
 from aeroloop.analysis.quad.rates import clock, counts
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ATTITUDE, POSITION
-from aeroloop.boards.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.core.signals import LINK_SIGNALS
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.signals import LINK_SIGNALS
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 PANEL_IN = 1.35
 WANTED_ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)

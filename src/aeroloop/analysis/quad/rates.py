@@ -13,9 +13,9 @@ import numpy as np
 
 from aeroloop.analysis.quad.flight import Flight, flights
 from aeroloop.analysis.statistics import Array
+from aeroloop.core.signals import LINK_SIGNALS
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.signals import LINK_SIGNALS
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 COUNTED_AT = {"plant": "signal_count", "autopilot": "telemetry_count"}
 CLOCKS = {

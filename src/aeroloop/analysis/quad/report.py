@@ -12,11 +12,11 @@ from aeroloop.analysis.quad.flight import flights
 from aeroloop.analysis.quad.plots import flight_pictures, vehicle_pictures
 from aeroloop.analysis.quad.rates import clock_words
 from aeroloop.analysis.quad.words import TRACKING_NUMBERS, VEHICLE_NUMBERS, load_words
-from aeroloop.boards.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core.signals import Event
+from aeroloop.core.streams import MAVLINK_COUNTER_NAMES
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.signals import Event
-from aeroloop.streams import MAVLINK_COUNTER_NAMES
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 VALUES = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
 """Events whose value is a number in an enumeration."""

@@ -12,10 +12,10 @@ from aeroloop.analysis.quad.metrics import tracking_rms
 from aeroloop.analysis.quad.rates import clock, rates
 from aeroloop.analysis.quad.words import change_words
 from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, largest, rms
-from aeroloop.fault_offers import words as fault_words
+from aeroloop.core.streams import MAVLINK_COUNTER_NAMES
+from aeroloop.families.fault_offers import words as fault_words
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
-from aeroloop.streams import MAVLINK_COUNTER_NAMES
-from aeroloop.vehicles.quadrotor.scenario import QuadrotorScenario
 
 LINKS = {"plant": "hil_link", "autopilot": "pixhawk_link"}
 SOURCES = {"plant": "flight_event", "autopilot": "autopilot_event"}

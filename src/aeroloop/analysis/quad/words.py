@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from aeroloop.boards.pixhawk.parameters import TABLE
 from aeroloop.control.flight_gains import GAINS
+from aeroloop.controllers.pixhawk.parameters import TABLE
 
 TRACKING_NUMBERS = {
     "roll_rms_deg": "roll (deg)",

@@ -13,12 +13,12 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, WIDTH_IN, Array, Picture, picture, stride
+from aeroloop.core.streams import BY_NAME
+from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.recording.log import Log
-from aeroloop.streams import BY_NAME
-from aeroloop.wing_signals import PlanStatus
 
 MOST_PLANS = 16
 """Pictures of single plans; of more, evenly spread ones."""

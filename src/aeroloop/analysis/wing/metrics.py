@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
-from aeroloop.errors import ConfigError
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Event
+from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log
-from aeroloop.signals import Event
-from aeroloop.vehicles.fixedwing.places import blocked_cells, planner_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import PlanStatus, Step
 
 FOLLOWING = (Step.FOLLOW, Step.REPLAN, Step.APPROACH)
 IN_CHANNEL = (*FOLLOWING, Step.TRANSIENT)

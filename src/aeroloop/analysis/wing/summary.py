@@ -11,15 +11,15 @@ from aeroloop.analysis import timing
 from aeroloop.analysis.board import by_task
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
 from aeroloop.analysis.track import Track, positions
-from aeroloop.errors import ConfigError
-from aeroloop.fault_offers import words as fault_words
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.streams import BY_NAME
+from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
+from aeroloop.families.fault_offers import words as fault_words
+from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
 from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log
-from aeroloop.streams import BY_NAME
-from aeroloop.vehicles.fixedwing.places import planner_of
-from aeroloop.vehicles.fixedwing.scenario import FixedWingScenario
-from aeroloop.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
 
 SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
 COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")

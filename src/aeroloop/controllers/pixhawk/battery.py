@@ -1,0 +1,48 @@
+"""A battery that is emptied by what the motors are told to do.
+
+Thrust goes with the square of a motor's command and power with its cube, so the current is
+I = I_idle + (I_hover - I_idle) * mean(u^3) / u_hover^3 with u_hover^2 the thrust ratio of hover. The voltage falls
+linearly with the charge, and by the resistance times the current.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.seam import Battery
+
+
+class Pack:
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._current_A = 0.0
+        self._used_mAh = 0.0
+        self.charge()
+
+    def charge(self) -> None:
+        """Back to the charge at power-up."""
+        lacking = 1.0 - self._parameters.get("SIM_BAT_START") / 100.0
+        self._used_mAh = lacking * self._parameters.get("BAT1_CAPACITY")
+
+    def step(self, motors: Sequence[float], dt_s: float) -> None:
+        """`motors`: commands 0..1; one that is no number counts as stopped."""
+        get = self._parameters.get
+        cubes = [max(0.0, min(1.0, u)) ** 3 if math.isfinite(u) else 0.0 for u in motors]
+        effort = sum(cubes) / len(cubes) if cubes else 0.0
+        idle = get("SIM_BAT_IDLE_A")
+        self._current_A = idle + max(0.0, get("SIM_BAT_HOVER_A") - idle) * effort / get("MPC_THR_HOVER") ** 1.5
+        self._used_mAh = min(get("BAT1_CAPACITY"), self._used_mAh + self._current_A * dt_s / 3.6)
+
+    @property
+    def remaining(self) -> float:
+        return max(0.0, 1.0 - self._used_mAh / self._parameters.get("BAT1_CAPACITY"))
+
+    @property
+    def state(self) -> Battery:
+        get = self._parameters.get
+        empty, full = get("BAT1_V_EMPTY"), get("BAT1_V_CHARGED")
+        cell_V = empty + (full - empty) * self.remaining
+        voltage = get("BAT1_N_CELLS") * cell_V - get("BAT1_R_INTERNAL") * self._current_A
+        return Battery(max(0.0, voltage), self._current_A, self.remaining, self._used_mAh)

@@ -1,0 +1,232 @@
+"""MAVLink's command protocol: what a command asks of the flight logic, and how its answer is told."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.controllers.pixhawk import px4_modes
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.seam import Brain, FlightMode, Refusal, Severity
+from aeroloop.controllers.pixhawk.telemetry import Geodesy
+from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.core.signals import Origin
+from aeroloop.protocols.mavlink import Message
+
+FORCE = 21196
+"""The number with which a pilot overrules the checks of arming and disarming."""
+
+_M = dialect
+_OPEN = 2**31 - 1
+_GLOBAL = frozenset((_M.MAV_FRAME_GLOBAL, _M.MAV_FRAME_GLOBAL_INT))
+_RELATIVE = frozenset((_M.MAV_FRAME_GLOBAL_RELATIVE_ALT, _M.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT))
+_CHANGE_MODE = 1  # flag of DO_REPOSITION
+_LOWEST_M, _HIGHEST_M = -500.0, 20_000.0
+_LEAST_TAKEOFF_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of either message; NaN where the sender left a parameter open."""
+
+    number: int
+    params: tuple[float, ...]  # seven; the places in degrees and m
+    frame: int = _M.MAV_FRAME_GLOBAL
+
+    @property
+    def relative(self) -> bool:
+        """Heights are above home."""
+        return self.frame in _RELATIVE
+
+
+Handler = Callable[[Command], Refusal | None]
+
+
+def command_from(message: Message) -> Command:
+    params = (message.param1, message.param2, message.param3, message.param4)
+    if message.get_type() == "COMMAND_LONG":
+        return Command(message.command, (*params, message.param5, message.param6, message.param7))
+    scale = 1e7 if message.frame in _GLOBAL | _RELATIVE else 1.0
+    x, y = (math.nan if value == _OPEN else value / scale for value in (message.x, message.y))
+    return Command(message.command, (*params, x, y, message.z), message.frame)
+
+
+class CommandProtocol:
+    """One link's end of it; `others` are commands that concern the link itself."""
+
+    def __init__(
+        self,
+        brain: Brain,
+        parameters: Parameters,
+        geodesy: Geodesy,
+        texts: Texts,
+        others: dict[int, Handler],
+        set_current: Callable[[int], Refusal | None],
+    ) -> None:
+        self._brain = brain
+        self._parameters = parameters
+        self._geodesy = geodesy
+        self._texts = texts
+        self._set_current = set_current
+        self._handlers: dict[int, Handler] = {
+            _M.MAV_CMD_COMPONENT_ARM_DISARM: self._arm,
+            _M.MAV_CMD_NAV_TAKEOFF: self._take_off,
+            _M.MAV_CMD_NAV_LAND: lambda _: brain.set_mode(FlightMode.LAND),
+            _M.MAV_CMD_NAV_RETURN_TO_LAUNCH: lambda _: brain.set_mode(FlightMode.RETURN),
+            _M.MAV_CMD_NAV_LOITER_UNLIM: lambda _: brain.set_mode(FlightMode.HOLD),
+            _M.MAV_CMD_DO_PAUSE_CONTINUE: self._pause,
+            _M.MAV_CMD_DO_SET_MODE: self._mode,
+            _M.MAV_CMD_DO_REPOSITION: self._reposition,
+            _M.MAV_CMD_DO_CHANGE_SPEED: self._speed,
+            _M.MAV_CMD_DO_SET_MISSION_CURRENT: self._current,
+            _M.MAV_CMD_MISSION_START: self._start,
+            _M.MAV_CMD_RUN_PREARM_CHECKS: self._checks,
+            _M.MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN: lambda _: Refusal(
+                "A simulated autopilot restarts with its simulation", temporary=False
+            ),
+            _M.MAV_CMD_PREFLIGHT_CALIBRATION: lambda _: Refusal(
+                "Simulated sensors need no calibration", temporary=False
+            ),
+            **others,
+        }
+
+    def handle(self, message: Message, sender: tuple[int, int]) -> list[Message]:
+        """The acknowledgement, and a sentence if the command was refused."""
+        command = command_from(message)
+        handler = self._handlers.get(command.number)
+        if handler is None:
+            return [_ack(command.number, _M.MAV_RESULT_UNSUPPORTED, sender)]
+        if any(math.isinf(value) for value in command.params):
+            refusal: Refusal | None = Refusal(f"Command {command.number}: a parameter is infinite", temporary=False)
+        else:
+            refusal = handler(command)
+        if refusal is None:
+            return [_ack(command.number, _M.MAV_RESULT_ACCEPTED, sender)]
+        told = self._texts.messages(Severity.WARNING, refusal.reason) if refusal.reason else []
+        return [_ack(command.number, _result(refusal), sender), *told]
+
+    def set_mode(self, base: int, custom: int) -> Refusal | None:
+        """SET_MODE, and DO_SET_MODE of those who put both of PX4's numbers into one."""
+        if not base & _M.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED:
+            return Refusal("Only PX4's custom modes are known", temporary=False)
+        mode = px4_modes.from_custom_mode(custom)
+        return _no_mode(custom >> 16 & 0xFF, custom >> 24) if mode is None else self._brain.set_mode(mode)
+
+    def _arm(self, command: Command) -> Refusal | None:
+        wish, force = command.params[0], command.params[1] == FORCE
+        if wish == 1:
+            return self._brain.arm(force=force)
+        if wish == 0:
+            return self._brain.disarm(force=force)
+        return Refusal(f"Arm is 1 and disarm is 0, not {wish:g}", temporary=False)
+
+    def _take_off(self, command: Command) -> Refusal | None:
+        height_m = command.params[6]
+        if math.isnan(height_m):
+            return self._brain.take_off(None)
+        if not command.relative:
+            home_m = self._home_altitude_m()
+            if home_m is None:
+                return Refusal("Home is not known yet")
+            height_m -= home_m
+            if height_m < _LEAST_TAKEOFF_M:
+                return self._brain.take_off(None)  # like PX4: what is below home means the parameter's height
+        if not _LEAST_TAKEOFF_M <= height_m <= _HIGHEST_M:
+            return Refusal(f"Take-off to {height_m:g} m above home", temporary=False)
+        return self._brain.take_off(height_m)
+
+    def _pause(self, command: Command) -> Refusal | None:
+        wish = command.params[0]
+        if wish not in (0, 1):
+            return Refusal(f"Pause is 0 and continue is 1, not {wish:g}", temporary=False)
+        return self._brain.set_mode(FlightMode.MISSION if wish else FlightMode.HOLD)
+
+    def _mode(self, command: Command) -> Refusal | None:
+        base, main, sub = command.params[:3]
+        if not all(value.is_integer() and 0 <= value <= 255 for value in (base, main)):
+            return Refusal(f"Modes are numbers from 0 to 255, not {base:g} and {main:g}", temporary=False)
+        if not int(base) & _M.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED:
+            return Refusal("Only PX4's custom modes are known", temporary=False)
+        number = int(sub) if math.isfinite(sub) and 0 <= sub <= 255 else 0
+        mode = px4_modes.from_numbers(int(main), number)
+        return _no_mode(int(main), number) if mode is None else self._brain.set_mode(mode)
+
+    def _reposition(self, command: Command) -> Refusal | None:
+        status, (_, flags, _, heading, lat, lon, alt) = self._brain.status, command.params
+        nav, origin = status.estimate, status.origin
+        if nav is None or origin is None or not nav.position_ok:
+            return Refusal("Position is not known yet")
+        may_change = math.isfinite(flags) and int(flags) & _CHANGE_MODE
+        if not may_change and status.mode is not FlightMode.HOLD:
+            return Refusal("Reposition outside of hold needs its flag")
+        here = self._geodesy(origin, nav.pos_W)
+        if math.isnan(lat) or math.isnan(lon):
+            lat, lon = here[:2]
+        if math.isnan(alt):
+            alt = here[2]
+        elif command.relative:
+            home_m = self._home_altitude_m()
+            if home_m is None:
+                return Refusal("Home is not known yet")
+            alt += home_m
+        if not (abs(lat) <= 90 and abs(lon) <= 180 and _LOWEST_M <= alt <= _HIGHEST_M):
+            return Refusal(f"{lat:g} deg, {lon:g} deg, {alt:g} m is no place to fly to", temporary=False)
+        if not math.isnan(heading) and abs(heading) > 4 * math.pi:
+            return Refusal(f"Heading {heading:g} rad", temporary=False)
+        yaw_rad = None if math.isnan(heading) else _wrapped(math.pi / 2 - heading)
+        return self._brain.go_to(lat, lon, alt, yaw_rad)
+
+    def _speed(self, command: Command) -> Refusal | None:
+        kind, speed_m_s = command.params[:2]
+        if speed_m_s == -1:
+            return None  # as it is
+        if kind not in (0, 1):  # of the air or over the ground, which a multicopter does not tell apart
+            return Refusal("Only the horizontal speed can be changed", temporary=False)
+        return self._parameters.set("MPC_XY_CRUISE", speed_m_s)
+
+    def _current(self, command: Command) -> Refusal | None:
+        number = command.params[0]
+        if not number.is_integer():
+            return Refusal(f"No mission item {number:g}", temporary=False)
+        return self._set_current(int(number))
+
+    def _start(self, command: Command) -> Refusal | None:
+        first = command.params[0]
+        if first.is_integer() and first > 0 and (refusal := self._set_current(int(first))):
+            return refusal
+        return self._brain.set_mode(FlightMode.MISSION) or (None if self._brain.status.armed else self._brain.arm())
+
+    def _checks(self, _: Command) -> Refusal | None:
+        return None if self._brain.status.ready_to_arm else Refusal("Not ready to arm")
+
+    def _home_altitude_m(self) -> float | None:
+        status = self._brain.status
+        origin: Origin | None = status.origin
+        if status.home_W is None or origin is None:
+            return None
+        return self._geodesy(origin, status.home_W)[2]
+
+
+def _no_mode(main: int, sub: int) -> Refusal:
+    return Refusal(f"No flight mode {main}.{sub} here", temporary=False)
+
+
+def _result(refusal: Refusal) -> int:
+    if not refusal.supported:
+        result: int = _M.MAV_RESULT_UNSUPPORTED
+    elif refusal.temporary:
+        result = _M.MAV_RESULT_TEMPORARILY_REJECTED
+    else:
+        result = _M.MAV_RESULT_DENIED
+    return result
+
+
+def _ack(number: int, result: int, to: tuple[int, int]) -> Message:
+    return _M.MAVLink_command_ack_message(number, result, 0, 0, *to)
+
+
+def _wrapped(angle_rad: float) -> float:
+    return (angle_rad + math.pi) % (2 * math.pi) - math.pi

@@ -1,0 +1,23 @@
+"""What the flight law must know of an airframe, from the airframe's parameter file."""
+
+from __future__ import annotations
+
+from aeroloop.control.cascade import Frame
+from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.models import quadrotor
+
+
+def frame(airframe: Airframe) -> Frame:
+    body, rotors, motors = airframe.body, airframe.rotors, airframe.motors
+    hovering = float(sum(quadrotor.hover_speeds_rad_s(airframe.flight)))
+    return Frame(
+        mass_kg=body.mass_kg,
+        inertia_kgm2=body.inertia_kgm2,
+        rotor_pos_B_m=rotors.pos_B_m,
+        rotor_spin=rotors.spin,
+        thrust_Ns2=rotors.thrust_Ns2,
+        torque_to_thrust_m=rotors.torque_to_thrust_m,
+        speed_idle_rad_s=motors.speed_idle_rad_s,
+        speed_max_rad_s=motors.speed_max_rad_s,
+        drag_per_s=rotors.drag_Ns2_m * hovering / body.mass_kg,
+    )

@@ -1,0 +1,74 @@
+"""Is it on the ground? Told from the estimate and the thrust alone, as an aircraft without a range finder must.
+
+On the ground four signs come together and last: a descent is asked for, the aircraft does not move, the setpoint has
+sunk away below it, and the control law has therefore taken back the thrust. In a steady descent the aircraft moves; in
+a hover nothing asks for a descent; when a descent begins the signs do not last.
+
+Before that the first touch is felt: the point goes on sinking and the aircraft does not. Whoever still leaned into the
+wind then would tip over the leg that stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.core.signals import NavEstimate, Setpoint
+
+SUNK_M = 0.3
+FELT_M = 0.15
+"""So far below the aircraft a setpoint that sinks is after the first touch; in the air it is less."""
+LOW_THRUST = 0.8
+"""Of the thrust of hover."""
+HOVER_LEARNING_S = 5.0
+
+
+def thrust_ratio(motors: Sequence[float]) -> float:
+    """Of all rotors, from their commands: thrust goes with the square."""
+    squares = [max(0.0, min(1.0, u)) ** 2 for u in motors if math.isfinite(u)]
+    return sum(squares) / len(motors) if squares else 0.0
+
+
+class GroundContact:
+    def __init__(self, parameters: Parameters) -> None:
+        self._parameters = parameters
+        self._signs_s = 0.0
+        self._hover = parameters.get("MPC_THR_HOVER")
+
+    @property
+    def hover_thrust(self) -> float:
+        return self._hover
+
+    def forget(self) -> None:
+        """A new flight begins."""
+        self._signs_s = 0.0
+        self._hover = self._parameters.get("MPC_THR_HOVER")
+
+    def learn_hover(self, thrust: float, estimate: NavEstimate, dt_s: float) -> None:
+        """In the air and neither climbing nor sinking, the thrust carries the weight."""
+        if abs(estimate.vel_W[2]) > self._parameters.get("LNDMC_Z_VEL_MAX"):
+            return
+        given = self._parameters.get("MPC_THR_HOVER")
+        self._hover += (thrust - self._hover) * dt_s / (HOVER_LEARNING_S + dt_s)
+        self._hover = max(0.6 * given, min(1.6 * given, self._hover))
+
+    def felt(self, estimate: NavEstimate, asked_z: float) -> bool:
+        """Whether a descent to `asked_z` is held up, as by a first leg on the ground."""
+        held_up = estimate.vel_W[2] > -0.5 * self._parameters.get("MPC_LAND_SPEED")
+        return held_up and estimate.pos_W[2] - asked_z > FELT_M
+
+    def step(self, descent: bool, thrust: float, estimate: NavEstimate, setpoint: Setpoint, dt_s: float) -> bool:
+        get = self._parameters.get
+        vx, vy, vz = estimate.vel_W
+        p, q, _ = estimate.rate_B
+        signs = (
+            descent
+            and thrust < LOW_THRUST * self._hover
+            and abs(vz) < get("LNDMC_Z_VEL_MAX")
+            and (not estimate.position_ok or math.hypot(vx, vy) < get("LNDMC_XY_VEL_MAX"))
+            and math.hypot(p, q) < math.radians(get("LNDMC_ROT_MAX"))
+            and (not setpoint.hold_z or estimate.pos_W[2] - setpoint.pos_W[2] > SUNK_M)
+        )
+        self._signs_s = self._signs_s + dt_s if signs else 0.0
+        return self._signs_s >= get("LNDMC_TRIG_TIME")

@@ -1,0 +1,264 @@
+"""A mission: which items are understood, and which of them is next.
+
+Flown: take-off, waypoint, loiter for a time or for good, delay, return, land. Obeyed: change of speed, jump (each as
+often as it says, and no more hops without a flown item between them than a mission can need). Accepted and skipped,
+because ground stations write them for a camera that this aircraft does not have: `SKIPPED`. All else is refused at
+upload.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.place import local_from_geodetic, yaw_from_heading
+from aeroloop.controllers.pixhawk.seam import MissionItem, Refusal
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Origin
+
+NAV_WAYPOINT = 16
+NAV_LOITER_UNLIM = 17
+NAV_LOITER_TIME = 19
+NAV_RETURN_TO_LAUNCH = 20
+NAV_LAND = 21
+NAV_TAKEOFF = 22
+NAV_DELAY = 93
+DO_JUMP = 177
+DO_CHANGE_SPEED = 178
+
+FLOWN = {NAV_WAYPOINT, NAV_LOITER_UNLIM, NAV_LOITER_TIME, NAV_RETURN_TO_LAUNCH, NAV_LAND, NAV_TAKEOFF, NAV_DELAY}
+OBEYED = {DO_JUMP, DO_CHANGE_SPEED}
+SKIPPED = {
+    189: "DO_LAND_START",
+    195: "DO_SET_ROI_LOCATION",
+    197: "DO_SET_ROI_NONE",
+    200: "DO_CONTROL_VIDEO",
+    201: "DO_SET_ROI",
+    202: "DO_DIGICAM_CONFIGURE",
+    203: "DO_DIGICAM_CONTROL",
+    204: "DO_MOUNT_CONFIGURE",
+    205: "DO_MOUNT_CONTROL",
+    206: "DO_SET_CAM_TRIGG_DIST",
+    214: "DO_SET_CAM_TRIGG_INTERVAL",
+    530: "SET_CAMERA_MODE",
+    531: "SET_CAMERA_ZOOM",
+    532: "SET_CAMERA_FOCUS",
+    1000: "DO_GIMBAL_MANAGER_PITCHYAW",
+    1001: "DO_GIMBAL_MANAGER_CONFIGURE",
+    2000: "IMAGE_START_CAPTURE",
+    2001: "IMAGE_STOP_CAPTURE",
+    2003: "DO_TRIGGER_CONTROL",
+    2500: "VIDEO_START_CAPTURE",
+    2501: "VIDEO_STOP_CAPTURE",
+}
+
+FRAMES_ABOVE_SEA = {0, 5}
+FRAMES_ABOVE_HOME = {3, 6}
+
+MAX_ITEMS = 1000
+MAX_JUMPS = 1000
+MAX_TIME_S = 36000.0
+MAX_HEIGHT_M = 10000.0
+MAX_SPEED_M_S = 20.0
+REACH_M = 20000.0
+"""No waypoint lies farther from home: a local frame is flat."""
+
+
+class Kind(Enum):
+    TAKEOFF = "takeoff"
+    FLY = "fly"
+    WAIT = "wait"
+    RETURN = "return"
+    LAND = "land"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What the current item asks for, in the local frame; None where it leaves something open."""
+
+    kind: Kind
+    xy_W: tuple[float, float] | None = None
+    z_W: float | None = None
+    hold_s: float = 0.0
+    radius_m: float | None = None
+    yaw_rad: float | None = None
+    next_W: Vec3 | None = None  # where the path goes on without a stop
+
+
+def check(items: tuple[MissionItem, ...]) -> Refusal | None:
+    """Whether every item is understood and every number makes sense."""
+    if len(items) > MAX_ITEMS:
+        return Refusal(f"A mission has at most {MAX_ITEMS} items", temporary=False)
+    for number, item in enumerate(items):
+        problem = _problem(item, number, len(items))
+        if problem is not None:
+            supported = item.command in FLOWN | OBEYED or item.command in SKIPPED
+            return Refusal(f"Item {number}: {problem}", temporary=False, supported=supported)
+    return None
+
+
+def _problem(item: MissionItem, number: int, count: int) -> str | None:
+    if item.command in SKIPPED:
+        return None
+    if item.command == DO_JUMP:
+        return _jump_problem(item.params[0], item.params[1], number, count)
+    if item.command == DO_CHANGE_SPEED:
+        speed = item.params[1]
+        if speed in (-1.0, -2.0) or 0.1 <= speed <= MAX_SPEED_M_S:
+            return None
+        return f"speed is not 0.1 to {MAX_SPEED_M_S:g} m/s"
+    if item.command not in FLOWN:
+        return f"command {item.command} is not supported"
+    times = item.command in (NAV_WAYPOINT, NAV_LOITER_TIME, NAV_DELAY)
+    if times and not (math.isnan(item.params[0]) or 0.0 <= item.params[0] <= MAX_TIME_S):
+        return f"time is not 0 to {MAX_TIME_S:g} s"
+    if item.command in (NAV_RETURN_TO_LAUNCH, NAV_DELAY):
+        return None
+    if item.frame not in FRAMES_ABOVE_SEA | FRAMES_ABOVE_HOME:
+        return f"frame {item.frame} is not supported"
+    if not _open(item) and not (abs(item.lat_deg) <= 90.0 and abs(item.lon_deg) <= 180.0):
+        return "no such place on earth"
+    if item.command != NAV_LAND and not abs(item.alt_m) <= MAX_HEIGHT_M:
+        return f"height is not within {MAX_HEIGHT_M:g} m"
+    if item.command == NAV_WAYPOINT and math.isinf(item.params[1]):
+        return "acceptance radius is infinite"
+    if math.isinf(item.params[3]):
+        return "yaw is infinite"
+    return None
+
+
+def _jump_problem(target: float, times: float, number: int, count: int) -> str | None:
+    if not (0.0 <= target < count and target == int(target)) or int(target) == number:
+        return "jump to an item that is not there"
+    if not -1.0 <= times <= MAX_JUMPS:
+        return f"jump is repeated more than {MAX_JUMPS} times"
+    return None
+
+
+def _open(item: MissionItem) -> bool:
+    """Whether the item leaves its place open: as NaN, or as the zeros that landing and take-off are sent with."""
+    if math.isnan(item.lat_deg) or math.isnan(item.lon_deg):
+        return True
+    return item.command in (NAV_TAKEOFF, NAV_LAND) and item.lat_deg == 0.0 and item.lon_deg == 0.0
+
+
+class Mission:
+    """The items, and how far they are flown; whoever flies them asks for the goal and says when it is met."""
+
+    def __init__(self) -> None:
+        self.items: tuple[MissionItem, ...] = ()
+        self.load(())
+
+    def load(self, items: tuple[MissionItem, ...]) -> None:
+        self.items = items
+        self.reached = -1
+        self.restart()
+
+    def restart(self) -> None:
+        self.select(0)
+        self.reached = -1
+
+    def select(self, number: int) -> None:
+        self.current = number
+        self.finished = False
+        self.speed_m_s: float | None = None
+        self._jumps_left: dict[int, int] = {}
+        self._goal: Goal | None = None
+
+    def too_far(self, origin: Origin, home_W: Vec3, parameters: Parameters) -> Refusal | None:
+        """Whether a waypoint is farther away than anybody can mean."""
+        first_m = parameters.get("MIS_DIST_1WP")
+        first = True
+        for number, item in enumerate(self.items):
+            if item.command not in (NAV_WAYPOINT, NAV_LOITER_TIME, NAV_LOITER_UNLIM, NAV_LAND) or _open(item):
+                continue
+            x, y = local_from_geodetic(origin, item.lat_deg, item.lon_deg)
+            distance = math.hypot(x - home_W[0], y - home_W[1])
+            if first and first_m > 0.0 and distance > first_m:
+                return Refusal(f"Item {number} is over {first_m:g} m from home")
+            if distance > REACH_M:
+                return Refusal(f"Item {number} is over {REACH_M / 1000:g} km from home")
+            first = False
+        return None
+
+    def goal(self, origin: Origin, home_W: Vec3) -> Goal | None:
+        """What to do now; None when nothing is left to do. Items that are not flown are dealt with on the way."""
+        hops = 0
+        while self._goal is None and not self.finished:
+            if not self.items or hops > 2 * len(self.items) + 2:
+                self.finished = True
+                break
+            hops += 1
+            item = self.items[self.current]
+            if item.command in FLOWN:
+                self._goal = self._resolve(item, origin, home_W)
+            elif item.command == DO_JUMP and self._jumps(self.current, item) > 0:
+                self._jumps_left[self.current] = self._jumps(self.current, item) - 1
+                self.reached = self.current
+                self.current = int(item.params[0])
+            else:
+                if item.command == DO_CHANGE_SPEED and item.params[1] != -1.0:
+                    self.speed_m_s = item.params[1] if item.params[1] > 0.0 else None
+                self._next()
+        return self._goal
+
+    def advance(self) -> bool:
+        """The goal is met. False when the mission must wait there for a pilot's word."""
+        goes_on = self.items[self.current].autocontinue
+        self._next()
+        return goes_on
+
+    def _next(self) -> None:
+        self.reached = self.current
+        self._goal = None
+        if self.current + 1 < len(self.items):
+            self.current += 1
+        else:
+            self.finished = True
+
+    def _jumps(self, number: int, item: MissionItem) -> int:
+        return self._jumps_left.get(number, MAX_JUMPS if item.params[1] < 0.0 else int(item.params[1]))
+
+    def _resolve(self, item: MissionItem, origin: Origin, home_W: Vec3) -> Goal:
+        hold_s = item.params[0] if item.params[0] > 0.0 else 0.0
+        yaw = yaw_from_heading(item.params[3]) if math.isfinite(item.params[3]) else None
+        xy = None if _open(item) else local_from_geodetic(origin, item.lat_deg, item.lon_deg)
+        above = home_W[2] if item.frame in FRAMES_ABOVE_HOME else -origin.alt_m
+        z = item.alt_m + above
+        if item.command == NAV_TAKEOFF:
+            return Goal(Kind.TAKEOFF, z_W=z, yaw_rad=yaw)
+        if item.command == NAV_LAND:
+            return Goal(Kind.LAND, xy_W=xy, yaw_rad=yaw)
+        if item.command == NAV_RETURN_TO_LAUNCH:
+            return Goal(Kind.RETURN)
+        if item.command == NAV_DELAY:
+            return Goal(Kind.WAIT, hold_s=hold_s)
+        if item.command == NAV_LOITER_UNLIM:
+            return Goal(Kind.FLY, xy, z, math.inf, None, yaw)
+        if item.command == NAV_LOITER_TIME:
+            return Goal(Kind.FLY, xy, z, hold_s, None, yaw)
+        radius = item.params[1] if item.params[1] > 0.0 else None
+        onwards = self._onwards(origin, home_W) if hold_s == 0.0 and item.autocontinue else None
+        return Goal(Kind.FLY, xy, z, hold_s, radius, yaw, onwards)
+
+    def _onwards(self, origin: Origin, home_W: Vec3) -> Vec3 | None:
+        """Where the path goes after the current waypoint, if the next flown item is one to fly to."""
+        number = self.current + 1
+        used: set[int] = set()
+        for _ in range(2 * len(self.items)):
+            if number >= len(self.items):
+                return None
+            item = self.items[number]
+            if item.command in FLOWN:
+                if item.command not in (NAV_WAYPOINT, NAV_LOITER_TIME, NAV_LOITER_UNLIM) or _open(item):
+                    return None
+                x, y = local_from_geodetic(origin, item.lat_deg, item.lon_deg)
+                return x, y, item.alt_m + (home_W[2] if item.frame in FRAMES_ABOVE_HOME else -origin.alt_m)
+            if item.command == DO_JUMP and number not in used and self._jumps(number, item) > 0:
+                used.add(number)
+                number = int(item.params[0])
+            else:
+                number += 1
+        return None

@@ -1,0 +1,220 @@
+"""Where the moving point goes next: the procedures that modes are made of.
+
+Each is called every step while its mode lasts, moves the guide, and says whether it is done. Whether a place is reached
+is judged by the aircraft's estimate, not by the point that leads it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed
+from aeroloop.controllers.pixhawk.mission import Goal, Kind, Mission
+from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NavEstimate, Origin
+
+STOPPED_M_S = 0.05
+HEIGHT_REACHED_M = 0.5
+SPOT_REACHED_M = 0.7
+"""Where it must stop before it lands."""
+SMALLEST_RADIUS_M = 0.5
+"""A mission may ask for less, but the estimate is not that good, and it would circle for ever."""
+LEG_WITH_HEADING_M = 1.0
+"""On a shorter leg the nose is not turned."""
+
+
+class Navigator:
+    def __init__(self, parameters: Parameters) -> None:
+        self.guide = Guide()
+        self.descending = False  # whether the last step asked for a landing
+        self._parameters = parameters
+        self._limits_of = -1
+        self._limits = self.limits
+        self.enter()
+
+    @property
+    def limits(self) -> Limits:
+        """As the parameters say now."""
+        if self._limits_of != self._parameters.changes:
+            get = self._parameters.get
+            self._limits_of = self._parameters.changes
+            self._limits = Limits(
+                speed_m_s=get("MPC_XY_VEL_MAX"),
+                up_m_s=get("MPC_Z_VEL_MAX_UP"),
+                down_m_s=get("MPC_Z_VEL_MAX_DN"),
+                accel_m_s2=get("MPC_ACC_HOR"),
+                jerk_m_s3=get("MPC_JERK_AUTO"),
+                yaw_rate_rad_s=math.radians(get("MPC_YAWRAUTO_MAX")),
+            )
+        return self._limits
+
+    def enter(self) -> None:
+        """A procedure begins: nothing is left of the one before but the point itself."""
+        self.descending = False
+        self._leg: tuple[Vec3, Vec3] | None = None
+        self._hold_W: Vec3 | None = None
+        self._yaw_rad: float | None = None
+        self._stage = 0
+        self._spot_W: Vec3 | None = None
+        self._passed_W: Vec3 | None = None
+        self._waited_s = 0.0
+        self._goal: Goal | None = None
+
+    def hold_at(self, pos_W: Vec3, yaw_rad: float | None) -> None:
+        self._hold_W, self._yaw_rad = pos_W, yaw_rad
+
+    def hold(self, estimate: NavEstimate, dt_s: float) -> None:
+        """Stand where told, or else where the point comes to rest."""
+        self.descending = False
+        if self._hold_W is None:
+            self.guide.fly((0.0, 0.0, 0.0), estimate.pos_W, self.limits, dt_s)
+            self._turn(dt_s)
+            if self.guide.speed_m_s < STOPPED_M_S:
+                self._hold_W = self.guide.pos_W
+        else:
+            self._go(self._hold_W, estimate, dt_s)
+
+    def climb(self, z_W: float, estimate: NavEstimate, dt_s: float) -> bool:
+        """Straight up, or down, to this height."""
+        if self._spot_W is None:
+            self._spot_W = self.guide.pos_W
+        target = (self._spot_W[0], self._spot_W[1], z_W)
+        limits = replace(self.limits, up_m_s=self._parameters.get("MPC_TKO_SPEED"))
+        self.descending = False
+        self._go(target, estimate, dt_s, limits)
+        if abs(estimate.pos_W[2] - z_W) < HEIGHT_REACHED_M:
+            self.hold_at(target, self._yaw_rad)
+            return True
+        return False
+
+    def land(self, home_z_W: float, estimate: NavEstimate, dt_s: float) -> None:
+        """Straight down, slower near the height of home, until somebody notices the ground."""
+        get = self._parameters.get
+        slow, fast = get("MPC_LAND_SPEED"), max(get("MPC_LAND_SPEED"), self.limits.down_m_s)
+        low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
+        part = max(0.0, min(1.0, (estimate.pos_W[2] - home_z_W - low) / (high - low)))
+        self.descending = True
+        # Without a position the point drifts with the aircraft, and has no acceleration to spare for stopping.
+        vx, vy = (0.0, 0.0) if estimate.position_ok else self.guide.vel_W[:2]
+        # In a wind that carries it away, too, it comes down: the point waits only for its height.
+        abreast_W = (*self.guide.pos_W[:2], estimate.pos_W[2])
+        self.guide.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
+        self._turn(dt_s)
+
+    def back(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
+        """Up to a safe height, home, and down."""
+        get = self._parameters.get
+        if self._spot_W is None:
+            self._spot_W = self.guide.pos_W
+            height = max(self._spot_W[2], home_W[2] + get("RTL_RETURN_ALT"))
+            near = math.dist(self._spot_W[:2], home_W[:2]) < get("RTL_MIN_DIST")
+            self._spot_W = (self._spot_W[0], self._spot_W[1], self._spot_W[2] if near else height)
+        over_home = (home_W[0], home_W[1], self._spot_W[2])
+        if self._stage == 0:
+            self._go(self._spot_W, estimate, dt_s)
+            self._stage += abs(estimate.pos_W[2] - self._spot_W[2]) < HEIGHT_REACHED_M
+        elif self._stage == 1:
+            self._go(over_home, estimate, dt_s, self._cruising(None))
+            self._stage += self._stands_at(over_home, estimate)
+        else:
+            self.land(home_W[2], estimate, dt_s)
+
+    def mission(
+        self, mission: Mission, origin: Origin, home_W: Vec3, estimate: NavEstimate, dt_s: float
+    ) -> Kind | None:
+        """One step of the current item; its kind when it was met. A landing never is: it is the ground that is met."""
+        goal = mission.goal(origin, home_W)
+        if goal is None:
+            self.hold(estimate, dt_s)
+            return None
+        if goal is not self._goal:
+            self._begin(goal)
+        here = self.guide.pos_W
+        if self._spot_W is None:
+            self._spot_W = (*(goal.xy_W or here[:2]), here[2] if goal.z_W is None else goal.z_W)
+            if self._passed_W is not None:
+                self._leg = (self._passed_W, self._spot_W)
+        limits = self._cruising(mission.speed_m_s)
+        if goal.kind is Kind.RETURN:
+            met = True
+        elif goal.kind is Kind.WAIT:
+            self.hold(estimate, dt_s)
+            met = self._waited(goal.hold_s, dt_s)
+        elif goal.kind is Kind.TAKEOFF:
+            # One that is already in the air and higher does not come down for a take-off.
+            met = here[2] > self._spot_W[2] or self.climb(self._spot_W[2], estimate, dt_s)
+        elif goal.kind is Kind.LAND:
+            met = False
+            if self._stage == 0:
+                self._go(self._spot_W, estimate, dt_s, limits)
+                self._stage += self._stands_at(self._spot_W, estimate)
+            else:
+                self.land(home_W[2], estimate, dt_s)
+        else:
+            met = self._waypoint(goal, self._spot_W, limits, estimate, dt_s)
+        return goal.kind if met else None
+
+    def _begin(self, goal: Goal) -> None:
+        """A leg begins at the waypoint that was just passed, although the point turned before it."""
+        passed = None
+        if self._goal is not None and self._goal.next_W is not None and self._spot_W is not None:
+            near = math.dist(self.guide.pos_W, self._spot_W) < self._radius(self._goal) + HEIGHT_REACHED_M
+            passed = self._spot_W if near else None
+        self.enter()
+        self._passed_W = passed
+        self._goal = goal
+        self._yaw_rad = goal.yaw_rad
+
+    def _radius(self, goal: Goal) -> float:
+        return max(goal.radius_m or self._parameters.get("NAV_ACC_RAD"), SMALLEST_RADIUS_M)
+
+    def _waypoint(self, goal: Goal, target_W: Vec3, limits: Limits, estimate: NavEstimate, dt_s: float) -> bool:
+        radius = self._radius(goal)
+        end_speed = 0.0
+        if goal.next_W is not None:
+            start = self._leg[0] if self._leg is not None else self.guide.pos_W
+            end_speed = corner_speed(start, target_W, goal.next_W, radius, limits.accel_m_s2)
+        self._go(target_W, estimate, dt_s, limits, end_speed, radius)
+        if goal.next_W is not None:
+            return math.dist(estimate.pos_W, target_W) < radius
+        # Where the path ends or rests, being somewhere near is not enough: the point must have come to rest there.
+        near = math.dist(estimate.pos_W, target_W) < radius and math.dist(self.guide.pos_W, target_W) < SPOT_REACHED_M
+        return (near or self._waited_s > 0.0) and self._waited(goal.hold_s, dt_s)
+
+    def _waited(self, hold_s: float, dt_s: float) -> bool:
+        self._waited_s += dt_s
+        return self._waited_s >= hold_s
+
+    def _stands_at(self, pos_W: Vec3, estimate: NavEstimate) -> bool:
+        return math.dist(estimate.pos_W, pos_W) < SPOT_REACHED_M and self.guide.speed_m_s < 2 * STOPPED_M_S
+
+    def _cruising(self, speed_m_s: float | None) -> Limits:
+        speed = self._parameters.get("MPC_XY_CRUISE") if speed_m_s is None else speed_m_s
+        return replace(self.limits, speed_m_s=min(speed, self.limits.speed_m_s))
+
+    def _go(
+        self,
+        target_W: Vec3,
+        estimate: NavEstimate,
+        dt_s: float,
+        limits: Limits | None = None,
+        end_speed_m_s: float = 0.0,
+        radius_m: float = 0.0,
+    ) -> None:
+        self.descending = False
+        if self._leg is None or self._leg[1] != target_W:
+            self._leg = (self.guide.pos_W, target_W)
+        start = self._leg[0]
+        if self._yaw_rad is None and math.dist(start[:2], target_W[:2]) > LEG_WITH_HEADING_M:
+            self._yaw_rad = math.atan2(target_W[1] - start[1], target_W[0] - start[0])
+        limits = limits or self._cruising(None)
+        self.guide.go(start, target_W, end_speed_m_s, radius_m, estimate.pos_W, limits, dt_s)
+        self._turn(dt_s)
+
+    def _turn(self, dt_s: float) -> None:
+        if self._yaw_rad is None:
+            self.guide.turn(0.0, self.limits, dt_s)
+        else:
+            self.guide.turn_to(self._yaw_rad, self.limits, dt_s)

@@ -1,0 +1,211 @@
+"""The virtual Pixhawk: estimator, flight logic, control law and MAVLink services put together. Bytes in, bytes out.
+
+    HIL_SENSOR, HIL_GPS ─▶ estimator ─▶ flight logic ─▶ control law ─▶ HIL_ACTUATOR_CONTROLS
+                                            ▲
+                        ground stations ◀───┴── services
+
+It knows nothing but what its sensors tell, and its clock is the time of HIL_SENSOR.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import casadi as ca
+
+from aeroloop.control.cascade import GAINS, law
+from aeroloop.controllers.pixhawk import flight_law
+from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
+from aeroloop.controllers.pixhawk.seam import SensorHealth, Status
+from aeroloop.controllers.pixhawk.services import Services
+from aeroloop.controllers.pixhawk.telemetry import STREAMS, Readings
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec, Vec3
+from aeroloop.core.signals import NS, NavEstimate, Setpoint
+from aeroloop.estimation.config import NavigationConfig
+from aeroloop.estimation.navigation import Navigation
+from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
+
+SYSTEM, COMPONENT = 1, 1
+"""How the first one signs; the next has the next system id."""
+FRESH_NS = {"imu": NS // 5, "magnetometer": NS, "barometer": NS, "fix": 2 * NS}
+"""A sensor is well while its last sound sample is younger than this; in the order of SensorHealth."""
+FIX_3D = 3
+LOGIC_PERIOD_NS = NS // 100
+"""The flight logic need not run with every sample: what it asks for moves slowly."""
+
+
+class Evaluator(Protocol):
+    inputs: list[Vec]
+    outputs: list[Vec]
+
+    def __call__(self) -> None: ...
+
+
+Runner = Callable[[ca.Function], Evaluator]
+
+
+def parameters(changes: Mapping[str, float]) -> Parameters:
+    """Those of the flight logic and the gains of the law, as the scenario wants them."""
+    known = {row.name for row in TABLE}
+    gains = [
+        Row(gain.name, gain.default, gain.minimum, gain.maximum, "float", gain.unit, gain.meaning)
+        for gain in GAINS
+        if gain.name not in known
+    ]
+    store = Parameters((*TABLE, *gains))
+    for name, value in changes.items():
+        if name not in store:
+            raise ConfigError(f"autopilot.parameters: unknown parameter {name}; docs/parameters.md lists them")
+        refusal = store.set(name, value)
+        if refusal:
+            raise ConfigError(f"autopilot.parameters.{name}: {refusal.reason}")
+    return store
+
+
+class VirtualPixhawk:
+    """One autopilot of one multirotor."""
+
+    def __init__(
+        self,
+        airframe: Airframe,
+        store: Parameters,
+        *,
+        number: int,
+        period_s: float,
+        runner: Runner,
+        field_at: Callable[[float, float, float], Vec3],
+        lockstep: bool,
+        ground_links: int,
+    ) -> None:
+        self.parameters = store
+        self.counters = MavlinkCounters()
+        self.sensors = SensorEnd()
+        self.navigation = Navigation(NavigationConfig(), runner, field_at)
+        self.brain = Brain(store)
+        self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
+        self._law = runner(law(flight_law.frame(airframe), period_s))
+        self._stopped = (0.0,) * airframe.rotors.count
+        self._lockstep = lockstep
+        self._in = MavlinkIn(self.counters)
+        self._out = ActuatorsOut(self.counters, SYSTEM + number, COMPONENT)
+        self._motors = self._stopped
+        self._changes = -1  # of the parameters that the law flies by
+        self._setpoint: Setpoint | None = None
+        self.decided_ns = 0  # when the flight logic last ran
+        self._accel_B: Vec3 | None = None
+        self._rate_B: Vec3 | None = None
+        self._field_B_T: Vec3 | None = None
+        self._barometer: BarometerSample | None = None
+        self._fix: HilFix | None = None
+        self.attitude: tuple[float, ...] | None = None  # asked of the inner loop: roll, pitch, yaw, thrust ratio
+        self.law_not_finite = 0
+        self.fixes = 0  # that came
+        self.t_ns = 0
+
+    @property
+    def status(self) -> Status:
+        return self.brain.status
+
+    @property
+    def estimate(self) -> NavEstimate | None:
+        return self.navigation.estimate
+
+    def telemetry_hz(self, message: int) -> float:
+        """The rate at which a message is sent to ground stations unless they ask for another."""
+        return next((row.rate_Hz for row in STREAMS if row.msg_id == message), 0.0)
+
+    def greet(self) -> bytes:
+        """An autopilot speaks first: the simulator waits for it."""
+        return b"".join(map(self._out.other, greeting()))
+
+    def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
+        """What the simulator sent; the answers to it. `step` is called with the time of each sample."""
+        answers = []
+        for frame in self._in.feed(chunk):
+            sample = self.sensors.sample(frame)
+            if sample is not None:
+                answers.append(self._tick(sample))
+                step(sample.t_ns)
+                continue
+            fix = self.sensors.fix(frame)
+            if fix is not None:
+                self._take_fix(fix)
+        return b"".join(answers)
+
+    def _tick(self, sample: HilSample) -> bytes:
+        self._take(sample)
+        t_ns = self.t_ns = sample.t_ns
+        estimate = self.navigation.estimate
+        if t_ns - self.decided_ns >= LOGIC_PERIOD_NS:
+            self._decide(t_ns, estimate)
+        setpoint = self._setpoint
+        if setpoint is None:
+            self._motors, self.attitude = self._stopped, None
+            self._law.inputs[2][:] = 0.0  # what the law learnt belongs to the flight that is over
+        elif estimate is not None:  # without one the last command stands until the flight logic gives up
+            self._control(estimate, setpoint)
+        return self._out.pack(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
+
+    def _decide(self, t_ns: int, estimate: NavEstimate | None) -> None:
+        dt_s = (t_ns - self.decided_ns) / NS
+        self.decided_ns = t_ns
+        self._setpoint = self.brain.step(t_ns, estimate, self.navigation.origin, self._health(t_ns), self._motors, dt_s)
+
+    def _take(self, sample: HilSample) -> None:
+        t_ns, navigation = sample.t_ns, self.navigation
+        if sample.rate_B is not None and sample.accel_B is not None:
+            self._rate_B, self._accel_B = sample.rate_B, sample.accel_B
+            navigation.imu(t_ns, sample.rate_B, sample.accel_B)
+        if sample.field_B_T is not None:
+            self._field_B_T = sample.field_B_T
+            navigation.magnetometer(t_ns, sample.field_B_T)
+        if sample.barometer is not None:
+            self._barometer = sample.barometer
+            navigation.barometer(t_ns, sample.barometer.altitude_m)
+
+    def _take_fix(self, fix: HilFix) -> None:
+        self._fix = fix
+        self.fixes += 1
+        self.navigation.gnss(
+            fix.t_ns, fix.lat_deg, fix.lon_deg, fix.alt_m, fix.vel_W, fix.eph_m, fix.epv_m, fix.fix_type >= FIX_3D
+        )
+
+    def _control(self, estimate: NavEstimate, setpoint: Setpoint) -> None:
+        run = self._law
+        if self.parameters.changes != self._changes:
+            self._changes = self.parameters.changes
+            run.inputs[3][:] = [self.parameters.get(gain.name) for gain in GAINS]
+        run.inputs[0][:] = (*estimate.pos_W, *estimate.vel_W, *estimate.quat_WB, *estimate.rate_B)
+        run.inputs[1][:] = setpoint.row()
+        run()
+        motors = tuple(run.outputs[0].tolist())
+        if not math.isfinite(sum(motors)):
+            self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
+            run.inputs[2][:] = 0.0
+            return
+        self._motors = motors
+        self.attitude = tuple(run.outputs[1].tolist())
+        run.inputs[2][:] = run.outputs[2]
+
+    def _health(self, t_ns: int) -> SensorHealth:
+        heard_ns = self.navigation.heard_ns
+        return SensorHealth(*(t_ns - heard_ns.get(name, -NS * 3600) < fresh_ns for name, fresh_ns in FRESH_NS.items()))
+
+    def _read(self) -> Readings:
+        asked = self.attitude
+        return Readings(
+            accel_B=self._accel_B,
+            rate_B=self._rate_B,
+            field_B_T=self._field_B_T,
+            barometer=self._barometer,
+            fix=self._fix,
+            motors=self._motors,
+            attitude=(asked[0], asked[1], asked[2], asked[3]) if asked else None,
+        )

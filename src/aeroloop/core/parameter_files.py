@@ -1,0 +1,34 @@
+"""Aircraft that are a parameter file: the project's by name, your own by path."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import TypeVar
+
+from aeroloop.core.config import Config, convert, read_toml
+from aeroloop.core.errors import ConfigError
+
+C = TypeVar("C", bound=Config)
+
+
+def names(folder: str) -> list[str]:
+    """The airframes in a folder of the package."""
+    entries = resources.files("aeroloop").joinpath(folder).iterdir()
+    return sorted(entry.name.removesuffix(".toml") for entry in entries if entry.name.endswith(".toml"))
+
+
+def load(name: str, folder: str, kind: type[C]) -> tuple[C, str]:
+    """An airframe of a folder by its name, or by the path of its file (ending in .toml); and what to call the file."""
+    if name.endswith(".toml"):
+        source, path = name, Path(name)
+        if not path.is_file():
+            raise ConfigError(f"vehicle.airframe: {name}: there is no such file")
+    elif name in names(folder):
+        source = f"{folder}/{name}.toml"
+        path = Path(str(resources.files("aeroloop").joinpath(source)))
+    else:
+        raise ConfigError(
+            f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names(folder))}"
+        )
+    return convert(read_toml(path), kind, source), source

@@ -1,0 +1,38 @@
+"""Where files go that are not the user's: sockets and locks of running flights, and compiled laws."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from aeroloop.core.errors import ConfigError
+
+LONGEST_RUNTIME_DIR = 32
+"""Socket paths end at 107 bytes, and a flight's topics add 75 to this."""
+
+
+def runtime_dir() -> Path:
+    """A folder only this user can enter, for sockets, ptys and locks of running flights."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(base) / "aeroloop" if base else Path(f"/tmp/aeroloop-{os.getuid()}")
+    if len(os.fsencode(folder)) > LONGEST_RUNTIME_DIR:
+        folder = Path(f"/tmp/aeroloop-{os.getuid()}")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be made, and flights keep their sockets there: {error.strerror}") from None
+    info = folder.lstat()
+    if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
+        raise ConfigError(f"{folder}: expected a folder of mode 700 that belongs to you; remove it and try again")
+    return folder
+
+
+def cache_dir() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(base) if base else Path.home() / ".cache") / "aeroloop"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be made, and compiled laws are kept there: {error.strerror}") from None
+    return folder

@@ -1,0 +1,233 @@
+"""What crosses stages: frozen, typed, SI.
+
+Every signal of the tilt-rotor loop is here, so that a stage needs to know no other stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from aeroloop.core.frames import Quat, Vec3
+
+NS = 1_000_000_000
+"""Simulated time is an integer number of nanoseconds, so that it adds up exactly; logs show seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What the actuators really deliver to the airframe."""
+
+    thrust_N: tuple[float, float]  # right, left
+    tilt_torque_Nm: tuple[float, float]  # right, left
+    saturated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The state of the aircraft, as only the simulator knows it."""
+
+    t_ns: int
+    pos_W: Vec3  # m, origin of the body frame
+    quat_WB: Quat
+    vel_W: Vec3  # m/s
+    rate_B: Vec3  # rad/s
+    tilt_rad: tuple[float, float]  # right, left
+    tilt_rate_rad_s: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class RigidState:
+    """The state of a rigid aircraft, as only the simulator knows it."""
+
+    t_ns: int
+    pos_W: Vec3  # m, centre of mass
+    quat_WB: Quat
+    vel_W: Vec3  # m/s
+    rate_B: Vec3  # rad/s
+    accel_W: Vec3  # m/s2, coordinate acceleration: zero at rest, -g in free fall
+
+
+@dataclass(frozen=True, slots=True)
+class Air:
+    """The air where the aircraft is."""
+
+    wind_W: Vec3  # m/s, where the air goes
+    pressure_Pa: float
+    temperature_K: float
+    density_kg_m3: float
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The earth where the aircraft is."""
+
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+    gravity_m_s2: float
+    field_W_T: Vec3  # tesla, east north up
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where on the earth an autopilot's local frame begins."""
+
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+
+
+@dataclass(frozen=True, slots=True)
+class NavEstimate:
+    """Where an autopilot believes that its aircraft is and how it moves, from its sensors alone."""
+
+    t_ns: int
+    pos_W: Vec3  # m, from its origin: where it first knew its place
+    vel_W: Vec3  # m/s
+    quat_WB: Quat
+    rate_B: Vec3  # rad/s, the gyro's bias taken off
+    tilt_std_rad: float  # how sure it is, one standard deviation
+    yaw_std_rad: float
+    pos_std_m: float  # horizontal
+    height_std_m: float
+    attitude_ok: bool
+    height_ok: bool
+    position_ok: bool  # horizontal, with velocity: falls a while after the fixes end
+
+
+@dataclass(frozen=True, slots=True)
+class Setpoint:
+    """What an autopilot's control law is asked for; the two holds say which part of it counts."""
+
+    pos_W: Vec3  # m, from the autopilot's origin
+    vel_W: Vec3  # m/s, fed forward
+    accel_W: Vec3  # m/s2, fed forward
+    yaw_rad: float
+    roll_rad: float  # unless hold_xy
+    pitch_rad: float  # unless hold_xy
+    thrust_ratio: float  # 0..1 of the thrust of all rotors, unless hold_z
+    hold_xy: bool  # fly to pos_W east and north
+    hold_z: bool  # fly to pos_W up
+    yaw_rate_rad_s: float = 0.0  # fed forward
+
+    def row(self) -> tuple[float, ...]:
+        holds = float(self.hold_xy), float(self.hold_z)
+        angles = self.yaw_rad, self.roll_rad, self.pitch_rad, self.thrust_ratio
+        return (*self.pos_W, *self.vel_W, *self.accel_W, *angles, *holds, self.yaw_rate_rad_s)
+
+
+SENSOR_COUNT = 16
+"""x, y, z, roll, pitch, yaw, tilt right, tilt left (m, rad), then their time derivatives."""
+
+COMMAND_COUNT = 4
+"""thrust right, thrust left (N), tilt torque right, tilt torque left (N m)."""
+
+Sensors = tuple[float, ...]  # SENSOR_COUNT values
+Command = tuple[float, ...]  # COMMAND_COUNT values
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Where the aircraft should be, and how it should be moving."""
+
+    t_ms: int  # simulated time it is meant for
+    pos_W: Vec3  # m
+    yaw_rad: float
+    vel_W: Vec3  # m/s
+    yaw_rate_rad_s: float
+
+    def row(self) -> tuple[float, ...]:
+        return (*self.pos_W, self.yaw_rad, *self.vel_W, self.yaw_rate_rad_s)
+
+
+REFERENCE_COUNT = 8
+
+
+class Mode(IntEnum):
+    """What the board is doing with the aircraft."""
+
+    WAITING = 0  # for its first sensor sample
+    FLYING = 1  # every cycle has its sensors
+    HOLDING = 2  # no sensors: the last command stands
+    SAFE = 3  # no sensors for too long: the safe command stands
+
+
+WATCHDOG_PERIODS = 4
+"""A board with our firmware whose tasks hang for this many control periods starts anew."""
+
+
+class Event(IntEnum):
+    """Things worth a line in the log and in the report; the value's meaning stands beside each."""
+
+    STARTED = 1  # board's first valid sensor sample; value: cycle
+    SENSORS_LOST = 2  # an answer did not come in its cycle; value: cycle
+    SAFE_COMMAND = 3  # sensors lost for longer than the hold time; value: seconds without sensors
+    SENSORS_BACK = 4  # value: seconds without sensors
+    REFERENCE_LOST = 5  # holding the last one; value: seconds without a reference
+    REFERENCE_BACK = 6  # value: seconds without a reference
+    IMPLAUSIBLE_SENSORS = 7  # value: index of the first offending element
+    IMPLAUSIBLE_COMMAND = 8  # value: index of the first offending element
+    DEADLINE_MISSED = 9  # value: periods lost
+    DIVERGED = 10  # out of bounds, upside down or a pod turned right round; value: distance from the origin in m
+    GROUND_CONTACT = 11  # value: vertical speed in m/s
+    LAW_NOT_FINITE = 12  # the control law gave NaN or infinity; value: index of the element, or how often so far
+    OVERRUN = 13  # the board's work of one cycle took longer than its period; value: seconds it took
+    LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
+    BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause
+    MESSAGES_LOST = 16  # events or statistics of the board never arrived; value: how many
+    AUTOPILOT_ANSWERED = 17  # its first actuators came; value: samples it was sent before
+    AUTOPILOT_RESTARTED = 18  # it greeted anew in flight; value: how often so far
+    AUTOPILOT_LEFT = 19  # the link was closed; value: seconds since its last answer
+    AUTOPILOT_BACK = 20  # value: seconds without it
+    ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
+    ARMED = 22  # value: 1 where the pilot forced it
+    DISARMED = 23  # the motors stand still
+    MODE_CHANGED = 24  # value: boards.pixhawk.seam.FlightMode
+    FAILSAFE = 25  # value: boards.pixhawk.seam.Failsafe
+    WAYPOINT_REACHED = 26  # value: its number in the mission
+    ORDER_REFUSED = 27  # the pilot gave up; value: number of the order
+
+
+class ResetCause(IntEnum):
+    """Why the board last started, as its start message says."""
+
+    POWER_ON = 0  # or the emulator started
+    WATCHDOG = 1  # a task hung and the watchdog bit
+    COMMANDED = 2  # the reset button, or the emulator was told to
+    FAULT = 3  # the processor met an instruction or address it cannot do
+    ABANDONED = 4  # no sensors for 2 s: that flight is over, and the board waits for the next
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task of the firmware; the most urgent has the smallest priority number."""
+
+    name: str
+    priority: int
+    trigger: str
+
+
+LINK_SIGNALS = (
+    "IMU",
+    "magnetometer",
+    "barometer",
+    "GNSS",
+    "airspeed",
+    "range finder",
+    "actuators",
+    "attitude",
+    "position",
+    "heartbeat",
+)
+"""The signals between simulator, autopilot and ground whose rates are held against what was set."""
+
+TASKS = (
+    Task("cycle", 1, "timer, every control period"),
+    Task("get_references", 2, "bytes on the reference link"),
+    Task("get_sensors", 3, "bytes on the board link"),
+    Task("control", 4, "sensors of this cycle are complete"),
+    Task("send_actuators", 5, "control has a command"),
+    Task("statistics", 6, "actuators are sent"),
+)
+"""The tilt-rotor firmware's tasks: the paper's four activities, the cycle that starts them and the statistics."""

@@ -1,0 +1,81 @@
+"""The two tables of the bench: families of aircraft, and kinds of controllers. Nothing else asks which of them flies.
+
+A row names everything that a family or controller brings along as "module:name", so that a row costs no import until
+its flight, report or page asks for that part. A family comes from this table, from a package that registers the entry
+point `aeroloop.families`, or from a folder with a `family.py` that defines ROW.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from aeroloop.core.errors import ConfigError
+
+FAMILIES: Mapping[str, str] = {
+    "tiltrotor": "aeroloop.families.tiltrotor.family:ROW",
+    "quadrotor": "aeroloop.families.multirotor.family:ROW",
+    "fixedwing": "aeroloop.families.fixedwing.family:ROW",
+}
+"""By `vehicle.kind`; a scenario that does not say flies the first."""
+DEFAULT_FAMILY = next(iter(FAMILIES))
+ENTRY_POINTS = "aeroloop.families"
+FAMILY_FILE = "family.py"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of aircraft; every field but the name is "module:name"."""
+
+    name: str
+    scenario: str  # struct of its TOML tables, a core.scenario.Scenario
+
+
+def part(reference: str) -> Any:
+    """What a row names as "module:name"."""
+    module, _, name = reference.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def family(kind: str) -> Family:
+    """The row of a family, by its name or by the path of its folder; ConfigError names those that exist."""
+    if kind in FAMILIES:
+        row = part(FAMILIES[kind])
+    elif "/" in kind:
+        row = _from_folder(Path(kind))
+    else:
+        installed = {point.name: point for point in entry_points(group=ENTRY_POINTS)}
+        if kind not in installed:
+            known = ", ".join([*FAMILIES, *sorted(installed)])
+            raise ConfigError(
+                f"vehicle.kind: unknown {kind!r}, expected one of: {known}; or a folder with {FAMILY_FILE}"
+            )
+        row = installed[kind].load()
+    if not isinstance(row, Family):
+        raise ConfigError(f"vehicle.kind: {kind}: expected a core.tables.Family as its row, not {type(row).__name__}")
+    return row
+
+
+def _from_folder(folder: Path) -> Any:
+    """Its modules import one another as `NAME.module`, where NAME is the folder's; every process finds them so."""
+    folder = folder.resolve()
+    if not (folder / FAMILY_FILE).is_file():
+        raise ConfigError(f"vehicle.kind: {folder}: expected a folder with {FAMILY_FILE}")
+    if folder.name in FAMILIES or (importlib.util.find_spec(folder.name) and folder.name not in sys.modules):
+        raise ConfigError(f"vehicle.kind: {folder}: the name {folder.name} is taken; rename the folder")
+    if str(folder.parent) not in sys.path:
+        sys.path.append(str(folder.parent))
+    try:
+        return part(f"{folder.name}.family:ROW")
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever its author's code raises
+        raise ConfigError(f"vehicle.kind: {folder / FAMILY_FILE}: {type(error).__name__}: {error}") from None

@@ -1,0 +1,109 @@
+"""What crosses stages in a flight of the fixed wing, besides what every aircraft has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Task
+
+SURFACES = ("aileron", "elevator", "rudder", "throttle")
+"""Order of a command: three angles in rad, throttle from 0 to 1. Positive aileron rolls right, positive elevator
+pitches the nose down, positive rudder yaws left."""
+
+WingCommand = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class WingSensors:
+    """What the board is sent each control period; the IMU's values are means over the period."""
+
+    cycle: int
+    t_ms: int
+    gyro_B: Vec3  # rad/s
+    accel_B: Vec3  # m/s2, specific force
+    field_B: Vec3  # T
+    static_Pa: float
+    dynamic_Pa: float
+    fix: bool  # the satellite receiver's values below are new
+    lat_deg: float
+    lon_deg: float
+    alt_m: float  # above mean sea level
+    vel_W: Vec3  # m/s
+
+
+class Direction(IntEnum):
+    """Of a channel through a cell; each is a quarter turn to the left of the one before."""
+
+    EAST = 0
+    NORTH = 1
+    WEST = 2
+    SOUTH = 3
+
+
+class Turn(IntEnum):
+    """What a channel does in a cell."""
+
+    STRAIGHT = 0
+    LEFT = 1
+    RIGHT = 2
+
+
+class Step(IntEnum):
+    """Where the mission stands: steps A to I of the paper's Figure 8, and two that it does not draw."""
+
+    LOITER = 1  # A: round the start, no goal yet
+    PLAN = 2  # B: the first path is being computed, still on the circle
+    LEAVE = 3  # C: from the circle onto the first path
+    FOLLOW = 4  # on a path, nothing is being computed
+    REPLAN = 5  # D, F: on a path, the next is being computed
+    TRANSIENT = 6  # E: from the path of before onto the next
+    APPROACH = 7  # G: the path leads to the goal, nothing is computed any more
+    ARRIVE = 8  # H: from the path onto the circle round the goal
+    ARRIVED = 9  # I: round the goal
+    STRANDED = 10  # no way was found: loitering where that is safe, and trying again
+
+
+LETTERS = {
+    Step.LOITER: "A",
+    Step.PLAN: "B",
+    Step.LEAVE: "C",
+    Step.FOLLOW: "C",
+    Step.REPLAN: "D",
+    Step.TRANSIENT: "E",
+    Step.APPROACH: "G",
+    Step.ARRIVE: "H",
+    Step.ARRIVED: "I",
+    Step.STRANDED: "-",
+}
+"""The paper's letters; it calls a second replanning F."""
+
+
+class PlanStatus(IntEnum):
+    """How a search for a way ended."""
+
+    FOUND = 0
+    UNREACHABLE = 1
+    START_OUTSIDE = 2
+    GOAL_OUTSIDE = 3
+    NO_PATH = 4  # cells were found, but no flyable path through them
+    TOO_LATE = 5  # the aircraft had passed the point from which the new path was planned
+
+
+WING_TASKS = (
+    Task("hils_tx", 11, "a command is ready"),
+    Task("hils_rx", 12, "bytes on the simulator's line"),
+    Task("comm_rx", 13, "bytes on the ground's line"),
+    Task("comm_proc", 14, "a user command is complete"),
+    Task("esti_atti", 15, "sensors of this cycle are complete"),
+    Task("esti_nav", 16, "attitude is estimated"),
+    Task("cntr", 17, "position is estimated"),
+    Task("pfol", 18, "inner loops are done"),
+    Task("comm_tx", 19, "path following is done"),
+    Task("pgen", 20, "cells are found"),
+    Task("pman", 21, "each cycle, and when a path is ready"),
+    Task("stat", 22, "each cycle; samples once a second"),
+    Task("pplan", 23, "the mission wants a way"),
+)
+"""The fixed wing's tasks and priorities: Table 1 of the paper. The smaller number wins."""

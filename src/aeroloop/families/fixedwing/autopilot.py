@@ -1,0 +1,209 @@
+"""The fixed wing's board on the host: the paper's tasks, once a control period, in the order of their priorities.
+
+    HILS_Rx ─▶ ESTI_Atti ─▶ ESTI_Nav ─▶ CNTR ─▶ HILS_Tx
+                                         └─▶ PFOL ─▶ COMM_Tx ─▶ PMAN ─▶ PPLAN ─▶ PGEN
+
+CNTR comes before PFOL: it flies the roll that path following asked for in the period before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.control.path_following import initial as follow_from
+from aeroloop.core.signals import Event, Origin
+from aeroloop.core.wing_signals import WingCommand, WingSensors
+from aeroloop.estimation.geodesy import local
+from aeroloop.estimation.wing import initial as estimate_from
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning, pieces_each_period
+from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
+from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.planning.cells import Cell
+from aeroloop.planning.mission import Mission, MissionSettings
+from aeroloop.planning.mission_telling import Row
+from aeroloop.planning.mission_words import Result, tangent
+from aeroloop.planning.path import PathPoint
+from aeroloop.planning.planner import Planner
+from aeroloop.world.earth import Earth
+
+X, Y, ROLL, COURSE, GROUND_SPEED = 0, 1, 6, 13, 14  # of the estimate
+TOLD = (*range(9), 12, 13, 14)  # of the estimate: all but the body's rates
+
+
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What the board knows beforehand."""
+
+    origin: Origin  # of W: the middle of the map, at sea level
+    azimuth_rad: float  # of the magnetic field on level ground, from east to the left
+    height_m: float
+    airspeed_m_s: float
+    radius_m: float  # of loiter circles
+
+
+class Autopilot:
+    """`step` with the sensors of a period and the goals that came since the one before."""
+
+    def __init__(
+        self,
+        law: WingLaw,
+        run: Callable[[ca.Function], Evaluator],
+        duties: Duties,
+        planner: Planner,
+        *,
+        pieces: int | None = None,
+        mission: MissionSettings | None = None,
+    ) -> None:
+        self._atti, self._nav, self._cntr, self._pfol = (run(function) for function in law.functions)
+        self._law = law
+        self._duties = duties
+        self._planner = planner
+        self._settings = mission or MissionSettings()
+        self._planning = SlowPlanning(planner, duties.radius_m, pieces)
+        self._trim: WingCommand = (0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle)
+        self._ready = False
+        self._command = self._trim
+        self._fix = [0.0] * 7
+        self._result: Result | None = None
+        self.mission: Mission | None = None
+        self._goal_m: tuple[float, float] | None = None
+
+    def step(self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = ()) -> tuple[WingCommand, list[Row]]:
+        """The servos' command of this period, and rows (stream, values) for the ground."""
+        rows: list[Row] = []
+        if goals:
+            self._goal_m = goals[-1]
+        self._receive(sensors)
+        if not self._ready:
+            return self._trim, rows
+        self._estimate(sensors)
+        self._control(rows)
+        self._follow(rows)
+        self._manage(sensors.t_ms * 1e-3, rows)
+        return self._command, rows
+
+    def _receive(self, sensors: WingSensors) -> None:
+        """HILS_Rx; with the first fix everything begins, in the air and flying straight ahead."""
+        if sensors.fix:
+            pos_W = local(self._duties.origin, sensors.lat_deg, sensors.lon_deg, sensors.alt_m)
+            self._fix = [1.0, *pos_W, *sensors.vel_W]
+            if not self._ready:
+                attitude, navigation = estimate_from(
+                    pos_W, sensors.vel_W, sensors.static_Pa, pitch_rad=-self._law.dynamics.alpha_rad
+                )
+                self._atti.inputs[0][:], self._nav.inputs[0][:] = attitude, navigation
+                self._pfol.inputs[0][:] = follow_from(0.0, self._law.path_gains)
+                self._cntr.inputs[2][:] = 0.0
+                self._ready = True
+        else:
+            self._fix[0] = 0.0
+
+    def _estimate(self, sensors: WingSensors) -> None:
+        """ESTI_Atti and ESTI_Nav."""
+        atti, nav = self._atti, self._nav
+        atti.inputs[1][:] = nav.inputs[0]
+        atti.inputs[2][:], atti.inputs[3][:], atti.inputs[4][:] = sensors.gyro_B, sensors.accel_B, sensors.field_B
+        atti.inputs[5][0] = self._duties.azimuth_rad
+        atti()
+        atti.inputs[0][:] = atti.outputs[0]
+        nav.inputs[1][:] = atti.outputs[0]
+        nav.inputs[2][:] = sensors.accel_B
+        nav.inputs[3][:] = sensors.static_Pa, sensors.dynamic_Pa
+        nav.inputs[4][:] = self._fix
+        nav()
+        nav.inputs[0][:] = nav.outputs[1]
+
+    def _control(self, rows: list[Row]) -> None:
+        """CNTR. A law that gives no number is said, and begins anew from the trim."""
+        cntr = self._cntr
+        cntr.inputs[0][:] = self._nav.outputs[0]
+        cntr.inputs[1][:] = self._pfol.outputs[0][0], self._duties.height_m, self._duties.airspeed_m_s
+        cntr()
+        aileron, elevator, rudder, throttle = cntr.outputs[0].tolist()
+        self._command = (aileron, elevator, rudder, throttle)
+        wrong = [index for index, value in enumerate(self._command) if not math.isfinite(value)]
+        if wrong:
+            rows.append(("wing_event", (float(Event.LAW_NOT_FINITE), float(wrong[0]))))
+            self._command = self._trim
+            cntr.inputs[2][:] = 0.0
+        else:
+            cntr.inputs[2][:] = cntr.outputs[1]
+
+    def _follow(self, rows: list[Row]) -> None:
+        """PFOL, and what COMM_Tx tells every period."""
+        estimate, pfol = self._nav.outputs[0], self._pfol
+        mission = self.mission or self._begin_mission()
+        point = mission.reference.at(mission.s_m)
+        pfol.inputs[0][0] = mission.s_m
+        pfol.inputs[1][:] = estimate[[X, Y, COURSE, GROUND_SPEED, ROLL]]
+        pfol.inputs[2][:] = point
+        pfol.inputs[3][0] = ROLL_MOST_RAD
+        pfol()
+        roll, along_m, cross_m, _ = pfol.outputs[0].tolist()
+        if not math.isfinite(roll) or not math.isfinite(float(pfol.outputs[1][0])):  # wings level is always a way on
+            pfol.outputs[0][:] = 0.0
+            pfol.outputs[1][:] = follow_from(mission.s_m, self._law.path_gains)
+            roll = along_m = cross_m = 0.0
+        pfol.inputs[0][:] = pfol.outputs[1]
+        lag_s = float(pfol.outputs[1][1])
+        rows.append(("wing_estimate", tuple(estimate[list(TOLD)].tolist())))
+        rows.append(
+            (
+                "wing_guidance",
+                (float(mission.state), float(mission.path_number), mission.s_m, *point, along_m, cross_m, roll, lag_s),
+            )
+        )
+
+    def _begin_mission(self) -> Mission:
+        """On a circle that touches the course on its left, where the first estimate finds the aircraft."""
+        estimate, elevation = self._nav.outputs[0], self._planner.elevation
+        finest = self._planner.settings.resolution.finest
+        most_m = elevation.side_m / 2 - 1e-3
+
+        def cell_at(x_m: float, y_m: float) -> Cell:
+            return elevation.cell_at(finest, min(max(x_m, -most_m), most_m), min(max(y_m, -most_m), most_m))
+
+        here = PathPoint(float(estimate[X]), float(estimate[Y]), float(estimate[COURSE]), 0.0)
+        circle, s_m = tangent(here, self._duties.radius_m, left=True)
+        self.mission = Mission(self._settings, circle, cell_at)
+        self.mission.s_m = s_m
+        return self.mission
+
+    def _manage(self, now_s: float, rows: list[Row]) -> None:
+        """PMAN, then PPLAN and PGEN in the time that is left; what they have made PMAN hears in the next period."""
+        mission = self.mission
+        assert mission is not None
+        if self._goal_m is not None:
+            mission.command(self._goal_m)
+            self._goal_m = None
+        rows += mission.step(now_s, float(self._pfol.outputs[1][0]), self._result)
+        self._result = self._planning.work(mission.order)
+
+
+def autopilot_of(
+    scenario: FixedWingScenario,
+    run: Callable[[ca.Function], Evaluator] = Evaluator,
+    *,
+    mission: MissionSettings | None = None,
+) -> Autopilot:
+    """The board of a scenario. `run` makes a law callable: interpreted, or compiled for rung sil."""
+    home, wanted = scenario.world.home, scenario.mission
+    law = wing_law(
+        airframe.load(scenario.vehicle.airframe), airspeed_m_s=wanted.airspeed_m_s, period_s=scenario.board.period_s
+    )
+    field_x, field_y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
+    duties = Duties(
+        Origin(home.lat_deg, home.lon_deg, 0.0),
+        math.atan2(field_y, field_x),
+        wanted.height_m,
+        wanted.airspeed_m_s,
+        wanted.loiter_radius_m,
+    )
+    return Autopilot(law, run, duties, planner_of(scenario), pieces=pieces_each_period(scenario.board), mission=mission)

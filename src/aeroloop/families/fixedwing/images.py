@@ -1,0 +1,225 @@
+"""The fixed wing's firmware images: a scenario's aircraft, map and mission -> generated C -> an image.
+
+Where a flight starts comes with its first sensors and where it leads by the ground's line, so that one image flies
+between any two places of a map.
+
+python -m aeroloop.families.fixedwing.images FOLDER [SCENARIO]   writes the generated files for `make -C firmware`
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from pathlib import Path
+
+from aeroloop.codegen.embedded import content_hash, embedded
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import WATCHDOG_PERIODS
+from aeroloop.estimation import geodesy
+from aeroloop.estimation.wing import EXPONENT
+from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
+from aeroloop.families.fixedwing.places import ground_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.scenarios import find, load, of_table
+from aeroloop.families.tiltrotor.images import LONGEST_PERIOD_S, Generated, floats
+from aeroloop.planning.loiter import Joining
+from aeroloop.planning.mission import MissionSettings
+from aeroloop.planning.search import HEADINGS
+from aeroloop.planning.templates_c import templates_c
+from aeroloop.protocols import wing_c
+from aeroloop.protocols.wing_interface import DEGREES
+from aeroloop.world.earth import Earth, Home
+
+PREEMPTIVE, COOPERATIVE = "wing-lockstep-qemu", "wing-cooperative-qemu"
+IMAGE = {"preemptive": PREEMPTIVE, "cooperative": COOPERATIVE}
+"""By the scheduler's name in a scenario."""
+MOST_BYTES, MOST_RAM_BYTES = 512 << 10, 128 << 10
+"""What an image may take in all, and of the RAM: the memory of the paper's board, and the part's."""
+TELEMETRY_BYTES = 1200
+"""Of a period's telemetry; after so many no further message is begun."""
+MAP_ORDERS = range(4, 9)
+"""The map lies in flash, two bytes a unit."""
+
+
+def generate(scenario: FixedWingScenario) -> Generated:
+    period_s = scenario.board.period_s
+    if period_s > LONGEST_PERIOD_S:
+        raise ConfigError(
+            f"board.period_s: expected at most {LONGEST_PERIOD_S} s, which is what the board's timer counts, "
+            f"not {period_s}"
+        )
+    law = wing_law(
+        airframe.load(scenario.vehicle.airframe), airspeed_m_s=scenario.mission.airspeed_m_s, period_s=period_s
+    )
+    files: dict[str, str] = {}
+    for function in law.functions:
+        made = embedded(function, function.name())
+        files |= {f"{function.name()}.c": made.c, f"{function.name()}.h": made.h}
+    files["map.c"] = _map(scenario)
+    files |= templates_c()
+    files["config.h"] = config_header(scenario, law)
+    image_id = content_hash(*files.values())
+    files |= {
+        "wing_interface.h": wing_c.c_header(),
+        "interface.h": wing_c.AS_INTERFACE,
+        "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
+    }
+    return Generated(files, image_id)
+
+
+def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
+    mission, board = scenario.mission, scenario.board
+    lines = [
+        "/* Generated from a scenario: what the firmware knows of aircraft, map and duties. SI. */",
+        "#ifndef CONFIG_H",
+        "#define CONFIG_H",
+        "",
+        "#include <stdint.h>",
+        "",
+        f"#define CONTROL_PERIOD_US {round(board.period_s * 1e6)}u",
+        f"#define SLICE_US {round(board.slice_s * 1e6)}u",
+        f"#define WATCHDOG_PERIODS {WATCHDOG_PERIODS}u",
+        f"#define TELEMETRY_BYTES {TELEMETRY_BYTES}u",
+        f"#define TRIM_COMMAND {floats((0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle))}",
+        _number("TRIM_ALPHA_RAD", law.dynamics.alpha_rad),
+        _number("PRESSURE_EXPONENT", EXPONENT),
+        _number("HEIGHT_M", mission.height_m),
+        _number("AIRSPEED_M_S", mission.airspeed_m_s),
+        _number("LOITER_RADIUS_M", mission.loiter_radius_m),
+        _number("ROLL_MOST_RAD", ROLL_MOST_RAD),
+        _number("ROLL_LAG_S", law.path_gains.lag_s),
+        *_place(scenario.world.home),
+        *_planner(scenario),
+        _mission(MissionSettings()),
+        f"#define PGEN_SETTINGS {{ MAP_SIDE_UNITS * MAP_UNIT_M, LOITER_RADIUS_M, {_joining(Joining())} }}",
+        "",
+        "#endif",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _number(name: str, value: float) -> str:
+    return f"#define {name} {_float(value)}"
+
+
+def _float(value: float) -> str:
+    return floats((value,)).strip("{ }")
+
+
+def _place(home: Home) -> list[str]:
+    """Second-order terms of the tangent plane, for each 1e-7 degree; see place.c."""
+    lat = math.radians(home.lat_deg)
+    step = math.radians(1.0 / DEGREES)
+    curve = 1.0 - geodesy.E2 * math.sin(lat) ** 2
+    prime_m, meridian_m = geodesy.A_M / math.sqrt(curve), geodesy.A_M * (1.0 - geodesy.E2) / curve**1.5
+    x, y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
+    return [
+        f"#define HOME_LAT_1E7 {round(home.lat_deg * DEGREES)}",
+        f"#define HOME_LON_1E7 {round(home.lon_deg * DEGREES)}",
+        _number("EARTH_M", math.sqrt(prime_m * meridian_m)),
+        _number("PLACE_EAST_M", prime_m * math.cos(lat) * step),
+        _number("PLACE_EAST_BY_LAT_M", -meridian_m * math.sin(lat) * step**2),
+        _number("PLACE_NORTH_M", meridian_m * step),
+        _number("PLACE_NORTH_BY_LON2_M", 0.5 * prime_m * math.sin(lat) * math.cos(lat) * step**2),
+        _number("FIELD_AZIMUTH_RAD", math.atan2(y, x)),
+    ]
+
+
+def _map(scenario: FixedWingScenario) -> str:
+    values = ground_of(scenario.world.terrain).values
+    rows = "\n".join("    " + " ".join(f"{value}," for value in row) for row in values.tolist())
+    declared = "extern const int16_t map_elevations[];\nconst int16_t map_elevations[]"
+    return f"#include <stdint.h>\n\n{declared} = {{\n{rows}\n}};\n"
+
+
+def _planner(scenario: FixedWingScenario) -> list[str]:
+    ground, settings = ground_of(scenario.world.terrain), scenario.planner
+    resolution = settings.resolution
+    order = ground.side.bit_length() - 1
+    if order not in MAP_ORDERS:
+        raise ConfigError(
+            f"world.terrain: a map of {ground.side} units a side; expected {2 ** MAP_ORDERS[0]} to "
+            f"{2 ** MAP_ORDERS[-1]}, which is what the board's memory holds"
+        )
+    approximations, leaves, states, times = _memory(scenario, order)
+    radii = ", ".join(str(radius) for radius in resolution.radii_units)
+    return [
+        f"#define MAP_ORDER {order}",
+        f"#define MAP_SIDE_UNITS {ground.side}.0f",
+        _number("MAP_UNIT_M", ground.unit_m),
+        "extern const int16_t map_elevations[];",
+        f"#define PLANNER_APPROXIMATIONS {max(approximations, 1)}u",
+        f"#define PLANNER_LEAVES {leaves}u",
+        f"#define PLANNER_STATES {states}u",
+        f"#define PLANNER_TIMES {times}u",
+        f"#define PLANNER_FINEST {resolution.finest}",
+        "#define PLANNER_SETTINGS { .map = map_elevations, .order = MAP_ORDER, "
+        f".coarsest = {resolution.coarsest}, .finest = PLANNER_FINEST, .radii = {{ {radii} }}, "
+        f".safe = {settings.safe_m}, .highest = {settings.highest_m}, .blocked_above = {settings.blocked_above_m}, "
+        f".obstacle = {settings.obstacle_m}, .weight = {settings.weight_256}, "
+        f".turn_rule = {int(settings.turn_rule)} }}",
+    ]
+
+
+def _memory(scenario: FixedWingScenario, order: int) -> tuple[int, int, int, int]:
+    """Approximations, leaves, states and times that the planner needs wherever the vehicle is: its `planner_needs`."""
+    resolution = scenario.planner.resolution
+    leaves, width = 0, 1 << resolution.coarsest
+    for level, radius in zip(range(resolution.coarsest, resolution.finest), resolution.radii_units, strict=True):
+        leaves += width**2
+        split = -(-2 * radius // (1 << (order - level))) + 1 if radius else 0
+        width = 2 * min(split, width)
+    headings = HEADINGS if scenario.planner.turn_rule else 1
+    approximations = (4 ** (order - 1) - 4**resolution.coarsest) // 3 if resolution.coarsest + 2 <= order else 0
+    times = (4 ** (resolution.finest + 1) - 4**resolution.coarsest) // 3
+    return approximations, leaves + width**2, leaves + width**2 * headings + 1, times
+
+
+def _joining(joining: Joining) -> str:
+    """By the names of C, which have no units."""
+    return _fields({re.sub(r"_(1_)?m2?$", "", name): getattr(joining, name) for name in joining.__struct_fields__})
+
+
+def _mission(settings: MissionSettings) -> str:
+    values = {
+        "budget_s": settings.budget_s,
+        "speed": settings.speed_m_s,
+        "margin": settings.margin_m,
+        "replan_after": settings.replan_after_m,
+        "again_after_s": settings.again_after_s,
+        "told_every": settings.told_every_m,
+    }
+    flags = f".told_at_once = {settings.told_at_once}, .side = MAP_SIDE_UNITS * MAP_UNIT_M, .finest = PLANNER_FINEST"
+    return f"#define MISSION_SETTINGS {_fields(values, flags)}"
+
+
+def _fields(values: dict[str, float], *more: str) -> str:
+    """A C initialiser by names."""
+    return "{ " + ", ".join((*(f".{name} = {_float(value)}" for name, value in values.items()), *more)) + " }"
+
+
+def scenario_of(name: str | None = None) -> FixedWingScenario:
+    """One of the fixed wing's by its name or file; without one, what a scenario says that says nothing."""
+    found = load(find(name)) if name else of_table({"name": "wing", "vehicle": {"kind": "fixedwing"}}, "the defaults")
+    if not isinstance(found, FixedWingScenario):
+        raise ConfigError(f"{name}: expected a scenario of the fixed wing")
+    return found
+
+
+def main(arguments: list[str]) -> str | None:
+    """Write the files; what is wrong, if something is."""
+    if len(arguments) not in (1, 2):
+        return "usage: python -m aeroloop.families.fixedwing.images FOLDER [SCENARIO]"
+    try:
+        generate(scenario_of(*arguments[1:])).write(Path(arguments[0]))
+    except ConfigError as error:
+        return f"aeroloop: {error}"
+    except OSError as error:
+        return f"aeroloop: {arguments[0]}: cannot be written: {error.strerror}"
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,110 @@
+"""The tilt-rotor's control design: parameters -> equilibrium -> linear model -> gain -> law."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+from msgspec import Struct
+
+from aeroloop.control import custom, lqr
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
+from aeroloop.core.scenario import Control
+from aeroloop.models import delay, linear, tiltrotor
+
+FILE = "families/tiltrotor/params.toml"
+
+
+class Weights(Struct, frozen=True, forbid_unknown_fields=True):
+    state: tuple[float, ...]
+    input: tuple[float, ...]
+
+
+class Plausible(Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds on a row of values and on its change per sample; `wraps` are angles that may jump a turn."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    step: tuple[float, ...]
+    wraps: tuple[int, ...] = ()
+
+
+class PlausibleRows(Struct, frozen=True, forbid_unknown_fields=True):
+    sensors: Plausible
+    command: Plausible
+
+
+class ParameterFile(Struct, frozen=True, forbid_unknown_fields=True):
+    sets: dict[str, tiltrotor.Parameters]
+    weights: dict[str, Weights]
+    plausible: PlausibleRows
+
+
+def parameter_file() -> ParameterFile:
+    text = resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8")
+    return convert(tomllib.loads(text), ParameterFile, FILE)
+
+
+def parameters(name: str) -> tiltrotor.Parameters:
+    sets = parameter_file().sets
+    if name not in sets:
+        raise ConfigError(f"vehicle.parameters: unknown set {name!r}, expected one of: {', '.join(sets)}")
+    return sets[name]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A flyable law and everything it was derived from."""
+
+    q_eq: Vec  # (8,)
+    u_eq: Vec  # (4,)
+    A: Vec  # (20, 20) continuous, with integrators
+    B: Vec  # (20, 4)
+    K: Vec  # (4, 20)
+    period_s: float
+
+    @property
+    def state_eq(self) -> Vec:
+        """(16,) Hovering at rest, in the order of the sensors."""
+        return np.concatenate([self.q_eq, np.zeros(8)])
+
+    def law(self, name: str) -> ca.Function:
+        """One of the laws of `control.law`."""
+        return lqr.law(self.K, self.state_eq, self.u_eq, self.period_s, heading=name == "dlqr-heading")
+
+    def safe_command(self, thrust_ratio: float) -> tuple[float, ...]:
+        """Below hover thrust without tilt torque: blind, the aircraft sinks rather than climbs."""
+        return (*(float(u) * thrust_ratio for u in self.u_eq[:2]), 0.0, 0.0)
+
+    def delay_radius(self, delay_s: float) -> float:
+        return delay.spectral_radius(self.A, self.B, self.K, self.period_s, delay_s)
+
+    def delay_margin_s(self) -> float:
+        return delay.margin_s(self.A, self.B, self.K, self.period_s)
+
+
+def flight_law(control: Control, plan: Design) -> ca.Function:
+    """The law that a scenario flies: the user's file where one is named, else a built-in one."""
+    return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law)
+
+
+def design(parameter_set: str, weight_set: str, period_s: float) -> Design:
+    p = parameters(parameter_set)
+    weights = parameter_file().weights
+    if weight_set not in weights:
+        raise ConfigError(f"control.weights: unknown set {weight_set!r}, expected one of: {', '.join(weights)}")
+    q_eq, u_eq, residual = tiltrotor.equilibrium(p)
+    if not residual < 1e-10:
+        raise ConfigError(f"{FILE}: no hover equilibrium for parameter set {parameter_set!r}")
+    state_eq = np.concatenate([q_eq, np.zeros(8)])
+    A, B = linear.with_integrators(*linear.linearise(tiltrotor.dynamics(p), state_eq, u_eq), lqr.INTEGRATED)
+    Ad, Bd = linear.zero_order_hold(A, B, period_s)
+    chosen = weights[weight_set]
+    K = lqr.gain(Ad, Bd, np.array(chosen.state), np.array(chosen.input))
+    return Design(q_eq, u_eq, A, B, K, period_s)

@@ -1,0 +1,95 @@
+"""The board process: a control law behind a link, on its own 12 ms timer.
+
+Rungs mil (Python), sil (C on this host) and, in lockstep, pil (the firmware on the emulated board).
+"""
+
+from __future__ import annotations
+
+import select
+import time
+
+from aeroloop.boards.host import HostBoard
+from aeroloop.core.signals import NS
+from aeroloop.core.streams import STREAMS
+from aeroloop.flight.processes.board_lockstep import run_lockstep
+from aeroloop.flight.processes.board_shell import Shell
+from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.links.base import Link
+from aeroloop.links.lasting import LastingServer
+from aeroloop.links.open import open_link
+from aeroloop.realtime.lockstep import Baton
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+
+READS = ("board link", "reference link")
+WRITES = tuple(s.name for s in STREAMS if s.producer == "board")
+
+
+def run_wall(shell: Shell, link: Link, references: Link) -> None:
+    """The timer is the monotonic clock; a timer missed by a whole period is skipped, not made up for."""
+    board, scenario = shell.host, shell.scenario
+    assert board is not None, "in wall time the emulated board has a process of its own"
+    period_wall_ns = round(shell.period_ns / scenario.speed)
+    timer_ns = time.monotonic_ns()
+    dressed = shell.dress_references(references, lambda: board.next_timer_ns)
+    while not stop():
+        late_ns = _wait_until(timer_ns, board, link)
+        if late_ns > period_wall_ns:
+            skipped = late_ns // period_wall_ns
+            timer_ns += skipped * period_wall_ns
+            board.skip(skipped)
+        t_ns = board.next_timer_ns
+        board.get_references(dressed.poll(), t_ns)
+        closing, opening = board.on_timer(t_ns)
+        link.send(closing + opening)
+        sent_ns = time.monotonic_ns()
+        timer_ns += period_wall_ns
+        while not stop():
+            remaining_ns = timer_ns - time.monotonic_ns()
+            if remaining_ns <= 0:
+                break
+            if select.select([link.fileno()], [], [], remaining_ns / NS)[0]:
+                out = board.on_link(link.poll(), t_ns)
+                if out:
+                    link.send(out)
+                    shell.note_work(t_ns, period_wall_ns)
+                    shell.note_cycle(t_ns, time.monotonic_ns() - sent_ns, late_ns)
+                    break
+
+
+def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
+    """Sleep until the timer, counting what comes meanwhile as the duplicates they are; how late it became."""
+    while not stop():
+        remaining_ns = timer_ns - time.monotonic_ns()
+        if remaining_ns <= 0:
+            return -remaining_ns
+        if select.select([link.fileno()], [], [], remaining_ns / NS)[0]:
+            board.on_link(link.poll(), board.next_timer_ns)
+    return 0
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    if orders.scenario.lockstep:
+        share_core(orders.core_draw)  # with the emulator, which inherits it: it takes turns with us
+    shell = Shell(orders)
+    line.await_order("open")
+    references = LastingServer(orders.reference_server)
+    link = open_link(orders.link_client)
+    line.tell("ready")
+    line.await_order("start")
+    try:
+        if orders.scenario.lockstep:
+            ground = Baton(batons["ground"], "ground") if "ground" in batons else None
+            run_lockstep(shell, link, references, Baton(batons["plant"], "plant"), ground)
+        else:
+            for refused in enter_realtime(BOARD_PRIORITY):
+                line.tell("say", message=f"board: {refused}")
+            run_wall(shell, link, references)
+        line.tell("done")
+    finally:  # also when the plant has closed the link before we were told to stop
+        shell.close()
+        link.close()
+        references.close()
+
+
+if __name__ == "__main__":
+    run_process(main)

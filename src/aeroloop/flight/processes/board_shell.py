@@ -1,0 +1,137 @@
+"""What a board's process has around its board, on every rung: topics, counters, and what is logged each cycle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import casadi as ca
+
+from aeroloop.boards.emulated import EmulatedBoard, StepPipe
+from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.codegen.host import compiled
+from aeroloop.core.paths import cache_dir
+from aeroloop.core.scenario import Impairment, TiltrotorScenario
+from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
+from aeroloop.core.streams import writes
+from aeroloop.families.tiltrotor.design import design, flight_law, parameter_file
+from aeroloop.flight.processes.common import Orders
+from aeroloop.links.base import Link
+from aeroloop.links.impair import Impaired
+from aeroloop.protocols.framing import FrameCutter
+from aeroloop.realtime.topics import Topics
+
+
+class TimedLaw:
+    """The law with its memory, and how long its last call took: on the clock, and in processor time."""
+
+    def __init__(self, law: ca.Function, rung: str) -> None:
+        self._run = Evaluator(compiled(law, cache_dir()) if rung == "sil" else law)
+        self.took_ns = self.worked_ns = 0
+
+    def __call__(self, sensors: Sensors, reference: Reference) -> Command:
+        began_ns, idle_ns = time.perf_counter_ns(), time.thread_time_ns()
+        run = self._run
+        run.inputs[0][:] = sensors
+        run.inputs[1][:] = reference.row()
+        run()
+        run.inputs[2][:] = run.outputs[1]
+        command: Command = tuple(run.outputs[0].tolist())
+        self.took_ns, self.worked_ns = time.perf_counter_ns() - began_ns, time.thread_time_ns() - idle_ns
+        return command
+
+
+def build_host_board(scenario: TiltrotorScenario, say: Say) -> tuple[HostBoard, TimedLaw]:
+    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
+    law = TimedLaw(flight_law(scenario.control, plan), scenario.loop)
+    behaviour = Behaviour(
+        period_ns=round(scenario.control.period_s * NS),
+        hover_command=tuple(plan.u_eq.tolist()),
+        safe_command=plan.safe_command(scenario.board.safe_thrust_ratio),
+        bounds=parameter_file().plausible.sensors,
+        config=scenario.board,
+    )
+    return HostBoard(law, behaviour, say), law
+
+
+class Worked(Protocol):
+    took_ns: int
+
+
+class LockstepBoard(Protocol):
+    """What lockstep needs of a board, on whichever rung."""
+
+    mode: Mode
+
+    @property
+    def next_timer_ns(self) -> int: ...
+    def skip(self, cycles: int) -> None: ...
+    def step(self, t_ns: int, references: bytes, timer_ns: int | None, link: bytes) -> Done: ...
+
+
+class Shell:
+    """What lockstep and wall time share: topics, and what is logged each cycle."""
+
+    def __init__(self, orders: Orders) -> None:
+        self.scenario = orders.tiltrotor
+        self.period_ns = round(self.scenario.control.period_s * NS)
+        self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
+        streams = writes("board", self.scenario.FAMILY, self.scenario.loop)
+        self._publish = {stream.name: self._topics.publisher(stream).send for stream in streams}
+        self._counted_s = -1
+        self.host: HostBoard | None = None
+        self.law: TimedLaw | None = None
+        self._pipe: StepPipe | None = None
+        self.board: LockstepBoard
+        self._worked: Worked
+        if self.scenario.loop == "pil":
+            emulator = self.scenario.emulator
+            self._pipe = StepPipe(Path(orders.image), emulator.shift, orders.folder_path)
+            self.board = self._worked = EmulatedBoard(self._pipe, self.period_ns, WATCHDOG_PERIODS, emulator.faults)
+        else:
+            self.host, self.law = build_host_board(self.scenario, self._say)
+            self.board, self._worked = self.host, self.law
+
+    def note_work(self, t_ns: int, period_wall_ns: int) -> None:
+        """In wall time a law may take too long; a busy machine is not the law's fault, so processor time counts."""
+        if self.law and self.law.worked_ns > period_wall_ns:
+            self._say(t_ns, Event.OVERRUN, self.law.worked_ns / NS)
+
+    def _say(self, t_ns: int, event: Event, value: float) -> None:
+        self._publish["board_event"](t_ns / NS, event, value)
+
+    def close(self) -> None:
+        self.note_counters()
+        if self._pipe:
+            self._pipe.close()
+
+    def dress_references(self, link: Link, now_ns: Callable[[], int]) -> Link:
+        impairment = self.scenario.ground.impair
+        if not impairment.active:
+            return link
+        return Impaired(
+            link,
+            inbound=impairment,
+            outbound=Impairment(),
+            clock_ns=now_ns,
+            seed=self.scenario.seed + 1,
+            cut=FrameCutter,
+        )
+
+    def note_cycle(self, t_ns: int, round_trip_ns: int, late_ns: int, busy_ns: int = 0) -> None:
+        t_s = t_ns / NS
+        times_s = (round_trip_ns / NS, self._worked.took_ns / NS, busy_ns / NS, late_ns / NS)
+        self._publish["board_cycle"](t_s, *times_s, self.board.mode)
+        if int(t_s) > self._counted_s:
+            self._counted_s = int(t_s)
+            self.note_counters()
+
+    def note_counters(self) -> None:
+        """Of our own ends; a board with firmware tells its counters itself."""
+        if self.host:
+            t_s = self.host.next_timer_ns / NS
+            self._publish["board_link"](t_s, *self.host.link.counters.row())
+            self._publish["reference_link"](t_s, *self.host.references.counters.row())

@@ -1,0 +1,67 @@
+"""The emulator process: rung pil in real time. QEMU is on the links itself; this starts it, watches it and ends it."""
+
+from __future__ import annotations
+
+import select
+import time
+from pathlib import Path
+
+from aeroloop.boards.monitor import Monitor
+from aeroloop.boards.qemu import Emulator, escaped, realtime_command
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import NS
+from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.links.url import parse
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
+
+READS = ("board link", "reference link")
+WRITES = ()
+
+WATCH_S = 0.05
+
+
+def line_device(url: str) -> str:
+    """A link URL as the character device with which QEMU opens it."""
+    link = parse(url)
+    server = "server=on,wait=off" if link.listen else "server=off"
+    match link.scheme:
+        case "serial":
+            return f"serial,path={escaped(link.path)}"
+        case "loopback":
+            return f"socket,path={escaped(link.path)},{server}"
+        case "tcp":
+            return f"socket,host={link.host},port={link.port},{server},nodelay=on"
+        case "udp" if not link.listen:
+            return f"udp,host={link.host},port={link.port}"
+    # Only references come to a server on the board.
+    raise ConfigError(f"ground.url: the emulator cannot be the server of {url}; use loopback:// or tcp://")
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    devices = line_device(orders.link_client), line_device(orders.reference_server)
+    monitor_path = orders.folder_path / "monitor.sock"
+    line.await_order("open")
+    for refused in enter_realtime(BOARD_PRIORITY):  # QEMU inherits the priority
+        line.tell("say", message=f"emulator: {refused}")
+    emulator = Emulator(realtime_command(Path(orders.image), *devices, monitor_path), orders.folder_path)
+    try:
+        monitor = Monitor(monitor_path, emulator)
+        line.tell("ready")
+        line.await_order("start")
+        faults = sorted(orders.tiltrotor.emulator.faults, key=lambda fault: fault.at_s)
+        began_ns = time.monotonic_ns()
+        while not stop():
+            select.select([emulator.ended_fd], [], [], WATCH_S)
+            failure = emulator.failure()
+            if failure:
+                raise failure
+            if faults and time.monotonic_ns() - began_ns >= faults[0].at_s * NS:
+                faults.pop(0)
+                monitor.reset()
+        line.tell("done")
+    finally:
+        emulator.stop()
+
+
+if __name__ == "__main__":
+    run_process(main)

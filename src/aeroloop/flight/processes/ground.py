@@ -1,0 +1,167 @@
+"""The ground process: the base station or the joystick reader, whichever drives the reference link.
+
+It follows the simulation clock: in lockstep the plant's baton, in wall time the `clock` topic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from aeroloop.core.scenario import Ground, TiltrotorScenario
+from aeroloop.core.signals import NS, Reference
+from aeroloop.core.streams import BY_NAME
+from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.ground import axis_map
+from aeroloop.ground.axes import AxisSource
+from aeroloop.ground.axis_map import AxisMap
+from aeroloop.ground.evdev_stick import open_stick
+from aeroloop.ground.lock import claim
+from aeroloop.ground.stick import Pilot, Stick
+from aeroloop.ground.stick_recording import RecordedSource, Recorder
+from aeroloop.ground.trajectories import Point, as_reference, build, joined, reference_at
+from aeroloop.links.base import Link
+from aeroloop.links.open import open_link
+from aeroloop.protocols.reference import encode_reference
+from aeroloop.realtime.lockstep import Baton, PeerGoneError
+from aeroloop.realtime.topics import Publisher, Subscriber, Topics
+
+READS = ("clock",)
+WRITES = ("reference",)
+
+CLOCK_PATIENCE_S = 0.2
+"""How long to wait for the clock before looking whether to stop."""
+
+Source = Callable[[int], Reference]
+"""Simulated time in ns -> the reference for it."""
+
+
+class StickSource:
+    """A person at a stick, or the recording of one."""
+
+    def __init__(
+        self,
+        ground: Ground,
+        scenario: TiltrotorScenario,
+        recorder: Path | None = None,
+        here: Point | None = None,
+        *,
+        axes: AxisSource | None = None,
+        mapping: AxisMap | None = None,
+    ) -> None:
+        """`axes` and `mapping`: in place of the stick and the axis map that the scenario names."""
+        self._axes: AxisSource
+        if axes is not None:
+            self._axes = axes
+        elif ground.joystick_recording:
+            self._axes = RecordedSource(Path(ground.joystick_recording))
+        else:
+            self._axes = open_stick(ground.joystick_device)
+        mapping = mapping or axis_map.load(ground.joystick_map)
+        self._stick = Stick(mapping, self._axes.ranges, self._axes.name)
+        start = build(ground.trajectory)(0.0)
+        pos_W = here.pos_W if here else scenario.world.start_pos_W or start.pos_W
+        yaw_rad = here.yaw_rad if here else scenario.world.start_yaw_rad
+        self._pilot = Pilot(self._stick, mapping, pos_W=pos_W, yaw_rad=yaw_rad)
+        self._recorder = Recorder(recorder, self._axes.ranges) if recorder else None
+        self._feedforward = ground.velocity_feedforward
+        self._last_ns: int | None = None
+
+    def __call__(self, t_ns: int) -> Reference:
+        events = self._axes.poll(t_ns / NS)
+        self._stick.feed(events)
+        if self._recorder:
+            self._recorder.write(events)
+        since_ns = t_ns if self._last_ns is None else self._last_ns  # one that joins late starts where it joins
+        point = self._pilot.step(max(0, t_ns - since_ns) / NS)
+        self._last_ns = t_ns
+        return as_reference(point, t_ns, feedforward=self._feedforward)
+
+    def close(self) -> None:
+        self._axes.close()
+        if self._recorder:
+            self._recorder.close()
+
+
+def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> Source:
+    path = build(ground.trajectory)
+    if joins:
+        path = joined(path, *joins)
+    return lambda t_ns: reference_at(path, t_ns, feedforward=ground.velocity_feedforward)
+
+
+def build_source(
+    scenario: TiltrotorScenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None
+) -> Source:
+    """`joins`: where the aircraft is and the time, when the flight has begun without us."""
+    ground = scenario.ground
+    if ground.source == "joystick":
+        return StickSource(ground, scenario, recorder, joins[0] if joins else None)
+    return base_station(ground, joins)
+
+
+def run_lockstep(source: Source, link: Link, publish: Publisher, plant: Baton, board: Baton, *, period_ns: int) -> None:
+    """Until the plant goes, not until SIGTERM; a window is logged whole before any of it is sent.
+
+    Otherwise the end of a flight that is cut short, and with it the log, would depend on the machine.
+    """
+    next_ns = sent_bytes = 0
+    while True:
+        try:
+            granted_ns, *_ = plant.take()
+            window = [(t_ns, source(t_ns)) for t_ns in range(next_ns, granted_ns + 1, period_ns)]
+            next_ns += len(window) * period_ns
+            for t_ns, reference in window:
+                publish.send(t_ns / NS, *reference.row())
+            for t_ns, reference in window:
+                frame = encode_reference(reference)
+                link.send(frame)
+                sent_bytes += len(frame)
+                board.pass_on(t_ns, sent_bytes)
+        except PeerGoneError:
+            return
+
+
+def run_wall(
+    source: Source, link: Link, publish: Publisher, clock: Subscriber, *, over: Callable[[], bool] = stop
+) -> None:
+    while not over():
+        clock.wait(CLOCK_PATIENCE_S)
+        newest = clock.latest()
+        if newest is not None and newest[0] > 0.0:  # the reference for the start has been sent
+            t_ns = round(newest[0] * NS)
+            _send(source(t_ns), t_ns, link, publish)
+
+
+def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> None:
+    link.send(encode_reference(reference))
+    publish.send(t_ns / NS, *reference.row())
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    scenario = orders.tiltrotor
+    source = build_source(scenario)
+    line.await_order("open")
+    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    publish = topics.publisher(BY_NAME["reference"])
+    clock = topics.subscriber(BY_NAME["clock"]) if not scenario.lockstep else None
+    with claim(orders.reference_client, scenario.ground.source):
+        link = open_link(orders.reference_client)
+        if clock is not None:
+            _send(source(0), 0, link, publish)  # there when the board's first cycle begins
+        line.tell("ready")
+        line.await_order("start")
+        try:
+            if clock is None:
+                plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
+                period_ns = round(scenario.control.period_s * NS)
+                run_lockstep(source, link, publish, plant, board, period_ns=period_ns)
+            else:
+                run_wall(source, link, publish, clock)
+            line.tell("done")
+        finally:
+            link.close()
+
+
+if __name__ == "__main__":
+    run_process(main)

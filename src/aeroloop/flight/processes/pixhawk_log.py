@@ -1,0 +1,147 @@
+"""What is written down of one virtual Pixhawk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import astuple
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.controllers.pixhawk.seam import Status
+from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS, Event
+from aeroloop.flight.processes.signal_counts import SignalCounts
+from aeroloop.ground.mavlink_pilot import MavlinkPilot
+from aeroloop.world.earth import Earth
+
+NAV_PERIOD_NS = NS // 50
+STATE_PERIOD_NS = NS // 10
+COUNTERS_PERIOD_NS = NS
+TOLD = {
+    "attitude": dialect.MAVLINK_MSG_ID_ATTITUDE,
+    "position": dialect.MAVLINK_MSG_ID_GLOBAL_POSITION_INT,
+    "heartbeat": dialect.MAVLINK_MSG_ID_HEARTBEAT,
+}
+"""Telemetry whose rate is measured at the pilot, by its name among LINK_SIGNALS."""
+_NOTHING = (math.nan,) * 10
+
+
+class PixhawkLog:
+    def __init__(
+        self,
+        vehicle: int,
+        pixhawk: VirtualPixhawk,
+        earth: Earth,
+        imu_hz: float,
+        gnss_hz: float,
+        publish: dict[str, Callable[..., None]],
+        remark: Callable[[str], None],
+    ) -> None:
+        """`remark` is for what the user should read after the flight."""
+        self._remark = remark
+        self._vehicle, self._pixhawk, self._earth, self._publish = vehicle, pixhawk, earth, publish
+        self._offset_W: Vec3 | None = None  # of the estimate's origin in the plant's frame
+        self._nav_ns = self._state_ns = self._told_ns = 0
+        self._before: Status | None = None
+        rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
+        sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
+        self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
+        self._fixes = self._not_finite = 0
+        self._parameters = pixhawk.parameters
+        self._numbers = {name: number for number, name in enumerate(sorted(self._parameters.names))}
+        self._values = {name: self._parameters.get(name) for name in self._numbers}
+        self._parameters.watch(self._note_parameter)
+        self._heard = dict.fromkeys(TOLD, 0)
+
+    def note(self, t_ns: int) -> None:
+        """After every sample."""
+        self._counts.count("IMU")
+        if self._fixes != self._pixhawk.fixes:
+            self._fixes = self._pixhawk.fixes
+            self._counts.count("GNSS")
+        if self._pixhawk.decided_ns != t_ns:
+            return
+        status = self._pixhawk.status
+        before, self._before = self._before, status
+        self._note_changes(t_ns, before, status)
+        if self._pixhawk.law_not_finite != self._not_finite:
+            self._not_finite = self._pixhawk.law_not_finite
+            self._say(t_ns, Event.LAW_NOT_FINITE, self._not_finite)
+        if t_ns >= self._nav_ns:
+            self._nav_ns += NAV_PERIOD_NS
+            self._note_navigation(t_ns, status)
+        if t_ns >= self._state_ns:
+            self._state_ns += STATE_PERIOD_NS
+            self._note_state(t_ns, status)
+        if t_ns >= self._told_ns:
+            self._told_ns += COUNTERS_PERIOD_NS
+            self._tell(t_ns)
+
+    def note_pilot(self, t_ns: int, pilot: MavlinkPilot) -> None:
+        """What the pilot has heard, and what he gave up asking for."""
+        for name, message in TOLD.items():
+            while self._heard[name] < pilot.received.get(message, 0):
+                self._heard[name] += 1
+                self._counts.count(name)
+        for given_up in pilot.given_up:
+            self._say(t_ns, Event.ORDER_REFUSED, given_up.number)
+            asked = f"order {given_up.number} ({given_up.order.do})"
+            self._remark(f"vehicle {self._vehicle}: the pilot gave up {asked} at {t_ns / NS:.1f} s: {given_up.reason}")
+        pilot.given_up.clear()
+
+    def _note_parameter(self, name: str) -> None:
+        old, new = self._values[name], self._parameters.get(name)
+        self._values[name] = new
+        if new != old:
+            row = self._numbers[name], old, new
+            self._publish["parameter_change"](self._pixhawk.t_ns / NS, self._vehicle, *row)
+
+    def close(self) -> None:
+        self._tell(self._pixhawk.t_ns)
+
+    def _tell(self, t_ns: int) -> None:
+        self._counts.tell(t_ns)
+        self._publish["pixhawk_link"](t_ns / NS, self._vehicle, *astuple(self._pixhawk.counters))
+
+    def _note_navigation(self, t_ns: int, status: Status) -> None:
+        estimate, origin = status.estimate, status.origin
+        if estimate is None or origin is None:
+            return
+        if self._offset_W is None:
+            self._offset_W = self._earth.pos_W(origin.lat_deg, origin.lon_deg, origin.alt_m)
+        x, y, z = self._offset_W
+        east, north, up = estimate.pos_W
+        stds = estimate.tilt_std_rad, estimate.yaw_std_rad, estimate.pos_std_m, estimate.height_std_m
+        row = (x + east, y + north, z + up, *estimate.vel_W, *estimate.quat_WB, *stds)
+        self._publish["nav_estimate"](t_ns / NS, self._vehicle, *row)
+        setpoint, attitude = status.setpoint, self._pixhawk.attitude
+        if setpoint is None or attitude is None:
+            self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *_NOTHING)
+            return
+        east, north, up = setpoint.pos_W
+        level = (x + east, y + north) if setpoint.hold_xy else (math.nan, math.nan)
+        height = z + up if setpoint.hold_z else math.nan
+        self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *level, height, *setpoint.vel_W, *attitude)
+
+    def _note_state(self, t_ns: int, status: Status) -> None:
+        doing = status.mode, status.armed, status.landed, status.failsafe
+        self._publish["autopilot_state"](
+            t_ns / NS, self._vehicle, *doing, status.battery.remaining, status.mission_current
+        )
+
+    def _note_changes(self, t_ns: int, before: Status | None, status: Status) -> None:
+        if before is None or before is status:
+            return
+        if status.armed != before.armed:
+            self._say(t_ns, Event.ARMED if status.armed else Event.DISARMED, 0.0)
+        if status.mode != before.mode:
+            self._say(t_ns, Event.MODE_CHANGED, status.mode)
+        if status.failsafe != before.failsafe:
+            self._say(t_ns, Event.FAILSAFE, status.failsafe)
+        if status.mission_reached != before.mission_reached and status.mission_reached >= 0:
+            self._say(t_ns, Event.WAYPOINT_REACHED, status.mission_reached)
+
+    def _say(self, t_ns: int, event: Event, value: float) -> None:
+        self._publish["autopilot_event"](t_ns / NS, self._vehicle, event, value)

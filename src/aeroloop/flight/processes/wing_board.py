@@ -1,0 +1,150 @@
+"""The board process of the fixed wing: the autopilot behind its link.
+
+Rungs mil (Python), sil (the same with its laws as compiled C) and pil (the firmware on the emulated board). The plant's
+sensors are its timer; when the work of a period is done it says so, which is what lockstep waits for.
+"""
+
+from __future__ import annotations
+
+import select
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Protocol
+
+import casadi as ca
+
+from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.codegen.host import compiled
+from aeroloop.core.errors import LinkError
+from aeroloop.core.paths import cache_dir
+from aeroloop.core.signals import NS
+from aeroloop.core.wing_signals import WingSensors
+from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.links.base import Link
+from aeroloop.links.open import open_link
+from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols.framing import FLAG, FrameCutter
+from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+
+READS = ("board link",)
+WRITES = ()
+
+GREETING = FLAG
+"""A frame with nothing in it: the plant now knows that we are there, and over UDP also where."""
+GOAL = interface.GOAL.pack(0, 0.0, 0.0)[:1]
+WATCH_S = 0.2
+MOST_WAITING = 64 * 1024
+"""Bytes without a control period in them; more than that is no plant."""
+
+
+class Board(Protocol):
+    """The board of one of the rungs."""
+
+    def step(self, chunk: bytes) -> tuple[bytes, float]:
+        """The bytes of a control period -> what the board sends in it, and how long it worked, in s."""
+
+    def close(self) -> None: ...
+
+
+def run(board: Board, link: Link) -> None:
+    """Period by period until it is told to stop; the end of the link is the end of the flight."""
+    listener = BoardEnd()
+    waiting = b""
+    link.send(GREETING)
+    while not stop():
+        if not select.select([link.fileno()], [], [], WATCH_S)[0]:
+            if not listener.counters.frames_in:
+                link.send(GREETING)
+            continue
+        chunk = link.poll()
+        waiting += chunk
+        cycles = [message.cycle for message in listener.receive(chunk) if isinstance(message, WingSensors)]
+        if cycles:
+            out, busy_s = board.step(waiting)
+            link.send(out + listener.done(Done(cycles[-1], busy_s)))
+            waiting = b""
+        elif len(waiting) > MOST_WAITING:
+            raise LinkError(f"{link.url}: {len(waiting)} bytes came, and no sensors among them")
+
+
+class EmulatedWing:
+    """Rung pil: the firmware in the emulator, which has a line each for the simulator and the ground."""
+
+    def __init__(self, scenario: FixedWingScenario, image: Path, folder: Path) -> None:
+        self._board = WingBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
+        self._cutter = FrameCutter()
+
+    def step(self, chunk: bytes) -> tuple[bytes, float]:
+        frames = self._cutter.feed(chunk)
+        ground = [frame for frame in frames if frame.lstrip(FLAG)[:1] == GOAL]
+        simulator = [frame for frame in frames if frame not in ground]
+        replied = self._board.step(b"".join(simulator), b"".join(ground))
+        if replied.restarted is not None:
+            raise LinkError(
+                f"the emulated board started anew in flight: {replied.restarted.name.lower()}", root_cause=True
+            )
+        return replied.bytes, replied.busy_ns / NS
+
+    def close(self) -> None:
+        self._board.close()
+
+
+class HostWing:
+    """Rungs mil and sil: the autopilot in Python, its laws interpreted or compiled."""
+
+    def __init__(self, autopilot: Autopilot) -> None:
+        self._autopilot = autopilot
+        self._end = BoardEnd()
+        self._goals: list[tuple[float, float]] = []
+
+    def step(self, chunk: bytes) -> tuple[bytes, float]:
+        out = b""
+        for message in self._end.receive(chunk):
+            if isinstance(message, Goal):
+                self._goals.append((message.x_m, message.y_m))
+                continue
+            goals, self._goals = self._goals, []
+            command, told = self._autopilot.step(message, goals)
+            out += self._end.servos(Servos(message.cycle, command, 0.0))
+            out += b"".join(self._end.tell(stream, row) for stream, row in told)
+        return out, 0.0
+
+    def close(self) -> None: ...
+
+
+def build_board(orders: Orders) -> Board:
+    scenario = orders.fixedwing
+    if scenario.loop == "pil":
+        return EmulatedWing(scenario, Path(orders.image), orders.folder_path)
+    return HostWing(autopilot_of(scenario, _compiled if scenario.loop == "sil" else Evaluator))
+
+
+def _compiled(law: ca.Function) -> Evaluator:
+    return Evaluator(compiled(law, cache_dir()))
+
+
+def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
+    scenario = orders.fixedwing
+    if scenario.lockstep:
+        share_core(orders.core_draw)  # with the plant, which waits while we work
+    with ExitStack() as last, closing(build_board(orders)) as board:
+        line.await_order("open")
+        link = open_link(orders.link_client)
+        # After the board, which may take a while when it hangs: a plant that found the link closed meanwhile would
+        # take that for the failure.
+        last.callback(link.close)
+        line.tell("ready")
+        line.await_order("start")
+        if not scenario.lockstep:
+            for refused in enter_realtime(BOARD_PRIORITY):
+                line.tell("say", message=f"board: {refused}")
+        run(board, link)
+        line.tell("done")
+
+
+if __name__ == "__main__":
+    run_process(main)

@@ -1,0 +1,202 @@
+"""A run's folder: what a flight leaves behind, and how it is made from the log alone.
+
+scenario.toml   the resolved scenario        flight.mcap   the log
+summary.json    numbers and verdict          report.html   pictures
+law.py, ...     copies of the files that the scenario names
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomli_w
+
+from aeroloop.analysis.summary import summarise
+from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.core.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.scenarios import KINDS, load
+from aeroloop.families.tiltrotor.design import design
+from aeroloop.recording.log import Log, read
+
+SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
+DELAY_STEPS = 73
+NAME_LENGTH = 160  # of a file; many file systems take 255 bytes
+KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
+"""What a report needs of a summary."""
+
+
+def make_folder(folder: Path, scenario: Scenario) -> None:
+    """A new run folder with its scenario; one that exists is never touched."""
+    files = scenario.files()
+    copies = {key: _content(key, name) for key, name in files.items()}
+    names = {key: _copy_name(scenario.FILES[key], file) for key, file in files.items()}
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        raise ConfigError(f"{folder}: exists already, and a run is never overwritten; choose another --out") from None
+    except OSError as error:
+        raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
+    for key, content in copies.items():  # the run keeps what it flew: its author goes on changing the file
+        _write_bytes(folder / names[key], content)
+    table = msgspec.to_builtins(scenario.with_files(names))
+    _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+
+
+def _copy_name(name: str, file: str) -> str:
+    """A name without an ending takes the file's: there it says what the file holds."""
+    return name if Path(name).suffix else f"{name}{Path(file).suffix.lower()}"
+
+
+def _content(key: str, file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{key}: {file}: cannot be read: {error.strerror}") from None
+
+
+def discard(folder: Path) -> None:
+    """Take back the folder of a flight that never began; what somebody else put there stays."""
+    for name in (SCENARIO, LOG, *(name for kind in KINDS.values() for name in kind.FILES.values())):
+        for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
+            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """summary.json from the log; also of a flight that was cut short."""
+    summary = summarise(scenario, _log(folder), outcome=outcome)
+    _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+    return summary
+
+
+def write_report(folder: Path) -> Path:
+    """report.html of a run, from what its folder holds."""
+    scenario, summary = load_run(folder)
+    REPORTS[scenario.FAMILY](folder, scenario, summary)
+    return folder / REPORT
+
+
+# Drawing takes a moment to import, so it comes when it is needed.
+
+
+def _tiltrotor_report(folder: Path, scenario: TiltrotorScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.plots import DelayMargin
+    from aeroloop.analysis.report import write_report as write
+
+    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
+    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
+    margin = DelayMargin(
+        delays_s=delays_s,
+        radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
+        margin_s=plan.delay_margin_s(),
+        flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
+    )
+    # The margin is the built-in gain's: of a law from a file nothing is known but how it flew.
+    known = margin if not scenario.control.law_file else None
+    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=known)
+
+
+def _quad_report(folder: Path, scenario: QuadrotorScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.quad.report import write_report as write
+
+    write(folder / REPORT, scenario, _log(folder), summary)
+
+
+def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str, Any]) -> None:
+    from aeroloop.analysis.wing.maps import Ground
+    from aeroloop.analysis.wing.report import write_report as write
+    from aeroloop.families.fixedwing import airframe, modes
+    from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+
+    planner = planner_of(scenario)
+    ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
+    airspeed_m_s = scenario.mission.airspeed_m_s
+    table = modes.table(airframe.load(scenario.vehicle.airframe), airspeed_m_s)
+    write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)
+
+
+REPORTS: dict[Family, Callable[[Path, Any, Mapping[str, Any]], None]] = {
+    "board": _tiltrotor_report,
+    "mavlink": _quad_report,
+    "wing": _wing_report,
+}
+
+
+def comparison_path(folders: list[Path]) -> Path:
+    """Where the page of a comparison goes when nobody says: beside the first run."""
+    names = [folder.resolve().name for folder in folders]
+    stem = f"compare-{'-'.join(names)}"
+    if len(stem) > NAME_LENGTH:
+        stem = f"compare-{names[0]}-and-{len(names) - 1}-more"
+    return folders[0].resolve().parent / f"{stem}.html"
+
+
+def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
+    """The page of a comparison of runs, written to `out`; returns its numbers."""
+    from aeroloop.analysis import page
+    from aeroloop.analysis.compare import Run, compare
+    from aeroloop.analysis.compare_page import render
+
+    if out.suffix != ".html":
+        raise ConfigError(f"{out}: expected the name of an .html file for the comparison")
+    if not out.parent.is_dir():
+        raise ConfigError(f"{out}: the folder {out.parent} does not exist")
+    if out.name == REPORT and (out.parent / SCENARIO).exists():
+        raise ConfigError(f"{out}: is the report of a run; choose another name for the comparison")
+    runs = []
+    for folder in folders:
+        scenario, summary = load_run(folder)
+        runs.append(Run(folder.resolve().name, scenario, _log(folder), summary))
+    comparison = compare(runs)
+    page.write(out, render(runs, comparison), "comparison")
+    return comparison
+
+
+def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such run; expected a folder that `aeroloop fly` made")
+    for name in (SCENARIO, SUMMARY):
+        if not (folder / name).is_file():
+            raise ConfigError(f"{folder}: not a run, it holds no {name}")
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"{folder / SUMMARY}: expected JSON: {error}") from None
+    missing = [key for key in KEYS if not (isinstance(summary, dict) and key in summary)]
+    if missing:
+        raise ConfigError(f"{folder / SUMMARY}: expected the summary of a flight, with the key {missing[0]}")
+    return load(folder / SCENARIO), summary
+
+
+def _log(folder: Path) -> Log:
+    path = folder / LOG
+    return read(path) if path.exists() and path.stat().st_size else Log.empty()
+
+
+def _write(path: Path, text: str) -> None:
+    _write_bytes(path, text.encode())
+
+
+def _write_bytes(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        path.unlink(missing_ok=True)  # half a file would pass for a whole one
+        raise AeroloopError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _without_none(table: Any) -> Any:
+    """TOML has no null: a key that is not set is left out."""
+    if isinstance(table, dict):
+        return {key: _without_none(value) for key, value in table.items() if value is not None}
+    if isinstance(table, list | tuple):
+        return [_without_none(value) for value in table]
+    return table

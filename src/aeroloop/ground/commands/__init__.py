@@ -1,0 +1,35 @@
+"""Flying an aircraft over MAVLink from Python: a small typed API in which every command is answered or fails clearly.
+
+with Vehicle.connect("udp://127.0.0.1:14540?listen") as vehicle:
+    vehicle.arm()
+    vehicle.takeoff(5.0)
+"""
+
+from __future__ import annotations
+
+from aeroloop.ground.commands.conversation import Patience
+from aeroloop.ground.commands.errors import CommandError, HeldError, InvalidError, NoAnswerError, RefusedError
+from aeroloop.ground.commands.parameter_values import Parameter, Value
+from aeroloop.ground.commands.plans import plan_text, write_plan
+from aeroloop.ground.commands.state import VehicleState
+from aeroloop.ground.commands.station import Station
+from aeroloop.ground.commands.texts import Text
+from aeroloop.ground.commands.vehicle import MODES, Vehicle
+
+__all__ = [
+    "MODES",
+    "CommandError",
+    "HeldError",
+    "InvalidError",
+    "NoAnswerError",
+    "Parameter",
+    "Patience",
+    "RefusedError",
+    "Station",
+    "Text",
+    "Value",
+    "Vehicle",
+    "VehicleState",
+    "plan_text",
+    "write_plan",
+]

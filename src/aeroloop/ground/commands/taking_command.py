@@ -1,0 +1,44 @@
+"""Who may command, of several ground stations at one router: CHANGE_OPERATOR_CONTROL until its acknowledgement."""
+
+from __future__ import annotations
+
+from pymavlink.dialects.v20 import common as dialect
+
+from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, read
+from aeroloop.ground.commands.errors import NoAnswerError, RefusedError
+from aeroloop.protocols.mavlink import Frame, Message
+
+ANSWER = dialect.MAVLINK_MSG_ID_CHANGE_OPERATOR_CONTROL_ACK
+ROUTER: Partner = (0, 0)
+"""Whatever numbers it has."""
+_REQUEST = 0
+_GRANTED = 0
+_WHY = {1: "this line may only observe", 2: "this line may only observe", 3: "another program commands"}
+
+
+class TakeCommand(Conversation[None]):
+    def __init__(self, me: Partner, patience: Patience) -> None:
+        super().__init__("take command", "operator", ROUTER, me, patience)
+
+    def hear(self, frame: Frame, t_ns: int) -> None:
+        """Of any sender: whatever numbers the router has."""
+        if not self.done and frame.msg_id in self._reads() and (message := read(frame)) is not None:
+            self._take(message, frame, t_ns)
+
+    def _reads(self) -> frozenset[int]:
+        return frozenset((ANSWER,))
+
+    def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
+        if message.gcs_system_id != self.me[0] or message.control_request != _REQUEST:
+            return
+        if message.ack == _GRANTED:
+            self._finish(None)
+        else:
+            why = _WHY.get(message.ack, f"answer {message.ack}")
+            self._fail(RefusedError(f"{self.what}: the router refused: {why}"))
+
+    def _question(self) -> list[Message]:
+        return [dialect.MAVLink_change_operator_control_message(0, _REQUEST, 0, b"")]
+
+    def _give_up(self, t_ns: int) -> None:
+        self._fail(NoAnswerError(f"{self.what}: no router answered after {self._tries} tries"))
