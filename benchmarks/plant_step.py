@@ -23,8 +23,8 @@ from aeroloop.exchanges.board_loop import Loop, Publish
 from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
-from aeroloop.flight.processes.board_shell import build_host_board
-from aeroloop.flight.processes.ground import base_station
+from aeroloop.controllers.law.request_shell import build_host_board
+from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.flight.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics
@@ -133,7 +133,7 @@ def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
     plant = Plant(scenario, {**dict.fromkeys(WRITES, _discard), "effort": lambda *row: rows.append(row)})
     board, _ = build_host_board(scenario, lambda *_: None)
     ground = base_station(scenario.ground)
-    start, step_ns, period_ns = plant.world.truth(0), ns(scenario.world.step_s), ns(scenario.control.period_s)
+    start, step_ns, period_ns = plant.world.state(0), ns(scenario.world.step_s), ns(scenario.control.period_s)
     to_plant = []
     for cycle in range(periods):
         t_ns = cycle * period_ns
@@ -143,7 +143,7 @@ def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
         plant.serve(actuators)
         to_plant.append(request + actuators)
         plant.loop.advance_to(t_ns + period_ns)
-    end = plant.world.truth(plant.loop.t_ns)
+    end = plant.world.state(plant.loop.t_ns)
     path_end = ground(end.t_ns).pos_W
     if plant.loop.ended or math.dist(end.pos_W, path_end) > 0.5:
         raise RuntimeError(f"the aircraft does not fly: it is at {end.pos_W} instead of {path_end}")
@@ -159,7 +159,7 @@ def again(flight: Flight, publish: dict[str, Publish]) -> float:
         began_ns = time.perf_counter_ns()
         advance_to(cycle * flight.period_ns)
         took_ns.append(time.perf_counter_ns() - began_ns)
-    flight.check_end(plant.world.truth(plant.loop.t_ns), "the loop")
+    flight.check_end(plant.world.state(plant.loop.t_ns), "the loop")
     return median(took_ns) / 1e3
 
 
@@ -181,7 +181,7 @@ def again_bare(flight: Flight) -> float:
     pos_W, quat_WB, hinges_rad = tuple(data.qpos[:3]), tuple(data.qpos[3:7]), tuple(data.qpos[7:])
     vel_W, rate_B, rates_rad_s = tuple(data.qvel[:3]), tuple(data.qvel[3:6]), tuple(data.qvel[6:])
     world.reset(pos_W, quat_WB, hinges_rad, vel_W=vel_W, rate_B=rate_B, hinge_rates_rad_s=rates_rad_s)
-    flight.check_end(world.truth(flight.end.t_ns), "bare mj_step")
+    flight.check_end(world.state(flight.end.t_ns), "bare mj_step")
     return median(took_ns) / 1e3
 
 

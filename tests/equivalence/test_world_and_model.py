@@ -68,7 +68,7 @@ def fly_both_controlled(seed: int, steps: int) -> float:
         if n % 3 == 0:
             shake = rng.normal(0, [0.5, 0.5, 0.01, 0.01])
             u_model = plan.u_eq + shake - plan.K[:, :16] @ (state - start)
-            u_world = plan.u_eq + shake - plan.K[:, :16] @ (np.array(ideal(world.truth(0))) - start)
+            u_world = plan.u_eq + shake - plan.K[:, :16] @ (np.array(ideal(world.state(0))) - start)
         world.step(Effort((u_world[0], u_world[1]), (u_world[2], u_world[3]), False), STEP_NS)
         state = np.array(step(state, u_model, STEP_NS / 1e9)).ravel()
         worst = max(worst, difference(world, state))
@@ -76,7 +76,7 @@ def fly_both_controlled(seed: int, steps: int) -> float:
 
 
 def difference(world: Multibody, state: np.ndarray) -> float:
-    truth = world.truth(0)
+    truth = world.state(0)
     angles = np.array(frames.euler_from_quat(truth.quat_WB)) - state[3:6]
     angles = (angles + np.pi) % (2 * np.pi) - np.pi
     parts = (np.array(truth.pos_W) - state[:3], angles, np.array(truth.tilt_rad) - state[6:8])

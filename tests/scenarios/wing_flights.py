@@ -12,7 +12,7 @@ from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import find, load
-from aeroloop.flight.processes.wing_board import HostWing
+from aeroloop.controllers.law.period_process import HostWing
 from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done
 from aeroloop.recording.log import Log

@@ -27,7 +27,7 @@ from aeroloop.families import fault_offers
 from aeroloop.families.fault_offers import offers
 from aeroloop.families.scenarios import find, load
 from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
-from aeroloop.flight.processes.pixhawk_log import PixhawkLog
+from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.links.impair import Impaired, Line
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters

@@ -8,7 +8,7 @@ import casadi as ca
 import pytest
 
 from aeroloop.core.signals import Event, Reference
-from aeroloop.flight.processes.board_shell import Shell, TimedLaw
+from aeroloop.controllers.law.request_shell import Shell, TimedLaw
 
 PERIOD_NS = 12_000_000
 

@@ -17,7 +17,7 @@ from sticks import CODES, HEADER, NAMES, PLAIN, RANGES
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.scenario import Ground, TiltrotorScenario
-from aeroloop.flight.processes.ground import build_source
+from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.ground import evdev_stick, stick_recording
 from aeroloop.ground.axes import AxisEvent
 from aeroloop.ground.evdev_stick import EvdevSource, open_stick

@@ -18,7 +18,7 @@ from aeroloop.core.signals import ResetCause
 from aeroloop.core.wing_signals import WingCommand, WingSensors
 from aeroloop.flight.processes import wing_board
 from aeroloop.flight.processes.common import Stop
-from aeroloop.flight.processes.wing_board import EmulatedWing, HostWing
+from aeroloop.controllers.law.period_process import EmulatedWing, HostWing
 from aeroloop.links.stream import StreamLink
 from aeroloop.protocols.board import Told
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos

@@ -28,7 +28,7 @@ def test_falls_freely_without_thrust(world: Multibody) -> None:
     world.reset((0.0, 0.0, 100.0), LEVEL, (0.0, 0.0))
     for _ in range(250):
         world.step(IDLE, 4 * MS)
-    truth = world.truth(0)
+    truth = world.state(0)
     assert truth.pos_W[2] == pytest.approx(100.0 - 9.81 / 2, abs=1e-6)
     assert truth.vel_W[2] == pytest.approx(-9.81, abs=1e-9)
 
@@ -39,7 +39,7 @@ def test_hovers_at_equilibrium(world: Multibody) -> None:
     world.reset((0.0, 0.0, 10.0), attitude, (q[6], q[7]))
     for _ in range(25):
         world.step(Effort((u[0], u[1]), (u[2], u[3]), False), 4 * MS)
-    assert world.truth(0).pos_W == pytest.approx((0.0, 0.0, 10.0), abs=1e-4)
+    assert world.state(0).pos_W == pytest.approx((0.0, 0.0, 10.0), abs=1e-4)
 
 
 def test_lands_on_its_legs_and_stays(world: Multibody) -> None:
@@ -47,7 +47,7 @@ def test_lands_on_its_legs_and_stays(world: Multibody) -> None:
     assert not world.touching
     for _ in range(1000):
         world.step(IDLE, 4 * MS)
-    truth = world.truth(0)
+    truth = world.state(0)
     assert world.touching
     assert truth.pos_W == pytest.approx((0.0, 0.0, 0.208), abs=0.01)
     assert math.hypot(*truth.vel_W, *truth.rate_B) < 1e-3
@@ -63,7 +63,7 @@ def test_a_step_may_be_cut_in_two(world: Multibody) -> None:
         for _ in range(25):
             for part in parts:
                 world.step(effort, int(part * MS))
-        ends.append(world.truth(0).pos_W)
+        ends.append(world.state(0).pos_W)
     assert ends[0] == pytest.approx(ends[1], abs=1e-8)
 
 
@@ -71,7 +71,7 @@ def test_a_state_that_is_no_number_stays_so(world: Multibody, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)  # MuJoCo leaves a note about it where it runs
     world.reset((3.0, 4.0, 5.0), LEVEL, (0.0, 0.0), hinge_rates_rad_s=(math.nan, 0.0))
     world.step(IDLE, 4 * MS)
-    assert out_of_control(world.truth(0), 200.0)
+    assert out_of_control(world.state(0), 200.0)
 
 
 @pytest.mark.parametrize(
@@ -93,5 +93,5 @@ def test_out_of_control_is_seen(
 ) -> None:
     from dataclasses import replace
 
-    truth = replace(world.truth(0), pos_W=pos_W, quat_WB=quat_WB, tilt_rad=tilt)
+    truth = replace(world.state(0), pos_W=pos_W, quat_WB=quat_WB, tilt_rad=tilt)
     assert out_of_control(truth, 200.0)

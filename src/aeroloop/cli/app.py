@@ -24,6 +24,7 @@ from aeroloop.cli import board_commands, dash_commands
 from aeroloop.core import config, scenario
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.families import scenarios
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight import results
 from aeroloop.flight.processes.common import Orders
 
@@ -337,7 +338,7 @@ def base_station(
     from aeroloop.flight.ground_station import drive, find_flight
 
     orders = find_flight(wanted)
-    ground = orders.tiltrotor.ground
+    ground = orders.flown(scenario.TiltrotorScenario).ground
     table: dict[str, Any] = {"source": "base-station"}
     if feedforward is not None:
         table["velocity_feedforward"] = feedforward
@@ -364,7 +365,7 @@ def joystick(
 
     orders = find_flight(wanted)
     ground = msgspec.structs.replace(
-        orders.tiltrotor.ground,
+        orders.flown(scenario.TiltrotorScenario).ground,
         source="joystick",
         joystick_device=device,
         joystick_map=axis_map,
@@ -399,7 +400,8 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
             _say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
         if plan.loop == "hil":
             _say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
-            if orders.quadrotor.pilot.source == "orders" and orders.quadrotor.pilot.orders:
+            pilot = orders.flown(QuadrotorScenario).pilot
+            if pilot.source == "orders" and pilot.orders:
                 _say(
                     "command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here"
                 )

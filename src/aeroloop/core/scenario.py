@@ -262,6 +262,11 @@ class Scenario(Config, frozen=True, metaclass=_AbstractMeta):
             raise ValueError(f"pace: expected lockstep, real or a speed such as 4x, not {self.pace!r}")
 
     @property
+    def kind(self) -> str:
+        """Where its family is found: a name in the table of families, or the path of a folder."""
+        return str(value_at(self, "vehicle.kind"))
+
+    @property
     def lockstep(self) -> bool:
         return self.pace == "lockstep"
 
@@ -270,6 +275,21 @@ class Scenario(Config, frozen=True, metaclass=_AbstractMeta):
         """Simulated seconds per wall second at a paced run."""
         match = SPEED.match(self.pace)
         return float(match.group(1)) if match else 1.0
+
+    @property
+    def controller(self) -> str:
+        """Which of its family's controllers flies it."""
+        return "law"
+
+    @property
+    def aircraft(self) -> int:
+        """How many fly."""
+        return 1
+
+    @property
+    def end_ns(self) -> int:
+        """When the flight ends, at the latest."""
+        return round(self.duration_s * NS)
 
     @property
     @abstractmethod

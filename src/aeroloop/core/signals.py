@@ -176,9 +176,9 @@ class Event(IntEnum):
     LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
     BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause
     MESSAGES_LOST = 16  # events or statistics of the board never arrived; value: how many
-    AUTOPILOT_ANSWERED = 17  # its first actuators came; value: samples it was sent before
+    AUTOPILOT_ANSWERED = 17  # its first actuators came; value: 1 in lockstep, 0 without
     AUTOPILOT_RESTARTED = 18  # it greeted anew in flight; value: how often so far
-    AUTOPILOT_LEFT = 19  # the link was closed; value: seconds since its last answer
+    AUTOPILOT_LEFT = 19  # its connection ended, or without lockstep its actuators; value: how often so far
     AUTOPILOT_BACK = 20  # value: seconds without it
     ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
     ARMED = 22  # value: 1 where the pilot forced it

@@ -36,12 +36,43 @@ class Family:
 
     name: str
     scenario: str  # struct of its TOML tables, a core.scenario.Scenario
+    vehicle: str  # (scenario, number, publish) -> sim.vehicle.Vehicle
+    controllers: Mapping[str, str]  # which controllers fly it, and their rows
+
+
+@dataclass(frozen=True)
+class Role:
+    """A process of a flight: `main` is its module, run with the flight's launch settings."""
+
+    name: str
+    main: str
+    peers: tuple[str, ...] = ()  # it shares a baton with in lockstep
+    vital: bool = True  # whether a flight ends with it
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A kind of controller; every field but the name and flags is "module:name"."""
+
+    name: str
+    roles: str  # (scenario) -> its processes, in the order in which their links open
+    launch: str  # (scenario, folder of the flight) -> its part of the launch settings; ConfigError says why not
+    exchange: str  # (flight.seat.Seat) -> sim.exchange.Exchange, in the plant's process
+    shares_core: bool = True  # in lockstep it takes turns with the plant, so that one core serves both best
 
 
 def part(reference: str) -> Any:
     """What a row names as "module:name"."""
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def controller(row: Family, name: str) -> Controller:
+    """The row of a controller that flies this family; ConfigError names those that do."""
+    if name not in row.controllers:
+        raise ConfigError(f"{row.name}: no {name} flies it; expected one of: {', '.join(row.controllers)}")
+    found: Controller = part(row.controllers[name])
+    return found
 
 
 @cache

@@ -11,11 +11,12 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
+from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
 from aeroloop.flight.processes.common import Orders
-from aeroloop.flight.processes.ground import Source, StickSource, run_wall
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection
 from aeroloop.ground.trajectories import Point
@@ -79,7 +80,7 @@ class ReferenceDriver(Driver):
     def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
         """ConfigError where sticks cannot drive, or another program does."""
         super().__init__(hands, lambda: not orders.folder_path.exists())
-        scenario = orders.tiltrotor
+        scenario = orders.flown(TiltrotorScenario)
         if scenario.lockstep:
             raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
         self._orders = orders
@@ -106,7 +107,7 @@ class ReferenceDriver(Driver):
 
 def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
     """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
-    scenario = orders.tiltrotor
+    scenario = orders.flown(TiltrotorScenario)
     ground = scenario.ground
     return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
 

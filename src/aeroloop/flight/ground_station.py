@@ -12,12 +12,12 @@ from pathlib import Path
 
 import msgspec
 
+from aeroloop.controllers.law.ground_process import build_source, run_wall
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.scenario import Ground, TiltrotorScenario
 from aeroloop.core.streams import BY_NAME
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders, stop
-from aeroloop.flight.processes.ground import build_source, run_wall
 from aeroloop.ground.lock import claim
 from aeroloop.ground.trajectories import REST, Point
 from aeroloop.links.open import open_link
@@ -60,7 +60,7 @@ def _present(topics: Topics, over: Callable[[], bool]) -> tuple[Point, float]:
 
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
     """Stream references until the flight ends or somebody stops us."""
-    scenario: TiltrotorScenario = msgspec.structs.replace(orders.tiltrotor, ground=ground)
+    scenario: TiltrotorScenario = msgspec.structs.replace(orders.flown(TiltrotorScenario), ground=ground)
     if scenario.lockstep:
         raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -29,8 +29,8 @@ import msgspec
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_TERMINATED, AeroloopError, ConfigError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario
-from aeroloop.flight import process_table as crew
-from aeroloop.flight.process_table import Role
+from aeroloop.core.tables import Role
+from aeroloop.flight import process_table
 from aeroloop.flight.processes.common import Orders, read_orders
 from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import sweep
@@ -39,7 +39,7 @@ STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
 """What plant, board and ground get to end by themselves before they are killed."""
 RECORDER_GRACE_S = 5.0
-"""The recorder's: it still has to write what has come, and that is worth waiting for."""
+"""The recorder's, since it last wrote something: what has come is worth waiting for."""
 BLAME_S = 0.2
 """After a failure, how long to listen for what the others have to say before naming the cause."""
 
@@ -199,7 +199,7 @@ class Flight:
             log=str(self._out.resolve() / LOG),
             supervisor_pid=os.getpid(),
             core_draw=int(self.id, 16),
-            **crew.equipment(self.scenario, self.folder),
+            **process_table.launch_settings(self.scenario, self.folder),
         )
         try:
             self.folder.mkdir(mode=0o700)
@@ -213,7 +213,7 @@ class Flight:
         return orders
 
     def _start(self) -> None:
-        roles = crew.cast(self.scenario)
+        roles = process_table.roles(self.scenario)
         batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
         try:
             for role in roles:
@@ -237,7 +237,7 @@ class Flight:
                     sys.executable,
                     "-P",  # a file in the user's folder must not stand in for a library
                     "-m",
-                    f"aeroloop.flight.processes.{role.module or role.name}",
+                    role.main,
                     str(self.folder / "orders.json"),
                     str(theirs.fileno()),
                     *(f"{peer}={fd}" for peer, fd in batons.items()),
@@ -310,13 +310,21 @@ class Flight:
         raise min(failures, key=lambda failure: failure[0])[1]
 
     def _take_down(self) -> None:
-        """Plant, board and ground first; the recorder when nothing more can come."""
-        self._end([child for name, child in self._children.items() if name != "recorder"], GRACE_S)
-        self._end([child for name, child in self._children.items() if name == "recorder"], RECORDER_GRACE_S)
+        """The recorder when nothing more can come. A plant that has flown to its end goes last: PX4 spins at full speed
+        once its link has ended, and would starve whoever still has to write."""
+        plant, recorder = self._children.get("plant"), self._children.get("recorder")
+        last = plant if plant is not None and plant.said("done") else None
+        self._end([child for child in self._children.values() if child not in (recorder, last)], GRACE_S)
+        if recorder is not None:
+            self._end([recorder], RECORDER_GRACE_S)
+        if last is not None:
+            last.order("close")
+            self._end([last], GRACE_S, terminate=False)
 
-    def _end(self, children: list[Child], grace_s: float) -> None:
+    def _end(self, children: list[Child], grace_s: float, *, terminate: bool = True) -> None:
+        """Whoever makes progress has time; whoever makes none for `grace_s` is killed."""
         for child in children:
-            if child.process.poll() is None:
+            if child.process.poll() is None and terminate:
                 child.process.terminate()
                 with suppress(OSError):  # wakes one that still waits for an order, which no signal does
                     child.line.shutdown(socket.SHUT_WR)
@@ -324,6 +332,8 @@ class Flight:
         for child in children:
             while child.process.poll() is None and time.monotonic() < deadline_s:
                 child.listen()
+                if child.taken("progress"):
+                    deadline_s = time.monotonic() + grace_s
                 time.sleep(0.005)
             if child.process.poll() is None:
                 child.process.kill()

@@ -36,7 +36,7 @@ class Multibody:
             self._held = effort
         self._engine.step(dt_ns)
 
-    def truth(self, t_ns: int) -> Truth:
+    def state(self, t_ns: int) -> Truth:
         x, y, z, qw, qx, qy, qz, tilt_right, tilt_left = self._engine.qpos.tolist()
         vx, vy, vz, p, q, r, rate_right, rate_left = self._engine.qvel.tolist()
         return Truth(

@@ -7,4 +7,6 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="fixedwing",
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
+    vehicle="aeroloop.families.fixedwing.build:vehicle",
+    controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
 )

@@ -216,6 +216,12 @@ class FixedWingScenario(Scenario, frozen=True):
         return self.sensors.flown
 
     @property
+    def end_ns(self) -> int:
+        """Where a control period ends."""
+        period_ns = round(self.board.period_s * NS)
+        return -(-round(self.duration_s * NS) // period_ns) * period_ns
+
+    @property
     def flown_at_least_s(self) -> float:
         """The flight is over when it has loitered at the goal; whether it got there is a check of its own."""
         return 0.0

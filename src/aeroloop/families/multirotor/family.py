@@ -7,4 +7,9 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="quadrotor",
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
+    vehicle="aeroloop.families.multirotor.build:vehicle",
+    controllers={
+        "pixhawk": "aeroloop.controllers.pixhawk.row:ROW",
+        "px4": "aeroloop.controllers.px4.row:ROW",
+    },
 )

@@ -135,6 +135,20 @@ class QuadrotorScenario(Scenario, frozen=True):
         return self.sensors.flown
 
     @property
+    def controller(self) -> str:
+        return "px4" if self.loop == "hil" else "pixhawk"
+
+    @property
+    def aircraft(self) -> int:
+        return self.vehicle.count
+
+    @property
+    def end_ns(self) -> int:
+        """Where a step ends: no message cuts it."""
+        step_ns = round(self.world.step_s * NS)
+        return -(-round(self.duration_s * NS) // step_ns) * step_ns
+
+    @property
     def flown_at_least_s(self) -> float:
         return round(self.duration_s - 1.5 * self.world.step_s, 9)
 

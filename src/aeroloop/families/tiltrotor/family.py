@@ -7,4 +7,6 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="tiltrotor",
     scenario="aeroloop.core.scenario:TiltrotorScenario",
+    vehicle="aeroloop.families.tiltrotor.build:vehicle",
+    controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},
 )

@@ -13,16 +13,16 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.scenarios import of_table
 from aeroloop.realtime.setup import die_with_parent
+
+S = TypeVar("S", bound=Scenario)
 
 ORDERS_TIMEOUT_S = 120.0
 """A supervisor that gives no orders for this long has gone wrong; better to end than to linger."""
@@ -47,24 +47,15 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ground_links: Sequence[str] = ()  # where each virtual Pixhawk speaks to the router
     router: dict[str, Any] | None = None  # router.config.RouterConfig as a table
     dash_link: str = ""  # where the dashboard and `aeroloop cmd` reach the router
+    warnings: Sequence[str] = ()  # sentences for the outcome
 
     @property
     def folder_path(self) -> Path:
         return Path(self.folder)
 
-    @property
-    def tiltrotor(self) -> TiltrotorScenario:
-        assert isinstance(self.scenario, TiltrotorScenario), self.scenario
-        return self.scenario
-
-    @property
-    def quadrotor(self) -> QuadrotorScenario:
-        assert isinstance(self.scenario, QuadrotorScenario), self.scenario
-        return self.scenario
-
-    @property
-    def fixedwing(self) -> FixedWingScenario:
-        assert isinstance(self.scenario, FixedWingScenario), self.scenario
+    def flown(self, kind: type[S]) -> S:
+        """The scenario, for those who know what flies."""
+        assert isinstance(self.scenario, kind), self.scenario
         return self.scenario
 
 
@@ -90,6 +81,19 @@ class Line:
             if stop.requested or not packet:
                 raise SystemExit(0)
             if packet.decode() == order:
+                return
+
+    def await_close(self) -> None:
+        """Until the supervisor says that the log is complete, or has nothing more to say."""
+        self._socket.settimeout(ORDERS_TIMEOUT_S)
+        while not stop.requested:
+            try:
+                packet = self._socket.recv(64)
+            except InterruptedError:
+                continue
+            except OSError:
+                return
+            if not packet or packet.decode() == "close":
                 return
 
 

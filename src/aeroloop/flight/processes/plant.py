@@ -1,139 +1,105 @@
-"""The plant process: builds the loop from the scenario and flies it. The only time-critical process."""
+"""The plant process: every aircraft of the flight in one time. The only time-critical process.
+
+supervisor ─▶ "open" ─▶ links open ─▶ "ready" ─▶ "start" ─▶ the flight ─▶ "done" ─▶ "close": the links end
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-import numpy as np
-
-from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
-from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.core.signals import NS, Command
-from aeroloop.core.streams import STREAMS, writes
-from aeroloop.exchanges.board_loop import Loop
-from aeroloop.families.tiltrotor import airframe
-from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.core.signals import NS
+from aeroloop.core.streams import writes
+from aeroloop.core.tables import family, part
+from aeroloop.flight.fault_desk import FaultDesk
+from aeroloop.flight.pace_log import PaceLog
+from aeroloop.flight.process_table import controller_of
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
-from aeroloop.ground.trajectories import build as build_path
-from aeroloop.links.base import Link
-from aeroloop.links.impair import Impaired
-from aeroloop.links.lasting import LastingServer
-from aeroloop.links.open import open_link
-from aeroloop.links.relay import Relayed
-from aeroloop.models.tiltrotor import equilibrium
-from aeroloop.protocols.framing import FrameCutter
+from aeroloop.flight.seat import Seat
 from aeroloop.realtime.controls import ControlPort
-from aeroloop.realtime.lockstep import Baton, StampedLink
-from aeroloop.realtime.pace import LockstepPace, Pace, WallPace
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
-from aeroloop.sensors.state import StateSensors
-from aeroloop.world.multibody import Multibody
+from aeroloop.sim.loop import Craft, run
+from aeroloop.sim.pace import Pace
 
-READS = ("board link",)
-WRITES = tuple(s.name for s in STREAMS if s.producer == "plant")
-
-
-def ns(seconds: float) -> int:
-    return round(seconds * NS)
+READS = ("the link of each controller",)
 
 
-def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
-    """The aircraft at hover where the flight starts, and the command that keeps it there."""
-    p = parameters(scenario.vehicle.parameters)
-    q_eq, u_eq, _ = equilibrium(p)
-    path_start = build_path(scenario.ground.trajectory)(0.0)
-    start_W = scenario.world.start_pos_W or path_start.pos_W
-    moving_W = path_start.vel_W if scenario.world.start == "moving" else (0.0, 0.0, 0.0)
-    world = Multibody(airframe.build(p, scenario.world.step_s))
-    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), scenario.world.start_yaw_rad)
-    world.reset(start_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=moving_W)
-    return world, tuple(u_eq.tolist())
+def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
+    """Does what was ordered by hand, to the aircraft that it is meant for."""
 
-
-def dress(link: Link, scenario: TiltrotorScenario, clock_ns: Callable[[], int]) -> Impaired:
-    """The link with the scenario's impairments on; their clock is simulated time at every pace."""
-    return Impaired(
-        link,
-        inbound=scenario.link.to_plant,
-        outbound=scenario.link.to_board,
-        clock_ns=clock_ns,
-        seed=scenario.seed,
-        cut=FrameCutter,
-    )
-
-
-def switcher(sensors: StateSensors, line: WornLink) -> Callable[[Switch], Switched]:
     def switch(switch: Switch) -> Switched:
-        if switch.vehicle:
-            raise ConfigError(f"vehicle {switch.vehicle}: there is one aircraft, number 0")
-        return line.switch(switch) if switch.target in LINE_TARGETS else sensors.switch(switch)
+        if switch.vehicle >= len(fleet):
+            raise ConfigError(f"vehicle {switch.vehicle}: there are {len(fleet)}, the first is 0")
+        craft = fleet[switch.vehicle]
+        return craft.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else craft.vehicle.switch(switch)
 
     return switch
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.tiltrotor
-    world, hover = build_world(scenario)
-    line.await_order("open")
-    pace: list[Pace] = []  # filled below: the impaired link asks it for the time
-    wire: Link = open_link(orders.link_server)
-    if orders.relay_references:
-        wire = Relayed(wire, LastingServer(orders.reference_server))
-    if scenario.lockstep:
+    scenario = orders.scenario
+    controller = controller_of(scenario)
+    if scenario.lockstep and controller.shares_core:
         share_core(orders.core_draw)
-        # The aircraft's time, not the next message's: the flight may end before that one is due.
-        stamped = StampedLink(wire, lambda: loop.t_ns)
-        link = dress(stamped, scenario, lambda: loop.t_ns)
-        ground = Baton(batons["ground"], "ground") if "ground" in batons else None
-        board = Baton(batons["board"], "board")
-        period_ns, end_ns = ns(scenario.control.period_s), ns(scenario.duration_s)
-        pace.append(LockstepPace(stamped, link, board, ground, period_ns=period_ns, end_ns=end_ns))
-    else:
-        link = dress(wire, scenario, lambda: pace[0].now_ns())
-        pace.append(WallPace(link, ns(scenario.world.step_s), scenario.speed))
+    for warning in orders.warnings:
+        line.tell("say", message=warning)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
-    sensors = StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1]))
-    loop = Loop(
-        actuators=LaggedActuators(scenario.actuators, hover),
-        world=world,
-        sensors=sensors,
-        link=link,
-        pace=pace[0],
-        publish=publish,
-        bounds=parameter_file().plausible.command,
-        initial_command=hover,
-        scenario=scenario,
-        wanted_image=orders.image_id,
-    )
+    build = part(family(scenario.kind).vehicle)
+    vehicles = [build(scenario, number, publish) for number in range(scenario.aircraft)]
+    build_exchange = part(controller.exchange)
+
+    def notice(words: str) -> None:
+        line.tell("notice", message=words)
+
+    line.await_order("open")
     port = ControlPort(orders.folder_path)
-    desk = FaultDesk(
-        port,
-        switcher(sensors, WornLink(link, scenario.link)),
-        note=lambda _, row: publish["plant_fault"](loop.t_ns / NS, *row),
-        remark=lambda words: line.tell("say", message=words),
-        notice=lambda words: line.tell("notice", message=words),
-    )
-    line.tell("ready")
-    line.await_order("start")
+    fleet: list[Craft] = []
     try:
+        for number, vehicle in enumerate(vehicles):
+            seat = Seat(scenario, orders, number, vehicle, publish, batons, notice)
+            fleet.append(Craft(vehicle, [build_exchange(seat)], scenario.end_ns))
+        pace = Pace(min(v.step_ns for v in vehicles), speed=scenario.speed, lockstep=scenario.lockstep)
+        pace_log = PaceLog(pace, vehicles[0])
+        desk = FaultDesk(
+            port,
+            switcher(fleet),
+            note=lambda number, row: vehicles[number].note_fault(row),
+            remark=lambda words: line.tell("say", message=words),
+            notice=notice,
+        )
+
+        def attend() -> None:
+            desk.attend()
+            pace_log.attend()
+
+        line.tell("ready")
+        line.await_order("start")
         if not scenario.lockstep:
             for refused in enter_realtime(PLANT_PRIORITY):
                 line.tell("say", message=f"plant: {refused}")
-            loop.await_board(scenario.link.start_timeout_s, stop)
+        for craft in fleet:
+            for exchange in craft.exchanges:
+                exchange.await_ready(scenario.link.start_timeout_s, stop)
         began_ns = time.monotonic_ns()
-        ended = loop.fly(ns(scenario.duration_s), stop, desk.attend)
-        # Said before the link closes, so that the supervisor never takes the end for a failure of the board.
+        try:
+            ended = run(fleet, pace, stop, attend)
+        finally:
+            for craft in fleet:
+                for exchange in craft.exchanges:
+                    exchange.finish()
+            topics.flush()
         line.tell("done", ended=ended, wall_s=(time.monotonic_ns() - began_ns) / NS)
+        line.await_close()
     finally:
+        topics.flush()
         port.close()
-        link.close()
+        for craft in fleet:
+            for exchange in craft.exchanges:
+                exchange.close()
 
 
 if __name__ == "__main__":

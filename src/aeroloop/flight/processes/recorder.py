@@ -68,6 +68,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             line.tell("progress", flown_s=recording.flown_s)
     while recording.drain():
         feed.step(time.monotonic_ns())
+        line.tell("progress", flown_s=recording.flown_s)  # as long as there is any, it is waited for
     feed.close()
     log.write_metadata("recorder", {"lost_rows": str(recording.lost)})
     log.close()

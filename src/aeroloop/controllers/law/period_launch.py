@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.tables import Role
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.law import TURN_RAD_S
@@ -16,11 +17,17 @@ from aeroloop.families.tiltrotor import images
 from aeroloop.links.url import ends
 from aeroloop.world.atmosphere import Atmosphere
 
+BOARD = Role("board", "aeroloop.controllers.law.period_process")
 
-def equipment(scenario: FixedWingScenario, folder: Path) -> dict[str, Any]:
+
+def roles(scenario: FixedWingScenario) -> tuple[Role, ...]:
+    return (BOARD,)
+
+
+def launch(scenario: FixedWingScenario, folder: Path) -> dict[str, Any]:
     server, client = ends(scenario.link_url, folder=folder, name="link")
     if client is None:
-        raise ConfigError(f"link.url: {server} is a line to a board outside, and none flies the fixed wing yet")
+        raise ConfigError(f"link.url: {server} is a link to an external board, and none flies the fixed wing yet")
     places(scenario)  # whether there is somewhere to fly
     _check_airspeed(scenario)
     image, image_id = "", 0

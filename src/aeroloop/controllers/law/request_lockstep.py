@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from aeroloop.boards.host import Done
+from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.core.signals import NS
-from aeroloop.flight.processes.board_shell import Shell
 from aeroloop.flight.processes.common import stop
 from aeroloop.links.base import Link
 from aeroloop.protocols.board import REQUEST_FRAME

@@ -10,6 +10,7 @@ import casadi as ca
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk, parameters
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
@@ -18,7 +19,6 @@ from aeroloop.core.streams import writes
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.flight.processes.pixhawk_log import PixhawkLog
 from aeroloop.ground import axis_map
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
 from aeroloop.ground.missions import mission
@@ -160,7 +160,7 @@ def recorded_stick(path: Path) -> Callable[[float], Deflection]:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.quadrotor
+    scenario = orders.flown(QuadrotorScenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
         stream.name: topics.publisher(stream, batch=stream.batch).send

@@ -117,7 +117,7 @@ class HostWing:
 
 
 def build_board(orders: Orders) -> Board:
-    scenario = orders.fixedwing
+    scenario = orders.flown(FixedWingScenario)
     if scenario.loop == "pil":
         return EmulatedWing(scenario, Path(orders.image), orders.folder_path)
     return HostWing(autopilot_of(scenario, _compiled if scenario.loop == "sil" else Evaluator))
@@ -128,7 +128,7 @@ def _compiled(law: ca.Function) -> Evaluator:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.fixedwing
+    scenario = orders.flown(FixedWingScenario)
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
     with ExitStack() as last, closing(build_board(orders)) as board:

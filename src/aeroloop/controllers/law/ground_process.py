@@ -139,7 +139,7 @@ def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> No
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.tiltrotor
+    scenario = orders.flown(TiltrotorScenario)
     source = build_source(scenario)
     line.await_order("open")
     topics = Topics(orders.folder_path, wait=scenario.lockstep)

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
-from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import KINDS, LINE_TARGETS, TARGETS, Switch, Switched
-from aeroloop.core.scenario import Impairment
-from aeroloop.core.scenario import Link as LinkConfig
-from aeroloop.links.impair import Impaired
+from aeroloop.core.faults import KINDS, TARGETS, Switch, Switched
 from aeroloop.realtime.controls import ControlPort
 
 MOST_SAID = 8
@@ -58,22 +52,3 @@ class FaultDesk:
         self._done += 1
         if self._done == 1:
             self._remark("faults were switched by hand in flight, so no other flight will be the same as this one")
-
-
-class WornLink:
-    """The impairments of one link: the scenario's, changed by what is switched in flight."""
-
-    def __init__(self, link: Impaired, config: LinkConfig) -> None:
-        self._link = link
-        self._planned = {target: getattr(config, target) for target in LINE_TARGETS}
-        self._worn: dict[str, Impairment] = dict(self._planned)
-
-    def switch(self, switch: Switch) -> Switched:
-        """Off means as the scenario has it."""
-        value = switch.values[0] if switch.on else getattr(self._planned[switch.target], switch.kind)
-        if switch.kind == "baud":
-            value = int(value)
-        table = msgspec.structs.asdict(self._worn[switch.target]) | {switch.kind: value}
-        self._worn[switch.target] = convert(table, Impairment, switch.target)
-        self._link.change(inbound=self._worn["to_plant"], outbound=self._worn["to_board"])
-        return Switched(values=switch.values if switch.on else ())

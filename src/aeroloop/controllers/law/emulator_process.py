@@ -9,6 +9,7 @@ from pathlib import Path
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.url import parse
@@ -48,7 +49,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         monitor = Monitor(monitor_path, emulator)
         line.tell("ready")
         line.await_order("start")
-        faults = sorted(orders.tiltrotor.emulator.faults, key=lambda fault: fault.at_s)
+        faults = sorted(orders.flown(TiltrotorScenario).emulator.faults, key=lambda fault: fault.at_s)
         began_ns = time.monotonic_ns()
         while not stop():
             select.select([emulator.ended_fd], [], [], WATCH_S)

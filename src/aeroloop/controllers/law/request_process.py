@@ -9,10 +9,10 @@ import select
 import time
 
 from aeroloop.boards.host import HostBoard
+from aeroloop.controllers.law.request_lockstep import run_lockstep
+from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.core.signals import NS
 from aeroloop.core.streams import STREAMS
-from aeroloop.flight.processes.board_lockstep import run_lockstep
-from aeroloop.flight.processes.board_shell import Shell
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer

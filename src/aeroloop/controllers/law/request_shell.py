@@ -76,7 +76,7 @@ class Shell:
     """What lockstep and wall time share: topics, and what is logged each cycle."""
 
     def __init__(self, orders: Orders) -> None:
-        self.scenario = orders.tiltrotor
+        self.scenario = orders.flown(TiltrotorScenario)
         self.period_ns = round(self.scenario.control.period_s * NS)
         self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
         streams = writes("board", self.scenario.FAMILY, self.scenario.loop)

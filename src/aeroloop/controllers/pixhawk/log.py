@@ -12,7 +12,7 @@ from aeroloop.controllers.pixhawk.seam import Status
 from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Event
-from aeroloop.flight.processes.signal_counts import SignalCounts
+from aeroloop.exchanges.signal_counts import SignalCounts
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
 from aeroloop.world.earth import Earth
 

@@ -1,0 +1,41 @@
+"""The plant's end of a board that works by the plant's clock."""
+
+from __future__ import annotations
+
+from aeroloop.controllers.law.request_exchange import impair
+from aeroloop.core.signals import NS
+from aeroloop.exchanges.board_period import BoardPeriod, Errand, Settings
+from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.families.fixedwing.places import places
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.flight.seat import Seat
+from aeroloop.links.base import Link
+from aeroloop.links.open import open_link
+from aeroloop.sensors.collect import Readings
+
+
+def exchange(seat: Seat) -> BoardPeriod:
+    return behind(seat, open_link(seat.orders.link_server))
+
+
+def behind(seat: Seat, bare: Link) -> BoardPeriod:
+    """The board behind this link."""
+    scenario: FixedWingScenario = seat.scenario
+    link, line = bare, None
+    if not scenario.waits:
+        link = impaired = impair(bare, scenario, lambda: seat.vehicle.t_ns)
+        line = LineFaults(impaired, scenario.link)
+    mission = scenario.mission
+    settings = Settings(
+        period_ns=round(scenario.board.period_s * NS),
+        end_ns=scenario.end_ns,
+        waits=scenario.waits,
+        paced=not scenario.lockstep,
+        silence_ns=round(scenario.link.silence_s * NS),
+        board="emulated board" if scenario.loop == "pil" else "board",
+    )
+    errand = Errand(places(scenario).goal_m, round(mission.command_at_s * NS), round(mission.linger_s * NS))
+    first = seat.vehicle.sensed()
+    roles = {"sensors": "wing_sensors", "command": "wing_command", "link": "wing_link"}
+    publish = {**seat.publish, **{role: seat.publish[stream] for role, stream in roles.items()}}
+    return BoardPeriod(seat.vehicle, link, settings, errand, Readings(first), publish, line=line, bare=bare)

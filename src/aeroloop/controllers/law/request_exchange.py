@@ -1,0 +1,62 @@
+"""The plant's end of a board that owns its timer: link, impairments, batons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.signals import NS
+from aeroloop.exchanges.barriers import BatonBarrier
+from aeroloop.exchanges.board_request import BoardRequest, Settings
+from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.flight.seat import Seat
+from aeroloop.links.base import Link
+from aeroloop.links.impair import Impaired
+from aeroloop.links.lasting import LastingServer
+from aeroloop.links.open import open_link
+from aeroloop.links.relay import Relayed
+from aeroloop.protocols.framing import FrameCutter
+from aeroloop.realtime.lockstep import Baton, StampedLink
+
+
+def exchange(seat: Seat) -> BoardRequest:
+    scenario: TiltrotorScenario = seat.scenario
+    link: Link = open_link(seat.orders.link_server)
+    if seat.orders.relay_references:
+        link = Relayed(link, LastingServer(seat.orders.reference_server))
+    bare = link
+    if scenario.lockstep:
+        link = stamped = StampedLink(link, lambda: seat.vehicle.t_ns)
+    impaired = impair(link, scenario, lambda: seat.vehicle.t_ns)
+    settings = Settings(
+        bounds=parameter_file().plausible.command,
+        first_command=seat.vehicle.command,
+        period_ns=round(scenario.control.period_s * NS),
+        end_ns=scenario.end_ns,
+        silence_ns=round(scenario.link.silence_s * NS),
+        speed=scenario.speed,
+        wanted_image=seat.orders.image_id,
+        board="emulated board" if scenario.loop == "pil" else "board",
+    )
+    barrier = None
+    if scenario.lockstep:
+        ground = Baton(seat.batons["ground"], "ground") if "ground" in seat.batons else None
+        board = Baton(seat.batons["board"], "board")
+        barrier = BatonBarrier(stamped, impaired, board, ground, period_ns=settings.period_ns, end_ns=settings.end_ns)
+    publish = {**seat.publish, "link": seat.publish["plant_link"]}
+    line = LineFaults(impaired, scenario.link)
+    return BoardRequest(seat.vehicle, impaired, settings, publish, line=line, bare=bare, barrier=barrier)
+
+
+def impair(link: Link, scenario: Any, clock_ns: Callable[[], int], number: int = 0) -> Impaired:
+    """The link with the scenario's impairments on; their clock is the vehicle's at every pace."""
+    return Impaired(
+        link,
+        inbound=scenario.link.to_plant,
+        outbound=scenario.link.to_board,
+        clock_ns=clock_ns,
+        seed=scenario.seed + number,
+        cut=FrameCutter,
+    )

@@ -1,0 +1,18 @@
+"""The rows of our own boards: one that owns its timer and asks, and one that works by the plant's clock."""
+
+from __future__ import annotations
+
+from aeroloop.core.tables import Controller
+
+REQUEST = Controller(
+    name="law",
+    roles="aeroloop.controllers.law.request_launch:roles",
+    launch="aeroloop.controllers.law.request_launch:launch",
+    exchange="aeroloop.controllers.law.request_exchange:exchange",
+)
+PERIOD = Controller(
+    name="law",
+    roles="aeroloop.controllers.law.period_launch:roles",
+    launch="aeroloop.controllers.law.period_launch:launch",
+    exchange="aeroloop.controllers.law.period_exchange:exchange",
+)

@@ -1,0 +1,64 @@
+"""What is logged of a MAVLink HIL link at the plant: events, how often each signal crossed it, and its counters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+
+from aeroloop.core.signals import NS, Event
+from aeroloop.exchanges.signal_counts import SignalCounts
+from aeroloop.protocols.mavlink import MavlinkCounters
+from aeroloop.sensors.airspeed import AirspeedSample
+from aeroloop.sensors.barometer import BarometerSample
+from aeroloop.sensors.gnss import GnssSample
+from aeroloop.sensors.imu import ImuSample
+from aeroloop.sensors.magnetometer import MagnetometerSample
+from aeroloop.sensors.rangefinder import RangefinderSample
+from aeroloop.sensors.suite import Sample, SensorSet
+
+SIGNALS: dict[type, tuple[str, str]] = {
+    ImuSample: ("imu", "IMU"),
+    MagnetometerSample: ("magnetometer", "magnetometer"),
+    BarometerSample: ("barometer", "barometer"),
+    GnssSample: ("gnss", "GNSS"),
+    AirspeedSample: ("airspeed", "airspeed"),
+    RangefinderSample: ("rangefinder", "range finder"),
+}
+"""Sensor of a sample, and its name among LINK_SIGNALS."""
+COUNTERS_PERIOD_NS = NS
+
+
+class HilRows:
+    """Of the link of aircraft `number`."""
+
+    def __init__(
+        self, publish: Mapping[str, Callable[..., None]], number: int, aboard: SensorSet, actuators_hz: float
+    ) -> None:
+        """`actuators_hz` is how often the autopilot should answer; 0 where that is its own affair."""
+        self._publish, self._number = publish, number
+        self._answers = self._told_ns = 0
+        rates = {
+            signal: getattr(aboard, sensor).rate_hz
+            for sensor, signal in SIGNALS.values()
+            if getattr(aboard, sensor) is not None
+        }
+        self._counts = SignalCounts(number, {**rates, "actuators": actuators_hz}, publish["signal_count"])
+
+    def event(self, t_ns: int, event: Event, value: float) -> None:
+        self._publish["flight_event"](t_ns / NS, self._number, event, value)
+
+    def exchanged(self, t_ns: int, samples: list[Sample], accepted: int, counters: MavlinkCounters) -> None:
+        count = self._counts.count
+        for sample in samples:
+            count(SIGNALS[type(sample)][1])
+        while self._answers < accepted:
+            self._answers += 1
+            count("actuators")
+        if t_ns >= self._told_ns:
+            self._told_ns += COUNTERS_PERIOD_NS
+            self.finish(t_ns, counters)
+
+    def finish(self, t_ns: int, counters: MavlinkCounters) -> None:
+        """The counters as they stand."""
+        self._counts.tell(t_ns)
+        self._publish["hil_link"](t_ns / NS, self._number, *astuple(counters))

@@ -1,0 +1,12 @@
+"""The row of the virtual Pixhawk in the table of controllers."""
+
+from __future__ import annotations
+
+from aeroloop.core.tables import Controller
+
+ROW = Controller(
+    name="pixhawk",
+    roles="aeroloop.controllers.pixhawk.launch:roles",
+    launch="aeroloop.controllers.pixhawk.launch:launch",
+    exchange="aeroloop.controllers.pixhawk.exchange:exchange",
+)

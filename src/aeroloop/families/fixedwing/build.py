@@ -1,0 +1,63 @@
+"""A fixed wing put together for a flight: where its first circle begins, east of the centre, flying straight north."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+from aeroloop.actuators.servos import SurfaceEffort
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.signals import NS, RigidState
+from aeroloop.families.fixedwing import airframe as airframes
+from aeroloop.families.fixedwing.places import ground_of, places
+from aeroloop.families.fixedwing.rows import FixedWingRows
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.trim import trim
+from aeroloop.families.fixedwing.world import Start, build_world
+from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.suite import Suite
+from aeroloop.sim.vehicle import Stages, Vehicle, beyond
+from aeroloop.world.atmosphere import Atmosphere
+from aeroloop.world.earth import Earth
+from aeroloop.world.surroundings import InAir, Surroundings
+from aeroloop.world.wind import Wind
+
+
+def vehicle(
+    scenario: FixedWingScenario, number: int, publish: Mapping[str, Callable[..., None]]
+) -> Vehicle[SurfaceEffort, RigidState]:
+    mission = scenario.mission
+    airframe = airframes.load(scenario.vehicle.airframe)
+    atmosphere = Atmosphere(scenario.world.day)
+    _, _, density_kg_m3 = atmosphere.at(mission.height_m)
+    flying = trim(airframe, mission.airspeed_m_s, density_kg_m3=density_kg_m3)
+    start_m = places(scenario).start_m
+    pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
+    world, servos = build_world(airframe, Start(pos_W, math.pi / 2, scenario.world.wind.steady_W), Evaluator, at=flying)
+    streams = Streams(scenario.seed)
+    around = Surroundings(
+        Earth(scenario.world.home),
+        atmosphere,
+        Wind(scenario.world.wind, streams.generator("wind")),
+        world.state(0),
+        ground_of(scenario.world.terrain).grid().height_m,
+    )
+    sensors = Suite(scenario.aboard, streams, scenario.sensors.faults)
+    bound_m = scenario.world.reach_m
+
+    def crashed(t_ns: int, state: RigidState) -> str | None:
+        return "crashed" if state.pos_W[2] <= around.ground_m else None
+
+    stages = Stages(
+        actuators=servos,
+        body=InAir(world, around),
+        surroundings=around,
+        sense=lambda state, effort: sensors.sample(state, around.air, around.place),
+        lost=lambda state: beyond(state.pos_W, bound_m),
+        contact=crashed,
+        switch=sensors.switch,
+        rows=FixedWingRows(publish),
+    )
+    still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
+    step_ns = round(scenario.world.step_s * NS)
+    return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)

@@ -1,0 +1,25 @@
+"""What a controller's exchange is built from, in the plant's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aeroloop.flight.processes.common import Orders
+from aeroloop.sim.vehicle import Vehicle
+
+Publish = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """The place of one controller in a flight: whose vehicle, over which link, beside whom."""
+
+    scenario: Any  # of the family's own type, which its controllers know
+    orders: Orders
+    number: int  # of the aircraft
+    vehicle: Vehicle[Any, Any]
+    publish: Mapping[str, Publish]
+    batons: Mapping[str, int]  # peer -> descriptor, in lockstep
+    notify: Callable[[str], None]  # what somebody who waits should read at once

@@ -1,0 +1,184 @@
+"""One aircraft without its controller: actuators, body, surroundings, sensors. No I/O, no wall clock.
+
+Its stages are chosen once, when the flight is built (`families/*/build.py`). A step ends on the vehicle's own grid; one
+that a message cuts moves the body only, and what is measured, checked and logged once a step waits for the grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import NS, Air, Event, Place
+from aeroloop.sim.exchange import Row
+
+E = TypeVar("E")
+S = TypeVar("S", bound="Placed")
+E_co = TypeVar("E_co", covariant=True)
+E_contra = TypeVar("E_contra", contravariant=True)
+S_co = TypeVar("S_co", covariant=True)
+
+AIRBORNE_NS = NS // 5
+"""Shorter hops over the ground are not worth an event each."""
+
+
+class Placed(Protocol):
+    """Of a state, what every vehicle's has."""
+
+    @property
+    def pos_W(self) -> Vec3: ...
+    @property
+    def vel_W(self) -> Vec3: ...
+
+
+class Actuators(Protocol[E_co]):
+    def step(self, command: Row, dt_ns: int, /) -> E_co:
+        """What is delivered over the next dt."""
+
+
+class Body(Protocol[E_contra, S_co]):
+    def step(self, effort: E_contra, dt_ns: int, /) -> None: ...
+    def state(self, t_ns: int, /) -> S_co: ...
+
+
+class Surroundings(Protocol):
+    """The earth and the air where the aircraft is."""
+
+    place: Place
+    air: Air
+    ground_m: float  # height of the ground below it
+
+    def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3, /) -> None: ...
+
+
+class Rows(Protocol[E_contra]):
+    """Where the vehicle's rows go, by its family's streams."""
+
+    def step(self, vehicle: Vehicle[Any, Any], effort: E_contra, samples: list[Any], /) -> None: ...
+    def event(self, t_ns: int, event: Event, value: float, /) -> None: ...
+    def fault(self, t_ns: int, row: Row, /) -> None: ...
+    def pace(self, t_ns: int, lateness_s: float, missed: int, /) -> None: ...
+
+
+@dataclass(frozen=True)
+class Stages(Generic[E, S]):
+    """What a vehicle is made of."""
+
+    actuators: Actuators[E]
+    body: Body[E, S]
+    surroundings: Surroundings | None  # None: no air, and an earth that does not matter
+    sense: Callable[[S, E], list[Any]]  # the samples that arrive in this step
+    lost: Callable[[S], bool]  # out of bounds or out of control; NaN counts as lost
+    contact: Callable[[int, S], str | None]  # the ground is met in this step: why the flight ends, "" if it goes on
+    switch: Callable[[Switch], Switched]  # a fault of a sensor or an actuator, from now on
+    rows: Rows[E]
+    measure: Callable[[S], Row | None] = lambda state: None  # state sensors, on request; None while silent
+
+
+def beyond(pos_W: Vec3, bound_m: float) -> bool:
+    """Outside a sphere about the origin; what is no number is outside too."""
+    x, y, z = pos_W
+    return not x * x + y * y + z * z < bound_m * bound_m
+
+
+class TouchDown:
+    """Contact that does not end a flight: an event where the aircraft had been in the air for a moment."""
+
+    def __init__(self, touching: Callable[[], bool]) -> None:
+        self._touching = touching
+        self._touched_ns = 0
+
+    def __call__(self, t_ns: int, state: Placed) -> str | None:
+        if not self._touching():
+            return None
+        was_ns, self._touched_ns = self._touched_ns, t_ns
+        return "" if t_ns - was_ns > AIRBORNE_NS else None
+
+
+class Vehicle(Generic[E, S]):
+    def __init__(self, stages: Stages[E, S], *, step_ns: int, command: Row, first_effort: E | None = None) -> None:
+        """`first_effort` is logged at t = 0, where the family has a row then."""
+        self._stages = stages
+        self._actuators, self._body, self._rows = stages.actuators, stages.body, stages.rows
+        self._first_effort = first_effort
+        self._inboxes: list[list[Any]] = []
+        self.step_ns = step_ns
+        self.command = command  # held until replaced
+        self.t_ns = 0
+        self.ended = ""  # "diverged", "crashed"
+        self.state: S = stages.body.state(0)
+        self.surroundings = stages.surroundings
+
+    def begin(self) -> None:
+        """The rows of t = 0."""
+        if self._first_effort is not None:
+            self._rows.step(self, self._first_effort, [])
+
+    def tap(self) -> list[Any]:
+        """An inbox of one reader: every sample delivered since it last cleared it."""
+        self._inboxes.append([])
+        return self._inboxes[-1]
+
+    def measured(self) -> Row | None:
+        """What state sensors measure now; None while they are silent."""
+        return self._stages.measure(self.state)
+
+    def sensed(self) -> list[Any]:
+        """What the sensors deliver at t = 0, where the family has an effort then."""
+        return [] if self._first_effort is None else self._stages.sense(self.state, self._first_effort)
+
+    def switch(self, switch: Switch) -> Switched:
+        return self._stages.switch(switch)
+
+    def note_fault(self, row: Row) -> None:
+        self._rows.fault(self.t_ns, row)
+
+    def note_pace(self, lateness_s: float, missed: int) -> None:
+        self._rows.pace(self.t_ns, lateness_s, missed)
+
+    def say(self, event: Event, value: float) -> None:
+        self._rows.event(self.t_ns, event, value)
+
+    def advance(self, until_ns: int, *, exact: bool) -> None:
+        """Step by step. `exact`: the last step is cut to end at until_ns; else it ends at the grid point before."""
+        step_ns = self.step_ns
+        while self.t_ns < until_ns and not self.ended:
+            end_ns = (self.t_ns // step_ns + 1) * step_ns
+            if end_ns > until_ns:
+                if not exact:
+                    return
+                end_ns = until_ns
+            self._step(end_ns)
+
+    def _step(self, end_ns: int) -> None:
+        dt_ns = end_ns - self.t_ns
+        effort = self._actuators.step(self.command, dt_ns)
+        self._body.step(effort, dt_ns)
+        self.t_ns = end_ns
+        self.state = self._body.state(end_ns)
+        if end_ns % self.step_ns == 0:
+            self._observe(effort)
+
+    def _observe(self, effort: E) -> None:
+        """Once a step of the grid: what the sensors make of it, what ends a flight, and what is logged."""
+        stages, state, t_ns = self._stages, self.state, self.t_ns
+        samples: list[Any] = []
+        if stages.lost(state):
+            self.say(Event.DIVERGED, math.hypot(*state.pos_W))
+            self.ended = "diverged"
+        else:
+            if self.surroundings is not None:
+                # The sensors meet the air where and when the aircraft is now, and so does the next step.
+                self.surroundings.move(t_ns, self.step_ns, state.pos_W, state.vel_W)
+            samples = stages.sense(state, effort)
+            for inbox in self._inboxes:
+                inbox += samples
+            met = stages.contact(t_ns, state)
+            if met is not None:
+                self.say(Event.GROUND_CONTACT, state.vel_W[2])
+                self.ended = met
+        self._rows.step(self, effort, samples)
