@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,9 +21,8 @@ from quad_pilot import BRISK, Pilot
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS, Air, RigidState
-from aeroloop.exchanges import autopilot_loop
-from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Happening, Timing, wall_timing
+from aeroloop.core.signals import NS, Air, Event, RigidState
+from aeroloop.exchanges.mavlink_hil import Timing, wall_timing
 from aeroloop.families.multirotor import airframe
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
@@ -33,10 +32,11 @@ from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.sim.fleet import FleetPace, fly_together
+from aeroloop.sim.loop import run
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.wind import Wind, WindConfig
+from peers.hil_loop import AsTheyAnswer, HilLoop
 from peers.px4_peer import Expected, Px4Peer
 
 STEP_NS = 4_000_000
@@ -82,7 +82,7 @@ class Wire:
 
 @dataclass
 class Flight:
-    loop: AutopilotLoop[RotorEffort]
+    loop: HilLoop
     peer: Px4Peer
     wire: Any
 
@@ -97,6 +97,7 @@ def prepare(
     step_ns: int = STEP_NS,
     faults: tuple[Fault, ...] = (),
     load: Callable[[RotorEffort, Air], tuple[float, float]] | None = None,
+    before: Callable[[], None] = lambda: None,
 ) -> Flight:
     # By the truth, so that the flight is one a good autopilot would fly: what is judged here is the bench.
     pilot = Pilot(IRIS, STEP_NS, BRISK)
@@ -111,7 +112,7 @@ def prepare(
     peer = Px4Peer(command=command, expected=expected, home_deg=(HOME.lat_deg, HOME.lon_deg), year=2026.4)
     streams = Streams(seed)
     link = wire(peer)
-    loop = AutopilotLoop(
+    loop = HilLoop(
         motors=Motors(IRIS.motors, IRIS.rotors.count),
         world=airframe.world(IRIS, step_ns / NS),
         earth=Earth(HOME),
@@ -119,10 +120,11 @@ def prepare(
         wind=Wind(LIGHT_WIND, streams.generator("wind")),
         sensors=Suite(sensors or quad_sensors(), streams, faults),
         link=link,
-        timing=timing or Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
+        timing=timing or Timing(readable=lambda timeout_s: False),
         rotors=IRIS.rotors.count,
         step_ns=step_ns,
         load=load,
+        before=before,
     )
     flight.append(Flight(loop, peer, link))
     return flight[0]
@@ -136,13 +138,18 @@ def test_five_minutes_in_lockstep_without_a_complaint() -> None:
         x, y, z = flight.loop.state.pos_W
         highest_m, farthest_m = max(highest_m, z), max(farthest_m, float(np.hypot(x, y)))
     assert flight.peer.finish() == []
-    assert flight.loop.lockstep.locked
-    assert (flight.loop.lockstep.timeouts, flight.loop.lockstep.stray_answers) == (0, 0)
+    assert flight.loop.exchange.lockstep.locked
+    assert (flight.loop.exchange.lockstep.timeouts, flight.loop.exchange.lockstep.stray_answers) == (0, 0)
     assert flight.peer.samples == 300 * 250
     assert 19.0 < highest_m < 21.5
     assert farthest_m > 25.0
     assert flight.loop.state.pos_W[2] == pytest.approx(IRIS.rest_height_m, abs=0.05), "landed"
-    assert flight.loop.counters.bad_checksums == flight.loop.counters.lost == flight.loop.actuators.refused == 0
+    assert (
+        flight.loop.exchange.counters.bad_checksums
+        == flight.loop.exchange.counters.lost
+        == flight.loop.exchange.actuators.refused
+        == 0
+    )
 
 
 def test_one_seed_is_one_flight_and_another_seed_another() -> None:
@@ -183,26 +190,28 @@ def test_a_flight_over_a_real_tcp_link() -> None:
     url, client = ends("tcp://127.0.0.1:0", folder=Path(), name="px4")
     link = open_link(url)
     # Before lockstep slower than the wall: a peer in a thread that is kept waiting must not find two samples at once.
-    timing = Timing(until=lambda t_ns: time.sleep(0.02), readable=wall_timing(link).readable)
-    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing)
+    timing = wall_timing(link)
+    flight = prepare(
+        seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing, before=lambda: time.sleep(0.02)
+    )
     px4 = threading.Thread(target=play_over, args=(parse(client or "").port, flight.peer), daemon=True)
     px4.start()
-    flight.loop.await_autopilot(HANG_S)
+    flight.loop.exchange.await_ready(HANG_S)
     flight.loop.fly(12 * NS)
     link.close()
     px4.join(HANG_S)
     assert not px4.is_alive()
     assert flight.peer.finish() == []
-    assert flight.loop.lockstep.locked
-    assert flight.loop.lockstep.timeouts == 0
+    assert flight.loop.exchange.lockstep.locked
+    assert flight.loop.exchange.lockstep.timeouts == 0
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
     assert flight.peer.samples == 12 * 250
 
 
 def test_an_autopilot_that_never_speaks_is_waited_for_in_words() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0))
-    with pytest.raises(LinkError, match=r"no autopilot has spoken on memory within 1 s; is it running\?"):
-        flight.loop.await_autopilot(1.0)
+    with pytest.raises(LinkError, match=r"no MAVLink received on memory within 1 s; is the autopilot running\?"):
+        flight.loop.exchange.await_ready(1.0)
     assert flight.loop.t_ns == 0
 
 
@@ -219,21 +228,6 @@ class FakeTime:
         self.now_ns += round(seconds * NS)
 
 
-def test_time_that_was_lost_before_lockstep_is_not_made_up_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = FakeTime()
-    monkeypatch.setattr(autopilot_loop, "time", clock)
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        timing = wall_timing(ours)
-        timing.until(1_000_000)
-        clock.sleep(0.05)
-        passed_ns = []
-        for step in range(2, 12):
-            timing.until(step * 1_000_000)
-            passed_ns.append(clock.now_ns)
-    assert np.diff(passed_ns).tolist() == [1_000_000] * 9
-
-
 class Noisy(Wire):
     """Garbage, other systems' messages and numbers that are none between the autopilot's answers."""
 
@@ -245,7 +239,7 @@ def test_garbage_between_the_answers_does_not_matter() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Noisy)
     flight.loop.fly(12 * NS)
     assert flight.peer.finish() == []
-    assert flight.loop.counters.skipped_bytes > 1000
+    assert flight.loop.exchange.counters.skipped_bytes > 1000
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
 
 
@@ -264,7 +258,7 @@ class Trailing(Wire):
 def test_an_autopilot_whose_answers_trail_is_flown_after_three_time_outs() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Trailing)
     flight.loop.fly(12 * NS)
-    assert flight.loop.lockstep.timeouts == 3
+    assert flight.loop.exchange.lockstep.timeouts == 3
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
 
 
@@ -288,9 +282,9 @@ def test_actuators_that_are_no_numbers_leave_the_last_command_and_the_clock() ->
 
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, bad))
     flight.loop.fly(10 * NS + 5 * STEP_NS)
-    assert flight.loop.actuators.refused == 6
-    assert flight.loop.lockstep.locked
-    assert flight.loop.lockstep.stray_answers == 0
+    assert flight.loop.exchange.actuators.refused == 6
+    assert flight.loop.exchange.lockstep.locked
+    assert flight.loop.exchange.lockstep.stray_answers == 0
 
 
 def axes(t_us: int) -> Any:
@@ -300,11 +294,11 @@ def axes(t_us: int) -> Any:
 def test_axes_are_not_taken_for_motors() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, axes))
     flight.loop.fly(10 * NS - STEP_NS)
-    before = flight.loop._controls
+    before = flight.loop.controls
     with pytest.raises(LinkError, match="has not answered"):
         flight.loop.fly(11 * NS)
-    assert flight.loop._controls == before
-    assert flight.loop.unmixed == flight.loop.lockstep.timeouts
+    assert flight.loop.controls == before
+    assert flight.loop.exchange.unmixed == flight.loop.exchange.lockstep.timeouts
 
 
 def test_axes_are_mixed_by_the_places_of_the_rotors() -> None:
@@ -327,9 +321,9 @@ def test_nobody_else_flies_the_aircraft() -> None:
 
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Intruded)
     flight.loop.fly(10 * NS)
-    assert flight.loop.counters.other_system == 1
-    assert min(flight.loop._controls) > 0.0
-    assert flight.loop.lockstep.locked
+    assert flight.loop.exchange.counters.other_system == 1
+    assert min(flight.loop.controls) > 0.0
+    assert flight.loop.exchange.lockstep.locked
 
 
 class Chattering(Mute):
@@ -346,7 +340,7 @@ def test_a_link_that_chatters_does_not_hide_a_silent_autopilot() -> None:
         clock.sleep(0.01)
         return True
 
-    timing = Timing(until=lambda t_ns: None, readable=readable, now_s=lambda: clock.now_ns / NS)
+    timing = Timing(readable=readable, now_s=lambda: clock.now_ns / NS)
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Chattering, timing=timing)
     with pytest.raises(LinkError, match="has not answered for 60 s"):
         flight.loop.fly(60 * NS)
@@ -365,8 +359,8 @@ class Seldom(Wire):
 def test_fewer_answers_than_before_are_learnt() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Seldom)
     flight.loop.fly(4 * NS)
-    assert flight.loop.lockstep.ratio == 2
-    assert flight.loop.lockstep.timeouts == 3
+    assert flight.loop.exchange.lockstep.ratio == 2
+    assert flight.loop.exchange.lockstep.timeouts == 3
 
 
 class Restarting(Wire):
@@ -384,12 +378,12 @@ class Restarting(Wire):
 def test_an_autopilot_that_starts_anew_is_taken_up_again() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=Restarting)
     flight.loop.fly(501 * STEP_NS)
-    assert not flight.loop.lockstep.locked
-    assert max(flight.loop._controls) == 0.0, "it has not armed yet"
+    assert not flight.loop.exchange.lockstep.locked
+    assert max(flight.loop.controls) == 0.0, "it has not armed yet"
     flight.loop.fly(4 * NS)
-    assert flight.loop.lockstep.locked
-    assert flight.loop.restarts == 1
-    assert flight.loop.lockstep.timeouts == 0
+    assert flight.loop.exchange.lockstep.locked
+    assert flight.loop.exchange.restarts == 1
+    assert flight.loop.exchange.lockstep.timeouts == 0
 
 
 def test_a_slow_sample_between_two_of_the_imu_is_not_lost() -> None:
@@ -413,17 +407,17 @@ def test_the_barometer_feels_the_air_where_the_aircraft_is_now() -> None:
     flight = prepare(seed=1, armed_s=(100.0, 101.0), sensors=SensorSet(imu=ideal.imu, barometer=ideal.barometer))
     loop: Any = flight.loop
     air, felt = Atmosphere(Day()), []
-    loop._world.reset((0.0, 0.0, 100.0), (1.0, 0.0, 0.0, 0.0), vel_W=(0.0, 0.0, 20.0))
-    loop.state = loop._world.state(0)
-    sample = loop._sensors.sample
+    loop.world.reset((0.0, 0.0, 100.0), (1.0, 0.0, 0.0, 0.0), vel_W=(0.0, 0.0, 20.0))
+    loop.vehicle.state = loop.world.state(0)
+    sample = loop.sensors.sample
 
     def watched(state: RigidState, here: Any, place: Any) -> Any:
         felt.append(here.pressure_Pa - air.at(place.alt_m)[0])
         return sample(state, here, place)
 
-    loop._sensors.sample = watched
+    loop.sensors.sample = watched
     for _ in range(5):
-        loop.tick()
+        loop.fly(loop.t_ns + STEP_NS)
     assert felt == [0.0] * 5
 
 
@@ -443,32 +437,29 @@ def test_the_clock_goes_on_while_the_imu_is_silent() -> None:
     flight.loop.fly(4 * NS)
     assert not [words for words in flight.peer.complaints if "went back" in words]
     assert flight.peer.samples == 4 * 250 - 50 + 3, "one each 50 ms meanwhile"
-    assert flight.loop.lockstep.locked
-    assert flight.loop.lockstep.timeouts == 0
+    assert flight.loop.exchange.lockstep.locked
+    assert flight.loop.exchange.lockstep.timeouts == 0
 
 
 class Diary:
     """An observer that keeps what happened, and when."""
 
     def __init__(self) -> None:
-        self.events: list[tuple[float, Happening, float]] = []
+        self.events: list[tuple[float, Event, float]] = []
         self.ticks = 0
         self.samples: list[Any] = []
 
-    def __call__(
-        self, state: RigidState, effort: Any, controls: tuple[float, ...], air: Any, samples: Any, events: Any, /
-    ) -> None:
+    def __call__(self, state: RigidState, effort: Any, controls: tuple[float, ...], air: Any, samples: Any, /) -> None:
         self.ticks += 1
         self.samples += samples
-        self.events += [(state.t_ns / NS, event, value) for event, value in events]
 
-    def kinds(self) -> list[Happening]:
+    def kinds(self) -> list[Event]:
         return [event for _, event, _ in self.events]
 
 
 def watch(flight: Flight) -> Diary:
     diary = Diary()
-    flight.loop._note = diary
+    flight.loop.rows.observer = diary
     return diary
 
 
@@ -478,17 +469,17 @@ def test_the_observer_is_told_every_tick_and_every_sample() -> None:
     flight.loop.fly(4 * NS)
     assert diary.ticks == 1000
     assert len([s for s in diary.samples if isinstance(s, ImuSample)]) == 1000
-    assert diary.kinds() == [Happening.ANSWERED]
+    assert diary.kinds() == [Event.AUTOPILOT_ANSWERED]
     assert diary.events[0][2] == 1.0, "in lockstep"
 
 
 def test_a_landing_is_told_with_its_speed() -> None:
     flight = prepare(seed=1, armed_s=(100.0, 101.0))
     diary, loop = watch(flight), flight.loop
-    cast(Any, loop)._world.reset((0.0, 0.0, 0.5), (1.0, 0.0, 0.0, 0.0))
+    loop.world.reset((0.0, 0.0, 0.5), (1.0, 0.0, 0.0, 0.0))
     loop.fly(NS)
-    ((_, event, speed_m_s),) = [told for told in diary.events if told[1] is not Happening.ANSWERED]
-    assert event is Happening.GROUND_CONTACT, "once, though it hops a little"
+    ((_, event, speed_m_s),) = [told for told in diary.events if told[1] is not Event.AUTOPILOT_ANSWERED]
+    assert event is Event.GROUND_CONTACT, "once, though it hops a little"
     assert -3.5 < speed_m_s < 0.5
 
 
@@ -497,11 +488,11 @@ def test_an_aircraft_out_of_bounds_ends_the_flight(far_m: float) -> None:
     flight = prepare(seed=1, armed_s=(100.0, 101.0))
     diary, loop = watch(flight), flight.loop
     loop.fly(NS)
-    cast(Any, loop)._world.reset((far_m, 0.0, 10.0), (1.0, 0.0, 0.0, 0.0))
+    loop.world.reset((far_m, 0.0, 10.0), (1.0, 0.0, 0.0, 0.0))
     loop.fly(2 * NS)
     assert loop.diverged
     assert loop.t_ns == NS + STEP_NS
-    assert diary.kinds()[-1] is Happening.DIVERGED
+    assert diary.kinds()[-1] is Event.DIVERGED
 
 
 def test_refused_actuators_are_told_once_and_not_in_every_tick() -> None:
@@ -511,8 +502,8 @@ def test_refused_actuators_are_told_once_and_not_in_every_tick() -> None:
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 10_000_000, bad))
     diary = watch(flight)
     flight.loop.fly(10 * NS + 20 * STEP_NS)
-    assert flight.loop.actuators.refused == 21
-    assert diary.kinds().count(Happening.REFUSED) == 1
+    assert flight.loop.exchange.actuators.refused == 21
+    assert diary.kinds().count(Event.ACTUATORS_REFUSED) == 1
 
 
 class Truthful(Wire):
@@ -566,7 +557,7 @@ def test_the_range_finder_reaches_the_autopilot_and_knows_the_ground() -> None:
     sensors = structs.replace(quad_sensors(), rangefinder=px4.rangefinder)
     flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=Truthful, sensors=sensors)
     loop: Any = flight.loop
-    loop._terrain_m = lambda x, y: -3.0
+    loop.terrain_m = lambda x, y: -3.0
     flight.loop.fly(2 * NS)
     ranges = [m.current_distance / 100 for m in flight.wire.of("DISTANCE_SENSOR")]
     assert px4.rangefinder is not None
@@ -594,11 +585,11 @@ def test_answers_of_a_clock_that_goes_backwards_do_not_fly_the_aircraft() -> Non
 
     flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: Spoiling(peer, 6_000_000, backwards))
     flight.loop.fly(6 * NS - STEP_NS)
-    before = flight.loop._controls
+    before = flight.loop.controls
     with pytest.raises(LinkError, match="has not answered for 60 s"):
         flight.loop.fly(8 * NS)
-    assert flight.loop._controls == before
-    assert flight.loop.lockstep.stray_answers > 1
+    assert flight.loop.controls == before
+    assert flight.loop.exchange.lockstep.stray_answers > 1
 
 
 class Silenced(Wire):
@@ -616,14 +607,14 @@ def test_without_lockstep_a_silent_autopilot_stops_the_motors_and_may_come_back(
     flight = prepare(seed=1, armed_s=(100.0, 101.0), wire=Silenced)
     diary = watch(flight)
     flight.loop.fly(int(2.9 * NS))
-    assert max(flight.loop._controls) > 0.0
+    assert max(flight.loop.controls) > 0.0
     flight.loop.fly(int(3.1 * NS))
-    assert max(flight.loop._controls) == 0.0
+    assert max(flight.loop.controls) == 0.0
     flight.loop.fly(5 * NS)
-    assert max(flight.loop._controls) > 0.0
+    assert max(flight.loop.controls) > 0.0
     told = [(event, value) for _, event, value in diary.events]
-    assert told[:2] == [(Happening.ANSWERED, 0.0), (Happening.LEFT, 1)]
-    assert told[2][0] is Happening.RETURNED
+    assert told[:2] == [(Event.AUTOPILOT_ANSWERED, 0.0), (Event.AUTOPILOT_LEFT, 1)]
+    assert told[2][0] is Event.AUTOPILOT_BACK
     assert told[2][1] == pytest.approx(2.0, abs=0.05)
 
 
@@ -651,10 +642,10 @@ def test_time_stands_still_while_nobody_is_there_and_a_wish_to_stop_is_heard() -
 
     flight.loop.fly(60 * NS, stopped)
     assert flight.loop.t_ns == 501 * STEP_NS
-    assert diary.kinds() == [Happening.ANSWERED], "the rest comes with the next tick"
-    assert min(flight.loop._controls) > 0.0, "no time passes in which they could stop"
+    assert diary.kinds() == [Event.AUTOPILOT_ANSWERED], "the rest comes with the next tick"
+    assert min(flight.loop.controls) > 0.0, "no time passes in which they could stop"
     with pytest.raises(LinkError, match=r"left memory at 2\.00 s of the flight and has not come back for 60 s"):
-        flight.loop.settle()
+        flight.loop.exchange.settle()
 
 
 class Client(threading.Thread):
@@ -700,8 +691,10 @@ class Client(threading.Thread):
 def test_a_client_that_disconnects_in_mid_flight_and_comes_back_over_tcp(restarted: bool) -> None:
     url, client_url = ends("tcp://127.0.0.1:0", folder=Path(), name="px4")
     link = LastingServer(url)
-    timing = Timing(until=lambda t_ns: time.sleep(0.01), readable=wall_timing(link).readable)
-    flight = prepare(seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing)
+    timing = wall_timing(link)
+    flight = prepare(
+        seed=1, armed_s=(1.0, 100.0), wire=lambda peer: link, timing=timing, before=lambda: time.sleep(0.01)
+    )
     diary = watch(flight)
     beat = mavlink.MAVLink_heartbeat_message(mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_AUTOPILOT_PX4, 1, 0, 3, 3)
 
@@ -713,17 +706,17 @@ def test_a_client_that_disconnects_in_mid_flight_and_comes_back_over_tcp(restart
 
     client = Client(parse(client_url or "").port, flight.peer, leaves_at=1000, word=word)
     client.start()
-    flight.loop.await_autopilot(HANG_S)
+    flight.loop.exchange.await_ready(HANG_S)
     flight.loop.fly(12 * NS)
     link.close()
     client.join(HANG_S)
     assert client.refused, "while the first is there, nobody listens for a second"
-    assert flight.loop.lockstep.locked
-    assert flight.loop.departures == 1
-    assert flight.loop.restarts == int(restarted)
-    told = [event for event in diary.kinds() if event is not Happening.GROUND_CONTACT]
-    again = [Happening.RESTARTED, Happening.ANSWERED] if restarted else []
-    assert told == [Happening.ANSWERED, Happening.LEFT, *again, Happening.RETURNED]
+    assert flight.loop.exchange.lockstep.locked
+    assert flight.loop.exchange.departures == 1
+    assert flight.loop.exchange.restarts == int(restarted)
+    told = [event for event in diary.kinds() if event is not Event.GROUND_CONTACT]
+    again = [Event.AUTOPILOT_RESTARTED, Event.AUTOPILOT_ANSWERED] if restarted else []
+    assert told == [Event.AUTOPILOT_ANSWERED, Event.AUTOPILOT_LEFT, *again, Event.AUTOPILOT_BACK]
     assert 12 * 250 - flight.peer.samples <= 3, "time stood still: at most what was on its way is lost"
     assert flight.loop.state.pos_W[2] > 0.5, "it flies"
 
@@ -732,17 +725,16 @@ def test_a_first_client_that_only_talks_nonsense_does_not_start_the_flight() -> 
     flight = prepare(seed=1, armed_s=(1.0, 100.0))
     flight.wire._back = b"GET / HTTP/1.1\r\n\r\n"
     loop: Any = flight.loop
-    loop._timing = Timing(until=lambda t_ns: None, readable=lambda timeout_s: bool(flight.wire._back))
-    with pytest.raises(LinkError, match="no autopilot has spoken"):
-        flight.loop.await_autopilot(1.0)
+    loop.exchange._timing = Timing(readable=lambda timeout_s: bool(flight.wire._back))
+    with pytest.raises(LinkError, match="no MAVLink received"):
+        flight.loop.exchange.await_ready(1.0)
 
 
 def test_two_aircraft_fly_together_without_a_complaint() -> None:
     flights = [prepare(seed=seed, armed_s=(1.0, 100.0)) for seed in (1, 2)]
     alone = prepare(seed=2, armed_s=(1.0, 100.0))
-    pace = FleetPace(STEP_NS, lockstep=True, now_ns=FakeTime().monotonic_ns, sleep=lambda seconds: None)
-    pace.until = lambda t_ns, stopped: True  # type: ignore[method-assign]
-    assert fly_together([flight.loop for flight in flights], 10 * NS, pace) == "time"
+    crafts = [flight.loop.craft(10 * NS) for flight in flights]
+    assert run(crafts, AsTheyAnswer(), lambda: False) == "completed"
     alone.loop.fly(10 * NS)
     assert [flight.peer.finish() for flight in flights] == [[], []]
     assert flights[1].wire.sent.hexdigest() == alone.wire.sent.hexdigest(), "as if it had been alone"
@@ -762,7 +754,7 @@ def test_an_autopilot_that_waits_for_a_word_over_udp_gets_one() -> None:
 
         waiting = threading.Thread(target=answer, daemon=True)
         waiting.start()
-        flight.loop.await_autopilot(HANG_S)
+        flight.loop.exchange.await_ready(HANG_S)
         waiting.join(HANG_S)
         link.close()
-    assert flight.loop.counters.frames_in == 2
+    assert flight.loop.exchange.counters.frames_in == 2

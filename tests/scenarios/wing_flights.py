@@ -7,15 +7,15 @@ from collections import defaultdict
 import numpy as np
 
 from aeroloop.analysis.wing.metrics import metrics
+from aeroloop.controllers.law.period_process import HostWing
 from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import find, load
-from aeroloop.controllers.law.period_process import HostWing
-from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done
 from aeroloop.recording.log import Log
+from peers.wing_craft import WingCraft
 
 
 class BoardBehind:
@@ -50,7 +50,7 @@ def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
     rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     streams = writes("plant", scenario.FAMILY, scenario.loop)
     publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}
-    ended = build_loop(scenario, BoardBehind(scenario), publish).fly(lambda: False)
+    ended = WingCraft(scenario, BoardBehind(scenario), publish).fly()
     log = Log.empty()
     log.rows.update({name: np.array(kept, dtype=float) for name, kept in rows.items() if kept})
     return ended, metrics(log, scenario)

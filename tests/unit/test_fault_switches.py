@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sensor_scenes import AIR, PLACE, seconds, state
 
 from aeroloop.analysis.quad.words import PARAMETERS, change_words
+from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
@@ -23,11 +24,11 @@ from aeroloop.core.scenario import Link as LinkConfig
 from aeroloop.core.scenario import Sensors as StateConfig
 from aeroloop.core.signals import Truth
 from aeroloop.exchanges.hil_samples import gathered
+from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.families import fault_offers
 from aeroloop.families.fault_offers import offers
 from aeroloop.families.scenarios import find, load
-from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
-from aeroloop.controllers.pixhawk.log import PixhawkLog
+from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.links.impair import Impaired, Line
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters
@@ -277,7 +278,7 @@ def test_a_link_is_plain_until_it_is_switched_and_again_after() -> None:
         cut=MavlinkCutter,
         cut_sent=MavlinkCutter,
     )
-    worn = WornLink(link, LinkConfig())
+    worn = LineFaults(link, LinkConfig())
     a, b, c, d = frames(4)
     link.send(a + b)
     assert wire.sent == [a + b], "as it was given, not frame by frame"
@@ -319,7 +320,7 @@ def test_delays_on_and_off_lose_and_reorder_no_byte_of_half_frames(
         cut=MavlinkCutter,
         cut_sent=MavlinkCutter,
     )
-    worn, stream = WornLink(link, LinkConfig()), b"".join(frames(8))
+    worn, stream = LineFaults(link, LinkConfig()), b"".join(frames(8))
     came, at = b"", 0
     for size, switched in [*pieces, (len(stream), None)]:
         if switched is not None:
@@ -343,7 +344,7 @@ def test_off_is_as_the_scenario_has_it() -> None:
     wire = Wire()
     config = LinkConfig(to_board=Impairment(loss=1.0))
     link = Impaired(wire, inbound=config.to_plant, outbound=config.to_board, clock_ns=lambda: 0, seed=1)
-    worn = WornLink(link, config)
+    worn = LineFaults(link, config)
     worn.switch(order("to_board", "loss", value=0.0))
     link.send(b"a")
     worn.switch(order("to_board", "loss", False))
@@ -410,7 +411,7 @@ def test_whatever_is_offered_works(name: str, pace: str) -> None:
     if sensors is None:
         sensors = Suite(scenario.aboard, Streams(1))  # type: ignore[attr-defined]
     link = Impaired(Wire(), inbound=Impairment(), outbound=Impairment(), clock_ns=lambda: 0, seed=1)
-    worn, offered = WornLink(link, scenario.link), offers(scenario)
+    worn, offered = LineFaults(link, scenario.link), offers(scenario)
     assert len({(offer.target, offer.kind, offer.channels) for offer in offered}) == len(offered)
     assert any(offer.target in LINE_TARGETS for offer in offered) == (tiltrotor or pace == "real")
     for offer in offered:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import RotorEffort
+from aeroloop.controllers.pixhawk.exchange import behind
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
 from aeroloop.core.streams import writes
+from aeroloop.exchanges.mavlink_hil import MavlinkHil
 from aeroloop.families import scenarios
 from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.build import vehicle
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.flight.processes.hil_log import FlightLog
-from aeroloop.flight.processes.hil_plant import Aircraft, Loop, build_loop
+from aeroloop.flight.processes.plant import switcher
+from aeroloop.flight.seat import Seat
 from aeroloop.models.quadrotor import hover_speeds_rad_s
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
-from aeroloop.sim.fleet import FleetPace
+from aeroloop.sim.loop import Craft, run
+from peers.hil_loop import AsTheyAnswer
 
 
 class Nobody:
@@ -44,13 +50,13 @@ class InLockstep(Nobody):
     url = "autopilot"
 
     def __init__(self) -> None:
-        self.loop: Loop | None = None
+        self.craft: Craft | None = None
         self._answers = b""
         self._out = MavlinkOut(MavlinkCounters(), 1, 1)
 
     def send(self, data: bytes) -> None:
-        assert self.loop is not None
-        answer = dialect.MAVLink_hil_actuator_controls_message(self.loop.t_ns // 1000, [0.0] * 16, 1, 1)
+        assert self.craft is not None
+        answer = dialect.MAVLink_hil_actuator_controls_message(self.craft.vehicle.t_ns // 1000, [0.0] * 16, 1, 1)
         self._answers += self._out.pack(answer)
 
     def poll(self) -> bytes:
@@ -64,45 +70,46 @@ def scenario(*overrides: str) -> QuadrotorScenario:
     return plan
 
 
-def flight_log(plan: QuadrotorScenario, number: int = 0) -> FlightLog:
+def built(plan: QuadrotorScenario, link: Nobody | None = None, number: int = 0) -> tuple[Craft, MavlinkHil]:
     publish = {stream.name: lambda *row: None for stream in writes("plant", plan.FAMILY, plan.loop)}
-    return FlightLog(number, plan.aboard, 250.0, publish, FleetPace(NS // 250))
-
-
-def built(*overrides: str, number: int = 0) -> Loop:
-    plan = scenario(*overrides)
-    return build_loop(plan, number, Nobody(), flight_log(plan, number))
+    flown = vehicle(plan, number, publish)
+    no_orders: Any = None
+    exchange = behind(Seat(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody())
+    return Craft(flown, [exchange], plan.end_ns), exchange
 
 
 def test_the_virtual_pixhawk_is_waited_for_from_the_first_sample_on_and_nobody_else() -> None:
-    assert built().lockstep.locked, "or how far it runs free would depend on the machine"
-    assert not built("loop=hil").lockstep.locked
-    assert not built("pace=real").lockstep.locked
+    assert built(scenario())[1].lockstep.locked, "or how far it runs free would depend on the machine"
+    assert not built(scenario("loop=hil"))[1].lockstep.locked
+    assert not built(scenario("pace=real"))[1].lockstep.locked
 
 
 def test_a_line_with_a_fault_is_not_waited_for_and_a_line_in_lockstep_gets_none() -> None:
-    plan, link = scenario("loop=hil", "pace=real"), InLockstep()
-    aircraft = Aircraft(plan, 0, link, flight_log(plan), lambda words: None)
-    link.loop = loop = aircraft.loop
+    link = InLockstep()
+    craft, exchange = built(scenario("loop=hil", "pace=real"), link)
+    link.craft = craft
+    switch = switcher([craft])
     delay = Switch(target="to_plant", kind="delay_s", on=True, value=0.05)
-    aircraft.switch(delay)
-    loop.fly(NS // 2)
-    assert not loop.lockstep.locked, "time would wait for an answer that waits for time"
-    assert loop.lockstep.timeouts == 0
-    aircraft.switch(Switch(target="to_plant", kind="delay_s", on=False))
-    loop.fly(NS)
-    assert loop.lockstep.locked
-    assert loop.lockstep.timeouts == 0
+    switch(delay)
+    craft.end_ns = NS // 2
+    run([craft], AsTheyAnswer(), lambda: False)
+    assert not exchange.lockstep.locked, "time would wait for an answer that waits for time"
+    assert exchange.lockstep.timeouts == 0
+    switch(Switch(target="to_plant", kind="delay_s", on=False))
+    craft.end_ns = NS
+    run([craft], AsTheyAnswer(), lambda: False)
+    assert exchange.lockstep.locked
+    assert exchange.lockstep.timeouts == 0
     with pytest.raises(ConfigError, match=r"to_plant: in lockstep .* this autopilot flies in lockstep"):
-        aircraft.switch(delay)
-    prompt = scenario()
+        switch(delay)
     with pytest.raises(ConfigError, match="fly with --pace real"):
-        Aircraft(prompt, 0, Nobody(), flight_log(prompt), lambda words: None).switch(delay)
+        switcher([built(scenario())[0]])(delay)
 
 
 def test_each_vehicle_stands_at_its_place() -> None:
-    apart = ("vehicle.count=3", "vehicle.spacing_m=7.0")
-    assert [built(*apart, number=n).state.pos_W[0] for n in range(3)] == pytest.approx([0.0, 7.0, 14.0], abs=0.01)
+    apart = scenario("vehicle.count=3", "vehicle.spacing_m=7.0")
+    east_m = [built(apart, number=n)[0].vehicle.state.pos_W[0] for n in range(3)]
+    assert east_m == pytest.approx([0.0, 7.0, 14.0], abs=0.01)
 
 
 @pytest.mark.parametrize("name", airframe.names())

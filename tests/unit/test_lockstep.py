@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.core.errors import LinkError
+from aeroloop.exchanges.barriers import BatonBarrier
 from aeroloop.realtime import lockstep
 from aeroloop.realtime.lockstep import Baton, PeerGoneError, Reply, StampedLink
-from aeroloop.realtime.pace import LockstepPace, WallPace
 
 
 class Wire:
@@ -91,87 +91,28 @@ def test_bytes_that_never_arrive_are_a_failure(monkeypatch: pytest.MonkeyPatch) 
         StampedLink(wire, lambda: 0).take(3, 0)
 
 
-def test_pace_goes_from_event_to_event_and_grants_the_ground_a_window() -> None:
+def test_the_barrier_goes_from_event_to_event_and_grants_the_ground_a_window() -> None:
     plant, board = batons()
     plant_g, ground = batons()
     now = 0
     stamped = StampedLink(Wire([b"abc", b"defg"]), lambda: now)
-    pace = LockstepPace(stamped, stamped, plant, plant_g, period_ns=12, end_ns=100)
+    barrier = BatonBarrier(stamped, stamped, plant, plant_g, period_ns=12, end_ns=100)
+    assert barrier.next_ns(0) == 0
     board.pass_on(*Reply(3, 0, 3, 12))  # three bytes now, wake at 12
-    assert pace.wait(0) == 0
+    barrier.settle(0)
+    assert barrier.next_ns(0) == 0
     assert board.take()[:2] == (0, 0)
     assert ground.take()[0] == 100  # a window of 64 cycles, cut at the end of the flight
     assert stamped.poll() == b"abc"
     stamped.send(b"answer")
     board.pass_on(*Reply(5, 12, 7, 24))  # two bytes now, two at the next timer
-    assert pace.wait(0) == 0
+    barrier.settle(0)
+    assert barrier.next_ns(0) == 0
     assert board.take()[:2] == (0, 6)
     assert stamped.poll() == b"de"
-    assert pace.wait(0) == now + 12
+    barrier.settle(0)  # nothing was sent: nobody is asked
+    assert barrier.next_ns(0) == 12
     now = 12
     assert stamped.poll() == b"fg"
-    assert pace.wait(12) == 24  # nothing sent, nothing due: on to the wake-up
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.ns = 0
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """Wall time that moves only when the pace sleeps, or when the test says so."""
-    from aeroloop.realtime import pace
-
-    fake = Clock()
-    monkeypatch.setattr(pace.time, "monotonic_ns", lambda: fake.ns)
-
-    def sleep(_r: object, _w: object, _x: object, timeout_s: float) -> tuple[list[int], list[int], list[int]]:
-        fake.ns += round(timeout_s * 1e9)
-        return [], [], []
-
-    monkeypatch.setattr(pace.select, "select", sleep)
-    return fake
-
-
-MS = 1_000_000
-
-
-def test_wall_pace_keeps_absolute_deadlines(clock: Clock) -> None:
-    pace = WallPace(Wire([]), 4 * MS, 1.0)
-    pace.start()
-    assert pace.wait(0) == 4 * MS
-    clock.ns += 1 * MS  # the step took a while: the next deadline does not move
-    assert pace.wait(4 * MS) == 8 * MS
-    assert clock.ns == 8 * MS
-    assert pace.missed_deadlines == 0
-
-
-def test_wall_time_never_goes_back(clock: Clock) -> None:
-    """Impaired links stamp frames with it: one set back would hold every frame until it had caught up."""
-    pace = WallPace(Wire([]), 4 * MS, 1.0)
-    seen = [pace.now_ns()]
-    clock.ns += 4000 * MS  # the board connects late
-    seen.append(pace.now_ns())
-    pace.start()
-    t_ns = 0
-    for stall in (0, 0, 50, 0, 7, 0):
-        seen.append(pace.now_ns())
-        t_ns = pace.wait(t_ns)
-        clock.ns += stall * MS
-    assert pace.missed_deadlines > 5
-    assert seen == sorted(seen)
-
-
-@pytest.mark.parametrize("speed", [1.0, 4.0])
-def test_missed_deadlines_are_counted_and_not_made_up_for(clock: Clock, speed: float) -> None:
-    pace = WallPace(Wire([]), 4 * MS, speed)
-    pace.start()
-    pace.wait(0)
-    clock.ns += int(11 * MS / speed)  # stalls for almost three steps
-    assert pace.wait(4 * MS) == 8 * MS
-    assert pace.missed_deadlines == 1  # the step at 8 came 7 ms late: one whole period
-    at = clock.ns
-    assert pace.wait(8 * MS) == 12 * MS
-    assert clock.ns - at == pytest.approx(1 * MS / speed)  # 8 + 4 after the slip, not at once
-    assert pace.missed_deadlines == 1
+    barrier.settle(12)
+    assert barrier.next_ns(12) == 24  # nothing sent, nothing due: on to the wake-up

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import casadi as ca
 import pytest
 
-from aeroloop.core.signals import Event, Reference
 from aeroloop.controllers.law.request_shell import Shell, TimedLaw
+from aeroloop.core.signals import Event, Reference
 
 PERIOD_NS = 12_000_000
 

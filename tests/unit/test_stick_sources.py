@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sticks import CODES, HEADER, NAMES, PLAIN, RANGES
 
+from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.scenario import Ground, TiltrotorScenario
-from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.ground import evdev_stick, stick_recording
 from aeroloop.ground.axes import AxisEvent
 from aeroloop.ground.evdev_stick import EvdevSource, open_stick

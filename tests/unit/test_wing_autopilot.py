@@ -18,8 +18,8 @@ from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
 from aeroloop.families.scenarios import of_table
-from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
+from peers.wing_craft import WingCraft
 
 COLUMNS = {stream.name: stream.names for stream in STREAMS}
 
@@ -62,6 +62,11 @@ class Direct:
         waiting, self._waiting = self._waiting, b""
         return waiting
 
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None: ...
+
 
 class Flight:
     def __init__(self, flown: FixedWingScenario, **changes: Any) -> None:
@@ -72,7 +77,7 @@ class Flight:
             for stream in STREAMS
             if stream.family == "wing"
         }
-        self.ended = build_loop(flown, self.link, publish).fly(lambda: False)
+        self.ended = WingCraft(flown, self.link, publish).fly()
 
     def column(self, stream: str, name: str) -> np.ndarray:
         return np.array([row[COLUMNS[stream].index(name)] for row in self.rows[stream]])

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from aeroloop.boards.wing_emulated import Replied
+from aeroloop.controllers.law import period_process as wing_board
+from aeroloop.controllers.law.period_process import EmulatedWing, HostWing
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import ResetCause
 from aeroloop.core.wing_signals import WingCommand, WingSensors
-from aeroloop.flight.processes import wing_board
 from aeroloop.flight.processes.common import Stop
-from aeroloop.controllers.law.period_process import EmulatedWing, HostWing
 from aeroloop.links.stream import StreamLink
 from aeroloop.protocols.board import Told
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos

@@ -16,15 +16,16 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import BY_NAME, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
-from aeroloop.exchanges import wing_loop
-from aeroloop.exchanges.wing_loop import Readings, WingLoop
+from aeroloop.exchanges import board_period
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import of_table
-from aeroloop.flight.processes.wing_plant import build_loop, build_sensors, switcher
+from aeroloop.flight.processes.plant import switcher
 from aeroloop.protocols import wing_interface as interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
+from aeroloop.sensors.collect import Readings
 from aeroloop.sensors.imu import ImuSample
+from peers.wing_craft import WingCraft
 
 START_M, GOAL_M = (-3375.0, 2175.0), (3225.0, -1875.0)
 Act = Callable[["ScriptedBoard", WingSensors], bytes]
@@ -88,14 +89,16 @@ class Bench:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
         publish = {s.name: self._keeper(s.name) for s in writes("plant", scenario.FAMILY, scenario.loop)}
-        self.loop: WingLoop = build_loop(scenario, board, publish)
-        board.command = self.loop.command
+        self.flown = WingCraft(scenario, board, publish)
+        self.vehicle, self.exchange = self.flown.vehicle, self.flown.exchange
+        aileron, elevator, rudder, throttle = self.vehicle.command
+        board.command = aileron, elevator, rudder, throttle
 
     def _keeper(self, name: str) -> Callable[..., None]:
         return lambda *row: self.rows[name].append(row)
 
     def fly(self) -> str:
-        return self.loop.fly(lambda: False)
+        return self.flown.fly()
 
     def column(self, stream: str, field: str) -> list[float]:
         at = BY_NAME[stream].names.index(field)
@@ -117,7 +120,7 @@ def test_it_begins_trimmed_where_its_circle_does_and_flies_straight_with_the_tri
 
 
 def test_every_row_fits_its_stream_and_comes_at_its_rate() -> None:
-    bench = Bench(plan(), ScriptedBoard())
+    bench = Bench(plan(world={"step_s": 0.01}, sensors={"preset": "ideal", "imu": {"rate_hz": 100.0}}), ScriptedBoard())
     bench.fly()
     for name, rows in bench.rows.items():
         stream = BY_NAME[name]
@@ -173,7 +176,7 @@ def test_the_flight_is_over_when_it_has_lingered_at_the_goal() -> None:
 
     bench = Bench(plan(duration_s=60.0), ScriptedBoard(arrives))
     assert bench.fly() == "completed"
-    assert bench.loop.t_ns == NS
+    assert bench.vehicle.t_ns == NS
     assert bench.rows["wing_step"] == [(0.5, Step.ARRIVED, 0.0)]
 
 
@@ -204,10 +207,11 @@ def test_leaving_the_world_ends_the_flight_as_diverged() -> None:
 
 def test_a_state_that_is_no_number_ends_the_flight_as_diverged() -> None:
     bench = Bench(plan(), ScriptedBoard())
-    state = bench.loop._world._state  # type: ignore[attr-defined]
-    bench.loop._world.reset((math.nan, 0.0, 660.0), tuple(state[3:7]))  # type: ignore[attr-defined]
+    world: Any = bench.vehicle._body._world  # type: ignore[attr-defined]
+    world.reset((math.nan, 0.0, 660.0), tuple(world._state[3:7]))
     assert bench.fly() == "diverged"
-    assert bench.events(Event.DIVERGED) == [0.0]
+    (distance_m,) = bench.events(Event.DIVERGED)
+    assert math.isnan(distance_m)
 
 
 def test_garbage_and_implausible_answers_are_counted_and_the_last_command_stands() -> None:
@@ -234,7 +238,7 @@ def test_an_answer_of_before_does_not_count() -> None:
 
 
 def test_a_board_that_never_ends_its_period_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wing_loop, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(board_period, "PATIENCE_S", 0.0)
     bench = Bench(plan(), ScriptedBoard())
     bench.board.ends = False
     with pytest.raises(LinkError, match=r"the board has not ended control period 0 within 0 s \(at 0.00 s"):
@@ -257,14 +261,14 @@ class MuteBoard(ScriptedBoard):
 
 
 def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wing_loop, "POLL_S", 0.01)
+    monkeypatch.setattr(board_period, "POLL_S", 0.01)
     mute = MuteBoard()
     bench = Bench(plan(), mute)
-    with pytest.raises(LinkError, match=r"no word from the board over scripted:// within 0.05 s; is it running\?"):
-        bench.loop.await_board(mute, 0.05, lambda: False)
-    bench.loop.await_board(mute, 0.05, lambda: True)
+    with pytest.raises(LinkError, match=r"nothing received from the board over scripted:// within 0.05 s; is it"):
+        bench.exchange.await_ready(0.05, lambda: False)
+    bench.exchange.await_ready(0.05, lambda: True)
     mute._out = b"\x7e"
-    bench.loop.await_board(mute, 0.0, lambda: False)
+    bench.exchange.await_ready(0.0, lambda: False)
     mute.close()
     assert not mute.heard, "nothing was sent before"
 
@@ -284,14 +288,14 @@ class Babbler(MuteBoard):
 
 
 def test_bytes_that_are_no_message_are_no_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wing_loop, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(board_period, "PATIENCE_S", 0.01)
     babbler = Babbler(b"\x7e noise \x7e")
     with pytest.raises(LinkError, match="the board has not ended control period 0"):
         Bench(plan(), babbler).fly()
     babbler.close()
     swallowed = Babbler(b"")  # as by a line that loses everything
-    with pytest.raises(LinkError, match="no word from the board"):
-        Bench(plan(), swallowed).loop.await_board(swallowed, 0.01, lambda: False)
+    with pytest.raises(LinkError, match="nothing received from the board"):
+        Bench(plan(), swallowed).exchange.await_ready(0.01, lambda: False)
     swallowed.close()
 
 
@@ -308,13 +312,11 @@ def test_one_seed_one_flight_and_another_seed_another() -> None:
 
 
 def test_sensors_fail_on_order_and_lines_only_where_time_does_not_wait_for_them() -> None:
-    scenario = plan()
-    suite = build_sensors(scenario)
-    switch = switcher(suite, None)
+    switch = switcher([Bench(plan(), ScriptedBoard()).flown.craft])
     assert switch(Switch(target="gnss", kind="silent", on=True)) == Switched(0, ())
     with pytest.raises(ConfigError, match="to_board: in lockstep and on pil time waits for every message"):
         switch(Switch(target="to_board", kind="loss", on=True, value=0.5))
-    with pytest.raises(ConfigError, match="vehicle 1: there is one aircraft, number 0"):
+    with pytest.raises(ConfigError, match="vehicle 1: there are 1, the first is 0"):
         switch(Switch(target="gnss", kind="silent", on=True, vehicle=1))
 
 

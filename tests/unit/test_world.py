@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aeroloop.core.signals import Effort
-from aeroloop.exchanges.board_loop import out_of_control
 from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.build import out_of_control
 from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.world.multibody import Multibody

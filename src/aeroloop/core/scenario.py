@@ -23,6 +23,8 @@ from aeroloop.core.signals import NS
 Rung = Literal["mil", "sil", "pil", "hil"]
 Family = Literal["board", "mavlink", "wing"]
 """What plant and controller speak: the board's frames, or MAVLink HIL."""
+MEMORY = "memory://"
+"""The link of a controller in the plant's own process."""
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
 
 
@@ -130,8 +132,9 @@ class Link(Config, frozen=True):
     url: Annotated[
         str,
         note(
-            "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; empty for the rung's "
-            "own: loopback for mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time, "
+            "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; `memory://`: in "
+            "lockstep the controller in the plant's own process; empty for the rung's own: loopback for "
+            "mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time, "
             "for hil of multirotors `tcp://127.0.0.1:4560?listen`"
         ),
     ] = ""
@@ -280,6 +283,11 @@ class Scenario(Config, frozen=True, metaclass=_AbstractMeta):
     def controller(self) -> str:
         """Which of its family's controllers flies it."""
         return "law"
+
+    @property
+    def inline(self) -> bool:
+        """Whether the controller runs in the plant's own process."""
+        return self.link.url == MEMORY
 
     @property
     def aircraft(self) -> int:

@@ -58,6 +58,7 @@ class Controller:
     roles: str  # (scenario) -> its processes, in the order in which their links open
     launch: str  # (scenario, folder of the flight) -> its part of the launch settings; ConfigError says why not
     exchange: str  # (flight.seat.Seat) -> sim.exchange.Exchange, in the plant's process
+    inline: str = ""  # the same with the controller in the plant's process (`memory://`) -> flight.seat.Inlined
     shares_core: bool = True  # in lockstep it takes turns with the plant, so that one core serves both best
 
 

@@ -6,17 +6,37 @@ flight depends neither on how the kernel delivers bytes nor on what the scenario
 
 from __future__ import annotations
 
-from aeroloop.realtime.lockstep import Baton, Reply, StampedLink, Stepped
+from typing import Protocol
+
+from aeroloop.realtime.lockstep import Reply, StampedLink, Stepped
 
 GROUND_AHEAD_CYCLES = 64
 """How far the ground may work ahead: references depend on time alone, so nobody need wait for them."""
+
+
+class BoardBaton(Protocol):
+    def pass_on(self, *numbers: int) -> None: ...
+    def take(self) -> tuple[int, ...]: ...
+    def close(self) -> None: ...
+
+
+class GroundBaton(Protocol):
+    def pass_on(self, *numbers: int) -> None: ...
+    def close(self) -> None: ...
 
 
 class BatonBarrier:
     """Time goes to the next byte or timer as soon as the board has answered for everything before it."""
 
     def __init__(
-        self, wire: StampedLink, link: Stepped, board: Baton, ground: Baton | None, *, period_ns: int, end_ns: int
+        self,
+        wire: StampedLink,
+        link: Stepped,
+        board: BoardBaton,
+        ground: GroundBaton | None,
+        *,
+        period_ns: int,
+        end_ns: int,
     ) -> None:
         """`wire` is where bytes are counted, `link` the same with its impairments."""
         self._wire, self._link = wire, link
@@ -26,6 +46,12 @@ class BatonBarrier:
         self._ahead_ns = GROUND_AHEAD_CYCLES * period_ns
         self._end_ns = end_ns
         self._granted_ns = -1
+
+    def close(self) -> None:
+        """The flight is over, for board and ground too."""
+        self._board.close()
+        if self._ground:
+            self._ground.close()
 
     def next_ns(self, t_ns: int) -> int:
         """When bytes are due, or the board's timer is."""

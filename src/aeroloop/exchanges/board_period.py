@@ -84,6 +84,8 @@ def _await_bytes(link: BoardLink) -> float:
 class BoardPeriod:
     """One board on one link. Rows go to `sensors`, `command`, `link`, and what the board tells by its name."""
 
+    cuts = True  # a control period need not be a multiple of the vehicle's step
+
     def __init__(
         self,
         vehicle: Flown,
@@ -102,7 +104,6 @@ class BoardPeriod:
         self._vehicle, self._link, self._bare = vehicle, link, bare or link
         self._settings, self._errand, self._readings, self._publish = settings, errand, readings, publish
         self._inbox = vehicle.tap()
-        self.cuts = settings.paced and not settings.waits
         self.locked = True
         self.over = False
         self.protocol = PlantEnd()
@@ -131,7 +132,7 @@ class BoardPeriod:
 
     def next_ns(self) -> int:
         wanted_ns = self._next_ns
-        if self.cuts:
+        if self._settings.paced:
             if self._woken_ns > self._vehicle.t_ns:
                 wanted_ns = min(wanted_ns, self._woken_ns)
             due_ns = self._link.next_due_ns()

@@ -184,6 +184,8 @@ class BoardRequest:
 
     def finish(self) -> None:
         self._note_counters()
+        if self._barrier is not None:
+            self._barrier.close()
 
     def close(self) -> None:
         self._link.close()

@@ -227,13 +227,13 @@ class MavlinkHil:
         """Take the autopilot's answers, and wait for one where lockstep demands it."""
         if not self._owed:
             return
-        self._owed = False
         self._poll()
         while (self._held or self.lockstep.waiting) and not stopped():
             if self._held:
                 self._await_return(stopped)
             else:
                 self._await_answer(stopped)
+        self._owed = self._held or self.lockstep.waiting
 
     def switch(self, switch: Switch) -> Switched:
         if self._line is None:

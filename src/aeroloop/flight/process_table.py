@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import MEMORY, Scenario, with_value
 from aeroloop.core.tables import Controller, Role, controller, family, part
 
 RECORDER = Role("recorder", "aeroloop.flight.processes.recorder")
@@ -19,7 +20,7 @@ def controller_of(scenario: Scenario) -> Controller:
 
 def roles(scenario: Scenario) -> tuple[Role, ...]:
     """In the order in which their links open: servers before clients."""
-    others: tuple[Role, ...] = part(controller_of(scenario).roles)(scenario)
+    others: tuple[Role, ...] = () if scenario.inline else part(controller_of(scenario).roles)(scenario)
     plant = Role("plant", PLANT, tuple(role.name for role in others if "plant" in role.peers))
     burners = tuple(Role(f"busy-{i}", BUSY) for i in range(scenario.busy_processes))
     return (RECORDER, plant, *others, *burners)
@@ -27,5 +28,12 @@ def roles(scenario: Scenario) -> tuple[Role, ...]:
 
 def launch_settings(scenario: Scenario, folder: Path) -> dict[str, Any]:
     """What goes into `Orders` besides what every flight has; ConfigError says why it cannot be flown."""
-    settings: dict[str, Any] = part(controller_of(scenario).launch)(scenario, folder)
+    row = controller_of(scenario)
+    if scenario.inline:
+        if not (row.inline and scenario.lockstep):
+            raise ConfigError(
+                f"link.url: {MEMORY} is for lockstep on mil, sil and pil; expected a link between processes"
+            )
+        scenario = with_value(scenario, "link.url", "")
+    settings: dict[str, Any] = part(row.launch)(scenario, folder)
     return settings

@@ -7,9 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from aeroloop.flight.processes.common import Orders
+from aeroloop.sim.exchange import Exchange
 from aeroloop.sim.vehicle import Vehicle
 
 Publish = Callable[..., None]
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """An exchange whose controller runs in the plant's process."""
+
+    exchange: Exchange
+    finish: Callable[[], None]  # the controller's last rows, and its end
 
 
 @dataclass(frozen=True)

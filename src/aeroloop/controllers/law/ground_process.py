@@ -5,7 +5,7 @@ It follows the simulation clock: in lockstep the plant's baton, in wall time the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from aeroloop.core.scenario import Ground, TiltrotorScenario
@@ -100,24 +100,37 @@ def build_source(
     return base_station(ground, joins)
 
 
-def run_lockstep(source: Source, link: Link, publish: Publisher, plant: Baton, board: Baton, *, period_ns: int) -> None:
-    """Until the plant goes, not until SIGTERM; a window is logged whole before any of it is sent.
+class Windows:
+    """The references of lockstep, window by window.
 
-    Otherwise the end of a flight that is cut short, and with it the log, would depend on the machine.
+    A window is logged whole before any of it is sent: otherwise the end of a flight that is cut short, and with it the
+    log, would depend on the machine.
     """
-    next_ns = sent_bytes = 0
+
+    def __init__(self, source: Source, link: Link, publish: Callable[..., None], period_ns: int) -> None:
+        self._source, self._link, self._publish, self._period_ns = source, link, publish, period_ns
+        self._next_ns = self._sent_bytes = 0
+
+    def grant(self, granted_ns: int) -> Iterator[tuple[int, int]]:
+        """Sends the references of all cycles up to a time: the time of each, and how many bytes were sent with it."""
+        window = [(t_ns, self._source(t_ns)) for t_ns in range(self._next_ns, granted_ns + 1, self._period_ns)]
+        self._next_ns += len(window) * self._period_ns
+        for t_ns, reference in window:
+            self._publish(t_ns / NS, *reference.row())
+        for t_ns, reference in window:
+            frame = encode_reference(reference)
+            self._link.send(frame)
+            self._sent_bytes += len(frame)
+            yield t_ns, self._sent_bytes
+
+
+def run_lockstep(windows: Windows, plant: Baton, board: Baton) -> None:
+    """Until the plant goes, not until SIGTERM."""
     while True:
         try:
             granted_ns, *_ = plant.take()
-            window = [(t_ns, source(t_ns)) for t_ns in range(next_ns, granted_ns + 1, period_ns)]
-            next_ns += len(window) * period_ns
-            for t_ns, reference in window:
-                publish.send(t_ns / NS, *reference.row())
-            for t_ns, reference in window:
-                frame = encode_reference(reference)
-                link.send(frame)
-                sent_bytes += len(frame)
-                board.pass_on(t_ns, sent_bytes)
+            for sent in windows.grant(granted_ns):
+                board.pass_on(*sent)
         except PeerGoneError:
             return
 
@@ -154,8 +167,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         try:
             if clock is None:
                 plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
-                period_ns = round(scenario.control.period_s * NS)
-                run_lockstep(source, link, publish, plant, board, period_ns=period_ns)
+                windows = Windows(source, link, publish.send, round(scenario.control.period_s * NS))
+                run_lockstep(windows, plant, board)
             else:
                 run_wall(source, link, publish, clock)
             line.tell("done")

@@ -50,25 +50,44 @@ class Board(Protocol):
     def close(self) -> None: ...
 
 
-def run(board: Board, link: Link) -> None:
-    """Period by period until it is told to stop; the end of the link is the end of the flight."""
-    listener = BoardEnd()
-    waiting = b""
-    link.send(GREETING)
-    while not stop():
-        if not select.select([link.fileno()], [], [], WATCH_S)[0]:
-            if not listener.counters.frames_in:
-                link.send(GREETING)
-            continue
-        chunk = link.poll()
-        waiting += chunk
-        cycles = [message.cycle for message in listener.receive(chunk) if isinstance(message, WingSensors)]
+class PeriodServer:
+    """A board behind its link, period by period."""
+
+    def __init__(self, board: Board, link: Link) -> None:
+        self._board, self._link = board, link
+        self._listener = BoardEnd()
+        self._waiting = b""
+
+    @property
+    def addressed(self) -> bool:
+        """The plant has spoken."""
+        return self._listener.counters.frames_in > 0
+
+    def greet(self) -> None:
+        self._link.send(GREETING)
+
+    def serve(self) -> None:
+        """Take what has come; with the sensors of a period in it, do that period's work."""
+        chunk = self._link.poll()
+        self._waiting += chunk
+        cycles = [message.cycle for message in self._listener.receive(chunk) if isinstance(message, WingSensors)]
         if cycles:
-            out, busy_s = board.step(waiting)
-            link.send(out + listener.done(Done(cycles[-1], busy_s)))
-            waiting = b""
-        elif len(waiting) > MOST_WAITING:
-            raise LinkError(f"{link.url}: {len(waiting)} bytes came, and no sensors among them")
+            period, self._waiting = self._waiting, b""
+            out, busy_s = self._board.step(period)
+            self._link.send(out + self._listener.done(Done(cycles[-1], busy_s)))
+        elif len(self._waiting) > MOST_WAITING:
+            raise LinkError(f"{self._link.url}: {len(self._waiting)} bytes came, and no sensors among them")
+
+
+def run(board: Board, link: Link) -> None:
+    """Until it is told to stop; the end of the link is the end of the flight."""
+    server = PeriodServer(board, link)
+    server.greet()
+    while not stop():
+        if select.select([link.fileno()], [], [], WATCH_S)[0]:
+            server.serve()
+        elif not server.addressed:
+            server.greet()
 
 
 class EmulatedWing:
@@ -116,10 +135,9 @@ class HostWing:
     def close(self) -> None: ...
 
 
-def build_board(orders: Orders) -> Board:
-    scenario = orders.flown(FixedWingScenario)
+def build_board(scenario: FixedWingScenario, image: str, folder: Path) -> Board:
     if scenario.loop == "pil":
-        return EmulatedWing(scenario, Path(orders.image), orders.folder_path)
+        return EmulatedWing(scenario, Path(image), folder)
     return HostWing(autopilot_of(scenario, _compiled if scenario.loop == "sil" else Evaluator))
 
 
@@ -131,7 +149,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.flown(FixedWingScenario)
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
-    with ExitStack() as last, closing(build_board(orders)) as board:
+    with ExitStack() as last, closing(build_board(scenario, orders.image, orders.folder_path)) as board:
         line.await_order("open")
         link = open_link(orders.link_client)
         # After the board, which may take a while when it hangs: a plant that found the link closed meanwhile would

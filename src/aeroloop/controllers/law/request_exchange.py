@@ -7,7 +7,7 @@ from typing import Any
 
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
-from aeroloop.exchanges.barriers import BatonBarrier
+from aeroloop.exchanges.barriers import BatonBarrier, BoardBaton, GroundBaton
 from aeroloop.exchanges.board_request import BoardRequest, Settings
 from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.families.tiltrotor.design import parameter_file
@@ -22,14 +22,19 @@ from aeroloop.realtime.lockstep import Baton, StampedLink
 
 
 def exchange(seat: Seat) -> BoardRequest:
-    scenario: TiltrotorScenario = seat.scenario
     link: Link = open_link(seat.orders.link_server)
     if seat.orders.relay_references:
         link = Relayed(link, LastingServer(seat.orders.reference_server))
-    bare = link
-    if scenario.lockstep:
-        link = stamped = StampedLink(link, lambda: seat.vehicle.t_ns)
-    impaired = impair(link, scenario, lambda: seat.vehicle.t_ns)
+    board = ground = None
+    if seat.scenario.lockstep:
+        board = Baton(seat.batons["board"], "board")
+        ground = Baton(seat.batons["ground"], "ground") if "ground" in seat.batons else None
+    return behind(seat, link, board, ground)
+
+
+def behind(seat: Seat, bare: Link, board: BoardBaton | None, ground: GroundBaton | None) -> BoardRequest:
+    """The board behind this link, in lockstep with its batons."""
+    scenario: TiltrotorScenario = seat.scenario
     settings = Settings(
         bounds=parameter_file().plausible.command,
         first_command=seat.vehicle.command,
@@ -40,11 +45,13 @@ def exchange(seat: Seat) -> BoardRequest:
         wanted_image=seat.orders.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
-    barrier = None
-    if scenario.lockstep:
-        ground = Baton(seat.batons["ground"], "ground") if "ground" in seat.batons else None
-        board = Baton(seat.batons["board"], "board")
-        barrier = BatonBarrier(stamped, impaired, board, ground, period_ns=settings.period_ns, end_ns=settings.end_ns)
+    barrier, link = None, bare
+    if board is not None:
+        link = stamped = StampedLink(bare, lambda: seat.vehicle.t_ns)
+    impaired = impair(link, scenario, lambda: seat.vehicle.t_ns)
+    if board is not None:
+        period_ns, end_ns = settings.period_ns, settings.end_ns
+        barrier = BatonBarrier(stamped, impaired, board, ground, period_ns=period_ns, end_ns=end_ns)
     publish = {**seat.publish, "link": seat.publish["plant_link"]}
     line = LineFaults(impaired, scenario.link)
     return BoardRequest(seat.vehicle, impaired, settings, publish, line=line, bare=bare, barrier=barrier)

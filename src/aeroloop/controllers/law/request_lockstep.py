@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Protocol
 
 from aeroloop.boards.host import Done
 from aeroloop.controllers.law.request_shell import Shell
@@ -71,31 +72,51 @@ class Turn:
             self._board.skip(missed_ns // self._shell.period_ns + 1)
 
 
+class GroundBaton(Protocol):
+    def take(self) -> tuple[int, ...]:
+        """Time of the next reference, and how many bytes of references were sent up to it."""
+
+
+class LockstepTurns:
+    """The board between its links: what it does when the plant hands it the baton."""
+
+    def __init__(self, shell: Shell, link: Link, references: Link, ground: GroundBaton | None) -> None:
+        self._turn, self._link, self._ground = Turn(shell), link, ground
+        self._now_ns = self._sent_bytes = 0
+        self._sent_at_ns = time.monotonic_ns()
+        self._wire = StampedLink(link, lambda: self._now_ns)
+        self._radio = StampedLink(references, lambda: self._now_ns)
+        self._references = shell.dress_references(self._radio, lambda: self._now_ns)
+        self._referred_ns = self._announced_ns = -1
+        # The ground sends no references for cycles after the flight.
+        self._last_ns = round(shell.scenario.duration_s * NS) // shell.period_ns * shell.period_ns
+
+    def take(self, now_ns: int, plant_bytes: int) -> Reply:
+        """The plant's baton, and what goes back with it."""
+        self._now_ns = now_ns
+        self._wire.take(plant_bytes, now_ns)
+        while self._ground and self._referred_ns < self._announced_ns:  # one for every cycle, also one that is left out
+            self._referred_ns, ground_bytes, *_ = self._ground.take()
+            self._radio.take(ground_bytes, self._referred_ns)
+        turn, out, ahead = self._turn, b"", b""
+        if not turn.busy(now_ns):
+            round_trip_ns = time.monotonic_ns() - self._sent_at_ns
+            out = turn.take(now_ns, self._references.poll(), self._wire.poll(), round_trip_ns)
+            ahead = turn.ahead
+        if out or ahead:
+            self._link.send(out + ahead)
+        self._sent_at_ns = time.monotonic_ns()
+        now_bytes = self._sent_bytes + len(out)
+        self._sent_bytes = now_bytes + len(ahead)
+        self._announced_ns = min(turn.cycle_ns, self._last_ns)
+        return Reply(now_bytes, turn.cycle_ns, self._sent_bytes, turn.wake_ns)
+
+
 def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, ground: Baton | None) -> None:
-    now_ns, sent_bytes, sent_at_ns = 0, 0, time.monotonic_ns()
-    wire, radio = StampedLink(link, lambda: now_ns), StampedLink(references, lambda: now_ns)
-    dressed = shell.dress_references(radio, lambda: now_ns)
-    turn = Turn(shell)
-    referred_ns = announced_ns = -1
-    last_ns = round(shell.scenario.duration_s * NS) // shell.period_ns * shell.period_ns
+    turns = LockstepTurns(shell, link, references, ground)
     while not stop():
         try:
             now_ns, plant_bytes, *_ = plant.take()
-            wire.take(plant_bytes, now_ns)
-            while ground and referred_ns < announced_ns:  # one reference for every cycle, also one that is left out
-                referred_ns, ground_bytes, *_ = ground.take()
-                radio.take(ground_bytes, referred_ns)
-            if turn.busy(now_ns):
-                out, ahead = b"", b""
-            else:
-                out = turn.take(now_ns, dressed.poll(), wire.poll(), time.monotonic_ns() - sent_at_ns)
-                ahead = turn.ahead
-            if out or ahead:
-                link.send(out + ahead)
-            sent_at_ns = time.monotonic_ns()
-            sent_bytes += len(out)
-            announced_ns = min(turn.cycle_ns, last_ns)  # the ground sends none for cycles after the flight
-            plant.pass_on(*Reply(sent_bytes, turn.cycle_ns, sent_bytes + len(ahead), turn.wake_ns))
-            sent_bytes += len(ahead)
+            plant.pass_on(*turns.take(now_ns, plant_bytes))
         except PeerGoneError:
             break

@@ -11,17 +11,18 @@ import time
 from aeroloop.boards.host import HostBoard
 from aeroloop.controllers.law.request_lockstep import run_lockstep
 from aeroloop.controllers.law.request_shell import Shell
+from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import STREAMS
+from aeroloop.core.streams import writes
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.realtime.lockstep import Baton
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.topics import Topics
 
 READS = ("board link", "reference link")
-WRITES = tuple(s.name for s in STREAMS if s.producer == "board")
 
 
 def run_wall(shell: Shell, link: Link, references: Link) -> None:
@@ -70,7 +71,10 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     if orders.scenario.lockstep:
         share_core(orders.core_draw)  # with the emulator, which inherits it: it takes turns with us
-    shell = Shell(orders)
+    scenario = orders.flown(TiltrotorScenario)
+    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    publish = {s.name: topics.publisher(s).send for s in writes("board", scenario.FAMILY, scenario.loop)}
+    shell = Shell(scenario, publish, orders.image, orders.folder_path)
     line.await_order("open")
     references = LastingServer(orders.reference_server)
     link = open_link(orders.link_client)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -16,13 +16,10 @@ from aeroloop.codegen.host import compiled
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.scenario import Impairment, TiltrotorScenario
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
-from aeroloop.core.streams import writes
 from aeroloop.families.tiltrotor.design import design, flight_law, parameter_file
-from aeroloop.flight.processes.common import Orders
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.protocols.framing import FrameCutter
-from aeroloop.realtime.topics import Topics
 
 
 class TimedLaw:
@@ -73,14 +70,14 @@ class LockstepBoard(Protocol):
 
 
 class Shell:
-    """What lockstep and wall time share: topics, and what is logged each cycle."""
+    """What lockstep and wall time share: the board, and what is logged each cycle."""
 
-    def __init__(self, orders: Orders) -> None:
-        self.scenario = orders.flown(TiltrotorScenario)
+    def __init__(
+        self, scenario: TiltrotorScenario, publish: Mapping[str, Callable[..., None]], image: str, folder: Path
+    ) -> None:
+        """`image` is the firmware of rung pil, `folder` the flight's own."""
+        self.scenario, self._publish = scenario, publish
         self.period_ns = round(self.scenario.control.period_s * NS)
-        self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
-        streams = writes("board", self.scenario.FAMILY, self.scenario.loop)
-        self._publish = {stream.name: self._topics.publisher(stream).send for stream in streams}
         self._counted_s = -1
         self.host: HostBoard | None = None
         self.law: TimedLaw | None = None
@@ -89,7 +86,7 @@ class Shell:
         self._worked: Worked
         if self.scenario.loop == "pil":
             emulator = self.scenario.emulator
-            self._pipe = StepPipe(Path(orders.image), emulator.shift, orders.folder_path)
+            self._pipe = StepPipe(Path(image), emulator.shift, folder)
             self.board = self._worked = EmulatedBoard(self._pipe, self.period_ns, WATCHDOG_PERIODS, emulator.faults)
         else:
             self.host, self.law = build_host_board(self.scenario, self._say)

@@ -9,10 +9,12 @@ REQUEST = Controller(
     roles="aeroloop.controllers.law.request_launch:roles",
     launch="aeroloop.controllers.law.request_launch:launch",
     exchange="aeroloop.controllers.law.request_exchange:exchange",
+    inline="aeroloop.controllers.law.inline:request",
 )
 PERIOD = Controller(
     name="law",
     roles="aeroloop.controllers.law.period_launch:roles",
     launch="aeroloop.controllers.law.period_launch:launch",
     exchange="aeroloop.controllers.law.period_exchange:exchange",
+    inline="aeroloop.controllers.law.inline:period",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from aeroloop.controllers.pixhawk.hil_rows import HilRows
 from aeroloop.core.errors import ConfigError
 from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, wall_timing
+from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing, wall_timing
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.seat import Seat
@@ -27,7 +27,7 @@ def exchange(seat: Seat) -> MavlinkHil:
     return behind(seat, LastingServer(server) if external else open_link(server))
 
 
-def behind(seat: Seat, bare: Link) -> MavlinkHil:
+def behind(seat: Seat, bare: Link, timing: Timing | None = None) -> MavlinkHil:
     """The autopilot behind this link."""
     scenario: QuadrotorScenario = seat.scenario
     airframe = airframes.load(scenario.vehicle.airframe)
@@ -53,7 +53,7 @@ def behind(seat: Seat, bare: Link) -> MavlinkHil:
         impaired=(lambda: impaired.worn) if impaired is not None else (lambda: False),
     )
     rows = HilRows(seat.publish, seat.number, scenario.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
-    return MavlinkHil(seat.vehicle, link, wall_timing(link), settings, rows, bare=bare)
+    return MavlinkHil(seat.vehicle, link, timing or wall_timing(link), settings, rows, bare=bare)
 
 
 def check_capacity(scenario: QuadrotorScenario) -> str:

@@ -9,4 +9,5 @@ ROW = Controller(
     roles="aeroloop.controllers.pixhawk.launch:roles",
     launch="aeroloop.controllers.pixhawk.launch:launch",
     exchange="aeroloop.controllers.pixhawk.exchange:exchange",
+    inline="aeroloop.controllers.pixhawk.inline:pixhawk",
 )

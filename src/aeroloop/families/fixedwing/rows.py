@@ -20,13 +20,16 @@ AIR_PERIOD_NS = NS // 20
 class FixedWingRows:
     def __init__(self, publish: Mapping[str, Callable[..., None]]) -> None:
         self._publish = publish
+        self._truth_ns = self._air_ns = 0  # when the next row is due
 
     def step(self, vehicle: Vehicle[Any, Any], effort: SurfaceEffort, samples: list[Any]) -> None:
         t_ns, t_s = vehicle.t_ns, vehicle.t_ns / NS
-        if t_ns % TRUTH_PERIOD_NS == 0 or vehicle.ended:
+        if t_ns >= self._truth_ns or vehicle.ended:
+            self._truth_ns += TRUTH_PERIOD_NS
             self._publish["wing_truth"](t_s, *_truth(vehicle))
             self._publish["wing_effort"](t_s, *effort.controls, effort.saturated)
-        if t_ns % AIR_PERIOD_NS == 0 and vehicle.surroundings is not None:
+        if t_ns >= self._air_ns and vehicle.surroundings is not None:
+            self._air_ns += AIR_PERIOD_NS
             air = vehicle.surroundings.air
             self._publish["wing_air"](t_s, *air.wind_W, air.density_kg_m3)
 

@@ -17,10 +17,11 @@ from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.flight.pace_log import PaceLog
 from aeroloop.flight.process_table import controller_of
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.flight.seat import Seat
+from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
+from aeroloop.sim.exchange import Exchange
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
 
@@ -47,10 +48,20 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     for warning in orders.warnings:
         line.tell("say", message=warning)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
-    publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
+    writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
+    streams = [stream for writer in writers for stream in writes(writer, scenario.FAMILY, scenario.loop)]
+    publish = {stream.name: topics.publisher(stream).send for stream in streams}
     build = part(family(scenario.kind).vehicle)
     vehicles = [build(scenario, number, publish) for number in range(scenario.aircraft)]
-    build_exchange = part(controller.exchange)
+    finishers: list[Callable[[], None]] = []
+
+    def seated(seat: Seat) -> Exchange:
+        if not scenario.inline:
+            exchange: Exchange = part(controller.exchange)(seat)
+            return exchange
+        inlined: Inlined = part(controller.inline)(seat)
+        finishers.append(inlined.finish)
+        return inlined.exchange
 
     def notice(words: str) -> None:
         line.tell("notice", message=words)
@@ -61,7 +72,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     try:
         for number, vehicle in enumerate(vehicles):
             seat = Seat(scenario, orders, number, vehicle, publish, batons, notice)
-            fleet.append(Craft(vehicle, [build_exchange(seat)], scenario.end_ns))
+            fleet.append(Craft(vehicle, [seated(seat)], scenario.end_ns))
         pace = Pace(min(v.step_ns for v in vehicles), speed=scenario.speed, lockstep=scenario.lockstep)
         pace_log = PaceLog(pace, vehicles[0])
         desk = FaultDesk(
@@ -91,6 +102,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             for craft in fleet:
                 for exchange in craft.exchanges:
                     exchange.finish()
+            for finish in finishers:
+                finish()
             topics.flush()
         line.tell("done", ended=ended, wall_s=(time.monotonic_ns() - began_ns) / NS)
         line.await_close()

@@ -1,0 +1,27 @@
+"""A fixed wing and the board behind a link of the test's own, in the bench's loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aeroloop.controllers.law.period_exchange import behind
+from aeroloop.families.fixedwing.build import vehicle
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.flight.seat import Seat
+from aeroloop.sim.loop import Craft, run
+from aeroloop.sim.pace import Pace
+
+
+class WingCraft:
+    def __init__(self, scenario: FixedWingScenario, link: Any, publish: Mapping[str, Callable[..., None]]) -> None:
+        self.vehicle = vehicle(scenario, 0, publish)
+        no_orders: Any = None
+        self.exchange = behind(Seat(scenario, no_orders, 0, self.vehicle, publish, {}, lambda words: None), link)
+        self.craft = Craft(self.vehicle, [self.exchange], scenario.end_ns)
+
+    def fly(self) -> str:
+        """To its end, in lockstep."""
+        ended = run([self.craft], Pace(self.vehicle.step_ns, lockstep=True), lambda: False)
+        self.exchange.finish()
+        return ended
