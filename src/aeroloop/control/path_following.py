@@ -28,6 +28,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.control.toolkit import wrapped
 from aeroloop.core.frames import GRAVITY_M_S2
 
 STATE = (("s", "m"), ("lag", "s"), ("turn_rate_smooth", "rad/s"), ("started", "-"))
@@ -76,7 +77,7 @@ def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
 
     cos, sin = ca.cos(psi), ca.sin(psi)
     es, ed = cos * (x - path_x) + sin * (y - path_y), cos * (y - path_y) - sin * (x - path_x)
-    pt = ca.atan2(ca.sin(course - psi), ca.cos(course - psi))
+    pt = wrapped(course - psi)
     s_dot, delta, w_d = turn_rate(V, es, ed, pt, kappa, gains)
     w_most = turning * ca.tan(most)
     w_d = _clip(w_d, w_most)

@@ -13,6 +13,7 @@ from aeroloop.controllers.pixhawk.parameters import Parameters
 from aeroloop.controllers.pixhawk.seam import Brain, FlightMode, Refusal, Severity
 from aeroloop.controllers.pixhawk.telemetry import Geodesy
 from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import Origin
 from aeroloop.protocols.mavlink import Message
 
@@ -176,7 +177,7 @@ class CommandProtocol:
             return Refusal(f"{lat:g} deg, {lon:g} deg, {alt:g} m is no place to fly to", temporary=False)
         if not math.isnan(heading) and abs(heading) > 4 * math.pi:
             return Refusal(f"Heading {heading:g} rad", temporary=False)
-        yaw_rad = None if math.isnan(heading) else _wrapped(math.pi / 2 - heading)
+        yaw_rad = None if math.isnan(heading) else wrap_pi_half_open(math.pi / 2 - heading)
         return self._brain.go_to(lat, lon, alt, yaw_rad)
 
     def _speed(self, command: Command) -> Refusal | None:
@@ -226,7 +227,3 @@ def _result(refusal: Refusal) -> int:
 
 def _ack(number: int, result: int, to: tuple[int, int]) -> Message:
     return _M.MAVLink_command_ack_message(number, result, 0, 0, *to)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return (angle_rad + math.pi) % (2 * math.pi) - math.pi
