@@ -212,8 +212,12 @@ def _product(a: ca.SX, b: ca.SX) -> ca.SX:
 
 
 def _exponential(angle: ca.SX) -> ca.SX:
-    """The quaternion of a rotation vector; the tiny number keeps it defined at rest."""
-    size = ca.sqrt(ca.dot(angle, angle) + 1e-40)
+    """The quaternion of a rotation vector.
+
+    Below 1e-15 rad sin(size / 2) / size is 1/2 in double and in single precision alike, so the size stays there: at
+    rest it would be 0/0. The square, 1e-30, is a normal number in both; what a float's square loses lies below it.
+    """
+    size = ca.sqrt(ca.fmax(ca.dot(angle, angle), 1e-30))
     return ca.vertcat(ca.cos(size / 2), ca.sin(size / 2) / size * angle)
 
 
