@@ -48,6 +48,10 @@ def wrapped(angle_rad: Any) -> Any:
     return ca.atan2(ca.sin(angle_rad), ca.cos(angle_rad))
 
 
+def clip(value: Any, low: Any, high: Any) -> Any:
+    return ca.fmin(ca.fmax(value, low), high)
+
+
 def function(sensors: Any, reference: Any, memory: Any, command: Any, memory_next: Any = None) -> ca.Function:
     """The law as a CasADi function; `memory_next` is what the next cycle gets as `memory`."""
     if memory_next is None:

@@ -26,7 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.core.frames import GRAVITY_M_S2, Vec
+from aeroloop.core.frames import GRAVITY_M_S2, Vec, rotation_rows
 
 # Nominal state.
 QUAT, VEL, POS = slice(0, 4), slice(4, 7), slice(7, 10)
@@ -223,9 +223,4 @@ def _exponential(angle: ca.SX) -> ca.SX:
 
 def rotation(q: Any) -> Any:
     """The matrix of a quaternion, symbolic or of numbers."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
+    return ca.vertcat(*(ca.horzcat(*row) for row in rotation_rows(q)))
