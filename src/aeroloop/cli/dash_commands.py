@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from aeroloop.cli.console import notes, say, say_error
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.realtime.setup import die_with_parent, end
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-notes = Console(stderr=True)
 
 LOOPBACK, DEFAULT_PORT = "127.0.0.1", 8080
 ANNOUNCED = "dashboard: "
@@ -83,7 +82,7 @@ def dash(
     known = [running.flight_id(orders) for orders in running.flights()] + [place.id for place in routing.places()]
     if flight and not with_parent and flight not in known:
         now = ", ".join(dict.fromkeys(known)) or "nothing"
-        _note(f"{flight} does not run yet, and is waited for; just now runs: {now}")
+        say(f"{flight} does not run yet, and is waited for; just now runs: {now}")
     ended_by = serve(Subject(runs, flight, routing.places), listener, host=host, token=asked)
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
@@ -124,11 +123,7 @@ def _tell_of_its_end(process: subprocess.Popen[str], flight_id: str, over: threa
     code = process.wait()
     if not over.is_set():
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        _note(f"the dashboard {how}: the flight goes on; another one: aeroloop dash --flight {flight_id}")
-
-
-def _note(text: str) -> None:
-    notes.print(text, highlight=False, soft_wrap=True, markup=False)
+        say(f"the dashboard {how}: the flight goes on; another one: aeroloop dash --flight {flight_id}")
 
 
 def _checked(port: int) -> int:
@@ -151,8 +146,7 @@ def main() -> None:
     try:
         app()
     except AeroloopError as error:
-        plain = str(error).replace("[", r"\[")
-        notes.print(f"[red]aeroloop:[/] {plain}", highlight=False, soft_wrap=True)
+        say_error(str(error))
         sys.exit(error.exit_code)
 
 

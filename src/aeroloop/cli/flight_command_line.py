@@ -16,7 +16,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from aeroloop.cli.console import notes
+from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Origin
 from aeroloop.flight import running
 from aeroloop.ground.commands import (
     MODES,
@@ -41,7 +44,6 @@ mission_app = typer.Typer(help="Missions: upload, download, clear, start, pause.
 param_app = typer.Typer(help="Parameters of the autopilot: get, set, list.", no_args_is_help=True)
 app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
-notes = Console(stderr=True)
 
 DEFAULT_LINK = "udp://127.0.0.1:14540?listen"
 """Where PX4 and the virtual Pixhawk send to by default."""
@@ -340,12 +342,9 @@ def _wait_down(vehicle: Vehicle, wait_s: float, what: str) -> None:
 
 
 def _distance_m(state: VehicleState, lat_deg: float, lon_deg: float, alt_m: float) -> float:
-    """As on a flat map, which is good enough near by."""
     if state.lat_deg is None or state.lon_deg is None or state.alt_m is None:
         return math.inf
-    metres = 111_200.0
-    east = (lon_deg - state.lon_deg) * metres * math.cos(math.radians(lat_deg))
-    return math.hypot(east, (lat_deg - state.lat_deg) * metres, alt_m - state.alt_m)
+    return math.hypot(*geodesy.local(Origin(state.lat_deg, state.lon_deg, state.alt_m), lat_deg, lon_deg, alt_m))
 
 
 def _value(value: float) -> str:

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
+from aeroloop.cli.console import program, say, say_error
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.flight import routing
 from aeroloop.flight.processes.common import stop
@@ -35,8 +36,6 @@ GREEN_FROM, AMBER_FROM = 0.95, 0.8
 """Of the set rate."""
 AMBER_LOAD_PCT, RED_LOAD_PCT = 70.0, 90.0
 
-notes = Console(stderr=True)
-
 
 class FileOrCommand(TyperGroup):
     """`aeroloop route FILE` runs the file; whatever else it has to offer goes by name."""
@@ -47,15 +46,10 @@ class FileOrCommand(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = program(
     cls=FileOrCommand,
     help="The router: pass MAVLink, board frames and pose packets between serial ports, UDP, TCP and ptys, and watch "
     "every line. `aeroloop route FILE` is short for `aeroloop route run FILE`.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The router's .toml file; see examples/router.toml.")]
@@ -80,7 +74,7 @@ def run(
             _watch(folder, words)
     else:
         with routing.folder_of_its_own() as folder:
-            routing.route(config, folder, duration, _say)
+            routing.route(config, folder, duration, say)
     if interrupts:
         raise typer.Exit(128 + interrupts[0])
 
@@ -269,16 +263,12 @@ def _count(value: float) -> Text:
     return Text(str(value), "yellow" if value else "")
 
 
-def _say(text: str) -> None:
-    notes.print(text, highlight=False, soft_wrap=True, markup=False)
-
-
 def main() -> None:
     """`aeroloop route` as a program of its own."""
     try:
         app()
     except AeroloopError as error:
-        _say(f"aeroloop: {error}")
+        say_error(str(error))
         sys.exit(error.exit_code)
 
 
