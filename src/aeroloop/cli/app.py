@@ -104,7 +104,7 @@ def main() -> None:
 
 
 @app.callback(invoke_without_command=True)
-def top(version: Annotated[bool, typer.Option("--version", help="Say the version and leave.")] = False) -> None:
+def top(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         typer.echo(f"aeroloop {__version__}")
         raise typer.Exit
@@ -133,7 +133,7 @@ def fly(
     ] = None,
     pace: Annotated[
         str | None,
-        typer.Option(help="lockstep (as fast as it goes), real (the only one for a board), or a speed such as 4x."),
+        typer.Option(help="lockstep (as fast as possible), real (required for a board), or a speed such as 4x."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     law: Annotated[
@@ -144,7 +144,7 @@ def fly(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the verdict as JUnit XML.")] = None,
     with_report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Draw the report now, or leave it to `aeroloop report`.")
+        bool, typer.Option("--report/--no-report", help="Write the report now, or later with `aeroloop report`.")
     ] = True,
     dash: Annotated[
         bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
@@ -153,7 +153,7 @@ def fly(
         int | None, typer.Option(min=0, max=65535, help="Port of the dashboard; 8080, or any that is free.")
     ] = None,
 ) -> None:
-    """Fly a scenario, judge it, and write log, summary and report."""
+    """Fly a scenario, evaluate its checks, and write log, summary and report."""
     from aeroloop.analysis.checks import verify
     from aeroloop.flight.supervisor import Flight, Interrupted
 
@@ -192,7 +192,7 @@ def fly(
         if outcome.error:
             say_error(outcome.error)
         if dash and sys.stdin.isatty() and not as_json and not _interrupted(outcome):
-            say("the dashboard stays until Ctrl-C")
+            say("the dashboard runs until Ctrl-C")
             with suppress(KeyboardInterrupt):
                 Event().wait()
     raise typer.Exit(summary["exit_code"])
@@ -246,7 +246,7 @@ def list_scenarios() -> None:
 
 @app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
-    """Write the report of a run again, from its log and summary."""
+    """Rewrite the report of a run from its log and summary."""
     typer.echo(results.write_report(run))
 
 
@@ -269,7 +269,7 @@ def compare(
         bool, typer.Option("--json", help="Print the numbers as JSON alone on standard output.")
     ] = False,
 ) -> None:
-    """Lay runs over one another: how far each flew from the first, and all their numbers in one page."""
+    """Compare runs: how far each flew from the first, and all metrics on one page."""
     page = out or results.comparison_path(runs)
     comparison = results.compare_runs(runs, page)
     if as_json:
@@ -283,7 +283,7 @@ def compare(
 
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
-    """Say what this machine can do, and how to get what is missing."""
+    """Report what this machine can do, and how to install what is missing."""
     from aeroloop.cli.doctor import examine, render
 
     findings = examine()
@@ -382,7 +382,7 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
         if plan.loop == "hil":
             say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
             if orders.quadrotor.pilot.source == "orders" and orders.quadrotor.pilot.orders:
-                say("command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here")
+                say("command it from a ground station: pilot.orders is only sent to the virtual Pixhawk")
         return
     if plan.loop == "hil":
         say(f"flight {flight_id} waits for the board on {orders.link_server}")
@@ -413,14 +413,12 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     counts = {name: summary["metrics"].get(name) for name in INCIDENTS if name not in told}
     incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
     if incidents:
-        screen.print(f"[yellow]happened in flight[/]: {incidents}", highlight=False, soft_wrap=True)
+        screen.print(f"[yellow]incidents in flight[/]: {incidents}", highlight=False, soft_wrap=True)
     failed = [plan for plan in summary.get("plans", ()) if plan["why"]]
     if failed:
-        words = f"{len(failed)} of {len(summary['plans'])} plans came to nothing, at last: {failed[-1]['why']}"
+        words = f"{len(failed)} of {len(summary['plans'])} plans failed; last reason: {failed[-1]['why']}"
         screen.print(f"[yellow]{words}[/]", highlight=False, soft_wrap=True)
-    verdict = (
-        "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'broken off'}[/]"
-    )
+    verdict = "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'aborted'}[/]"
     factor = summary["real_time_factor"]
     speed = f", {factor:.1f} times real time" if factor else ""
     rung = f"rung {summary['loop']} ({RUNGS[summary['loop']]})"
@@ -430,7 +428,7 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     missed = summary["timing"]["missed_deadlines"]
     if missed:
         deadlines = "deadline" if missed == 1 else "deadlines"
-        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine did not keep up all the time")
+        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine was too slow at times")
     where = report or f"{folder} (no report yet: aeroloop report {folder})"
     screen.print(f"{'report' if report else 'run'}: {plain(str(where))}", highlight=False, soft_wrap=True)
 
@@ -463,7 +461,7 @@ def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
         if distance_m is None or distance_m > within_m:
             why = "unknown distance" if distance_m is None else f"{distance_m:.4g} m"
         elif flown_s - difference["to_s"] > SAME_END_S:
-            why = f"known to {difference['to_s']:g} s of {flown_s:g} s alone"
+            why = f"compared up to {difference['to_s']:g} s of {flown_s:g} s only"
         else:
             continue
         farther.append(f"{difference['label']} ({why})")

@@ -42,7 +42,7 @@ def build(
     target: Annotated[str, typer.Option(help="emulator, discovery (STM32F4-Discovery), or all.")] = "all",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also copy the images there.")] = None,
 ) -> None:
-    """Build the firmware that flies a scenario's law, and say how large it is."""
+    """Build the firmware that flies a scenario's law, and print its size."""
     if target not in (*TARGETS, "all"):
         raise ConfigError(f"--target {target}: expected one of: {', '.join(TARGETS)}, all")
     generated = images.generate(plan(name, law, overrides))

@@ -1,4 +1,4 @@
-"""`aeroloop route`: connect everything with everything, and see how every line is."""
+"""`aeroloop route`: pass messages between links, and show the state of each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ app = program(
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The router's .toml file; see examples/router.toml.")]
-Which = Annotated[str, typer.Option("--router", metavar="ID", help="Which one, where several run: its id or name.")]
+Which = Annotated[str, typer.Option("--router", metavar="ID", help="Id or name of the router, if several are running.")]
 
 
 @app.command(epilog="Examples:\n\n`aeroloop route examples/router.toml`\n\n`aeroloop route bench.toml --watch`")
@@ -61,10 +61,10 @@ def run(
     file: File,
     watch: Annotated[bool, typer.Option("--watch", help="Show a live table of all lines.")] = False,
     duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End by itself; otherwise Ctrl-C ends it.")
+        float | None, typer.Option(metavar="SECONDS", help="Stop after this time; otherwise on Ctrl-C.")
     ] = None,
 ) -> None:
-    """Route what FILE says until Ctrl-C."""
+    """Run the router that FILE describes until Ctrl-C."""
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ConfigError(f"--duration {duration:g}: expected a number of seconds above 0")
     config = routing.check(file)
@@ -81,14 +81,14 @@ def run(
 
 @app.command()
 def check(file: File) -> None:
-    """Say whether FILE is a router that could run."""
+    """Check a router file without running it."""
     config = routing.check(file)
     table = Table("endpoint", "URL", "protocol", "role", box=None, header_style="bold")
     for endpoint in config.endpoints:
         table.add_row(endpoint.name, Text(endpoint.url), endpoint.protocol, endpoint.role)
     screen = Console()
     screen.print(table)
-    screen.print(f"{len(config.forward)} rules, {len(config.rates)} set rates: {file} is good", highlight=False)
+    screen.print(f"{len(config.forward)} rules, {len(config.rates)} set rates: {file} is valid", highlight=False)
 
 
 @app.command()
@@ -103,10 +103,10 @@ def watch(router: Which = "") -> None:
 
 @app.command("take-over", epilog="Example:\n\n`aeroloop route take-over qgc`")
 def take_over(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The endpoint that shall command, of role `command`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Endpoint to give command to; its role is `command`.")],
     router: Which = "",
 ) -> None:
-    """Let another endpoint command from now on."""
+    """Give command to another endpoint."""
     place = routing.take_over(name, router)
     Console().print(f"{name} commands at router {place.id} ({place.name})", highlight=False, markup=False)
 
