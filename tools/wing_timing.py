@@ -18,12 +18,12 @@ from typing import Protocol
 import msgspec
 
 from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.core import geodesy
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WING_TASKS
-from aeroloop.estimation import geodesy
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario

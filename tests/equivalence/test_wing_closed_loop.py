@@ -24,9 +24,9 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import path_following
 from aeroloop.core.config import convert
 from aeroloop.core.frames import Vec, Vec3, euler_from_quat
+from aeroloop.core.geodesy import local
 from aeroloop.core.signals import NS, Air, Origin, Place
 from aeroloop.estimation import wing
-from aeroloop.estimation.geodesy import local
 from aeroloop.families.fixedwing.airframe import Airframe, load
 from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.trim import trim

@@ -66,7 +66,7 @@ def test_a_dashboard_that_is_killed_costs_the_flight_nothing(bench: Bench) -> No
     flight = bench.start("fly", *HOVER, "--dash", "--dash-port", "0", "--set", "duration_s=4")
     flight.says("dashboard: ")
     os.kill(dashboard_of(flight.process.pid), signal.SIGKILL)
-    flight.says("the dashboard was killed by SIGKILL: the flight goes on; another one: aeroloop dash --flight ")
+    flight.says("the dashboard was killed by SIGKILL; the flight continues; to restart it: aeroloop dash --flight ")
     assert flight.wait().code == 0, flight.err
     assert (bench.folder / "run" / "summary.json").exists()
     bench.assert_clean()

@@ -301,7 +301,7 @@ def test_a_distance_known_for_a_part_of_the_flight_is_not_within(folders: list[s
     short = folder_of(tmp_path, a_run("short", until_s=0.5))
     for pair in ((folders[0], str(short)), (str(short), folders[0])):
         code, _, said = command(*pair, "--within", "1000")
-        assert code == EXIT_CHECK_FAILED and "known to 0.5 s of 1 s alone" in " ".join(said.split())
+        assert code == EXIT_CHECK_FAILED and "compared up to 0.5 s of 1 s only" in " ".join(said.split())
 
 
 @pytest.mark.usefixtures("drawn_quickly")

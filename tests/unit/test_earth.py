@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
-from aeroloop.world.earth import A_M, CELL_M, Earth, Home, normal_gravity_m_s2
+from aeroloop.core.geodesy import A_M
+from aeroloop.world.earth import CELL_M, Earth, Home, normal_gravity_m_s2
 from aeroloop.world.magnetic import MagneticModel
 
 NT = 1e-9

@@ -60,7 +60,7 @@ def test_get_and_set_over_a_bad_line(weather: Weather, speed: float, act: int) -
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [
-        ("MPC_XY_CRUISE", 99.0, "set MPC_XY_CRUISE: the autopilot refused: MPC_XY_CRUISE must be 0.5 to 20"),
+        ("MPC_XY_CRUISE", 99.0, "set MPC_XY_CRUISE: the autopilot refused: MPC_XY_CRUISE must be 0.1 to 20"),
         ("NAV_DLL_ACT", 9, "set NAV_DLL_ACT: the autopilot refused: NAV_DLL_ACT must be 0 to 3"),
         ("NO_SUCH", 1.0, "parameter NO_SUCH: the autopilot refused: does not exist"),
     ],

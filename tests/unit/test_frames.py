@@ -36,6 +36,12 @@ def test_euler_angles_are_zyx(roll: float, pitch: float, yaw: float) -> None:
 
 
 @given(ANGLE, PITCH, ANGLE)
+def test_the_rotation_matrix_is_that_of_mujoco(roll: float, pitch: float, yaw: float) -> None:
+    quat = frames.quat_from_euler(roll, pitch, yaw)
+    assert np.array(frames.rotation_rows(quat)) == pytest.approx(matrix(quat), abs=1e-12)
+
+
+@given(ANGLE, PITCH, ANGLE)
 def test_euler_round_trip(roll: float, pitch: float, yaw: float) -> None:
     back = frames.euler_from_quat(frames.quat_from_euler(roll, pitch, yaw))
     assert back == pytest.approx((roll, pitch, yaw), abs=1e-7)

@@ -1,4 +1,4 @@
-"""The satellite receiver: geodesy against pymap3d, correlated errors, lost fixes."""
+"""The satellite receiver: correlated errors, lost fixes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import math
 import numpy as np
 import pymap3d
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sensor_scenes import FIELD_W_T, PLACE, G, scene, seconds, state
 
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Place
-from aeroloop.sensors.gnss import Gnss, GnssConfig, moved
+from aeroloop.sensors.gnss import Gnss, GnssConfig
 from aeroloop.sensors.noise import Errors, Streams
 
 
@@ -30,27 +28,6 @@ def test_without_errors_it_is_where_the_aircraft_is() -> None:
     assert sample.vel_W == (1.0, 2.0, -3.0)
     assert (sample.fix, sample.eph_m, sample.epv_m, sample.satellites) == (True, 0.3, 0.4, 11)
     assert sample.ready_ns - sample.t_ns == 120_000_000
-
-
-@given(
-    lat_deg=st.floats(-85, 85),
-    lon_deg=st.floats(-179.9, 179.9),
-    alt_m=st.floats(-100, 9000),
-    east_m=st.floats(-30, 30),
-    north_m=st.floats(-30, 30),
-)
-def test_metres_become_degrees(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> None:
-    """Against pymap3d on the ellipsoid: to 2 mm over 30 m."""
-    lat, lon = moved(lat_deg, lon_deg, alt_m, east_m, north_m)
-    east, north, _ = pymap3d.geodetic2enu(lat, lon, alt_m, lat_deg, lon_deg, alt_m)
-    assert (east, north) == pytest.approx((east_m, north_m), abs=2e-3)
-
-
-def test_across_the_date_line() -> None:
-    lat, lon = moved(10.0, 179.99999, 0.0, 10.0, 0.0)
-    assert -180.0 <= lon < -179.9999
-    assert lat == 10.0
-    assert moved(90.0, 12.0, 0.0, 5.0, 0.0) == (90.0, 12.0)
 
 
 def test_the_position_error_is_correlated_and_has_its_size() -> None:

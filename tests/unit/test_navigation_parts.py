@@ -1,4 +1,4 @@
-"""The navigation filter's parts: geodesy, alignment, gates, and what it does with input that it should not get."""
+"""The navigation filter's parts: alignment, gates, and what it does with input that it should not get."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import msgspec
 import numpy as np
-import pymap3d
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,8 +17,7 @@ from navigation_flights import EARTH, Flight, field_at, figure_eight, fly, navig
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec, Vec3, euler_from_quat, quat_from_euler
-from aeroloop.core.signals import NS, Origin
-from aeroloop.estimation import geodesy
+from aeroloop.core.signals import NS
 from aeroloop.estimation.alignment import Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
@@ -39,20 +37,6 @@ HOME = EARTH.place((0.0, 0.0, 0.0))
 DECLINATION_RAD = math.atan2(HOME.field_W_T[0], HOME.field_W_T[1])  # to the east
 
 metres = st.floats(-3000.0, 3000.0)
-
-
-@given(st.floats(-89.0, 89.0), st.floats(-180.0, 180.0), st.floats(-100.0, 5000.0), metres, metres, metres)
-@settings(max_examples=60)
-def test_local_coordinates_are_those_of_pymap3d(
-    lat_deg: float, lon_deg: float, alt_m: float, east: float, north: float, up: float
-) -> None:
-    origin = Origin(lat_deg, lon_deg, alt_m)
-    place = tuple(float(v) for v in pymap3d.enu2geodetic(east, north, up, lat_deg, lon_deg, alt_m))
-    assert geodesy.local(origin, *place) == pytest.approx((east, north, up), abs=1e-3)
-    lat, lon, alt = geodesy.geodetic(origin, (east, north, up))
-    assert (lat, alt) == pytest.approx((place[0], place[2]), abs=1e-3 / 1e5, rel=1e-9)
-    assert abs((lon - place[1] + 180.0) % 360.0 - 180.0) * math.cos(math.radians(lat)) < 1e-8
-    assert -180.0 <= lon < 180.0
 
 
 def still(config: NavigationConfig, rate_B: Vec3, accel_B: Vec3, field_B_T: Vec3 | None) -> Alignment | None:

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pixhawk_follower import NAN, ORIGIN, Follower, item
 
-from aeroloop.controllers.pixhawk.mission import MAX_ITEMS, SKIPPED, check
+from aeroloop.controllers.pixhawk.limits import MAX_ITEMS
+from aeroloop.controllers.pixhawk.mission import SKIPPED, check
 from aeroloop.controllers.pixhawk.seam import FlightMode, Landed, MissionItem
 
 OPEN = (NAN, NAN, NAN, NAN)

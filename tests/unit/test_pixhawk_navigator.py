@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pixhawk_follower import NAN, Follower, item, without
 
-from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed, wrapped
+from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed
 from aeroloop.controllers.pixhawk.seam import FlightMode, Sticks
+from aeroloop.core.angles import wrap_pi
 
 LIMITS = Limits(5.0, 3.0, 1.5, 2.0, 6.0, 1.0)
 DT = 0.02
@@ -76,8 +77,8 @@ def test_yaw_turns_the_short_way_within_its_rate_and_settles() -> None:
     for _ in range(400):
         before = guide.yaw_rad
         guide.turn_to(-3.0, LIMITS, DT)
-        assert 0.0 <= wrapped(guide.yaw_rad - before) + 2e-4 <= 1.0 * DT + 4e-4
-    assert wrapped(guide.yaw_rad + 3.0) == pytest.approx(0.0, abs=0.01)
+        assert 0.0 <= wrap_pi(guide.yaw_rad - before) + 2e-4 <= 1.0 * DT + 4e-4
+    assert wrap_pi(guide.yaw_rad + 3.0) == pytest.approx(0.0, abs=0.01)
 
 
 def test_centred_sticks_brake_and_hold() -> None:
@@ -97,7 +98,7 @@ def test_centred_sticks_brake_and_hold() -> None:
     assert sim.fly(3.0).vel[0] > 3.0  # to the right: east
     sim.sticks = Sticks(0.0, 0.0, 1.0, 0.5)
     before = sim.yaw
-    assert wrapped(sim.fly(0.5).yaw - before) < -0.1  # clockwise
+    assert wrap_pi(sim.fly(0.5).yaw - before) < -0.1  # clockwise
 
 
 STEPS = st.lists(
@@ -145,7 +146,7 @@ def test_whatever_the_pilot_chooses_the_setpoint_never_jumps(steps: list[tuple])
                     assert math.hypot(*moved[:2]) <= 12.0 * 1.05 * sim.dt_s
                 if last.hold_z and now.hold_z:
                     assert -1.5 * 1.2 <= moved[2] / sim.dt_s <= 3.0 * 1.1
-                turned = wrapped(now.yaw_rad - last.yaw_rad)
+                turned = wrap_pi(now.yaw_rad - last.yaw_rad)
                 assert abs(turned) <= math.radians(120.0) * sim.dt_s * 1.01
                 if now.hold_z:
                     assert turned == pytest.approx(now.yaw_rate_rad_s * sim.dt_s, abs=1e-9)

@@ -9,7 +9,7 @@ import pytest
 from pymavlink import mavwp
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.controllers.pixhawk.mission import MAX_ITEMS
+from aeroloop.controllers.pixhawk.limits import MAX_ITEMS
 from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, Refusal
 from peers.ground_peer import Bench, Peer
 

@@ -129,7 +129,7 @@ def running(bench: Bench, *options: str) -> Iterator[subprocess.Popen[str]]:
 def test_the_example_is_a_router_that_could_run_and_stays_on_loopback(typed: Typed) -> None:
     done = typed("check", ROOT / "examples" / "router.toml")
     assert (done.code, done.err) == (0, "")
-    assert "router.toml is good" in " ".join(done.out.split())
+    assert "router.toml is valid" in " ".join(done.out.split())
     config = load(ROOT / "examples" / "router.toml")
     assert {endpoint.link.host for endpoint in config.endpoints} == {"127.0.0.1"}
     assert {endpoint.role for endpoint in config.endpoints} == {"vehicle", "command", "observe"}

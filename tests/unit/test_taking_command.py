@@ -66,9 +66,7 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
 
         code, words = typed("arm", "--link", url)
         assert code == 1
-        assert words == (
-            f"arm: the router refused: {BENCH}/1 commands; take command first: the same again with --take-over"
-        )
+        assert words == (f"arm: the router refused: {BENCH}/1 commands; take command first: repeat with --take-over")
         code, words = typed("param", "set", "MPC_XY_CRUISE", "3", "--link", url)
         assert code == 1 and "the router refused" in words and "--take-over" in words
 

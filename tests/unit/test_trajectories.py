@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 from aeroloop.ground import waypoints
-from aeroloop.ground.trajectories import Point, build, joined, reference_at, wrapped
+from aeroloop.ground.trajectories import Point, build, joined, reference_at
 
 HEADER = "t_s,x_m,y_m,z_m,yaw_rad\n"
 CORNERS = "1,0,0,1,3.0\n4,5,-2,3,-3.0\n4.5,5,-2,3,-1\n9,0,0,2,-3\n"
@@ -53,7 +54,7 @@ def test_velocity_is_the_derivative_of_position(kind: str, t_s: float, corners: 
         return
     before, after, point = path(t_s - h), path(t_s + h), path(t_s)
     numeric = [(b - a) / (2 * h) for a, b in zip(before.pos_W, after.pos_W, strict=True)]
-    numeric.append(wrapped(after.yaw_rad - before.yaw_rad) / (2 * h))
+    numeric.append(wrap_pi(after.yaw_rad - before.yaw_rad) / (2 * h))
     assert (*point.vel_W, point.yaw_rate_rad_s) == pytest.approx(numeric, abs=1e-6, rel=1e-6)
 
 
@@ -64,7 +65,7 @@ def test_nothing_jumps(kind: str, t_s: float, corners: Path) -> None:
     path = build(KINDS[kind](corners))
     here, soon = path(t_s), path(t_s + 1e-6)
     assert math.dist(here.pos_W, soon.pos_W) < 1e-5
-    assert abs(wrapped(soon.yaw_rad - here.yaw_rad)) < 1e-5
+    assert abs(wrap_pi(soon.yaw_rad - here.yaw_rad)) < 1e-5
     assert abs(here.yaw_rad) <= math.pi
 
 
@@ -211,7 +212,7 @@ def test_a_path_is_joined_smoothly_from_anywhere(trajectory: Trajectory) -> None
         numeric = (np.array(after.pos_W) - np.array(before.pos_W)) / (2 * step_s)
         if t_s > 10.0:
             assert point.vel_W == pytest.approx(numeric, abs=1e-3)
-            assert wrapped(after.yaw_rad - before.yaw_rad) / (2 * step_s) == pytest.approx(
+            assert wrap_pi(after.yaw_rad - before.yaw_rad) / (2 * step_s) == pytest.approx(
                 point.yaw_rate_rad_s, abs=1e-3
             )
         assert math.hypot(*point.vel_W) < 4.0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.kinds import kind_of
 from aeroloop.analysis.track import ATTITUDE, Track
+from aeroloop.core.angles import wrap_180
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
@@ -110,7 +111,7 @@ def _difference(number: int, first_run: tuple[str, Track], other_run: tuple[str,
         number,
         t_s,
         minus(first.pos_W, other.pos_W),
-        _nearest_turn(minus(_unwrapped_deg(first), _unwrapped_deg(other))),
+        wrap_180(minus(_unwrapped_deg(first), _unwrapped_deg(other))),
         command_t_s,
         command,
         first.commands,
@@ -124,11 +125,6 @@ def _vehicles(run: Run) -> str:
 def _unwrapped_deg(track: Track) -> Array:
     """Without the jumps of a full turn, between which interpolation would go the long way round."""
     return np.asarray(np.degrees(np.unwrap(track.attitude_rad, axis=0)))
-
-
-def _nearest_turn(angle_deg: Array) -> Array:
-    nearest: Array = angle_deg - 360 * np.round(angle_deg / 360)
-    return nearest
 
 
 def _command_difference(first: Track, other: Track, t_s: Array) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from typer.main import get_group
 
 from aeroloop import __version__
 from aeroloop.cli import board_commands, dash_commands
+from aeroloop.cli.console import notes, plain, program, say, say_error
 from aeroloop.core import config, scenario
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.families import scenarios
@@ -53,20 +54,14 @@ class Commands(TyperGroup):
             self.add_command(group)
 
 
-app = typer.Typer(
+app = program(
     cls=Commands,
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
     epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed, "
     "130 or 143 interrupted.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(board_commands.app, name="board")
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
-notes = Console(stderr=True)
 
 SAME_END_S = 0.1
 """Flights in real time end a cycle sooner or later."""
@@ -102,24 +97,15 @@ def main() -> None:
     try:
         app()
     except AeroloopError as error:
-        _say_error(str(error))
+        say_error(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has left: nothing to tell it
         sys.exit(EXIT_USAGE)
 
 
-def _say_error(text: str) -> None:
-    notes.print(f"[red]aeroloop:[/] {_plain(text)}", highlight=False, soft_wrap=True)
-
-
-def _plain(text: str) -> str:
-    """Text from files and devices is shown as it is, not as markup."""
-    return text.replace("[", r"\[")
-
-
 @app.callback(invoke_without_command=True)
-def top(version: Annotated[bool, typer.Option("--version", help="Say the version and leave.")] = False) -> None:
+def top(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
     if version:
         typer.echo(f"aeroloop {__version__}")
         raise typer.Exit
@@ -148,7 +134,7 @@ def fly(
     ] = None,
     pace: Annotated[
         str | None,
-        typer.Option(help="lockstep (as fast as it goes), real (the only one for a board), or a speed such as 4x."),
+        typer.Option(help="lockstep (as fast as possible), real (required for a board), or a speed such as 4x."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     law: Annotated[
@@ -159,7 +145,7 @@ def fly(
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the verdict as JUnit XML.")] = None,
     with_report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Draw the report now, or leave it to `aeroloop report`.")
+        bool, typer.Option("--report/--no-report", help="Write the report now, or later with `aeroloop report`.")
     ] = True,
     dash: Annotated[
         bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
@@ -168,7 +154,7 @@ def fly(
         int | None, typer.Option(min=0, max=65535, help="Port of the dashboard; 8080, or any that is free.")
     ] = None,
 ) -> None:
-    """Fly a scenario, judge it, and write log, summary and report."""
+    """Fly a scenario, evaluate its checks, and write log, summary and report."""
     from aeroloop.analysis.checks import verify
     from aeroloop.flight.supervisor import Flight, Interrupted
 
@@ -192,9 +178,9 @@ def fly(
                 try:
                     url = pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))
                 except Interrupted as interrupted:
-                    _say_error(f"interrupted by {interrupted}")
+                    say_error(f"interrupted by {interrupted}")
                     raise typer.Exit(interrupted.exit_code) from None
-                _say(f"dashboard: {url}")
+                say(f"dashboard: {url}")
             results.make_folder(folder, flight_plan)
             outcome = _flown(flight)
         summary, report = _judged(folder, flight_plan, outcome, with_report)
@@ -205,9 +191,9 @@ def fly(
         else:
             _show(summary, folder, report)
         if outcome.error:
-            _say_error(outcome.error)
+            say_error(outcome.error)
         if dash and sys.stdin.isatty() and not as_json and not _interrupted(outcome):
-            _say("the dashboard stays until Ctrl-C")
+            say("the dashboard runs until Ctrl-C")
             with suppress(KeyboardInterrupt):
                 Event().wait()
     raise typer.Exit(summary["exit_code"])
@@ -229,7 +215,7 @@ def _flown(flight: Flight) -> Outcome:
         return flight.fly(
             lambda flown_s: bar.update(task, completed=flown_s),
             lambda orders: _tell_where(orders, flight.id),
-            _say,
+            say,
         )
 
 
@@ -238,10 +224,10 @@ def _judged(
 ) -> tuple[dict[str, Any], Path | None]:
     if not outcome.began:
         results.discard(folder)
-        _say_error(outcome.error or outcome.ended)
+        say_error(outcome.error or outcome.ended)
         raise typer.Exit(outcome.exit_code)
     for remark in outcome.remarks:
-        notes.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
+        say(f"note: {remark}")
     summary = results.write_summary(folder, plan, msgspec.to_builtins(outcome))
     return summary, results.write_report(folder) if with_report and not _interrupted(outcome) else None
 
@@ -255,13 +241,13 @@ def list_scenarios() -> None:
     """List the scenarios that can be flown by name."""
     table = Table("scenario", "flies", box=None, header_style="bold")
     for path in scenarios.available():
-        table.add_row(path.stem, _plain(scenarios.load(path).summary))
+        table.add_row(path.stem, plain(scenarios.load(path).summary))
     Console().print(table)
 
 
 @app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
-    """Write the report of a run again, from its log and summary."""
+    """Rewrite the report of a run from its log and summary."""
     typer.echo(results.write_report(run))
 
 
@@ -284,7 +270,7 @@ def compare(
         bool, typer.Option("--json", help="Print the numbers as JSON alone on standard output.")
     ] = False,
 ) -> None:
-    """Lay runs over one another: how far each flew from the first, and all their numbers in one page."""
+    """Compare runs: how far each flew from the first, and all metrics on one page."""
     page = out or results.comparison_path(runs)
     comparison = results.compare_runs(runs, page)
     if as_json:
@@ -292,13 +278,13 @@ def compare(
     else:
         _show_comparison(comparison, page)
     if within is not None and (farther := _farther_than(within, comparison)):
-        _say_error(f"not within {within:g} m of {comparison['runs'][0]['label']}: {', '.join(farther)}")
+        say_error(f"not within {within:g} m of {comparison['runs'][0]['label']}: {', '.join(farther)}")
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False) -> None:
-    """Say what this machine can do, and how to get what is missing."""
+    """Report what this machine can do, and how to install what is missing."""
     from aeroloop.cli.doctor import examine, render
 
     findings = examine()
@@ -348,7 +334,7 @@ def base_station(
         table["trajectory"] = msgspec.to_builtins(ground.trajectory)
     config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
     chosen = config.convert({**msgspec.to_builtins(ground), **table}, scenario.Ground, "base-station")
-    drive(orders, chosen, link or orders.reference_client, None, _say)
+    drive(orders, chosen, link or orders.reference_client, None, say)
 
 
 @app.command(epilog="Examples: `aeroloop joystick`, `aeroloop joystick --map my-stick.toml --record flight.stick`")
@@ -371,11 +357,7 @@ def joystick(
         joystick_map=axis_map,
         joystick_recording=recording,
     )
-    drive(orders, ground, link or orders.reference_client, record, _say)
-
-
-def _say(text: str) -> None:
-    notes.print(_plain(text), highlight=False, soft_wrap=True)
+    drive(orders, ground, link or orders.reference_client, record, say)
 
 
 def _new_folder(plan: scenario.Scenario) -> Path:
@@ -397,19 +379,17 @@ def _tell_where(orders: Orders, flight_id: str) -> None:
     plan = orders.scenario
     if not isinstance(plan, scenario.TiltrotorScenario):
         for server, _ in orders.vehicle_links if plan.loop == "hil" else ():
-            _say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
+            say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
         if plan.loop == "hil":
-            _say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
+            say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
             pilot = orders.flown(QuadrotorScenario).pilot
             if pilot.source == "orders" and pilot.orders:
-                _say(
-                    "command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here"
-                )
+                say("command it from a ground station: pilot.orders is only sent to the virtual Pixhawk")
         return
     if plan.loop == "hil":
-        _say(f"flight {flight_id} waits for the board on {orders.link_server}")
+        say(f"flight {flight_id} waits for the board on {orders.link_server}")
     if plan.ground.source == "external":
-        _say(
+        say(
             f"flight {flight_id} waits for references on {orders.reference_client}; "
             "in another terminal: aeroloop base-station, or: aeroloop joystick, or: aeroloop dash, for sticks on a page"
         )
@@ -435,14 +415,12 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     counts = {name: summary["metrics"].get(name) for name in INCIDENTS if name not in told}
     incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
     if incidents:
-        screen.print(f"[yellow]happened in flight[/]: {incidents}", highlight=False, soft_wrap=True)
+        screen.print(f"[yellow]incidents in flight[/]: {incidents}", highlight=False, soft_wrap=True)
     failed = [plan for plan in summary.get("plans", ()) if plan["why"]]
     if failed:
-        words = f"{len(failed)} of {len(summary['plans'])} plans came to nothing, at last: {failed[-1]['why']}"
+        words = f"{len(failed)} of {len(summary['plans'])} plans failed; last reason: {failed[-1]['why']}"
         screen.print(f"[yellow]{words}[/]", highlight=False, soft_wrap=True)
-    verdict = (
-        "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'broken off'}[/]"
-    )
+    verdict = "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'aborted'}[/]"
     factor = summary["real_time_factor"]
     speed = f", {factor:.1f} times real time" if factor else ""
     rung = f"rung {summary['loop']} ({RUNGS[summary['loop']]})"
@@ -452,28 +430,28 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     missed = summary["timing"]["missed_deadlines"]
     if missed:
         deadlines = "deadline" if missed == 1 else "deadlines"
-        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine did not keep up all the time")
+        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine was too slow at times")
     where = report or f"{folder} (no report yet: aeroloop report {folder})"
-    screen.print(f"{'report' if report else 'run'}: {_plain(str(where))}", highlight=False, soft_wrap=True)
+    screen.print(f"{'report' if report else 'run'}: {plain(str(where))}", highlight=False, soft_wrap=True)
 
 
 def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
     screen = Screen()
     first = comparison["runs"][0]
-    screen.print(f"differences to {_plain(first['label'])}", highlight=False)
-    table = Table("", *(_plain(difference["label"]) for difference in comparison["differences"]), header_style="bold")
+    screen.print(f"differences to {plain(first['label'])}", highlight=False)
+    table = Table("", *(plain(difference["label"]) for difference in comparison["differences"]), header_style="bold")
     for key in comparison["differences"][0]:
         if key not in ("label", "to"):
             values = [difference[key] for difference in comparison["differences"]]
             table.add_row(key, *("not known" if value is None else f"{value:.5g}" for value in values))
     screen.print(table)
     for run in comparison["runs"]:
-        verdict = "[green]passed[/]" if run["ok"] else f"[red]not passed[/] ({_plain(run['ended'])})"
-        screen.print(f"{_plain(run['label'])}: {_plain(run['name'])}, {verdict}", highlight=False, soft_wrap=True)
+        verdict = "[green]passed[/]" if run["ok"] else f"[red]not passed[/] ({plain(run['ended'])})"
+        screen.print(f"{plain(run['label'])}: {plain(run['name'])}, {verdict}", highlight=False, soft_wrap=True)
     screen.print("log hashes are equal" if comparison["log_hashes_equal"] else "log hashes differ", highlight=False)
     for remark in comparison["remarks"]:
-        screen.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
-    screen.print(f"page: {_plain(str(page))}", highlight=False, soft_wrap=True)
+        screen.print(f"note: {plain(remark)}", highlight=False, soft_wrap=True)
+    screen.print(f"page: {plain(str(page))}", highlight=False, soft_wrap=True)
 
 
 def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
@@ -485,7 +463,7 @@ def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
         if distance_m is None or distance_m > within_m:
             why = "unknown distance" if distance_m is None else f"{distance_m:.4g} m"
         elif flown_s - difference["to_s"] > SAME_END_S:
-            why = f"known to {difference['to_s']:g} s of {flown_s:g} s alone"
+            why = f"compared up to {difference['to_s']:g} s of {flown_s:g} s only"
         else:
             continue
         farther.append(f"{difference['label']} ({why})")

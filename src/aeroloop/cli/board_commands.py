@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from aeroloop.cli.console import say
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.families import scenarios
@@ -22,7 +23,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-notes = Console(stderr=True)
 
 TARGETS = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
 FLASH_B, RAM_B = 1024 * 1024, 128 * 1024
@@ -42,7 +42,7 @@ def build(
     target: Annotated[str, typer.Option(help="emulator, discovery (STM32F4-Discovery), or all.")] = "all",
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Also copy the images there.")] = None,
 ) -> None:
-    """Build the firmware that flies a scenario's law, and say how large it is."""
+    """Build the firmware that flies a scenario's law, and print its size."""
     if target not in (*TARGETS, "all"):
         raise ConfigError(f"--target {target}: expected one of: {', '.join(TARGETS)}, all")
     generated = images.generate(plan(name, law, overrides))
@@ -78,7 +78,7 @@ def run(
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: stopping.append(got))
-    serve(image, place, _how_to_fly(name, law, overrides), _say, lambda: bool(stopping))
+    serve(image, place, _how_to_fly(name, law, overrides), say, lambda: bool(stopping))
     raise typer.Exit(128 + stopping[0])
 
 
@@ -87,7 +87,7 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
     """Flash the firmware onto an STM32F4-Discovery with openocd or st-flash, or print the command that would."""
     from aeroloop.flight import board_service
 
-    board_service.flash(plan(name, law, overrides), _say, typer.echo)
+    board_service.flash(plan(name, law, overrides), say, typer.echo)
 
 
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
@@ -119,7 +119,3 @@ def _copied(elf: Path, out: Path | None) -> Path:
     except OSError as error:
         raise ConfigError(f"--out {out}: cannot be written: {error.strerror}") from None
     return out / elf.name
-
-
-def _say(text: str) -> None:
-    notes.print(text.replace("[", r"\["), highlight=False, soft_wrap=True)

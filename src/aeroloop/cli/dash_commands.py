@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from aeroloop.cli.console import notes, say, say_error
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.realtime.setup import die_with_parent, end
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
-notes = Console(stderr=True)
 
 LOOPBACK, DEFAULT_PORT = "127.0.0.1", 8080
 ANNOUNCED = "dashboard: "
@@ -29,7 +28,7 @@ PATIENCE_S = 5.0
 
 EPILOG = (
     "Examples:\n\n`aeroloop dash`\n\n`aeroloop dash --port 0 --open`\n\n"
-    "`aeroloop dash --host 0.0.0.0` (others on the network may look and fly, with the token that it prints)"
+    "`aeroloop dash --host 0.0.0.0` (others on the network can watch and fly with the printed token)"
 )
 
 
@@ -41,15 +40,11 @@ def dash(
             metavar="ID", help="Which flight or router, if several are running; by default the newest flight."
         ),
     ] = "",
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; beyond this machine's own a token is required.")
-    ] = LOOPBACK,
+    host: Annotated[str, typer.Option(help="Address to listen on; other than loopback requires a token.")] = LOOPBACK,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any that is free.")
     ] = DEFAULT_PORT,
-    token: Annotated[
-        str, typer.Option(help="Token to ask browsers for; beyond this machine one is made where none is given.")
-    ] = "",
+    token: Annotated[str, typer.Option(help="Token that browsers must send; generated if needed and not given.")] = "",
     runs: Annotated[Path, typer.Option(metavar="DIR", help="Folder of past runs.")] = Path("runs"),
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser.")] = False,
     with_parent: Annotated[bool, typer.Option("--with-parent", hidden=True)] = False,
@@ -83,7 +78,7 @@ def dash(
     known = [running.flight_id(orders) for orders in running.flights()] + [place.id for place in routing.places()]
     if flight and not with_parent and flight not in known:
         now = ", ".join(dict.fromkeys(known)) or "nothing"
-        _note(f"{flight} does not run yet, and is waited for; just now runs: {now}")
+        say(f"{flight} is not running yet: waiting for it; running now: {now}")
     ended_by = serve(Subject(runs, flight, routing.places), listener, host=host, token=asked)
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
@@ -107,7 +102,7 @@ def beside(flight_id: str, runs: Path, port: int | None) -> Iterator[str]:
     try:
         first = process.stdout.readline()
         if not first.startswith(ANNOUNCED):
-            raise ConfigError("the dashboard did not start; what it said stands above")
+            raise ConfigError("the dashboard did not start; see its output above")
         over = threading.Event()
         threading.Thread(target=_tell_of_its_end, args=(process, flight_id, over), daemon=True).start()
         try:
@@ -124,11 +119,7 @@ def _tell_of_its_end(process: subprocess.Popen[str], flight_id: str, over: threa
     code = process.wait()
     if not over.is_set():
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        _note(f"the dashboard {how}: the flight goes on; another one: aeroloop dash --flight {flight_id}")
-
-
-def _note(text: str) -> None:
-    notes.print(text, highlight=False, soft_wrap=True, markup=False)
+        say(f"the dashboard {how}; the flight continues; to restart it: aeroloop dash --flight {flight_id}")
 
 
 def _checked(port: int) -> int:
@@ -151,8 +142,7 @@ def main() -> None:
     try:
         app()
     except AeroloopError as error:
-        plain = str(error).replace("[", r"\[")
-        notes.print(f"[red]aeroloop:[/] {plain}", highlight=False, soft_wrap=True)
+        say_error(str(error))
         sys.exit(error.exit_code)
 
 

@@ -80,7 +80,7 @@ def bounded(name: str, probe: Probe, timeout_s: float = PROBE_TIMEOUT_S) -> Find
     outcome: Outcome = (
         "limited",
         f"no answer within {timeout_s:g} s",
-        "see what keeps this machine busy, then try again",
+        "stop what keeps this machine busy, then try again",
     )
 
     def run() -> None:
@@ -136,7 +136,7 @@ def _cpu() -> Outcome:
     kernel = platform.release() + (" PREEMPT_RT" if Path("/sys/kernel/realtime").is_file() else "")
     found = f"{cores} cores, clock source {source}, kernel {kernel}"
     if cores < 2:
-        return "limited", found, "plant and board want a core each; lockstep does not mind"
+        return "limited", found, "plant and board need a core each in real time; lockstep does not"
     if source not in (*GOOD_CLOCKS, "unknown"):
         return (
             "limited",
@@ -310,7 +310,7 @@ def _disk() -> Outcome:
     if not os.access(folder, os.W_OK):
         return "missing", f"{folder} is not writable", "fly with --out on another folder"
     if usage.free < DISK_NEEDED_B:
-        return "limited", found, "make room, or fly with --out on another disk"
+        return "limited", found, "free some space, or fly with --out on another disk"
     return "ok", found, ""
 
 

@@ -16,7 +16,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from aeroloop.cli.console import notes
+from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Origin
 from aeroloop.flight import running
 from aeroloop.ground.commands import (
     MODES,
@@ -41,7 +44,6 @@ mission_app = typer.Typer(help="Missions: upload, download, clear, start, pause.
 param_app = typer.Typer(help="Parameters of the autopilot: get, set, list.", no_args_is_help=True)
 app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
-notes = Console(stderr=True)
 
 DEFAULT_LINK = "udp://127.0.0.1:14540?listen"
 """Where PX4 and the virtual Pixhawk send to by default."""
@@ -55,14 +57,14 @@ NEGATIVE = {"ignore_unknown_options": True}  # -33.8 is a latitude, not an optio
 Link = Annotated[
     str, typer.Option(metavar="URL", help="Link to the aircraft; without it the running flight's, else UDP port 14540.")
 ]
-System = Annotated[int, typer.Option(metavar="N", min=0, max=255, help="MAVLink system; 0 for the first heard.")]
+System = Annotated[
+    int, typer.Option(metavar="N", min=0, max=255, help="MAVLink system id; 0 for the first one received.")
+]
 Timeout = Annotated[
-    float, typer.Option(metavar="S", min=0.1, max=600, help="Give up after so long a silence, in seconds.")
+    float, typer.Option(metavar="S", min=0.1, max=600, help="Give up after so long without an answer, in seconds.")
 ]
-Wait = Annotated[float, typer.Option(metavar="S", min=0, max=3600, help="Then wait up to S seconds until it is done.")]
-TakeOver = Annotated[
-    bool, typer.Option("--take-over", help="Command from now on, though another program does; at a router.")
-]
+Wait = Annotated[float, typer.Option(metavar="S", min=0, max=3600, help="Wait up to S seconds for completion.")]
+TakeOver = Annotated[bool, typer.Option("--take-over", help="Take command from another program at the router.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -107,7 +109,7 @@ def takeoff(
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
-    """Take off; one that is not armed does so when it is."""
+    """Take off; if not armed, as soon as it is."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.takeoff(height)
         # PX4 takes the order on the ground too, and leaves it as soon as somebody arms it.
@@ -164,7 +166,7 @@ def goto(
     """Fly to a place and hold there."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         if above_home:
-            seen = vehicle.wait(lambda s: s.alt_m is not None, timeout, "go to: no position came")
+            seen = vehicle.wait(lambda s: s.alt_m is not None, timeout, "go to: no position received")
             alt += (seen.alt_m or 0.0) - (seen.height_m or 0.0)
         vehicle.go_to(lat, lon, alt, yaw)
         typer.echo(f"goes to {lat:.7f} {lon:.7f}, {alt:.1f} m above sea level")
@@ -233,7 +235,7 @@ def mission_start(
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
-    """Fly the mission, from where it was; arms if need be."""
+    """Start or resume the mission; arms if necessary."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.start_mission(first)
         typer.echo("mission started")
@@ -241,7 +243,7 @@ def mission_start(
 
 @mission_app.command("pause", epilog=_example("mission pause"))
 def mission_pause(link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False) -> None:
-    """Hold; `mission start` goes on."""
+    """Pause the mission and hold; `mission start` resumes it."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.pause_mission()
         typer.echo("mission paused")
@@ -268,7 +270,7 @@ def param_set(
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
-    """Set one parameter, and show the value that stands now."""
+    """Set one parameter and print its new value."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         typer.echo(f"{name} {_value(vehicle.set_parameter(name, value))}")
 
@@ -287,7 +289,7 @@ def param_list(as_json: Json = False, link: Link = "", system: System = 0, timeo
 
 @app.command(epilog=_example("status", "status --json"))
 def status(as_json: Json = False, link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
-    """What the aircraft says of itself just now."""
+    """Print the aircraft's state."""
     with _vehicle(link, system, timeout) as vehicle:
         try:
             vehicle.wait(lambda s: None not in (s.alt_m, s.roll_deg, s.battery_V, s.mission_current), GLANCE_S)
@@ -323,7 +325,7 @@ def _vehicle(link: str, system: int, timeout_s: float, take_over: bool = False) 
         try:
             yield vehicle
         except HeldError as error:
-            raise HeldError(f"{error}: the same again with --take-over", error.holder) from None
+            raise HeldError(f"{error}: repeat with --take-over", error.holder) from None
 
 
 def running_link() -> str:
@@ -340,12 +342,9 @@ def _wait_down(vehicle: Vehicle, wait_s: float, what: str) -> None:
 
 
 def _distance_m(state: VehicleState, lat_deg: float, lon_deg: float, alt_m: float) -> float:
-    """As on a flat map, which is good enough near by."""
     if state.lat_deg is None or state.lon_deg is None or state.alt_m is None:
         return math.inf
-    metres = 111_200.0
-    east = (lon_deg - state.lon_deg) * metres * math.cos(math.radians(lat_deg))
-    return math.hypot(east, (lat_deg - state.lat_deg) * metres, alt_m - state.alt_m)
+    return math.hypot(*geodesy.local(Origin(state.lat_deg, state.lon_deg, state.alt_m), lat_deg, lon_deg, alt_m))
 
 
 def _value(value: float) -> str:

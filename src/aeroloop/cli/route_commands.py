@@ -1,4 +1,4 @@
-"""`aeroloop route`: connect everything with everything, and see how every line is."""
+"""`aeroloop route`: pass messages between links, and show the state of each."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
+from aeroloop.cli.console import program, say, say_error
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.flight import routing
 from aeroloop.flight.processes.common import stop
@@ -35,8 +36,6 @@ GREEN_FROM, AMBER_FROM = 0.95, 0.8
 """Of the set rate."""
 AMBER_LOAD_PCT, RED_LOAD_PCT = 70.0, 90.0
 
-notes = Console(stderr=True)
-
 
 class FileOrCommand(TyperGroup):
     """`aeroloop route FILE` runs the file; whatever else it has to offer goes by name."""
@@ -47,19 +46,14 @@ class FileOrCommand(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(
+app = program(
     cls=FileOrCommand,
     help="The router: pass MAVLink, board frames and pose packets between serial ports, UDP, TCP and ptys, and watch "
     "every line. `aeroloop route FILE` is short for `aeroloop route run FILE`.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The router's .toml file; see examples/router.toml.")]
-Which = Annotated[str, typer.Option("--router", metavar="ID", help="Which one, where several run: its id or name.")]
+Which = Annotated[str, typer.Option("--router", metavar="ID", help="Id or name of the router, if several are running.")]
 
 
 @app.command(epilog="Examples:\n\n`aeroloop route examples/router.toml`\n\n`aeroloop route bench.toml --watch`")
@@ -67,10 +61,10 @@ def run(
     file: File,
     watch: Annotated[bool, typer.Option("--watch", help="Show a live table of all lines.")] = False,
     duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="End by itself; otherwise Ctrl-C ends it.")
+        float | None, typer.Option(metavar="SECONDS", help="Stop after this time; otherwise on Ctrl-C.")
     ] = None,
 ) -> None:
-    """Route what FILE says until Ctrl-C."""
+    """Run the router that FILE describes until Ctrl-C."""
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ConfigError(f"--duration {duration:g}: expected a number of seconds above 0")
     config = routing.check(file)
@@ -80,21 +74,21 @@ def run(
             _watch(folder, words)
     else:
         with routing.folder_of_its_own() as folder:
-            routing.route(config, folder, duration, _say)
+            routing.route(config, folder, duration, say)
     if interrupts:
         raise typer.Exit(128 + interrupts[0])
 
 
 @app.command()
 def check(file: File) -> None:
-    """Say whether FILE is a router that could run."""
+    """Check a router file without running it."""
     config = routing.check(file)
     table = Table("endpoint", "URL", "protocol", "role", box=None, header_style="bold")
     for endpoint in config.endpoints:
         table.add_row(endpoint.name, Text(endpoint.url), endpoint.protocol, endpoint.role)
     screen = Console()
     screen.print(table)
-    screen.print(f"{len(config.forward)} rules, {len(config.rates)} set rates: {file} is good", highlight=False)
+    screen.print(f"{len(config.forward)} rules, {len(config.rates)} set rates: {file} is valid", highlight=False)
 
 
 @app.command()
@@ -109,10 +103,10 @@ def watch(router: Which = "") -> None:
 
 @app.command("take-over", epilog="Example:\n\n`aeroloop route take-over qgc`")
 def take_over(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The endpoint that shall command, of role `command`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Endpoint to give command to; its role is `command`.")],
     router: Which = "",
 ) -> None:
-    """Let another endpoint command from now on."""
+    """Give command to another endpoint."""
     place = routing.take_over(name, router)
     Console().print(f"{name} commands at router {place.id} ({place.name})", highlight=False, markup=False)
 
@@ -269,16 +263,12 @@ def _count(value: float) -> Text:
     return Text(str(value), "yellow" if value else "")
 
 
-def _say(text: str) -> None:
-    notes.print(text, highlight=False, soft_wrap=True, markup=False)
-
-
 def main() -> None:
     """`aeroloop route` as a program of its own."""
     try:
         app()
     except AeroloopError as error:
-        _say(f"aeroloop: {error}")
+        say_error(str(error))
         sys.exit(error.exit_code)
 
 

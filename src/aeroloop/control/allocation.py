@@ -11,6 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from aeroloop.control.toolkit import clip
 from aeroloop.core.frames import Vec, Vec3
 
 YAW_RESERVE = 0.1
@@ -33,13 +34,13 @@ def allocate(per_rotor: Vec, wrench: Any, least_N: float, most_N: float) -> Any:
     turning = ca.DM(shares[:, 3]) * wrench[3]
     tilting = tilting * _largest_cut(tilting, lift, least_N, most_N)
     reserved = turning * ca.fmin(1, YAW_RESERVE * (most_N - least_N) / (ca.mmax(ca.fabs(turning)) + 1e-9))
-    total = _clip(wrench[0], *_range(tilting + reserved, lift, least_N, most_N))
-    total = _clip(total, *_range(tilting, lift, least_N, most_N))
+    total = clip(wrench[0], *_range(tilting + reserved, lift, least_N, most_N))
+    total = clip(total, *_range(tilting, lift, least_N, most_N))
     thrusts = ca.DM(lift) * total + tilting
     room = ca.if_else(turning > 0, most_N - thrusts, thrusts - least_N)
     cut = ca.mmin(ca.if_else(ca.fabs(turning) > 1e-9, room / ca.fmax(ca.fabs(turning), 1e-9), FREE))
     # Once more within the limits: rounding must not stop a motor.
-    return _clip(thrusts + turning * _clip(cut, 0, 1), least_N, most_N)
+    return clip(thrusts + turning * clip(cut, 0, 1), least_N, most_N)
 
 
 def _largest_cut(part: Any, lift: Vec, least_N: float, most_N: float) -> Any:
@@ -57,7 +58,3 @@ def _largest_cut(part: Any, lift: Vec, least_N: float, most_N: float) -> Any:
 def _range(part: Any, lift: Vec, least_N: float, most_N: float) -> tuple[Any, Any]:
     """Least and largest total thrust that leave room for `part`."""
     return ca.mmax((least_N - part) / ca.DM(lift)), ca.mmin((most_N - part) / ca.DM(lift))
-
-
-def _clip(value: Any, low: Any, high: Any) -> Any:
-    return ca.fmin(ca.fmax(value, low), high)

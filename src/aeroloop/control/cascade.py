@@ -25,6 +25,7 @@ import casadi as ca
 
 from aeroloop.control.allocation import allocate, effects
 from aeroloop.control.flight_gains import DEFAULTS, GAINS, Gain, row
+from aeroloop.control.toolkit import clip
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 
 __all__ = ["DEFAULTS", "GAINS", "INPUTS", "MEMORY", "OUTPUTS", "Frame", "Gain", "law", "row"]
@@ -123,11 +124,11 @@ def law(frame: Frame, period_s: float) -> ca.Function:
     all_N = len(frame.rotor_spin) * frame.thrust_most_N
     least_N = ca.fmin(gain("MPC_THR_MIN"), frame.hover_ratio / 2) * all_N
     most_N = gain("MPC_THR_MAX") * all_N
-    upward_N = _clip(frame.mass_kg * (GRAVITY_M_S2 + push_W[2]), least_N, UPWARD_SHARE * most_N)
+    upward_N = clip(frame.mass_kg * (GRAVITY_M_S2 + push_W[2]), least_N, UPWARD_SHARE * most_N)
     # Lying on its side or on its back thrust lifts nothing: then it fades.
     upright = ca.fmax(up_W[2], 0.5)
-    held_N = upward_N / upright * _clip(2 * up_W[2], 0, 1)
-    thrust_N = _clip(ca.if_else(hold_z, held_N, thrust_ratio * all_N), 0, most_N)
+    held_N = upward_N / upright * clip(2 * up_W[2], 0, 1)
+    thrust_N = clip(ca.if_else(hold_z, held_N, thrust_ratio * all_N), 0, most_N)
 
     tilt_most = gain("MPC_TILTMAX_AIR") * math.pi / 180
     upward = ca.if_else(hold_z, upward_N / frame.mass_kg, ca.fmax(thrust_N * upright / frame.mass_kg, GRAVITY_M_S2 / 2))
@@ -146,7 +147,7 @@ def law(frame: Frame, period_s: float) -> ca.Function:
 
     per_rotor = effects(frame.rotor_pos_B_m, frame.rotor_spin, frame.torque_to_thrust_m)
     # With its stick at the bottom an aircraft stands on the ground: what it has idles, and does not tip it over.
-    awake = ca.if_else(hold_z, 1, _clip(thrust_N / (AWAKE_SHARE * frame.mass_kg * GRAVITY_M_S2), 0, 1))
+    awake = ca.if_else(hold_z, 1, clip(thrust_N / (AWAKE_SHARE * frame.mass_kg * GRAVITY_M_S2), 0, 1))
     wrench = ca.vertcat(thrust_N, awake * (inertia * asked + gyroscopic))
     thrusts_N = allocate(per_rotor, wrench, frame.thrust_least_N, frame.thrust_most_N)
     given = ca.DM(per_rotor) @ thrusts_N
@@ -156,7 +157,7 @@ def law(frame: Frame, period_s: float) -> ca.Function:
     lost_B = (given[1:4] - gyroscopic) / inertia - rate_dot_B
     airborne = thrust_N > AIRBORNE_SHARE * frame.mass_kg * GRAVITY_M_S2
     rate_learned = memory[RATE_LEARNED] + ca.if_else(airborne, period_s * i / p * (lost_B - memory[RATE_LEARNED]), 0)
-    rate_learned = _clip(rate_learned, -ca.DM(LEARNED_RATE), ca.DM(LEARNED_RATE))
+    rate_learned = clip(rate_learned, -ca.DM(LEARNED_RATE), ca.DM(LEARNED_RATE))
 
     braking_W = frame.drag_per_s * ca.vertcat(vel_W[0:2], 0)
     should_W = given[0] / frame.mass_kg * up_W - ca.DM([0, 0, GRAVITY_M_S2]) - braking_W
@@ -184,7 +185,7 @@ def _velocity(off_W: Any, forward_W: Any, gain: _Gains) -> Any:
     braked = ca.sqrt(ca.fmax(brake * (2 * away - bend), 1e-12)) / away
     xy = off_W[0:2] * ca.if_else(away < bend, p, braked) + forward_W[0:2]
     xy = xy * ca.fmin(1, fastest / ca.sqrt(ca.sumsqr(xy) + 1e-12))
-    z = _clip(gain("MPC_Z_P") * off_W[2] + forward_W[2], -gain("MPC_Z_VEL_MAX_DN"), gain("MPC_Z_VEL_MAX_UP"))
+    z = clip(gain("MPC_Z_P") * off_W[2] + forward_W[2], -gain("MPC_Z_VEL_MAX_DN"), gain("MPC_Z_VEL_MAX_UP"))
     return ca.vertcat(xy, z)
 
 
@@ -213,7 +214,7 @@ def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, yaw_rate: Any, gain: _
     error = ca.vertcat(2 * (x * cos - y * sin), 2 * (y * cos + x * sin), turn)
     fastest = gain("MC_ROLLRATE_MAX", "MC_PITCHRATE_MAX", "MC_YAWRATE_MAX") * math.pi / 180
     turning = yaw_rate * _up(_inverse(quat_WB))  # the world's z axis in the body
-    return _clip(gain("MC_ROLL_P", "MC_PITCH_P", "MC_YAW_P") * error + turning, -fastest, fastest)
+    return clip(gain("MC_ROLL_P", "MC_PITCH_P", "MC_YAW_P") * error + turning, -fastest, fastest)
 
 
 def _learn(learned_W: Any, lost_W: Any, lifted: Any, gain: _Gains, period_s: float) -> Any:
@@ -221,7 +222,7 @@ def _learn(learned_W: Any, lost_W: Any, lifted: Any, gain: _Gains, period_s: flo
     xy = gain("MPC_XY_VEL_I_ACC") / gain("MPC_XY_VEL_P_ACC")
     z = ca.if_else(lifted, gain("MPC_Z_VEL_I_ACC") / gain("MPC_Z_VEL_P_ACC"), 0)
     learned_W = learned_W + period_s * ca.vertcat(xy, xy, z) * (lost_W - learned_W)
-    return _clip(
+    return clip(
         learned_W, ca.DM([-LEARNED_XY, -LEARNED_XY, -LEARNED_DOWN]), ca.DM([LEARNED_XY, LEARNED_XY, LEARNED_UP])
     )
 
@@ -251,7 +252,3 @@ def _inverse(quat: Any) -> Any:
 
 def _product(a: Any, b: Any) -> Any:
     return ca.vertcat(a[0] * b[0] - ca.dot(a[1:4], b[1:4]), a[0] * b[1:4] + b[0] * a[1:4] + ca.cross(a[1:4], b[1:4]))
-
-
-def _clip(value: Any, low: Any, high: Any) -> Any:
-    return ca.fmin(ca.fmax(value, low), high)

@@ -28,6 +28,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.control.toolkit import clip, wrapped
 from aeroloop.core.frames import GRAVITY_M_S2
 
 STATE = (("s", "m"), ("lag", "s"), ("turn_rate_smooth", "rad/s"), ("started", "-"))
@@ -76,17 +77,17 @@ def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
 
     cos, sin = ca.cos(psi), ca.sin(psi)
     es, ed = cos * (x - path_x) + sin * (y - path_y), cos * (y - path_y) - sin * (x - path_x)
-    pt = ca.atan2(ca.sin(course - psi), ca.cos(course - psi))
+    pt = wrapped(course - psi)
     s_dot, delta, w_d = turn_rate(V, es, ed, pt, kappa, gains)
     w_most = turning * ca.tan(most)
-    w_d = _clip(w_d, w_most)
+    w_d = clip(w_d, -w_most, w_most)
 
     before = ca.if_else(started > 0.5, smooth, w_d)
     w_d_dot = (w_d - before) / gains.derivative_s
     z = turning * ca.tan(mu) - w_d
     v = ca.cos(mu) ** 2 / turning * (w_d_dot - gains.c * (pt - delta) - gains.kz * z)
     asked = mu + lag * v
-    mu_c = _clip(asked, most)
+    mu_c = clip(asked, -most, most)
 
     learning = ca.logic_and(ca.fabs(asked) < most, ca.fabs(z) > gains.still_rad_s)
     lag_dot = -gains.adaptation * z * turning / ca.cos(mu) ** 2 * v
@@ -113,7 +114,3 @@ def turn_rate(V: Any, es: Any, ed: Any, pt: Any, kappa: Any, gains: PathGains) -
     tiny = ca.fabs(off) < 1e-4
     ratio = ca.if_else(tiny, ca.cos(delta), (ca.sin(pt) - ca.sin(delta)) / ca.if_else(tiny, 1, off))
     return s_dot, delta, kappa * s_dot + slope * ed_dot - gains.gam * ed * V * ratio - gains.kw * off
-
-
-def _clip(value: Any, most: Any) -> Any:
-    return ca.fmin(ca.fmax(value, -most), most)

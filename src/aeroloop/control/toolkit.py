@@ -39,8 +39,17 @@ def error(sensors: Any, reference: Any, state_eq: Vec) -> Any:
     target[list(REFERENCED)] = reference
     off = sensors - target
     # Yaw lives on a circle: without this, a reference just past half a turn would unwind a whole one.
-    off[YAW] = ca.atan2(ca.sin(off[YAW]), ca.cos(off[YAW]))
+    off[YAW] = wrapped(off[YAW])
     return off
+
+
+def wrapped(angle_rad: Any) -> Any:
+    """The same angle between -pi and pi, symbolic: what `core.angles.wrap_pi` is for numbers."""
+    return ca.atan2(ca.sin(angle_rad), ca.cos(angle_rad))
+
+
+def clip(value: Any, low: Any, high: Any) -> Any:
+    return ca.fmin(ca.fmax(value, low), high)
 
 
 def function(sensors: Any, reference: Any, memory: Any, command: Any, memory_next: Any = None) -> ca.Function:

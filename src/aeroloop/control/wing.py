@@ -17,6 +17,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.control.toolkit import clip
 from aeroloop.control.wing_gains import WingGains
 from aeroloop.core.frames import GRAVITY_M_S2
 
@@ -64,12 +65,12 @@ def cntr(gains: WingGains, period_s: float) -> ca.Function:
 
     extra_alpha = gains.turn_alpha_rad * (load - 1)
     speed_error = wanted[2] - airspeed
-    beyond = speed_error - _clip(speed_error, -b.trade_from_m_s, b.trade_from_m_s)
+    beyond = speed_error - clip(speed_error, -b.trade_from_m_s, b.trade_from_m_s)
     climb_wanted = b.height_per_s * (wanted[1] - height) - b.trade * beyond
-    climb_wanted = _clip(climb_wanted, -b.climb_most_m_s, b.climb_most_m_s)
+    climb_wanted = clip(climb_wanted, -b.climb_most_m_s, b.climb_most_m_s)
     path_error = (climb_wanted - climb) / airspeed
     away = climb_wanted / airspeed + b.climb_gain * path_error + climb_i
-    away_cut = _clip(away, -b.pitch_most_rad, b.pitch_most_rad)
+    away_cut = clip(away, -b.pitch_most_rad, b.pitch_most_rad)
     pitch_wanted = (d.alpha_rad + extra_alpha) / load + away_cut  # banked, the angle of attack lies aslant
     pitch_error = pitch_wanted - pitch
     turning = GRAVITY_M_S2 / airspeed * (load - 1 / load)  # pitch rate of a level turn
@@ -92,7 +93,7 @@ def cntr(gains: WingGains, period_s: float) -> ca.Function:
     trim = ca.DM([0.0, d.elevator_rad, 0.0, d.throttle])
     before = ca.if_else(fresh, trim, memory[7:11])
     step = period_s * ca.DM([b.surface_rate_rad_s] * 3 + [b.throttle_rate_per_s])
-    command = _clip(_clip(asked, before - step, before + step), ca.DM(gains.dynamics.low), ca.DM(gains.dynamics.high))
+    command = clip(clip(asked, before - step, before + step), ca.DM(gains.dynamics.low), ca.DM(gains.dynamics.high))
     cut = command - asked
 
     after = ca.vertcat(
@@ -118,7 +119,3 @@ def cntr(gains: WingGains, period_s: float) -> ca.Function:
 def _learned(integral: Any, step: Any, cut: Any) -> Any:
     """Moved on, unless a limit cuts on the side to which it would go."""
     return integral + ca.if_else(step * cut < 0, 0, step)
-
-
-def _clip(value: Any, low: Any, high: Any) -> Any:
-    return ca.fmin(ca.fmax(value, low), high)

@@ -8,6 +8,7 @@ leave these conventions.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,16 @@ def quat_from_euler(roll: float, pitch: float, yaw: float) -> Quat:
         sr * cp * cy - cr * sp * sy,
         cr * sp * cy + sr * cp * sy,
         cr * cp * sy - sr * sp * cy,
+    )
+
+
+def rotation_rows(quat_WB: Any) -> tuple[tuple[Any, Any, Any], ...]:
+    """R_WB by rows, exact for a unit quaternion; of numbers or of symbols."""
+    w, x, y, z = quat_WB[0], quat_WB[1], quat_WB[2], quat_WB[3]
+    return (
+        (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        (2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        (2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
     )
 
 

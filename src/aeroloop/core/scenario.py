@@ -71,13 +71,13 @@ class Control(Config, frozen=True):
 
 
 class Board(Config, frozen=True):
-    """How the board behaves when what it needs does not come."""
+    """What the board does when sensors or references are missing."""
 
     sensor_hold_s: Annotated[
         float, meta("s", "without sensors, keep the last command this long, then the safe one", ge=0, le=10)
     ] = 0.06
     reference_timeout_s: Annotated[
-        float, meta("s", "without references for this long, say so; the last one is held", gt=0, le=60)
+        float, meta("s", "without references for this long, report it; the last one is held", gt=0, le=60)
     ] = 0.5
     safe_thrust_ratio: Annotated[
         float, meta("-", "safe command: this part of the hover thrust, no tilt torque", ge=0, le=1)
@@ -85,12 +85,12 @@ class Board(Config, frozen=True):
 
 
 class Fault(Config, frozen=True):
-    """Something that goes wrong on the emulated board, on purpose."""
+    """A fault injected into the emulated board."""
 
     at_s: Annotated[float, meta("s", "simulated time at which it happens", ge=0, le=86400)]
     kind: Annotated[
         Literal["hang", "reset"],
-        note("`hang`: the control task never ends, so that the watchdog bites; `reset`: as if its button were pressed"),
+        note("`hang`: the control task never returns, until the watchdog resets the board; `reset`: the reset button"),
     ]
 
 
@@ -107,16 +107,16 @@ class Emulator(Config, frozen=True):
             "counts only where it is longer than the control period"
         ),
     ] = False
-    faults: Annotated[tuple[Fault, ...], note("what goes wrong on purpose")] = ()
+    faults: Annotated[tuple[Fault, ...], note("injected faults")] = ()
 
 
 class Impairment(Config, frozen=True):
-    """What a link does to the bytes that cross it in one direction; zero means nothing."""
+    """Impairment of a link in one direction; zero is none."""
 
     delay_s: Annotated[float, meta("s", "constant delay", ge=0, le=10)] = 0.0
     jitter_s: Annotated[float, meta("s", "extra delay, uniform from zero to this; order is kept", ge=0, le=10)] = 0.0
     loss: Annotated[float, meta("-", "probability that a frame is lost", ge=0, le=1)] = 0.0
-    corrupt: Annotated[float, meta("-", "probability that a byte is replaced by another one", ge=0, le=1)] = 0.0
+    corrupt: Annotated[float, meta("-", "probability that a byte is corrupted", ge=0, le=1)] = 0.0
     duplicate: Annotated[float, meta("-", "probability that a frame arrives twice", ge=0, le=1)] = 0.0
     reorder: Annotated[float, meta("-", "probability that a frame is overtaken by the next one", ge=0, le=1)] = 0.0
     baud: Annotated[int, meta("Bd", "pace the bytes like a UART (10 bits a byte); 0 for no pacing", ge=0)] = 0
@@ -209,23 +209,23 @@ Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints
 
 
 class Ground(Config, frozen=True):
-    """Who tells the board where to fly."""
+    """The source of the board's references."""
 
     source: Annotated[
         Literal["base-station", "joystick", "external"],
-        note("who drives the reference link; `external` leaves it to a command in another terminal"),
+        note("sender on the reference link; `external`: a command in another terminal"),
     ] = "base-station"
     url: Annotated[str, note("the reference link, as for `link.url`")] = "loopback://"
     trajectory: Annotated[Trajectory, note("what the base station streams")] = Spiral()
     velocity_feedforward: Annotated[bool, note("send the path's velocity, not only its position")] = True
     joystick_device: Annotated[str, note("`/dev/input/event*`, or empty for the first stick found")] = ""
     joystick_map: Annotated[str, note("axis map file, or empty for the map that ships with Aeroloop")] = ""
-    joystick_recording: Annotated[str, note("recorded event stream that stands in for a stick")] = ""
+    joystick_recording: Annotated[str, note("recorded event stream to fly instead of a joystick")] = ""
     impair: Annotated[Impairment, note("impairment on the way to the board")] = Impairment()
 
 
 class Check(Config, frozen=True):
-    """One line of the verdict: a metric of `summary.json` and its bounds."""
+    """One pass/fail criterion: a metric of `summary.json` and its limit."""
 
     metric: Annotated[str, note("name of a metric in `summary.json`")]
     below: Annotated[float | None, meta("of the metric", "must be less than this")] = None
@@ -256,9 +256,9 @@ class Scenario(Config, frozen=True, metaclass=_AbstractMeta):
     pace: Annotated[str, note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = "lockstep"
     link: Annotated[Link, note("link between plant and board")] = Link()
     busy_processes: Annotated[
-        int, meta("-", "background load on purpose: so many processes that do nothing but burn a core", ge=0, le=64)
+        int, meta("-", "background load: number of processes that each keep a core busy", ge=0, le=64)
     ] = 0
-    checks: Annotated[tuple[Check, ...], note("what makes the flight a success")] = ()
+    checks: Annotated[tuple[Check, ...], note("pass/fail criteria of the flight")] = ()
 
     def __post_init__(self) -> None:
         if self.pace not in ("lockstep", "real") and not (SPEED.match(self.pace) and self.speed > 0):

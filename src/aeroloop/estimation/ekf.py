@@ -26,7 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from aeroloop.core.frames import GRAVITY_M_S2, Vec
+from aeroloop.core.frames import GRAVITY_M_S2, Vec, rotation_rows
 
 # Nominal state.
 QUAT, VEL, POS = slice(0, 4), slice(4, 7), slice(7, 10)
@@ -212,16 +212,15 @@ def _product(a: ca.SX, b: ca.SX) -> ca.SX:
 
 
 def _exponential(angle: ca.SX) -> ca.SX:
-    """The quaternion of a rotation vector; the tiny number keeps it defined at rest."""
-    size = ca.sqrt(ca.dot(angle, angle) + 1e-40)
+    """The quaternion of a rotation vector.
+
+    Below 1e-15 rad sin(size / 2) / size is 1/2 in double and in single precision alike, so the size stays there: at
+    rest it would be 0/0. The square, 1e-30, is a normal number in both; what a float's square loses lies below it.
+    """
+    size = ca.sqrt(ca.fmax(ca.dot(angle, angle), 1e-30))
     return ca.vertcat(ca.cos(size / 2), ca.sin(size / 2) / size * angle)
 
 
 def rotation(q: Any) -> Any:
     """The matrix of a quaternion, symbolic or of numbers."""
-    w, x, y, z = q[0], q[1], q[2], q[3]
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
+    return ca.vertcat(*(ca.horzcat(*row) for row in rotation_rows(q)))

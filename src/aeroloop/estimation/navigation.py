@@ -29,9 +29,10 @@ from typing import Protocol
 import casadi as ca
 import numpy as np
 
+from aeroloop.core import geodesy
 from aeroloop.core.frames import Vec, Vec3
 from aeroloop.core.signals import NS, NavEstimate, Origin
-from aeroloop.estimation import ekf, geodesy, sound
+from aeroloop.estimation import ekf, sound
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck

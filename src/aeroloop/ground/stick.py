@@ -9,11 +9,12 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.ground.axes import AxisEvent, AxisRange
 from aeroloop.ground.axis_map import AxisMap, Channel
-from aeroloop.ground.trajectories import Point, wrapped
+from aeroloop.ground.trajectories import Point
 
 
 class Deflection(NamedTuple):
@@ -79,7 +80,7 @@ class Pilot:
         self._stick = stick
         self._map = axis_map
         self._pos_W = pos_W
-        self._yaw_rad = wrapped(yaw_rad)
+        self._yaw_rad = wrap_pi(yaw_rad)
 
     def step(self, dt_s: float) -> Point:
         """The reference after flying the present deflection for `dt_s`."""
@@ -92,7 +93,7 @@ class Pilot:
         # The mean heading of the step carries the position, so that a turn at any rate stays a circle.
         x, y, z = self._pos_W
         mean_x_m_s, mean_y_m_s = _level(forward_m_s, left_m_s, self._yaw_rad + yaw_rate_rad_s * dt_s / 2)
-        self._yaw_rad = wrapped(self._yaw_rad + yaw_rate_rad_s * dt_s)
+        self._yaw_rad = wrap_pi(self._yaw_rad + yaw_rate_rad_s * dt_s)
         # A flight may start outside the limits: it is not pulled inside, only kept from going farther out.
         wanted_m = z + up_m_s * dt_s
         reached_m = max(min(axis_map.limits.floor_m, z), min(max(axis_map.limits.ceiling_m, z), wanted_m))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
@@ -63,11 +64,11 @@ def joined(path: Path, here: Point, t_s: float) -> Path:
         share = u**3 * (10 - 15 * u + 6 * u * u)
         share_rate = 30 * (u * (1 - u)) ** 2 / fade_s
         way_W = [there - from_ for there, from_ in zip(point.pos_W, here.pos_W, strict=True)]
-        turn_rad = wrapped(point.yaw_rad - here.yaw_rad)
+        turn_rad = wrap_pi(point.yaw_rad - here.yaw_rad)
         x, y, z = (from_ + share * way for from_, way in zip(here.pos_W, way_W, strict=True))
         vx, vy, vz = (share * v + share_rate * way for v, way in zip(point.vel_W, way_W, strict=True))
         yaw_rate_rad_s = share * point.yaw_rate_rad_s + share_rate * turn_rad
-        return Point((x, y, z), wrapped(here.yaw_rad + share * turn_rad), (vx, vy, vz), yaw_rate_rad_s)
+        return Point((x, y, z), wrap_pi(here.yaw_rad + share * turn_rad), (vx, vy, vz), yaw_rate_rad_s)
 
     return along
 
@@ -87,11 +88,6 @@ def as_reference(point: Point, t_ns: int, *, feedforward: bool) -> Reference:
     )
 
 
-def wrapped(yaw_rad: float) -> float:
-    """The same heading between -pi and pi."""
-    return math.remainder(yaw_rad, math.tau)
-
-
 def _path(trajectory: Trajectory) -> Path:
     match trajectory:
         case Spiral():
@@ -107,7 +103,7 @@ def _path(trajectory: Trajectory) -> Path:
 
 
 def _hold(pos_W: Vec3, yaw_rad: float) -> Path:
-    point = Point(pos_W, wrapped(yaw_rad), REST, 0.0)
+    point = Point(pos_W, wrap_pi(yaw_rad), REST, 0.0)
     return lambda t_s: point
 
 
@@ -166,13 +162,13 @@ def _leg(a: waypoints.Waypoint, b: waypoints.Waypoint) -> Path:
     start_s, duration_s = a.t_s, b.t_s - a.t_s
     x, y, z = a.pos_W
     dx, dy, dz = (end - start for start, end in zip(a.pos_W, b.pos_W, strict=True))
-    yaw, turn = a.yaw_rad, wrapped(b.yaw_rad - a.yaw_rad)
+    yaw, turn = a.yaw_rad, wrap_pi(b.yaw_rad - a.yaw_rad)
 
     def path(t_s: float) -> Point:
         u = (t_s - start_s) / duration_s
         s = u * u * u * (10.0 - u * (15.0 - 6.0 * u))
         rate = 30.0 * (u * (1.0 - u)) ** 2 / duration_s
         pos_W = (x + dx * s, y + dy * s, z + dz * s)
-        return Point(pos_W, wrapped(yaw + turn * s), (dx * rate, dy * rate, dz * rate), turn * rate)
+        return Point(pos_W, wrap_pi(yaw + turn * s), (dx * rate, dy * rate, dz * rate), turn * rate)
 
     return path

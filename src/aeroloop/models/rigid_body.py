@@ -12,7 +12,7 @@ from typing import Annotated
 import casadi as ca
 
 from aeroloop.core.config import Config, meta
-from aeroloop.core.frames import Vec3
+from aeroloop.core.frames import Vec3, rotation_rows
 
 STATES = 13
 POS, QUAT, VEL, RATE = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
@@ -34,12 +34,8 @@ class Body(Config, frozen=True):
 
 def rotation(quat: ca.SX) -> ca.SX:
     """R_WB, exact for a unit quaternion."""
-    w, x, y, z = quat[0], quat[1], quat[2], quat[3]
-    return ca.vertcat(
-        ca.horzcat(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        ca.horzcat(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        ca.horzcat(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    )
+    matrix: ca.SX = ca.vertcat(*(ca.horzcat(*row) for row in rotation_rows(quat)))
+    return matrix
 
 
 def quat_dot(quat: ca.SX, rate_B: ca.SX) -> ca.SX:

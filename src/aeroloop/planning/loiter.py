@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Annotated
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.config import Config, meta
-from aeroloop.planning.path import Allowed, Path, PathPoint, wrapped
+from aeroloop.planning.path import Allowed, Path, PathPoint
 from aeroloop.planning.transient import Bends, Reference, Scan, Transient, transient
 
 Spacing = Annotated[float, meta("m", "distance of the points that are tried", ge=1.0)]
@@ -52,7 +53,7 @@ class Circle:
         return PathPoint(
             self.x_m + self.radius_m * math.cos(angle),
             self.y_m + self.radius_m * math.sin(angle),
-            wrapped(angle + side * math.pi / 2),
+            wrap_pi(angle + side * math.pi / 2),
             side / self.radius_m,
         )
 

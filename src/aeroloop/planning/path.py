@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import Onward, Piece, Place, pieces
@@ -80,7 +81,7 @@ class Path:
         x_m, y_m, psi_rad, kappa_1_m = (
             float(column[index] + part * (column[index + 1] - column[index])) for column in self._columns
         )
-        return PathPoint(x_m, y_m, wrapped(psi_rad), kappa_1_m)
+        return PathPoint(x_m, y_m, wrap_pi(psi_rad), kappa_1_m)
 
     def nearest_s(self, x_m: float, y_m: float) -> float:
         """How far along the path its nearest point to (x, y) lies; the first of several."""
@@ -99,7 +100,7 @@ class Path:
         """Both as one path; the second must begin where the first ends, with its heading."""
         mine, other = self.at(self.length_m), following.at(0.0)
         gap_m = math.hypot(other.x_m - mine.x_m, other.y_m - mine.y_m)
-        bend_rad = abs(wrapped(other.psi_rad - mine.psi_rad))
+        bend_rad = abs(wrap_pi(other.psi_rad - mine.psi_rad))
         if gap_m > SEAM_M or bend_rad > SEAM_RAD:
             raise ValueError(
                 f"a path can continue another only where that ends: they are {gap_m:.3f} m and "
@@ -123,11 +124,6 @@ def _resampled(begin_m: float, end_m: float, s_m: Array, columns: Sequence[Array
     wanted = begin_m + even_steps(end_m - begin_m)
     x_m, y_m, psi_rad, kappa_1_m = (np.interp(wanted, s_m, column) for column in columns)
     return Path(end_m - begin_m, x_m, y_m, psi_rad, kappa_1_m, nodes)
-
-
-def wrapped(angle_rad: float) -> float:
-    """Within half a turn of zero."""
-    return math.remainder(angle_rad, 2.0 * math.pi)
 
 
 def steps_in(length_m: float) -> int:
@@ -158,7 +154,7 @@ def path_of_channel(
 
     def node(place: Place, s_m: float) -> Node:
         x_m, y_m = (origin + cell_m * along for origin, along in zip(origin_m, (place.x, place.y), strict=True))
-        return Node(place.kind, s_m, x_m, y_m, wrapped(place.eighths * math.pi / 4), place.onward)
+        return Node(place.kind, s_m, x_m, y_m, wrap_pi(place.eighths * math.pi / 4), place.onward)
 
     taken: list[Piece] = []
     nodes: list[Node] = []

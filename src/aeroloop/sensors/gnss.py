@@ -12,13 +12,12 @@ from typing import Annotated
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.core.geodesy import moved
 from aeroloop.core.signals import NS
 from aeroloop.sensors.noise import Channel, Errors, Streams, quantised
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.schedule import Sensor
 
-WGS84_A_M = 6_378_137.0
-WGS84_E2 = 6.69437999014e-3
 NO_FIX_ACCURACY_M = 100.0
 
 
@@ -88,15 +87,3 @@ class Gnss:
         if any(start_ns <= t_ns < end_ns for start_ns, end_ns in self._lost_ns):
             return False
         return math.hypot(*vel_W) <= self._config.max_speed_m_s and alt_m <= self._config.max_alt_m
-
-
-def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> tuple[float, float]:
-    """Latitude and longitude a few metres away; at the poles, where east has no meaning, longitude stays."""
-    lat = math.radians(lat_deg)
-    w2 = 1.0 - WGS84_E2 * math.sin(lat) ** 2
-    prime_m = WGS84_A_M / math.sqrt(w2)
-    meridian_m = prime_m * (1.0 - WGS84_E2) / w2
-    circle_m = (prime_m + alt_m) * math.cos(lat)
-    lon_step_deg = math.degrees(east_m / circle_m) if circle_m > 1.0 else 0.0
-    lon_moved_deg = (lon_deg + lon_step_deg + 180.0) % 360.0 - 180.0 if lon_step_deg else lon_deg
-    return lat_deg + math.degrees(north_m / (meridian_m + alt_m)), lon_moved_deg

@@ -9,7 +9,6 @@ taken from the scenario and constant over the flight (it changes by centimetres 
 
 Normal gravity: Somigliana's closed form on the ellipsoid and its second-order series upwards,
 g = g0 (1 - 2 h/a (1 + f + m - 2 f sin^2 lat) + 3 h^2/a^2); NIMA TR8350.2, 3rd edition, eqs. 4-1 and 4-3.
-Geodesy: Bowring's closed form (Survey Review 28, 1985); tests hold it to pymap3d.
 """
 
 from __future__ import annotations
@@ -18,20 +17,12 @@ import datetime
 import math
 from typing import Annotated
 
-import pymap3d
-
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
+from aeroloop.core.geodesy import A_M, E2, F, TangentPlane
 from aeroloop.core.signals import Place
 from aeroloop.world.magnetic import MagneticModel, edition
-
-A_M = 6378137.0  # semi-major axis
-F = 1.0 / 298.257223563  # flattening
-B_M = A_M * (1.0 - F)
-E2 = F * (2.0 - F)
-_EP2_B = E2 / (1.0 - E2) * B_M
-_E2_A = E2 * A_M
 
 GRAVITY_EQUATOR_M_S2 = 9.7803253359
 SOMIGLIANA_K = 0.00193185265241
@@ -76,10 +67,7 @@ class Earth:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._magnetic = MagneticModel(home.date)
-        lat, lon = math.radians(home.lat_deg), math.radians(home.lon_deg)
-        self._sin, self._cos, self._lon = math.sin(lat), math.cos(lat), lon
-        x, y, z = pymap3d.geodetic2ecef(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
-        self._axis_distance_m, self._z_m = math.hypot(x, y), float(z)
+        self._plane = TangentPlane(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
         self._cells: dict[tuple[int, int, int], tuple[float, ...]] = {}
         self._enter_cell((0.0, 0.0, 0.0))
 
@@ -95,7 +83,7 @@ class Earth:
         ):
             self._enter_cell(pos_W)
             return self.place(pos_W)
-        lat, lon, height, sin_lat = self._geodetic(x, y, z)
+        lat, lon, height, sin_lat = self._plane.geodetic(x, y, z)
         return Place(
             math.degrees(lat),
             math.degrees(lon),
@@ -110,16 +98,12 @@ class Earth:
 
     def geodetic(self, pos_W: Vec3) -> tuple[float, float, float]:
         """Latitude and longitude in degrees, height above mean sea level in m."""
-        lat, lon, height, _ = self._geodetic(*pos_W)
+        lat, lon, height, _ = self._plane.geodetic(*pos_W)
         return math.degrees(lat), math.degrees(lon), height - self._home.geoid_height_m
 
     def pos_W(self, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
         """The inverse of `geodetic`, for waypoints and the like."""
-        home, geoid_m = self._home, self._home.geoid_height_m
-        east, north, up = pymap3d.geodetic2enu(
-            lat_deg, lon_deg, alt_m + geoid_m, home.lat_deg, home.lon_deg, home.alt_m + geoid_m
-        )
-        return float(east), float(north), float(up)
+        return self._plane.local(lat_deg, lon_deg, self.ellipsoid_height_m(alt_m))
 
     def ellipsoid_height_m(self, alt_m: float) -> float:
         """What GNSS receivers call the height above the ellipsoid."""
@@ -127,36 +111,16 @@ class Earth:
 
     def field_W_T(self, pos_W: Vec3) -> Vec3:
         """The magnetic field in W's axes straight from the model: what `place` interpolates. Slow."""
-        lat, lon, height, _ = self._geodetic(*pos_W)
+        plane = self._plane
+        lat, lon, height, _ = plane.geodetic(*pos_W)
         east, north, up = self._magnetic.field_T(math.degrees(lat), math.degrees(lon), height)
         # Local axes -> earth-fixed axes turned so that home's meridian is y = 0 -> W.
-        away = lon - self._lon
+        away = lon - plane.lon_rad
         outward = math.cos(lat) * up - math.sin(lat) * north
         along = math.cos(lat) * north + math.sin(lat) * up
         x = math.cos(away) * outward - math.sin(away) * east
         y = math.sin(away) * outward + math.cos(away) * east
-        return y, self._cos * along - self._sin * x, self._cos * x + self._sin * along
-
-    def _geodetic(self, x: float, y: float, z: float) -> tuple[float, float, float, float]:
-        """Latitude, longitude (rad), ellipsoid height (m) and the latitude's sine."""
-        towards = self._axis_distance_m + self._cos * z - self._sin * y
-        axial = self._z_m + self._sin * z + self._cos * y
-        p = math.hypot(towards, x)
-        # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
-        start_sin = B_M * axial * (1.0 + _EP2_B / math.hypot(p, axial))
-        start_cos = A_M * p
-        length = math.hypot(start_sin, start_cos)
-        s, c = start_sin / length, start_cos / length
-        up, out = axial + _EP2_B * s * s * s, p - _E2_A * c * c * c
-        length = math.hypot(up, out)
-        sin_lat, cos_lat = up / length, out / length
-        lon = self._lon + math.atan2(x, towards)
-        if lon >= math.pi:
-            lon -= 2.0 * math.pi
-        elif lon < -math.pi:
-            lon += 2.0 * math.pi
-        height = p * cos_lat + axial * sin_lat - A_M * math.sqrt(1.0 - E2 * sin_lat * sin_lat)
-        return math.atan2(up, out), lon, height, sin_lat
+        return y, plane.cos_lat * along - plane.sin_lat * x, plane.cos_lat * x + plane.sin_lat * along
 
     def _enter_cell(self, pos_W: Vec3) -> None:
         """Field and gradient at the middle of the cube that holds the position; seven model runs when it is new."""

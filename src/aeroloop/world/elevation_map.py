@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
+from aeroloop.core.geodesy import radii_m
 from aeroloop.world import terrain_generator as generator
-from aeroloop.world.earth import A_M, E2
 from aeroloop.world.terrain import Grid
 from aeroloop.world.terrain_files import Elevations, read_arrays, read_elevations
 
@@ -197,9 +197,8 @@ def cut(
 def _step_m(step_deg: tuple[float, float], lat_deg: float) -> tuple[float, float]:
     """From one point to the next on the WGS-84 ellipsoid, to the east and to the north."""
     lat = math.radians(lat_deg)
-    squeeze = 1.0 - E2 * math.sin(lat) ** 2
-    east_m, north_m = A_M * math.cos(lat) / math.sqrt(squeeze), A_M * (1.0 - E2) / squeeze**1.5
-    return math.radians(step_deg[0]) * east_m, math.radians(step_deg[1]) * north_m
+    prime_m, meridian_m = radii_m(lat)
+    return math.radians(step_deg[0]) * prime_m * math.cos(lat), math.radians(step_deg[1]) * meridian_m
 
 
 class _Axis:

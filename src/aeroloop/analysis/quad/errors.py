@@ -12,10 +12,10 @@ from aeroloop.analysis.quad.flight import (
     Flight,
     angle_between_rad,
     euler_rad,
-    wrapped_rad,
 )
 from aeroloop.analysis.statistics import Array, rms
 from aeroloop.analysis.track import POSITION
+from aeroloop.core.angles import wrap_pi_half_open
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def tracking(flight: Flight) -> Errors:
     return Errors(
         t_s,
         _infinite_where_lost(flight.position_at(t_s) - places_W, places_W),
-        _infinite_where_lost(wrapped_rad(euler_rad(flight.attitude_at(t_s)) - angles), angles),
+        _infinite_where_lost(wrap_pi_half_open(euler_rad(flight.attitude_at(t_s)) - angles), angles),
         np.full(len(t_s), np.nan),  # three angles that are asked for one by one are no attitude
     )
 
@@ -63,7 +63,7 @@ def estimation(flight: Flight) -> Errors:
     return Errors(
         t_s,
         flight.position_at(t_s) - flight.columns("nav_estimate", POSITION)[kept],
-        wrapped_rad(euler_rad(true) - euler_rad(believed)),
+        wrap_pi_half_open(euler_rad(true) - euler_rad(believed)),
         angle_between_rad(true, believed),
     )
 

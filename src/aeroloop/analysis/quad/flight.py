@@ -157,11 +157,6 @@ def euler_rad(quat_WB: Array) -> Array:
     return np.stack([roll, pitch, yaw], axis=1)
 
 
-def wrapped_rad(angle_rad: Array) -> Array:
-    """Within half a turn of zero."""
-    return np.asarray((angle_rad + np.pi) % (2 * np.pi) - np.pi)
-
-
 def angle_between_rad(one: Array, another: Array) -> Array:
     """The single turn that takes one attitude into the other."""
     alike = np.abs(np.sum(one * another, axis=1))

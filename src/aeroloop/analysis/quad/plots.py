@@ -32,11 +32,12 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.analysis.quad import mission
 from aeroloop.analysis.quad.errors import estimation, tracking
-from aeroloop.analysis.quad.flight import COMMANDS, SPEEDS, Flight, flights, wrapped_rad
+from aeroloop.analysis.quad.flight import COMMANDS, SPEEDS, Flight, flights
 from aeroloop.analysis.quad.rates import clock, counts
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ATTITUDE, POSITION
 from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import LINK_SIGNALS
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
@@ -207,7 +208,7 @@ def _attitude(flight: Flight) -> Figure:
         of_angle = [Line("flown", flight.t_s, np.degrees(flown[:, i]))]
         if t_s.size:
             then = np.interp(t_s, flight.t_s, flown[:, i])
-            nearest = then + wrapped_rad(wanted[:, i] - then)
+            nearest = then + wrap_pi_half_open(wanted[:, i] - then)
             of_angle.append(Line("wanted", t_s, np.degrees(nearest), WANTED))
         lines[f"{angle} (deg)"] = of_angle
     return panels(lines, height_in=3 * PANEL_IN)

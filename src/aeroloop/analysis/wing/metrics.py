@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import PlanStatus, Step
@@ -234,8 +235,7 @@ def _estimation(log: Log) -> dict[str, float]:
         true, believed = log.column("wing_truth", field), log.column("wing_estimate", field)[settled]
         if not field.endswith("_rad"):
             return believed - np.interp(t_s, true_s, true)
-        turned = believed - np.interp(t_s, true_s, np.unwrap(true))
-        return np.asarray((turned + np.pi) % (2 * np.pi) - np.pi)
+        return wrap_pi_half_open(believed - np.interp(t_s, true_s, np.unwrap(true)))
 
     x, y, z = (error(f"{axis}_m") for axis in "xyz")
     return {

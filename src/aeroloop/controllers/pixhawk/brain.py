@@ -20,6 +20,7 @@ from aeroloop.controllers.pixhawk.asked import Asked
 from aeroloop.controllers.pixhawk.battery import Pack
 from aeroloop.controllers.pixhawk.checks import STICK_MODES, arming_problems, is_sane, mode_problem, tilt_rad
 from aeroloop.controllers.pixhawk.landing import GroundContact, thrust_ratio
+from aeroloop.controllers.pixhawk.limits import REACH_M, TAKEOFF_HEIGHT, place_problem, refused
 from aeroloop.controllers.pixhawk.mission import Kind, Mission
 from aeroloop.controllers.pixhawk.navigator import Navigator
 from aeroloop.controllers.pixhawk.parameters import Parameters
@@ -53,8 +54,6 @@ SINKING_THRUST = 0.95
 """Of hover's, when not even the height is known."""
 BLIND_MARGIN_S = 5.0
 HOME_MOVED_M = 1.0
-TAKEOFF_HEIGHTS_M = (0.5, 500.0)
-GO_TO_REACH_M = missions.REACH_M
 STRUCK_M = 1.0
 """A path that leads so far below an aircraft which does not follow leads into the ground."""
 
@@ -179,9 +178,8 @@ class Brain:
 
     def take_off(self, height_m: float | None) -> Refusal | None:
         height = self.parameters.get("MIS_TAKEOFF_ALT") if height_m is None else height_m
-        lowest, highest = TAKEOFF_HEIGHTS_M
-        if not lowest <= height <= highest:
-            return Refusal(f"Take-off height is not {lowest:g} to {highest:g} m", temporary=False)
+        if outside := TAKEOFF_HEIGHT.problem(height):
+            return refused(outside)
         problem = self._mode_problem(FlightMode.TAKEOFF)
         if problem is not None:
             return problem
@@ -193,8 +191,8 @@ class Brain:
         return None
 
     def go_to(self, lat_deg: float, lon_deg: float, alt_m: float, yaw_rad: float | None) -> Refusal | None:
-        if not (abs(lat_deg) <= 90.0 and abs(lon_deg) <= 180.0 and abs(alt_m) <= missions.MAX_HEIGHT_M):
-            return Refusal("No such place to go to", temporary=False)
+        if outside := place_problem(lat_deg, lon_deg, alt_m):
+            return refused(outside)
         if yaw_rad is not None and not math.isfinite(yaw_rad):
             yaw_rad = None
         problem = self._mode_problem(FlightMode.HOLD)
@@ -205,8 +203,8 @@ class Brain:
         if self._origin is None or self._home_W is None:
             return Refusal("No position: wait for satellites")
         east, north = local_from_geodetic(self._origin, lat_deg, lon_deg)
-        if math.hypot(east - self._home_W[0], north - self._home_W[1]) > GO_TO_REACH_M:
-            return Refusal(f"That is over {GO_TO_REACH_M / 1000:g} km from home", temporary=False)
+        if math.hypot(east - self._home_W[0], north - self._home_W[1]) > REACH_M:
+            return Refusal(f"That is over {REACH_M / 1000:g} km from home", temporary=False)
         self._pilot_chose(FlightMode.HOLD)
         self._navigator.hold_at((east, north, alt_m - self._origin.alt_m), yaw_rad)
         return None

@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk import px4_modes
+from aeroloop.controllers.pixhawk.limits import HEADING, SPEED, TAKEOFF_HEIGHT, place_problem, refused
 from aeroloop.controllers.pixhawk.parameters import Parameters
 from aeroloop.controllers.pixhawk.seam import Brain, FlightMode, Refusal, Severity
 from aeroloop.controllers.pixhawk.telemetry import Geodesy
 from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import Origin
 from aeroloop.protocols.mavlink import Message
 
@@ -24,8 +26,6 @@ _OPEN = 2**31 - 1
 _GLOBAL = frozenset((_M.MAV_FRAME_GLOBAL, _M.MAV_FRAME_GLOBAL_INT))
 _RELATIVE = frozenset((_M.MAV_FRAME_GLOBAL_RELATIVE_ALT, _M.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT))
 _CHANGE_MODE = 1  # flag of DO_REPOSITION
-_LOWEST_M, _HIGHEST_M = -500.0, 20_000.0
-_LEAST_TAKEOFF_M = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ class CommandProtocol:
             if home_m is None:
                 return Refusal("Home is not known yet")
             height_m -= home_m
-            if height_m < _LEAST_TAKEOFF_M:
+            if height_m < TAKEOFF_HEIGHT.low:
                 return self._brain.take_off(None)  # like PX4: what is below home means the parameter's height
-        if not _LEAST_TAKEOFF_M <= height_m <= _HIGHEST_M:
-            return Refusal(f"Take-off to {height_m:g} m above home", temporary=False)
+        if outside := TAKEOFF_HEIGHT.problem(height_m):
+            return refused(outside)
         return self._brain.take_off(height_m)
 
     def _pause(self, command: Command) -> Refusal | None:
@@ -172,11 +172,11 @@ class CommandProtocol:
             if home_m is None:
                 return Refusal("Home is not known yet")
             alt += home_m
-        if not (abs(lat) <= 90 and abs(lon) <= 180 and _LOWEST_M <= alt <= _HIGHEST_M):
-            return Refusal(f"{lat:g} deg, {lon:g} deg, {alt:g} m is no place to fly to", temporary=False)
-        if not math.isnan(heading) and abs(heading) > 4 * math.pi:
-            return Refusal(f"Heading {heading:g} rad", temporary=False)
-        yaw_rad = None if math.isnan(heading) else _wrapped(math.pi / 2 - heading)
+        if outside := place_problem(lat, lon, alt):
+            return refused(outside)
+        if not math.isnan(heading) and (outside := HEADING.problem(heading)):
+            return refused(outside)
+        yaw_rad = None if math.isnan(heading) else wrap_pi_half_open(math.pi / 2 - heading)
         return self._brain.go_to(lat, lon, alt, yaw_rad)
 
     def _speed(self, command: Command) -> Refusal | None:
@@ -185,6 +185,8 @@ class CommandProtocol:
             return None  # as it is
         if kind not in (0, 1):  # of the air or over the ground, which a multicopter does not tell apart
             return Refusal("Only the horizontal speed can be changed", temporary=False)
+        if outside := SPEED.problem(speed_m_s):
+            return refused(outside)
         return self._parameters.set("MPC_XY_CRUISE", speed_m_s)
 
     def _current(self, command: Command) -> Refusal | None:
@@ -226,7 +228,3 @@ def _result(refusal: Refusal) -> int:
 
 def _ack(number: int, result: int, to: tuple[int, int]) -> Message:
     return _M.MAVLink_command_ack_message(number, result, 0, 0, *to)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return (angle_rad + math.pi) % (2 * math.pi) - math.pi

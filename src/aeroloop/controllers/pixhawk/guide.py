@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from aeroloop.core.angles import wrap_pi
 from aeroloop.core.frames import Vec3
 
 LAG_SLOW_M = 0.7
@@ -36,11 +37,6 @@ class Limits:
     accel_m_s2: float
     jerk_m_s3: float
     yaw_rate_rad_s: float
-
-
-def wrapped(angle_rad: float) -> float:
-    """Between -pi and pi."""
-    return math.remainder(angle_rad, math.tau)
 
 
 def rate_for(error: float, gain: float, accel: float) -> float:
@@ -144,7 +140,7 @@ class Guide:
         self.fly((dx * speed, dy * speed, dz * speed), aircraft_W, limits, dt_s)
 
     def turn_to(self, yaw_rad: float, limits: Limits, dt_s: float) -> None:
-        error = wrapped(yaw_rad - self.yaw_rad)
+        error = wrap_pi(yaw_rad - self.yaw_rad)
         accel = limits.yaw_rate_rad_s / YAW_SETTLE_S
         rate = min(limits.yaw_rate_rad_s, rate_for(abs(error), 1.0 / YAW_SETTLE_S, 0.5 * accel))
         self.turn(math.copysign(rate, error), limits, dt_s)
@@ -152,7 +148,7 @@ class Guide:
     def turn(self, rate_rad_s: float, limits: Limits, dt_s: float) -> None:
         change = max(limits.yaw_rate_rad_s, abs(rate_rad_s)) / YAW_SETTLE_S * dt_s
         self.yaw_rate_rad_s += max(-change, min(change, rate_rad_s - self.yaw_rate_rad_s))
-        self.yaw_rad = wrapped(self.yaw_rad + self.yaw_rate_rad_s * dt_s)
+        self.yaw_rad = wrap_pi(self.yaw_rad + self.yaw_rate_rad_s * dt_s)
 
     def _aim(self, start_W: Vec3, end_W: Vec3, limits: Limits) -> Vec3:
         """The point of the leg that lies somewhat ahead: aiming there brings a point beside the leg back to it."""

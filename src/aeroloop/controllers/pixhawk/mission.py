@@ -10,8 +10,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, IntEnum
 
+from aeroloop.controllers.pixhawk.limits import (
+    ALTITUDE,
+    HEIGHT,
+    LATITUDE,
+    LONGITUDE,
+    MAX_ITEMS,
+    MAX_JUMPS,
+    REACH_M,
+    SPEED,
+    TIME,
+    Limit,
+)
 from aeroloop.controllers.pixhawk.parameters import Parameters
 from aeroloop.controllers.pixhawk.place import local_from_geodetic, yaw_from_heading
 from aeroloop.controllers.pixhawk.seam import MissionItem, Refusal
@@ -57,14 +69,6 @@ SKIPPED = {
 FRAMES_ABOVE_SEA = {0, 5}
 FRAMES_ABOVE_HOME = {3, 6}
 
-MAX_ITEMS = 1000
-MAX_JUMPS = 1000
-MAX_TIME_S = 36000.0
-MAX_HEIGHT_M = 10000.0
-MAX_SPEED_M_S = 20.0
-REACH_M = 20000.0
-"""No waypoint lies farther from home: a local frame is flat."""
-
 
 class Kind(Enum):
     TAKEOFF = "takeoff"
@@ -87,54 +91,87 @@ class Goal:
     next_W: Vec3 | None = None  # where the path goes on without a stop
 
 
+class Field(IntEnum):
+    """Of an item: what is wrong in it. The numbers are those of MAVLink's parameters."""
+
+    PARAM1 = 1
+    PARAM2 = 2
+    PARAM4 = 4
+    LATITUDE = 5
+    LONGITUDE = 6
+    ALTITUDE = 7
+    FRAME = 8
+    COMMAND = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    field: Field
+    reason: str
+
+
 def check(items: tuple[MissionItem, ...]) -> Refusal | None:
     """Whether every item is understood and every number makes sense."""
     if len(items) > MAX_ITEMS:
         return Refusal(f"A mission has at most {MAX_ITEMS} items", temporary=False)
     for number, item in enumerate(items):
-        problem = _problem(item, number, len(items))
+        problem = item_problem(item, number, len(items))
         if problem is not None:
-            supported = item.command in FLOWN | OBEYED or item.command in SKIPPED
-            return Refusal(f"Item {number}: {problem}", temporary=False, supported=supported)
+            supported = problem.field is not Field.COMMAND
+            return Refusal(f"Item {number}: {problem.reason}", temporary=False, supported=supported)
     return None
 
 
-def _problem(item: MissionItem, number: int, count: int) -> str | None:
+def item_problem(item: MissionItem, number: int, count: int) -> Problem | None:
+    """What is wrong with item `number` of `count`."""
     if item.command in SKIPPED:
         return None
     if item.command == DO_JUMP:
         return _jump_problem(item.params[0], item.params[1], number, count)
     if item.command == DO_CHANGE_SPEED:
         speed = item.params[1]
-        if speed in (-1.0, -2.0) or 0.1 <= speed <= MAX_SPEED_M_S:
-            return None
-        return f"speed is not 0.1 to {MAX_SPEED_M_S:g} m/s"
+        return None if speed in (-1.0, -2.0) else _outside(Field.PARAM2, SPEED, speed)
     if item.command not in FLOWN:
-        return f"command {item.command} is not supported"
+        return Problem(Field.COMMAND, f"command {item.command} is not supported")
     times = item.command in (NAV_WAYPOINT, NAV_LOITER_TIME, NAV_DELAY)
-    if times and not (math.isnan(item.params[0]) or 0.0 <= item.params[0] <= MAX_TIME_S):
-        return f"time is not 0 to {MAX_TIME_S:g} s"
+    if times and not math.isnan(item.params[0]) and (problem := _outside(Field.PARAM1, TIME, item.params[0])):
+        return problem
     if item.command in (NAV_RETURN_TO_LAUNCH, NAV_DELAY):
         return None
+    return _place_problem(item)
+
+
+def vertical_limit(frame: int) -> Limit:
+    """What an item's `alt_m` may be: it counts from home or from the sea."""
+    return HEIGHT if frame in FRAMES_ABOVE_HOME else ALTITUDE
+
+
+def _place_problem(item: MissionItem) -> Problem | None:
     if item.frame not in FRAMES_ABOVE_SEA | FRAMES_ABOVE_HOME:
-        return f"frame {item.frame} is not supported"
-    if not _open(item) and not (abs(item.lat_deg) <= 90.0 and abs(item.lon_deg) <= 180.0):
-        return "no such place on earth"
-    if item.command != NAV_LAND and not abs(item.alt_m) <= MAX_HEIGHT_M:
-        return f"height is not within {MAX_HEIGHT_M:g} m"
-    if item.command == NAV_WAYPOINT and math.isinf(item.params[1]):
-        return "acceptance radius is infinite"
-    if math.isinf(item.params[3]):
-        return "yaw is infinite"
-    return None
+        return Problem(Field.FRAME, f"frame {item.frame} is not supported")
+    problem = None
+    if not _open(item):
+        problem = _outside(Field.LATITUDE, LATITUDE, item.lat_deg) or _outside(Field.LONGITUDE, LONGITUDE, item.lon_deg)
+    if problem is None and item.command != NAV_LAND:
+        problem = _outside(Field.ALTITUDE, vertical_limit(item.frame), item.alt_m)
+    if problem is None and item.command == NAV_WAYPOINT and math.isinf(item.params[1]):
+        problem = Problem(Field.PARAM2, "acceptance radius is infinite")
+    if problem is None and math.isinf(item.params[3]):
+        problem = Problem(Field.PARAM4, "yaw is infinite")
+    return problem
 
 
-def _jump_problem(target: float, times: float, number: int, count: int) -> str | None:
+def _jump_problem(target: float, times: float, number: int, count: int) -> Problem | None:
     if not (0.0 <= target < count and target == int(target)) or int(target) == number:
-        return "jump to an item that is not there"
+        return Problem(Field.PARAM1, "jump to an item that is not there")
     if not -1.0 <= times <= MAX_JUMPS:
-        return f"jump is repeated more than {MAX_JUMPS} times"
+        return Problem(Field.PARAM2, f"jump is repeated more than {MAX_JUMPS} times")
     return None
+
+
+def _outside(field: Field, limit: Limit, value: float) -> Problem | None:
+    reason = limit.problem(value)
+    return None if reason is None else Problem(field, reason)
 
 
 def _open(item: MissionItem) -> bool:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.controllers.pixhawk.mission import MAX_ITEMS
+from aeroloop.controllers.pixhawk.limits import LATITUDE, LONGITUDE, MAX_ITEMS
+from aeroloop.controllers.pixhawk.mission import Field, Problem, item_problem, vertical_limit
 from aeroloop.controllers.pixhawk.seam import Brain, MissionItem, Refusal, Severity
 from aeroloop.controllers.pixhawk.texts import Texts
 from aeroloop.protocols.mavlink import Message
@@ -37,7 +38,6 @@ _GLOBAL = frozenset(
 _NEEDS_PLACE = frozenset(
     (_M.MAV_CMD_NAV_WAYPOINT, _M.MAV_CMD_NAV_LOITER_UNLIM, _M.MAV_CMD_NAV_LOITER_TIME, _M.MAV_CMD_NAV_LOITER_TURNS)
 )
-HIGHEST_M = 100_000.0
 
 
 class ItemError(Exception):
@@ -127,10 +127,13 @@ class MissionProtocol:
             # Already here, or one was lost before it: the retry timer asks for what is missing.
             return []
         try:
-            upload.items.append(item_from(message))
+            item = item_from(message)
+            if problem := item_problem(item, message.seq, upload.count):
+                raise ItemError(_result(problem), problem.reason)
         except ItemError as error:
             self._upload = None
             return [_ack(sender, error.result), *self._warn(f"Mission item {message.seq}: {error.reason}")]
+        upload.items.append(item)
         upload.progress_ns = t_ns
         if len(upload.items) < upload.count:
             return [self._ask(upload, t_ns)]
@@ -223,15 +226,28 @@ def item_from(message: Message) -> MissionItem:
     z = message.z
     if frame in _GLOBAL:
         open_allowed = message.command not in _NEEDS_PLACE
-        if not (abs(x) <= 90 or (open_allowed and math.isnan(x))):
-            raise ItemError(_M.MAV_MISSION_INVALID_PARAM5_X, f"latitude {x:g} deg")
-        if not (abs(y) <= 180 or (open_allowed and math.isnan(y))):
-            raise ItemError(_M.MAV_MISSION_INVALID_PARAM6_Y, f"longitude {y:g} deg")
-        if not (abs(z) <= HIGHEST_M or (open_allowed and math.isnan(z))):
-            raise ItemError(_M.MAV_MISSION_INVALID_PARAM7, f"altitude {z:g} m")
+        for field, limit, value in (
+            (Field.LATITUDE, LATITUDE, x),
+            (Field.LONGITUDE, LONGITUDE, y),
+            (Field.ALTITUDE, vertical_limit(frame), z),
+        ):
+            reason = limit.problem(value)
+            if reason is not None and not (open_allowed and math.isnan(value)):
+                raise ItemError(_result(Problem(field, reason)), reason)
     elif math.isinf(x) or math.isinf(y) or math.isinf(z):
         raise ItemError(_M.MAV_MISSION_INVALID_PARAM5_X, "parameter 5, 6 or 7 is infinite")
     return MissionItem(message.command, frame, params, x, y, z, bool(message.autocontinue))
+
+
+def _result(problem: Problem) -> int:
+    match problem.field:
+        case Field.COMMAND:
+            result: int = _M.MAV_MISSION_UNSUPPORTED
+        case Field.FRAME:
+            result = _M.MAV_MISSION_UNSUPPORTED_FRAME
+        case field:
+            result = _M.MAV_MISSION_INVALID_PARAM1 + field - 1
+    return result
 
 
 def _item_int(item: MissionItem, number: int, current: bool, to: Partner) -> Message:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Literal
 
+from aeroloop.controllers.pixhawk.limits import SPEED
 from aeroloop.controllers.pixhawk.seam import Refusal
 
 NAME_LENGTH = 16
@@ -67,7 +68,7 @@ TABLE: tuple[Row, ...] = (
     _real("LNDMC_ROT_MAX", 20.0, 1.0, 90.0, "deg/s", "on the ground the roll and pitch rates are below this"),
     _real("LNDMC_TRIG_TIME", 1.0, 0.1, 10.0, "s", "signs of the ground must last this long"),
     # speed and acceleration
-    _real("MPC_XY_CRUISE", 5.0, 0.5, 20.0, "m/s", "horizontal speed of missions and of the way home"),
+    _real("MPC_XY_CRUISE", 5.0, SPEED.low, SPEED.high, "m/s", "horizontal speed of missions and of the way home"),
     _real("MPC_XY_VEL_MAX", 12.0, 0.5, 20.0, "m/s", "greatest horizontal speed"),
     _real("MPC_VEL_MANUAL", 8.0, 0.5, 20.0, "m/s", "horizontal speed at full stick"),
     _real("MPC_Z_VEL_MAX_UP", 3.0, 0.5, 8.0, "m/s", "greatest climb rate"),

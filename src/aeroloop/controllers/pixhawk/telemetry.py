@@ -14,6 +14,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk import px4_modes
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Status, Sticks
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.frames import (
     Quat,
     Vec3,
@@ -232,7 +233,7 @@ def position_target_local_ned(view: View) -> Message | None:
         *ned_from_enu(setpoint.pos_W),
         *ned_from_enu(setpoint.vel_W),
         *ned_from_enu(setpoint.accel_W),
-        _wrapped(math.pi / 2 - setpoint.yaw_rad),
+        wrap_pi_half_open(math.pi / 2 - setpoint.yaw_rad),
         0.0,
     )
 
@@ -449,7 +450,3 @@ def _millimetres(value_m: float) -> int:
 def _degE7_mm(place: tuple[float, float, float]) -> tuple[int, int, int]:
     lat, lon, alt = place
     return round(lat * 1e7), round(lon * 1e7), _millimetres(alt)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return (angle_rad + math.pi) % (2 * math.pi) - math.pi

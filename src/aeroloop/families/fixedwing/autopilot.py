@@ -16,9 +16,9 @@ import casadi as ca
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.path_following import initial as follow_from
+from aeroloop.core.geodesy import local
 from aeroloop.core.signals import Event, Origin
 from aeroloop.core.wing_signals import WingCommand, WingSensors
-from aeroloop.estimation.geodesy import local
 from aeroloop.estimation.wing import initial as estimate_from
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning, pieces_each_period

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from aeroloop.codegen.embedded import content_hash, embedded
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.geodesy import radii_m
 from aeroloop.core.signals import WATCHDOG_PERIODS
-from aeroloop.estimation import geodesy
 from aeroloop.estimation.wing import EXPONENT
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
@@ -112,8 +112,7 @@ def _place(home: Home) -> list[str]:
     """Second-order terms of the tangent plane, for each 1e-7 degree; see place.c."""
     lat = math.radians(home.lat_deg)
     step = math.radians(1.0 / DEGREES)
-    curve = 1.0 - geodesy.E2 * math.sin(lat) ** 2
-    prime_m, meridian_m = geodesy.A_M / math.sqrt(curve), geodesy.A_M * (1.0 - geodesy.E2) / curve**1.5
+    prime_m, meridian_m = radii_m(lat)
     x, y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
     return [
         f"#define HOME_LAT_1E7 {round(home.lat_deg * DEGREES)}",

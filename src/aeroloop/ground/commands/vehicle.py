@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.ground.commands.commands import Command, CommandTalk
 from aeroloop.ground.commands.conversation import Partner, Patience
 from aeroloop.ground.commands.errors import InvalidError
@@ -111,7 +112,7 @@ class Vehicle:
             raise InvalidError("go to: {:g} deg, {:g} deg, {:g} m is no place to fly to".format(*place))
         if yaw_deg is not None and not math.isfinite(yaw_deg):
             raise InvalidError(f"go to: expected a heading in degrees, not {yaw_deg}")
-        heading_rad = _NAN if yaw_deg is None else _wrapped(math.radians(yaw_deg))
+        heading_rad = _NAN if yaw_deg is None else wrap_pi_half_open(math.radians(yaw_deg))
         params = (-1.0, _M.MAV_DO_REPOSITION_FLAGS_CHANGE_MODE, 0.0, heading_rad, *place)
         self._send("go to", Command(_M.MAV_CMD_DO_REPOSITION, params, frame=_M.MAV_FRAME_GLOBAL))
 
@@ -203,7 +204,3 @@ class Vehicle:
     def _read(self, name: str) -> Parameter:
         talk = ParameterRead(name, self._peer, self.station.me, self._patience, bytewise=self._bytewise)
         return self.station.talk(talk)
-
-
-def _wrapped(angle_rad: float) -> float:
-    return (angle_rad + math.pi) % (2 * math.pi) - math.pi

@@ -1,0 +1,12 @@
+"""How far from the origin of W an aircraft may be: one shape for every kind of aircraft."""
+
+from __future__ import annotations
+
+import math
+
+from aeroloop.core.frames import Vec3
+
+
+def beyond(pos_W: Vec3, bound_m: float) -> bool:
+    """Whether a position is on or outside the sphere about the origin; one that is NaN is nowhere inside it."""
+    return not math.hypot(*pos_W) < bound_m

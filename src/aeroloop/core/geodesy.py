@@ -1,0 +1,117 @@
+"""Between degrees on the earth and metres from an origin: east, north and up on the plane that touches WGS-84 there.
+
+Through earth-centred coordinates and back by Bowring's closed form (Survey Review 28, 1985), so distance costs no
+accuracy; tests hold it to pymap3d. Which height is meant is the caller's: above the ellipsoid, or above mean sea level
+for origin and place alike, where the difference cancels near the origin.
+
+`local` and `geodetic` take any origin at each call, for an estimator that is given its own. `TangentPlane` is prepared
+once for a plant that converts at every step; it forms sines by division and not by angles, so the last digits of the
+two differ, and a logged value depends on which was used.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pymap3d
+
+from aeroloop.core.frames import Vec3
+from aeroloop.core.signals import Origin
+
+A_M = 6378137.0  # WGS-84: semi-major axis
+F = 1.0 / 298.257223563  # flattening
+B_M = A_M * (1.0 - F)  # semi-minor axis
+E2 = F * (2.0 - F)  # first eccentricity, squared
+EP2 = E2 / (1.0 - E2)  # second eccentricity, squared
+_EP2_B, _E2_A = EP2 * B_M, E2 * A_M
+
+
+def wrap_longitude(lon_deg: float) -> float:
+    """From -180 up to but not 180 degrees."""
+    return (lon_deg + 180.0) % 360.0 - 180.0
+
+
+def radii_m(lat_rad: float) -> tuple[float, float]:
+    """Radii of curvature of the ellipsoid: across the meridian (prime vertical) and along it."""
+    w2 = 1.0 - E2 * math.sin(lat_rad) ** 2
+    prime_m = A_M / math.sqrt(w2)
+    return prime_m, prime_m * (1.0 - E2) / w2
+
+
+def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> tuple[float, float]:
+    """Latitude and longitude a few metres away; at the poles, where east has no meaning, longitude stays."""
+    lat = math.radians(lat_deg)
+    prime_m, meridian_m = radii_m(lat)
+    circle_m = (prime_m + alt_m) * math.cos(lat)
+    lon_step_deg = math.degrees(east_m / circle_m) if circle_m > 1.0 else 0.0
+    lon_moved_deg = wrap_longitude(lon_deg + lon_step_deg) if lon_step_deg else lon_deg
+    return lat_deg + math.degrees(north_m / (meridian_m + alt_m)), lon_moved_deg
+
+
+def local(origin: Origin, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
+    """East, north, up of a place, in m from the origin."""
+    sin0, cos0, out0_m, axial0_m = _meridian(origin.lat_deg, origin.alt_m)
+    _, _, out_m, axial_m = _meridian(lat_deg, alt_m)
+    away = math.radians(lon_deg - origin.lon_deg)
+    # From here x points out of the axis through the origin's meridian.
+    x, y, z = out_m * math.cos(away) - out0_m, out_m * math.sin(away), axial_m - axial0_m
+    return y, cos0 * z - sin0 * x, cos0 * x + sin0 * z
+
+
+def geodetic(origin: Origin, pos_W: Vec3) -> tuple[float, float, float]:
+    """Latitude and longitude in degrees and altitude in m: the inverse of `local`."""
+    sin0, cos0, out0_m, axial0_m = _meridian(origin.lat_deg, origin.alt_m)
+    east, north, up = pos_W
+    x, z = out0_m + cos0 * up - sin0 * north, axial0_m + sin0 * up + cos0 * north
+    out_m = math.hypot(x, east)
+    start = math.atan2(B_M * z * (1.0 + _EP2_B / math.hypot(out_m, z)), A_M * out_m)
+    lat = math.atan2(z + _EP2_B * math.sin(start) ** 3, out_m - _E2_A * math.cos(start) ** 3)
+    sin_lat, cos_lat = math.sin(lat), math.cos(lat)
+    alt_m = out_m * cos_lat + z * sin_lat - A_M * math.sqrt(1.0 - E2 * sin_lat * sin_lat)
+    lon_deg = origin.lon_deg + math.degrees(math.atan2(east, x))
+    return math.degrees(lat), wrap_longitude(lon_deg), alt_m
+
+
+class TangentPlane:
+    """The plane at one origin; heights are above the ellipsoid."""
+
+    def __init__(self, lat_deg: float, lon_deg: float, height_m: float) -> None:
+        self._origin = lat_deg, lon_deg, height_m
+        lat = math.radians(lat_deg)
+        self.sin_lat, self.cos_lat, self.lon_rad = math.sin(lat), math.cos(lat), math.radians(lon_deg)
+        x, y, z = pymap3d.geodetic2ecef(lat_deg, lon_deg, height_m)
+        self._axis_distance_m, self._z_m = math.hypot(x, y), float(z)
+
+    def local(self, lat_deg: float, lon_deg: float, height_m: float) -> Vec3:
+        """East, north, up of a place, in m."""
+        east, north, up = pymap3d.geodetic2enu(lat_deg, lon_deg, height_m, *self._origin)
+        return float(east), float(north), float(up)
+
+    def geodetic(self, east: float, north: float, up: float) -> tuple[float, float, float, float]:
+        """Latitude, longitude (rad), height (m) and the latitude's sine."""
+        towards = self._axis_distance_m + self.cos_lat * up - self.sin_lat * north
+        axial = self._z_m + self.sin_lat * up + self.cos_lat * north
+        p = math.hypot(towards, east)
+        # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
+        start_sin = B_M * axial * (1.0 + _EP2_B / math.hypot(p, axial))
+        start_cos = A_M * p
+        length = math.hypot(start_sin, start_cos)
+        s, c = start_sin / length, start_cos / length
+        rise, run = axial + _EP2_B * s * s * s, p - _E2_A * c * c * c
+        length = math.hypot(rise, run)
+        sin_lat, cos_lat = rise / length, run / length
+        lon = self.lon_rad + math.atan2(east, towards)
+        if lon >= math.pi:
+            lon -= 2.0 * math.pi
+        elif lon < -math.pi:
+            lon += 2.0 * math.pi
+        height = p * cos_lat + axial * sin_lat - A_M * math.sqrt(1.0 - E2 * sin_lat * sin_lat)
+        return math.atan2(rise, run), lon, height, sin_lat
+
+
+def _meridian(lat_deg: float, alt_m: float) -> tuple[float, float, float, float]:
+    """Sine and cosine of the latitude, distance from the earth's axis and height over the equator's plane in m."""
+    lat = math.radians(lat_deg)
+    sin_lat, cos_lat = math.sin(lat), math.cos(lat)
+    prime_m = A_M / math.sqrt(1.0 - E2 * sin_lat * sin_lat)
+    return sin_lat, cos_lat, (prime_m + alt_m) * cos_lat, (prime_m * (1.0 - E2) + alt_m) * sin_lat
