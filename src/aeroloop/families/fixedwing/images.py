@@ -26,6 +26,7 @@ from aeroloop.families.scenarios import find, load, of_table
 from aeroloop.families.tiltrotor.images import LONGEST_PERIOD_S, Generated, floats
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
+from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.search import HEADINGS
 from aeroloop.planning.templates_c import templates_c
 from aeroloop.protocols import wing_c
@@ -58,7 +59,7 @@ def generate(scenario: FixedWingScenario) -> Generated:
         made = embedded(function, function.name())
         files |= {f"{function.name()}.c": made.c, f"{function.name()}.h": made.h}
     files["map.c"] = _map(scenario)
-    files |= templates_c()
+    files |= templates_c() | mission_c()
     files["config.h"] = config_header(scenario, law)
     image_id = content_hash(*files.values())
     files |= {
