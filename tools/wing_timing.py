@@ -18,6 +18,7 @@ from typing import Protocol
 import msgspec
 
 from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 from aeroloop.core.paths import runtime_dir
@@ -27,7 +28,6 @@ from aeroloop.estimation import geodesy
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.tiltrotor import images
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
 
@@ -139,7 +139,7 @@ class Timing:
 def measure(scenario: FixedWingScenario, shift: int) -> Timing:
     """The first plan of a flight, with the scheduler and the slice that the scenario names."""
     computer = scenario.board
-    image = images.build(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
+    image = build_image(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
         board = WingBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
         try:

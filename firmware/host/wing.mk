@@ -2,7 +2,7 @@
 #
 #   make -f firmware/host/wing.mk BUILD=... GENERATED=... [SCHEDULER=cooperative]
 #
-# GENERATED holds the generated files of `python -m aeroloop.wing_images`.
+# GENERATED holds the generated files of `python -m aeroloop.families.fixedwing.images`.
 
 FIRMWARE := $(patsubst %/host/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BUILD ?= $(FIRMWARE)/build/wing-host

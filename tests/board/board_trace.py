@@ -12,8 +12,8 @@ from pathlib import Path
 from plain import HOVER, NO_NUMBER, generated
 
 from aeroloop.boards.steps import Boot, Reply, Step
+from aeroloop.codegen.images import Generated
 from aeroloop.core.signals import Reference
-from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.reference import encode_reference

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Self
 
 from aeroloop.boards.steps import LONGEST_REPLY, Boot, Reply, Step, unpack
+from aeroloop.codegen.images import Generated
 from aeroloop.core.signals import ResetCause
-from aeroloop.families.tiltrotor.images import Generated
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"

@@ -12,7 +12,8 @@ from board_trace import ANSWER, GOLDEN, HELLO, play, trace_files
 
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
 from aeroloop.boards.steps import MOST_BYTES, Boot, Reply, Step
-from aeroloop.families.tiltrotor.images import LOCKSTEP, build
+from aeroloop.codegen.images import build_image
+from aeroloop.families.tiltrotor.images import LOCKSTEP
 
 SHIFT = 5
 MS = 1_000_000
@@ -21,7 +22,7 @@ MS = 1_000_000
 @pytest.fixture
 def board() -> Iterator[StepPipe]:
     with tempfile.TemporaryDirectory() as folder:
-        pipe = StepPipe(build(trace_files(), LOCKSTEP), SHIFT, Path(folder))
+        pipe = StepPipe(build_image(trace_files(), LOCKSTEP), SHIFT, Path(folder))
         try:
             yield pipe
         finally:

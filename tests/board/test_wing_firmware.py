@@ -29,13 +29,13 @@ from wing_words import (
 
 from aeroloop.boards.steps import Boot
 from aeroloop.boards.wing_steps import MOST_IN, WingStep, unpack
+from aeroloop.codegen.images import build_image, image_sizes
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.places import planner_of
-from aeroloop.families.tiltrotor import images
 
 
 @pytest.fixture(scope="module", params=["preemptive", "cooperative"])
@@ -301,7 +301,7 @@ def test_an_answer_that_makes_no_sense_is_named() -> None:
 
 def test_the_images_fit_the_memory_of_the_paper_s_board() -> None:
     for image in (wing_images.PREEMPTIVE, wing_images.COOPERATIVE):
-        flash, ram = images.sizes(images.build(generated(), image))
+        flash, ram = image_sizes(build_image(generated(), image))
         assert flash + ram <= wing_images.MOST_BYTES
         assert ram <= wing_images.MOST_RAM_BYTES
 

@@ -13,11 +13,11 @@ from tools import wing_timing
 from wing_words import flight, generated, goal
 
 from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import WATCHDOG_PERIODS, Event, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, Step
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.tiltrotor import images
 from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
 from aeroloop.realtime.kernel_statistics import latency, statistics
 
@@ -36,7 +36,7 @@ def timing(scheduler: str) -> wing_timing.Timing:
 
 def flown(folder: Path, periods: int) -> list[Replied]:
     """Every reply of a flight that begins to plan after a second and a half."""
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, folder)
+    board = WingBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, folder)
     replies: list[Replied] = []
 
     def step(hils: bytes, comm: bytes) -> Replied:
@@ -150,7 +150,7 @@ def test_the_table_has_a_line_for_each() -> None:
 
 
 def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = WingBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -167,7 +167,7 @@ def test_an_image_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = WingBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -181,7 +181,7 @@ def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = WingBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -201,7 +201,7 @@ def test_a_slice_that_would_not_fit_into_what_is_left_of_a_period_is_not_begun(t
     """At a million instructions a second routine tasks take 16 of 50 ms: there is no room for 40 more."""
     scenario = wing_images.scenario_of()
     board = msgspec.structs.replace(scenario.board, scheduler="cooperative", slice_s=0.040)
-    image = images.build(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
+    image = build_image(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
     slow = WingBoard(image, 10, tmp_path)
     try:
         flying = flight(slow.step)

@@ -13,11 +13,11 @@ from tools import wing_timing
 
 from aeroloop.boards.steps import Boot
 from aeroloop.boards.wing_steps import HEADER, WingReply, WingStep, reply_size, unpack
+from aeroloop.codegen.images import Generated
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
 

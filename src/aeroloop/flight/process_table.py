@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from aeroloop.codegen.images import build_image
 from aeroloop.controllers.pixhawk import lines
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario, TiltrotorScenario
@@ -142,4 +143,4 @@ def _image(scenario: TiltrotorScenario) -> tuple[str, int]:
     if scenario.loop == "hil":
         return "", generated.image_id
     kind = images.LOCKSTEP if scenario.lockstep else images.UART
-    return str(images.build(generated, kind)), generated.image_id
+    return str(build_image(generated, kind)), generated.image_id

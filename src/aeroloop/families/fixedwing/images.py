@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from aeroloop.codegen.embedded import content_hash, embedded
+from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation import geodesy
@@ -23,7 +24,6 @@ from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import find, load, of_table
-from aeroloop.families.tiltrotor.images import LONGEST_PERIOD_S, Generated, floats
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
 from aeroloop.planning.mission_c import mission_c
@@ -46,11 +46,7 @@ MAP_ORDERS = range(4, 9)
 
 def generate(scenario: FixedWingScenario) -> Generated:
     period_s = scenario.board.period_s
-    if period_s > LONGEST_PERIOD_S:
-        raise ConfigError(
-            f"board.period_s: expected at most {LONGEST_PERIOD_S} s, which is what the board's timer counts, "
-            f"not {period_s}"
-        )
+    check_period("board.period_s", period_s)
     law = wing_law(
         airframe.load(scenario.vehicle.airframe), airspeed_m_s=scenario.mission.airspeed_m_s, period_s=period_s
     )
