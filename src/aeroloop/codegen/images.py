@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from aeroloop.codegen.run import run_tool
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.paths import cache_dir
 
@@ -87,7 +88,7 @@ def _make(generated: Generated, image: str, kept: Path) -> None:
         generated.write(made)
         command = ["make", "-C", str(FIRMWARE), f"GENERATED={made}", f"BUILD={built}", image]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S, check=False)
+            done = run_tool(command, BUILD_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise AeroloopError(f"the firmware could not be built: {error}") from None
         if done.returncode != 0:
