@@ -29,13 +29,13 @@ from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.protocols.framing import Counters, Deframer, encode
-from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
+from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
 
 Rows = dict[str, list[tuple[float, ...]]]
 """By message, the values of each; without running numbers."""
 
-_BY_NUMBER = {message.number: message for message in MESSAGES}
-_LONGEST = max(message.size for message in MESSAGES)
+_BY_NUMBER = {message.number: message for message in WING.messages}
+_LONGEST = max(message.size for message in WING.messages)
 _TELLING, _QUIET = 25, 40  # periods until the first circle is told, and then of routine work alone
 _MOST_PERIODS = 6000
 _MISSED, _PLANNING_S, _PLANNING_USE = 4, 6, 7  # of the message `cpu`

@@ -5,7 +5,7 @@
  *   board -> bench   u8 kind, u8 flags, u16 n_hils, u16 n_comm, u16 0, u32 busy_ns, u32 spent_ns, u32 refused, the bytes
  *                    kind 1, a reply; flag 1: the period was spent and there is more to do
  *                    refused: frames since the start that were no good, on both lines
- *                    kind 2, the board has started; flags: why
+ *                    kind 2, the board has started; flags: why. Its start message is among the bytes
  *
  * A period ends when nothing is left to do, in thread mode, or when its time is spent: then the timer's interrupt stops
  * whatever runs, exchanges packets inside, and lets it go on in the next period, below what the new bytes woke. What

@@ -94,7 +94,7 @@ def test_until_the_first_answer_the_board_says_what_it_is_and_commands_hover(fli
     for cycle in range(5):
         said = flight.timer()
         assert said[-1] == REQUEST
-        claim = (ResetCause.COMMANDED, interface.REVISION, interface.HASH, IMAGE_ID, cycle * 12)
+        claim = (ResetCause.COMMANDED, interface.TILTROTOR.revision, interface.TILTROTOR.hash, IMAGE_ID, cycle * 12)
         assert said[-2] == ("start", claim)
         assert said[:-2] == ([actuators(HOVER)] if cycle else [])
     assert flight.hear(HELLO + answer()) == [actuators(HOVERING)]

@@ -28,14 +28,19 @@ from wing_words import (
 )
 
 from aeroloop.boards.steps import Boot
+from aeroloop.boards.wing_emulated import WingBoard
 from aeroloop.boards.wing_steps import MOST_IN, WingStep, unpack
-from aeroloop.codegen.images import build_image, image_sizes
+from aeroloop.codegen.images import Generated, build_image, image_sizes
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.protocols.board import Start
+from aeroloop.protocols.handshake import Claim, objection
+from aeroloop.protocols.interface import WING
+from aeroloop.protocols.wing import PlantEnd
 
 
 @pytest.fixture(scope="module", params=["preemptive", "cooperative"])
@@ -129,12 +134,18 @@ def test_cycles_that_never_came_are_counted_as_missed(board: WingProcess) -> Non
 def test_a_packet_that_makes_no_sense_makes_the_board_start_anew(board: WingProcess) -> None:
     packet = bytearray(WingStep(0, sensors(0)).pack())
     packet[6] = 1
-    assert board.exchange(bytes(packet)) == Boot(ResetCause.FAULT)
+    boot = board.exchange(bytes(packet))
+    assert isinstance(boot, Boot) and boot.cause is ResetCause.FAULT
 
 
-def test_a_reset_is_told_to_the_ground(board: WingProcess) -> None:
-    assert board.exchange(WingStep(0, fault="reset").pack()) == Boot(ResetCause.COMMANDED)
-    assert (Event.BOARD_RESTARTED, float(ResetCause.COMMANDED)) in named(board.step(sensors(0)).comm, "event")
+def test_it_says_what_it_is_when_it_starts_and_when_it_starts_anew(board: WingProcess) -> None:
+    again = board.exchange(WingStep(0, fault="reset").pack())
+    for boot, cause in ((board.boot, ResetCause.POWER_ON), (again, ResetCause.COMMANDED)):
+        assert isinstance(boot, Boot) and boot.cause is cause
+        (start,) = PlantEnd().receive(boot.sent)
+        assert start == Start(Claim(cause, WING.revision, WING.hash, generated().image_id, 0))
+        assert start.claim and objection(WING, start.claim, generated().image_id) is None
+    assert named(board.step(sensors(0)).hils, "servos"), "and then it flies"
 
 
 @pytest.mark.parametrize("ns_a_look", [390_000, 1_600_000, 2_000_000, 5_000_000])
@@ -306,14 +317,29 @@ def test_the_images_fit_the_memory_of_the_paper_s_board() -> None:
         assert ram <= wing_images.MOST_RAM_BYTES
 
 
+def test_a_board_of_another_interface_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    made, hash_ = generated(), f"0x{WING.hash:08x}u"
+    header = made.files["interface.h"]
+    assert header.count(hash_) == 1
+    stale = Generated({**made.files, "interface.h": header.replace(hash_, f"0x{WING.hash ^ 1:08x}u")}, made.image_id)
+    board = WingBoard(build_image(stale, wing_images.PREEMPTIVE), 5, tmp_path)
+    try:
+        (start,) = PlantEnd().receive(board.boot.sent)
+    finally:
+        board.close()
+    assert isinstance(start, Start) and start.claim
+    reason = objection(WING, start.claim, made.image_id)
+    assert reason and "mean different ones" in reason and "aeroloop fly SCENARIO --loop pil" in reason
+
+
 def test_the_interface_header_compiles_and_has_every_task() -> None:
     checks = "\n".join(
         f'_Static_assert(TASK_{task.name.upper()} == {index}, "{task.name}");' for index, task in enumerate(WING_TASKS)
     )
 
     def make(place: Path) -> None:
-        (place / "wing_interface.h").write_text(generated().files["wing_interface.h"])
-        (place / "a.c").write_text(f'#include "wing_interface.h"\n{checks}\n')
+        (place / "interface.h").write_text(generated().files["interface.h"])
+        (place / "a.c").write_text(f'#include "interface.h"\n{checks}\n')
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", "a.c"], cwd=place, check=True)
 
-    kept("wing-header", [checks.encode(), generated().files["wing_interface.h"].encode()], make)
+    kept("wing-header", [checks.encode(), generated().files["interface.h"].encode()], make)

@@ -19,11 +19,11 @@ from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.protocols.framing import Counters, Deframer, encode
-from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
+from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
 
 PERIOD_NS = 50_000_000
-BY_NUMBER = {message.number: message for message in MESSAGES}
-LONGEST = max(message.size for message in MESSAGES)
+BY_NUMBER = {message.number: message for message in WING.messages}
+LONGEST = max(message.size for message in WING.messages)
 HOME = Origin(36.366, -84.346117, 0.0)
 HEIGHT_M = 660.0
 

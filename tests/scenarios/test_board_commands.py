@@ -252,16 +252,16 @@ def test_a_board_is_served_on_a_pty_only(bench: Bench) -> None:
     ("claim", "words"),
     [
         pytest.param(
-            replace(host_claim(0), revision=interface.REVISION - 1, interface=1),
+            replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision - 1, interface=1),
             "the board's image is old: it speaks revision",
             id="older",
         ),
         pytest.param(
-            replace(host_claim(0), revision=interface.REVISION + 1, interface=1),
+            replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision + 1, interface=1),
             "this bench is old: it speaks revision",
             id="newer",
         ),
-        pytest.param(replace(host_claim(0), interface=1), "mean different ones", id="changed"),
+        pytest.param(replace(host_claim(interface.TILTROTOR, 0), interface=1), "mean different ones", id="changed"),
     ],
 )
 def test_a_board_that_speaks_another_interface_is_refused(bench: Bench, claim: Claim, words: str) -> None:

@@ -54,6 +54,7 @@ class Reply:
 @dataclass(frozen=True, slots=True)
 class Boot:
     cause: ResetCause
+    sent: bytes = b""
 
 
 def unpack(record: bytes) -> Reply | Boot:

@@ -46,8 +46,10 @@ class WingBoard:
         """Bytes that were more than a line carries in a period."""
         self._pipe = StepPipe(image, shift, folder)
         try:
-            if not isinstance(self._read(), Boot):
+            boot = self._read()
+            if not isinstance(boot, Boot):
                 raise LinkError("the emulated board did not say that it started", root_cause=True)
+            self.boot = boot
         except BaseException:
             self.close()
             raise
@@ -59,7 +61,7 @@ class WingBoard:
         self._cycle += 1
         record = self._read()
         if isinstance(record, Boot):
-            return Replied(b"", b"", restarted=record.cause)
+            return Replied(record.sent, b"", restarted=record.cause)
         return Replied(record.hils, record.comm, record.busy_ns, record.spent_ns, record.unfinished, record.refused)
 
     def _read(self) -> WingReply | Boot:

@@ -60,7 +60,7 @@ def unpack(record: bytes) -> WingReply | Boot:
         if zero or len(record) != _REPLY.size + n_hils + n_comm or n_hils > MOST_HILS or n_comm > MOST_COMM:
             raise ValueError(f"kind {kind}, {len(record)} bytes for {n_hils} and {n_comm}")
         if kind == BOOT:
-            return Boot(ResetCause(flags))
+            return Boot(ResetCause(flags), record[_REPLY.size :])
         if kind != REPLY:
             raise ValueError(f"kind {kind}")
     except (struct.error, ValueError) as error:

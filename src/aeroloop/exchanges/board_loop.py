@@ -21,6 +21,7 @@ from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, Command, Effort, Event, Sensors, Truth
 from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.handshake import Presence, objection
+from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.sim.stages import LinkStage, PaceStage, Publish
 
@@ -164,7 +165,7 @@ class Loop:
         claim = start.claim
         if claim is None:
             return
-        reason = objection(claim, self._wanted_image)
+        reason = objection(TILTROTOR, claim, self._wanted_image)
         if reason:
             raise LinkError(reason)
         self._link.send(self.protocol.hello())

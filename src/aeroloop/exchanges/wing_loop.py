@@ -23,7 +23,9 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import Vec3, euler_from_quat
 from aeroloop.core.signals import NS, Air, Event, Place, RigidState
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
-from aeroloop.protocols.board import Missing, Told
+from aeroloop.protocols.board import Missing, Start, Told
+from aeroloop.protocols.handshake import Claim, Presence, objection
+from aeroloop.protocols.interface import WING
 from aeroloop.protocols.wing import CYCLES, Done, FromBoard, Goal, PlantEnd, Servos
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample
@@ -165,6 +167,7 @@ class WingLoop:
         waits: bool = False,
         silence_ns: int = NS,
         board: str = "board",
+        wanted_image: int = 0,
     ) -> None:
         """With `waits`, time goes on when the board has done its work: without a `pace`, lockstep; with one, no faster
         than that. A board that keeps its own time is not waited for."""
@@ -177,6 +180,9 @@ class WingLoop:
         self.command = initial_command  # the latest
         self._step_ns, self._period_ns, self._silence_ns = step_ns, period_ns, silence_ns
         self._board = board
+        self._wanted_image = wanted_image
+        self._presence = Presence(period_ns)
+        self._started = False
         self.protocol = PlantEnd()
         self.t_ns = 0
         self.ended = ""
@@ -196,18 +202,19 @@ class WingLoop:
         self._readings = Readings(sensors.sample(self.state, self._air, self._place))
 
     def await_board(self, link: WaitedLink, timeout_s: float, stopped: Callable[[], bool]) -> None:
-        """Nothing moves before the board's first sign of life: on some links it cannot be reached until then.
+        """Nothing moves before the board's start message: on some links it cannot be reached until then.
 
         `link` is the bare one: what is done to messages on the way begins with the flight.
         """
         waited_s = 0.0
-        while not (chunk := link.poll()) and not stopped():
+        while not self._started and not stopped():
+            if self._hear(link.poll()):
+                continue
             if waited_s >= timeout_s:
                 raise LinkError(
-                    f"no word from the {self._board} over {link.url} within {timeout_s:g} s; is it running?"
+                    f"no start message from the {self._board} over {link.url} within {timeout_s:g} s; is it running?"
                 )
             waited_s += _await_bytes(link)
-        self.protocol.receive(chunk)
 
     def fly(self, stopped: Callable[[], bool], attend: Callable[[], None] = lambda: None) -> str:
         """Until the end of the flight; says why it ended. `attend` is called each period, for orders in flight."""
@@ -302,6 +309,18 @@ class WingLoop:
                     self._note_mission(Step(int(row[0])))
             case Missing(count):
                 self._say(Event.MESSAGES_LOST, count)
+            case Start(Claim() as claim):
+                self._greet(claim)
+
+    def _greet(self, claim: Claim) -> None:
+        """A board says what it is, and flies only if that fits; one that we know already has started anew."""
+        reason = objection(WING, claim, self._wanted_image)
+        if reason:
+            raise LinkError(reason)
+        self._started = True
+        if self._presence.restarted(claim, self.t_ns):
+            self.protocol.new_board()
+            self._say(Event.BOARD_RESTARTED, claim.cause)
 
     def _number(self, cycle: int) -> int:
         """A control period's number from its last sixteen bits; one that has not begun is none."""

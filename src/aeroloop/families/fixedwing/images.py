@@ -29,8 +29,8 @@ from aeroloop.planning.mission import MissionSettings
 from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.search import HEADINGS
 from aeroloop.planning.templates_c import templates_c
-from aeroloop.protocols import wing_c
-from aeroloop.protocols.wing_interface import DEGREES
+from aeroloop.protocols.interface import DEGREES, WING
+from aeroloop.protocols.interface_c import c_header
 from aeroloop.world.earth import Earth, Home
 
 PREEMPTIVE, COOPERATIVE = "wing-lockstep-qemu", "wing-cooperative-qemu"
@@ -59,8 +59,7 @@ def generate(scenario: FixedWingScenario) -> Generated:
     files["config.h"] = config_header(scenario, law)
     image_id = content_hash(*files.values())
     files |= {
-        "wing_interface.h": wing_c.c_header(),
-        "interface.h": wing_c.AS_INTERFACE,
+        "interface.h": c_header(WING),
         "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
     }
     return Generated(files, image_id)

@@ -16,7 +16,8 @@ from aeroloop.core.signals import NS, WATCHDOG_PERIODS
 from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
 from aeroloop.links.url import DEFAULT_BAUD
-from aeroloop.protocols import interface
+from aeroloop.protocols.interface import TILTROTOR
+from aeroloop.protocols.interface_c import c_header
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import LATEST_MS, ReferenceBounds
 
@@ -34,7 +35,7 @@ def generate(scenario: TiltrotorScenario) -> Generated:
         "law.c": law.c,
         "law.h": law.h,
         "config.h": config,
-        "interface.h": interface.c_header(),
+        "interface.h": c_header(TILTROTOR),
         "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
     }
     return Generated(files, image_id)

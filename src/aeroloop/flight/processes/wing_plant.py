@@ -51,6 +51,7 @@ def build_loop(
     publish: dict[str, Publish],
     sensors: Suite | None = None,
     pace: PaceStage | None = None,
+    wanted_image: int = 0,
 ) -> WingLoop:
     """The aircraft where its first circle begins, east of the centre, flying straight north, and all around it."""
     route, mission = places(scenario), scenario.mission
@@ -87,6 +88,7 @@ def build_loop(
         waits=scenario.waits,
         silence_ns=ns(scenario.link.silence_s),
         board="emulated board" if scenario.loop == "pil" else "board",
+        wanted_image=wanted_image,
     )
 
 
@@ -132,7 +134,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             worn, link = WornLink(impaired, scenario.link), impaired
         if not scenario.lockstep:
             pace = WallPace(link, ns(scenario.world.step_s), scenario.speed)
-        loop = build_loop(scenario, link, publish, sensors, pace)
+        loop = build_loop(scenario, link, publish, sensors, pace, orders.image_id)
         desk = FaultDesk(
             port,
             switcher(sensors, worn),
