@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.boards.emulated import GrantedBoard
 from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
@@ -141,14 +141,14 @@ def measure(scenario: FixedWingScenario, shift: int) -> Timing:
     computer = scenario.board
     image = build_image(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
-        board = WingBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
+        board = GrantedBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
         try:
             return _timing(scenario, shift, board)
         finally:
             board.close()
 
 
-def _timing(scenario: FixedWingScenario, shift: int, board: WingBoard) -> Timing:
+def _timing(scenario: FixedWingScenario, shift: int, board: GrantedBoard) -> Timing:
     computer = scenario.board
     flight = IdealFlight(scenario, board.step)
     flight.fly(_TELLING)

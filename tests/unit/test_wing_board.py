@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from aeroloop.boards.steps import Boot
-from aeroloop.boards.wing_emulated import Replied
+from aeroloop.boards.emulated import Granted
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import ResetCause
 from aeroloop.core.wing_signals import WingCommand, WingSensors
@@ -67,10 +66,10 @@ def test_on_the_host_a_goal_and_sensors_become_servos_and_telemetry() -> None:
 class FakeEmulated:
     def __init__(self, *_: Any) -> None:
         self.lines: list[tuple[bytes, bytes]] = []
-        self.reply = Replied(b"servos", b"telemetry", busy_ns=2_000_000)
-        self.boot = Boot(ResetCause.POWER_ON, b"start")
+        self.reply = Granted(b"servos", b"telemetry", busy_ns=2_000_000)
+        self.start = b"start"
 
-    def step(self, hils: bytes, comm: bytes) -> Replied:
+    def step(self, hils: bytes, comm: bytes) -> Granted:
         self.lines.append((hils, comm))
         return self.reply
 
@@ -78,7 +77,7 @@ class FakeEmulated:
 
 
 def test_the_emulated_board_has_a_line_each_for_simulator_and_ground(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wing_board, "WingBoard", FakeEmulated)
+    monkeypatch.setattr(wing_board, "GrantedBoard", FakeEmulated)
     scenario: Any = SimpleNamespace(emulator=SimpleNamespace(shift=5), board=SimpleNamespace(period_s=0.05))
     board = EmulatedWing(scenario, Path("image.elf"), Path())
     fake: Any = board._board
@@ -86,7 +85,7 @@ def test_the_emulated_board_has_a_line_each_for_simulator_and_ground(monkeypatch
     assert board.step(goal + sensors) == (b"servostelemetry", 0.002)
     assert fake.lines == [(sensors, goal)]
     assert board.start(0) == b"start"
-    fake.reply = Replied(b"start again", b"", restarted=ResetCause.WATCHDOG)
+    fake.reply = Granted(b"start again", b"", restarted=ResetCause.WATCHDOG)
     assert board.step(sensors) == (b"start again", 0.0), "the plant sees by it that the board has restarted"
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import casadi as ca
 
-from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.boards.emulated import GrantedBoard
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.core.errors import LinkError
@@ -79,11 +79,11 @@ class EmulatedWing:
     """Rung pil: the firmware in the emulator, which has a line each for the simulator and the ground."""
 
     def __init__(self, scenario: FixedWingScenario, image: Path, folder: Path) -> None:
-        self._board = WingBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
+        self._board = GrantedBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
         self._cutter = FrameCutter()
 
     def start(self, uptime_ms: int) -> bytes:
-        return self._board.boot.sent  # its processor stands still until the plant sends sensors
+        return self._board.start  # its processor stands still until the plant sends sensors
 
     def step(self, chunk: bytes) -> tuple[bytes, float]:
         frames = self._cutter.feed(chunk)
