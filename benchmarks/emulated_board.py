@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
+from aeroloop.codegen.images import build_image
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Reference
@@ -24,7 +25,7 @@ SHIFTS = {"31.25 million instructions a second": 5, "125 million instructions a 
 def run(quick: bool) -> Outcome:
     rounds, cycles = (1, 100) if quick else (7, 5000)
     scenario = load_tiltrotor(find("tiltrotor-spiral"))
-    image = images.build(images.generate(scenario), images.LOCKSTEP)
+    image = build_image(images.generate(scenario), images.LOCKSTEP)
     contestants = {name: partial(_factor, scenario, image, shift, cycles) for name, shift in SHIFTS.items()}
     factors = take_turns(contestants, rounds)
     outcome = Outcome()

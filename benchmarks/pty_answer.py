@@ -18,10 +18,10 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from aeroloop.boards.host import HostBoard
+from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, SENSOR_COUNT, Mode
 from aeroloop.families.scenarios import find, load_tiltrotor
-from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY

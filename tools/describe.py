@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families import scenarios
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.protocols import interface, wing_interface
+from aeroloop.protocols.interface import C_TYPES, TILTROTOR, WING, Interface
 
 EXAMPLE = scenario.TiltrotorScenario(
     name="my-flight",
@@ -243,33 +243,27 @@ def parameters_markdown() -> str:
 
 
 def interface_markdown() -> str:
-    lines = [
-        "# Messages between board and bench",
-        "",
-        f"Revision {interface.REVISION}, hash `{interface.HASH:08x}`. All numbers are little-endian; what travels in a "
-        "frame is the number, where there is one, then the fields. [board-protocol.md](board-protocol.md) says who "
-        "sends what when.",
-        *_messages(interface.MESSAGES, interface.C_TYPES),
-    ]
-    return "\n".join([*lines, ""])
+    return _interface_page(
+        "Messages between board and bench",
+        TILTROTOR,
+        "All numbers are little-endian; what travels in a frame is the number, where there is one, then the fields. "
+        "[board-protocol.md](board-protocol.md) says who sends what when.",
+    )
 
 
 def wing_interface_markdown() -> str:
-    lines = [
-        "# Messages between the fixed wing's board and the bench",
-        "",
-        f"Revision {wing_interface.REVISION}, hash `{wing_interface.HASH:08x}`. All numbers are little-endian; what "
-        "travels in a frame is the number, then the fields. What the board tells the ground are rows of the streams "
-        "`wing_…` in [streams.md](streams.md), each after a running number by which losses are seen. "
-        "[wing-board.md](wing-board.md) says which line they travel on, and when.",
-        *_messages(wing_interface.MESSAGES, wing_interface.C_TYPES),
-    ]
-    return "\n".join([*lines, ""])
+    return _interface_page(
+        "Messages between the fixed wing's board and the bench",
+        WING,
+        "All numbers are little-endian; what travels in a frame is the number, then the fields. What the board tells "
+        "the ground are rows of the streams `wing_…` in [streams.md](streams.md), each after a running number by which "
+        "losses are seen. [wing-board.md](wing-board.md) says which line they travel on, and when.",
+    )
 
 
-def _messages(table: Iterable[interface.Message], types_of: Mapping[str, str]) -> list[str]:
-    lines: list[str] = []
-    for message in table:
+def _interface_page(title: str, interface: Interface, words: str) -> str:
+    lines = [f"# {title}", "", f"Revision {interface.revision}, hash `{interface.hash:08x}`. {words}"]
+    for message in interface.messages:
         number = "no number, told by its length" if message.number is None else f"number {message.number}"
         lines += [
             "",
@@ -278,9 +272,9 @@ def _messages(table: Iterable[interface.Message], types_of: Mapping[str, str]) -
             f"From the {message.sender}, {number}, {message.size} bytes: {message.meaning}.",
         ]
         if message.fields:
-            rows = [(f"`{name}`", types_of[kind]) for name, kind in message.fields]
+            rows = [(f"`{name}`", C_TYPES[kind]) for name, kind in message.fields]
             lines += ["", *_table(("field", "type"), rows)]
-    return lines
+    return "\n".join([*lines, ""])
 
 
 def members(kind: type[enum.IntEnum]) -> list[tuple[str, str, str]]:

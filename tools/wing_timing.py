@@ -17,7 +17,8 @@ from typing import Protocol
 
 import msgspec
 
-from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.boards.emulated import GrantedBoard
+from aeroloop.codegen.images import build_image
 from aeroloop.core import geodesy
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
@@ -27,15 +28,14 @@ from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.tiltrotor import images
 from aeroloop.protocols.framing import Counters, Deframer, encode
-from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
+from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
 
 Rows = dict[str, list[tuple[float, ...]]]
 """By message, the values of each; without running numbers."""
 
-_BY_NUMBER = {message.number: message for message in MESSAGES}
-_LONGEST = max(message.size for message in MESSAGES)
+_BY_NUMBER = {message.number: message for message in WING.messages}
+_LONGEST = max(message.size for message in WING.messages)
 _TELLING, _QUIET = 25, 40  # periods until the first circle is told, and then of routine work alone
 _MOST_PERIODS = 6000
 _MISSED, _PLANNING_S, _PLANNING_USE = 4, 6, 7  # of the message `cpu`
@@ -139,16 +139,16 @@ class Timing:
 def measure(scenario: FixedWingScenario, shift: int) -> Timing:
     """The first plan of a flight, with the scheduler and the slice that the scenario names."""
     computer = scenario.board
-    image = images.build(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
+    image = build_image(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
-        board = WingBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
+        board = GrantedBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
         try:
             return _timing(scenario, shift, board)
         finally:
             board.close()
 
 
-def _timing(scenario: FixedWingScenario, shift: int, board: WingBoard) -> Timing:
+def _timing(scenario: FixedWingScenario, shift: int, board: GrantedBoard) -> Timing:
     computer = scenario.board
     flight = IdealFlight(scenario, board.step)
     flight.fly(_TELLING)

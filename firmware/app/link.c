@@ -6,7 +6,7 @@
 #include "config.h"
 #include "events.h"
 #include "hal.h"
-#include "image.h"
+#include "handshake.h"
 #include "plausible.h"
 #include "port.h"
 
@@ -103,12 +103,7 @@ bool link_receive(const uint8_t *bytes, size_t count, float sensors[SENSOR_COUNT
 void link_start(uint8_t reset_cause, uint32_t uptime_ms)
 {
     uint8_t data[START_SIZE];
-    uint8_t *at = put_u8(data, MESSAGE_START);
-    at = put_u8(at, reset_cause);
-    at = put_u16(at, INTERFACE_REVISION);
-    at = put_u32(at, INTERFACE_HASH);
-    at = put_u32(at, IMAGE_ID);
-    put_u32(at, uptime_ms);
+    put_start(data, reset_cause, uptime_ms);
     link_send(data, sizeof data, true);
 }
 

@@ -14,7 +14,7 @@ HOST_FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -ffp-contract=off -fno-o
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 HOST_INCLUDES := $(addprefix -I,$(GENERATED) $(addprefix $(FIRMWARE)/,app hal kernel port host))
 HOST_SOURCES := $(wildcard $(FIRMWARE)/app/*.c) \
-	$(addprefix $(FIRMWARE)/,kernel/kernel.c port/lockstep.c host/hal.c host/main.c)
+	$(addprefix $(FIRMWARE)/,kernel/kernel.c port/lockstep.c port/packet.c host/hal.c host/main.c)
 HOST_OBJECTS := $(patsubst $(FIRMWARE)/%.c,$(BUILD)/%.o,$(HOST_SOURCES)) $(BUILD)/law.o
 
 .PHONY: host

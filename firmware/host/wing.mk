@@ -2,7 +2,7 @@
 #
 #   make -f firmware/host/wing.mk BUILD=... GENERATED=... [SCHEDULER=cooperative]
 #
-# GENERATED holds the generated files of `python -m aeroloop.wing_images`.
+# GENERATED holds the generated files of `python -m aeroloop.families.fixedwing.images`.
 
 FIRMWARE := $(patsubst %/host/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))
 BUILD ?= $(FIRMWARE)/build/wing-host
@@ -16,7 +16,7 @@ FLAGS := -std=c11 -D_POSIX_C_SOURCE=200809L -O1 -g -ffp-contract=off -fno-omit-f
 INCLUDES := $(addprefix -I,$(GENERATED) $(addprefix $(FIRMWARE)/,app hal kernel port host wing))
 WING := $(filter-out $(FIRMWARE)/wing/host_%.c $(FIRMWARE)/wing/scheduler_%.c,$(wildcard $(FIRMWARE)/wing/*.c))
 SOURCES := $(WING) $(addprefix $(FIRMWARE)/,wing/scheduler_$(SCHEDULER).c app/framing.c app/events.c kernel/kernel.c \
-	port/budget.c host/hal.c host/main.c)
+	port/budget.c port/packet.c host/hal.c host/main.c)
 OBJECTS := $(patsubst $(FIRMWARE)/%.c,$(BUILD)/%.o,$(SOURCES)) \
 	$(patsubst $(GENERATED)/%.c,$(BUILD)/generated/%.o,$(wildcard $(GENERATED)/*.c))
 

@@ -7,42 +7,9 @@
 #define TURN 6.283185307f
 #define FARTHEST 1e6f /* from the middle of the map; a goal beyond is none */
 
-typedef enum {
-    EVENT_GOAL,        /* a goal that no plan knows yet */
-    EVENT_FOUND,       /* the order's path is there and can still be reached */
-    EVENT_FAILED,      /* the order has failed, or came too late */
-    EVENT_JOINED,      /* on the channel, and it goes on beyond its end */
-    EVENT_JOINED_LAST, /* on the channel that leads to the goal */
-    EVENT_DUE,         /* far enough along the channel to think of the next */
-    EVENT_ENDING,      /* where the channel is left for its circle */
-    EVENT_ROUND,       /* on a circle */
-    EVENT_AGAIN,       /* time to try once more */
-} event_t;
-
 static const struct {
     uint8_t before, event, after;
-} transitions[] = {
-    {STEP_LOITER, EVENT_GOAL, STEP_PLAN},
-    {STEP_PLAN, EVENT_GOAL, STEP_PLAN},
-    {STEP_PLAN, EVENT_FOUND, STEP_LEAVE},
-    {STEP_PLAN, EVENT_FAILED, STEP_STRANDED},
-    {STEP_LEAVE, EVENT_ROUND, STEP_ARRIVED}, /* a goal so near that no channel lies between */
-    {STEP_LEAVE, EVENT_JOINED, STEP_FOLLOW},
-    {STEP_LEAVE, EVENT_JOINED_LAST, STEP_APPROACH},
-    {STEP_FOLLOW, EVENT_DUE, STEP_REPLAN},
-    {STEP_FOLLOW, EVENT_ENDING, STEP_STRANDED},
-    {STEP_REPLAN, EVENT_GOAL, STEP_FOLLOW},
-    {STEP_REPLAN, EVENT_FOUND, STEP_TRANSIENT},
-    {STEP_REPLAN, EVENT_FAILED, STEP_FOLLOW},
-    {STEP_REPLAN, EVENT_ENDING, STEP_STRANDED},
-    {STEP_TRANSIENT, EVENT_JOINED, STEP_FOLLOW},
-    {STEP_TRANSIENT, EVENT_JOINED_LAST, STEP_APPROACH},
-    {STEP_APPROACH, EVENT_GOAL, STEP_FOLLOW},
-    {STEP_APPROACH, EVENT_ENDING, STEP_ARRIVE},
-    {STEP_ARRIVE, EVENT_ROUND, STEP_ARRIVED},
-    {STEP_ARRIVED, EVENT_GOAL, STEP_PLAN},
-    {STEP_STRANDED, EVENT_AGAIN, STEP_PLAN},
-};
+} transitions[] = {MISSION_TRANSITIONS};
 
 static mission_reference_t circle(float x, float y, float radius, bool left) {
     return (mission_reference_t){
@@ -215,7 +182,7 @@ static void enter(mission_t *m, float now_s) {
     }
 }
 
-static void on(mission_t *m, event_t event, float now_s) {
+static void on(mission_t *m, mission_event_t event, float now_s) {
     for (unsigned i = 0; i < sizeof transitions / sizeof *transitions; i++) {
         if (transitions[i].before != m->state || transitions[i].event != event)
             continue;
@@ -224,7 +191,7 @@ static void on(mission_t *m, event_t event, float now_s) {
         if (before == STEP_PLAN || before == STEP_REPLAN)
             m->ordered = false;
         enter(m, now_s);
-        if (m->state != before || event == EVENT_GOAL)
+        if (m->state != before || event == MISSION_EVENT_GOAL)
             tell_step(m);
         return;
     }
@@ -235,7 +202,7 @@ static void arrived_on(mission_t *m, float now_s) {
     if (m->reference.closed) {
         m->nodes_count = m->ending_count = 0;
         m->round_since_s = now_s;
-        on(m, EVENT_ROUND, now_s);
+        on(m, MISSION_EVENT_ROUND, now_s);
         return;
     }
     m->nodes = m->next.nodes;
@@ -244,7 +211,7 @@ static void arrived_on(mission_t *m, float now_s) {
     m->ending_count = m->next.ending_count;
     m->has_next = false;
     m->from_s = m->joined_s = m->s;
-    on(m, m->next.arrives && !m->goal_new ? EVENT_JOINED_LAST : EVENT_JOINED, now_s);
+    on(m, m->next.arrives && !m->goal_new ? MISSION_EVENT_JOINED_LAST : MISSION_EVENT_JOINED, now_s);
 }
 
 /* The channel's ending becomes the legs, when the virtual point has come to it; without one, a circle at its end. */
@@ -291,7 +258,7 @@ static void follow_on(mission_t *m, float now_s) {
             if (m->legs_count == 0)
                 arrived_on(m, now_s);
         } else if (ending_due(m)) {
-            on(m, EVENT_ENDING, now_s);
+            on(m, MISSION_EVENT_ENDING, now_s);
         } else {
             break;
         }
@@ -339,7 +306,7 @@ static void hear(mission_t *m, float now_s, const mission_result_t *given) {
     m->ordered = false;
     if (result->status != PLAN_FOUND) {
         m->round_since_s = now_s;
-        on(m, EVENT_FAILED, now_s);
+        on(m, MISSION_EVENT_FAILED, now_s);
         return;
     }
     m->has_next = true;
@@ -352,7 +319,7 @@ static void hear(mission_t *m, float now_s, const mission_result_t *given) {
         if (m->legs[0].leave_s < m->s)
             m->legs[0].leave_s += round;
     }
-    on(m, EVENT_FOUND, now_s);
+    on(m, MISSION_EVENT_FOUND, now_s);
 }
 
 void mission_init(mission_t *m, const mission_settings_t *settings, float x, float y, float radius, bool left) {
@@ -392,13 +359,13 @@ void mission_step(mission_t *m, const mission_input_t *in, mission_output_t *out
         hear(m, in->now_s, &late);
     }
     if (m->goal_new)
-        on(m, EVENT_GOAL, in->now_s);
+        on(m, MISSION_EVENT_GOAL, in->now_s);
     if (m->state == STEP_FOLLOW && due(m) != NULL)
-        on(m, EVENT_DUE, in->now_s);
+        on(m, MISSION_EVENT_DUE, in->now_s);
     bool circling = m->reference.closed && m->legs_count == 0;
     if (m->state == STEP_STRANDED && circling &&
         (m->goal_new || in->now_s >= m->round_since_s + m->settings.again_after_s))
-        on(m, EVENT_AGAIN, in->now_s);
+        on(m, MISSION_EVENT_AGAIN, in->now_s);
     tell_some(m);
     m->out = NULL;
 }

@@ -1,5 +1,5 @@
 /* PMAN: which step of the flight we are in, what is to be computed, and which path is followed: the same machine, table
- * for table, as aeroloop.planning.mission. It computes no way itself:
+ * for table, as aeroloop.planning.mission, from which mission_table.h is generated. It computes no way itself:
  *
  *     PMAN -- order --> PPLAN -- plan --> PGEN -- result --> PMAN -- reference, s --> PFOL
  *
@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mission_table.h"
 #include "planner.h"
 
 #define MISSION_MOST_CELLS 160 /* on a way that is told */
@@ -29,32 +30,6 @@
 #define MISSION_MOST_VALUES 14 /* of a row that it tells */
 #define MISSION_TELLINGS 8     /* paths and plans that wait to be told */
 #define MISSION_MOST_FLOWN 16  /* cells that are remembered from order to order */
-
-/* As wing_signals.Step numbers them. */
-typedef enum {
-    STEP_LOITER = 1,
-    STEP_PLAN,
-    STEP_LEAVE,
-    STEP_FOLLOW,
-    STEP_REPLAN,
-    STEP_TRANSIENT,
-    STEP_APPROACH,
-    STEP_ARRIVE,
-    STEP_ARRIVED,
-    STEP_STRANDED,
-} mission_state_t;
-
-/* As wing_signals.PlanStatus numbers them. */
-typedef enum {
-    PLAN_FOUND,
-    PLAN_UNREACHABLE,
-    PLAN_START_OUTSIDE,
-    PLAN_GOAL_OUTSIDE,
-    PLAN_NO_PATH,
-    PLAN_TOO_LATE,
-} mission_plan_status_t;
-
-enum { KIND_START, KIND_CHANNEL, KIND_TRANSIENT, KIND_GOAL };
 
 typedef struct {
     float x, y, psi, kappa;

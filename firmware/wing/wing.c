@@ -5,10 +5,20 @@
 #include "comm.h"
 #include "events.h"
 #include "follow.h"
-#include "interface.h"
+#include "framing.h"
+#include "handshake.h"
 #include "kernel.h"
 #include "plan.h"
 #include "telemetry.h"
+
+/* Goes out with the record that tells of the start, which cannot be lost: once is enough, and no time has passed. */
+static void send_start(uint8_t reset_cause)
+{
+    uint8_t data[START_SIZE];
+    put_start(data, reset_cause, 0);
+    uint8_t frame[LONGEST_FRAME];
+    budget_send(LINE_HILS, frame, frame_encode(data, sizeof data, frame));
+}
 
 void budget_begun(uint8_t reset_cause)
 {
@@ -19,8 +29,7 @@ void budget_begun(uint8_t reset_cause)
     fly_init();
     follow_init();
     plan_init();
-    if (reset_cause != RESET_CAUSE_POWER_ON)
-        event_say(EVENT_BOARD_RESTARTED, (float)reset_cause);
+    send_start(reset_cause);
 }
 
 void budget_received(unsigned line) { kernel_pend(line == LINE_HILS ? TASK_HILS_RX : TASK_COMM_RX); }

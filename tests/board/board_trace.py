@@ -12,8 +12,8 @@ from pathlib import Path
 from plain import HOVER, NO_NUMBER, generated
 
 from aeroloop.boards.steps import Boot, Reply, Step
+from aeroloop.codegen.images import Generated
 from aeroloop.core.signals import Reference
-from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.reference import encode_reference
@@ -91,6 +91,6 @@ def _lines(what: str, step: Step, record: Reply | Boot) -> list[str]:
     head = f"# {step.t_ns // MS} ms, {what}"
     if isinstance(record, Boot):
         return [head, f"boot {record.cause.name}"]
-    parts = {"now": record.now, "opens": record.opening}
+    parts = dict(zip(("now", "opens"), record.sent, strict=True))
     state = f"{record.mode.name}{' answered' if record.answered else ''}"
     return [head, state, *(f"{name} {part.hex(' ')}" for name, part in parts.items() if part)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import select
-import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable
@@ -13,14 +12,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from aeroloop.boards.steps import LONGEST_REPLY, Boot, Reply, Step, unpack
+from aeroloop.boards.steps import LONGEST_REPLY, REPLY_HEADER, Boot, Reply, Step, reply_size, unpack
+from aeroloop.codegen.images import Generated
 from aeroloop.core.signals import ResetCause
-from aeroloop.families.tiltrotor.images import Generated
 
 ROOT = Path(__file__).resolve().parents[2]
 FIRMWARE = ROOT / "firmware"
 PATIENCE_S = 30.0
-REPLY_HEADER = 12
 
 
 def kept(name: str, sources: Iterable[bytes], make: Callable[[Path], None]) -> Path:
@@ -112,7 +110,7 @@ class HostProcess(FirmwareProcess):
 
     def read(self) -> Reply | Boot:
         self._await(REPLY_HEADER)
-        size = REPLY_HEADER + sum(struct.unpack_from("<HH", self._heard, 4))
+        size = reply_size(self._heard[:REPLY_HEADER])
         self._await(size)
         record, self._heard = self._heard[:size], self._heard[size:]
         return unpack(record)

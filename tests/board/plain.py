@@ -9,12 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from aeroloop.boards.host import Behaviour, HostBoard
+from aeroloop.codegen.images import Generated
 from aeroloop.core.scenario import Board as Config
 from aeroloop.core.scenario import Control, TiltrotorScenario
 from aeroloop.core.signals import Command, Event, Reference, Sensors
 from aeroloop.families.tiltrotor.design import parameter_file
-from aeroloop.families.tiltrotor.images import Generated, config_header
+from aeroloop.families.tiltrotor.images import config_header
 from aeroloop.protocols import interface
+from aeroloop.protocols.interface_c import c_header
 
 PERIOD_NS = 12_000_000
 HOVER: Command = (10.0, 10.5, 0.0, 0.25)
@@ -54,12 +56,15 @@ def twin(say: Callable[[int, Event, float], None]) -> HostBoard:
 
 
 def generated(
-    *, timer_in_law: bool = False, revision: int = interface.REVISION, interface_hash: int = interface.HASH
+    *,
+    timer_in_law: bool = False,
+    revision: int = interface.TILTROTOR.revision,
+    interface_hash: int = interface.TILTROTOR.hash,
 ) -> Generated:
     """The files that make the firmware such a board."""
     here = Path(__file__).parent
     scenario = TiltrotorScenario(name="plain", control=Control(period_s=PERIOD_NS / 1e9), board=SETTINGS)
-    header = _defined(interface.c_header(), INTERFACE_REVISION=revision, INTERFACE_HASH=interface_hash)
+    header = _defined(c_header(interface.TILTROTOR), INTERFACE_REVISION=revision, INTERFACE_HASH=interface_hash)
     files = {
         "law.c": "#define TIMER_IN_LAW\n" * timer_in_law + (here / "plain_law.c").read_text(encoding="utf-8"),
         "law.h": (here / "plain_law.h").read_text(encoding="utf-8"),

@@ -34,11 +34,12 @@ class Flight:
         self.t_ns = step.t_ns
         reply = self.board.step(step)
         self.mode = reply.mode
-        said = messages(reply.now)
+        now, opening = reply.sent
+        said = messages(now)
         self.told += [message for message in said if message[0] != "actuators"]
         commands = [message for message in said if message[0] == "actuators"]
         assert len(commands) >= reply.answered
-        return commands + messages(reply.opening)
+        return commands + messages(opening)
 
     @property
     def events(self) -> list[tuple[Event, float]]:
@@ -65,7 +66,7 @@ class Flight:
         return self.step(Step(self.t_ns + MS, None, link=link))
 
     def refer(self, reference: Reference) -> None:
-        assert self.step(Step(self.t_ns, None, references=encode_reference(reference))) == []
+        assert self.step(Step(self.t_ns, None, ground=encode_reference(reference))) == []
 
     def fly(self, cycles: int = 1) -> None:
         for _ in range(cycles):
@@ -94,7 +95,7 @@ def test_until_the_first_answer_the_board_says_what_it_is_and_commands_hover(fli
     for cycle in range(5):
         said = flight.timer()
         assert said[-1] == REQUEST
-        claim = (ResetCause.COMMANDED, interface.REVISION, interface.HASH, IMAGE_ID, cycle * 12)
+        claim = (ResetCause.COMMANDED, interface.TILTROTOR.revision, interface.TILTROTOR.hash, IMAGE_ID, cycle * 12)
         assert said[-2] == ("start", claim)
         assert said[:-2] == ([actuators(HOVER)] if cycle else [])
     assert flight.hear(HELLO + answer()) == [actuators(HOVERING)]
@@ -310,7 +311,7 @@ def test_a_packet_may_come_in_pieces_and_the_next_one_with_it(board: HostProcess
     for _ in packets:
         record = board.read()
         assert isinstance(record, Reply)
-        names.append([name for name, _ in messages(record.now + record.opening)])
+        names.append([name for name, _ in messages(b"".join(record.sent))])
     assert names == [["start", "request"], ["actuators", "event"], ["request"]]
 
 
@@ -318,15 +319,15 @@ def test_a_packet_may_come_in_pieces_and_the_next_one_with_it(board: HostProcess
     "record",
     [
         b"",
-        b"\x01" * 11,
-        bytes(12),  # of no kind
-        b"\x02\x09" + bytes(10),  # a cause that nobody knows
-        b"\x01\x00\x07" + bytes(9),  # a mode that nobody knows
-        b"\x01\x00\x00\x00\x01\x00" + bytes(6),  # shorter than it says
-        bytes([1]) + bytes(12),  # longer than it says
-        b"\x01\x00\x00\x00\x01\x04\x00\x00" + bytes(4 + 1025),  # more than there may be
+        b"\x01" * 19,
+        bytes(20),  # of no kind
+        b"\x02\x09" + bytes(18),  # a cause that nobody knows
+        b"\x01\x00\x07" + bytes(17),  # a mode that nobody knows
+        b"\x01\x00\x00\x00\x01\x00" + bytes(14),  # shorter than it says
+        bytes([1]) + bytes(20),  # longer than it says
+        b"\x01\x00\x00\x00\x01\x09\x00\x00" + bytes(12 + 2305),  # more than there may be
     ],
 )
 def test_a_reply_that_makes_no_sense_is_a_link_error(record: bytes) -> None:
-    with pytest.raises(LinkError):
+    with pytest.raises(LinkError, match="makes no sense"):
         unpack(record)

@@ -13,8 +13,9 @@ from board_trace import trace_files
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, realtime_command
+from aeroloop.codegen.images import build_image
 from aeroloop.families.tiltrotor.design import parameter_file
-from aeroloop.families.tiltrotor.images import UART, build
+from aeroloop.families.tiltrotor.images import UART
 from aeroloop.links.base import Link
 from aeroloop.links.loopback import open_loopback
 from aeroloop.links.url import LinkUrl
@@ -33,7 +34,9 @@ def line() -> Iterator[Link]:
         wire = LinkUrl("loopback", path=str(folder / "line.sock"), listen=True)
         uart = open_loopback(wire)
         devices = f"socket,path={wire.path},server=off", "null"
-        emulator = Emulator(realtime_command(build(trace_files(), UART), *devices, folder / "monitor.sock"), folder)
+        emulator = Emulator(
+            realtime_command(build_image(trace_files(), UART), *devices, folder / "monitor.sock"), folder
+        )
         try:
             Monitor(folder / "monitor.sock", emulator).close()
             yield uart

@@ -11,8 +11,9 @@ import pytest
 from board_trace import ANSWER, GOLDEN, HELLO, play, trace_files
 
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
-from aeroloop.boards.steps import MOST_BYTES, Boot, Reply, Step
-from aeroloop.families.tiltrotor.images import LOCKSTEP, build
+from aeroloop.boards.steps import MOST_BYTES, Reply, Step
+from aeroloop.codegen.images import build_image
+from aeroloop.families.tiltrotor.images import LOCKSTEP
 
 SHIFT = 5
 MS = 1_000_000
@@ -21,7 +22,7 @@ MS = 1_000_000
 @pytest.fixture
 def board() -> Iterator[StepPipe]:
     with tempfile.TemporaryDirectory() as folder:
-        pipe = StepPipe(build(trace_files(), LOCKSTEP), SHIFT, Path(folder))
+        pipe = StepPipe(build_image(trace_files(), LOCKSTEP), SHIFT, Path(folder))
         try:
             yield pipe
         finally:
@@ -29,23 +30,16 @@ def board() -> Iterator[StepPipe]:
 
 
 def test_the_golden_conversation(board: StepPipe) -> None:
-    def exchange(step: Step) -> Reply | Boot:
-        board.write(step.pack())
-        return board.read()
-
-    assert isinstance(board.read(), Boot)
-    assert play(exchange) == GOLDEN.read_text(encoding="ascii")
+    assert play(board.exchange) == GOLDEN.read_text(encoding="ascii")
 
 
 def test_noise_on_both_lines_does_not_bring_it_down(board: StepPipe) -> None:
     noise = random.Random(1)
-    board.read()
     for cycle in range(300):
         step = Step(cycle * 12 * MS, cycle * 12 * MS, noise.randbytes(1024), noise.randbytes(1024))
-        board.write(step.pack())
-        reply = board.read()
+        reply = board.exchange(step)
         assert isinstance(reply, Reply), f"it started anew: {reply}"
-        assert reply.opening
+        assert reply.sent[1], "the request that opens a cycle"
 
 
 @pytest.mark.parametrize("before", [b"", b"\x7e" * MOST_BYTES])

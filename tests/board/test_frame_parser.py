@@ -18,9 +18,10 @@ from host_build import FIRMWARE, run
 
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.interface_c import c_header
 
 FRAMES = 200_000
-LONGEST_DATA = max(message.size for message in interface.MESSAGES)
+LONGEST_DATA = max(message.size for message in interface.TILTROTOR.messages)
 SPIKES = bytes([0x7E, 0x7D, 0x5E, 0x5D, 0x20, 0x00, 0xFF])
 COUNTERS = struct.Struct("<10I")
 
@@ -29,7 +30,7 @@ COUNTERS = struct.Struct("<10I")
 def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built anew for each run: coverage counts add up."""
     folder = tmp_path_factory.mktemp("parser")
-    (folder / "interface.h").write_text(interface.c_header(), encoding="utf-8")
+    (folder / "interface.h").write_text(c_header(interface.TILTROTOR), encoding="utf-8")
     run(["make", "-f", str(FIRMWARE / "host" / "host.mk"), f"BUILD={folder}", f"GENERATED={folder}", "parser"])
     return folder / "parser"
 

@@ -11,6 +11,7 @@ from host_build import FIRMWARE, firmware_sources, kept, run
 
 from aeroloop.core.signals import ResetCause
 from aeroloop.protocols import interface
+from aeroloop.protocols.interface_c import c_header
 
 HERE = Path(__file__).parent
 HSE_HZ, HSI_HZ, FASTEST_LSI_HZ = 8e6, 16e6, 47e3
@@ -127,7 +128,7 @@ def library(tmp_path: Path) -> ctypes.CDLL:
 
 def _built() -> Path:
     def make(folder: Path) -> None:
-        (folder / "interface.h").write_text(interface.c_header())
+        (folder / "interface.h").write_text(c_header(interface.TILTROTOR))
         sources = [FIRMWARE / "hal" / f"{name}.c" for name in ("hal", "lines", "discovery")]
         flags = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
         places = [f"-I{place}" for place in (FIRMWARE / "hal", FIRMWARE / "kernel", folder)]
@@ -135,7 +136,7 @@ def _built() -> Path:
         run(["cc", *flags, *places, *given, "-o", str(folder / "discovery.so")])
 
     own = [(HERE / name).read_bytes() for name in ("registers.c", "registers.h")]
-    return kept("registers", [*firmware_sources(), *own, interface.c_header().encode()], make)
+    return kept("registers", [*firmware_sources(), *own, c_header(interface.TILTROTOR).encode()], make)
 
 
 def pll(board: Board, source_hz: float) -> tuple[float, float, float, float]:

@@ -92,7 +92,7 @@ def cycles(draw: st.DrawFn) -> tuple[int, list[tuple[str, bytes]]]:
         happenings += [("link", chunk) for chunk in draw(st.lists(chunks, max_size=3))]
     if draw(st.integers(0, 2)) == 0:
         some = st.one_of(references(), references(), damaged(references()), garbage)
-        happenings.insert(draw(st.integers(0, len(happenings))), ("references", draw(some)))
+        happenings.insert(draw(st.integers(0, len(happenings))), ("ground", draw(some)))
     happenings.append(("link", draw(strangers)))
     return periods, [(line, chunk) for line, chunk in happenings if chunk]
 
@@ -108,11 +108,12 @@ class Twins:
 
     def step(self, step: Step) -> None:
         reply = self.board.step(step)
-        done = self.python.step(step.t_ns, step.references, step.timer_ns, step.link)
+        done = self.python.step(step.t_ns, step.ground, step.timer_ns, step.link)
         assert (reply.mode, reply.answered) == (self.python.mode, done.answered)
-        sent, told = _sorted(reply.now)
+        now, opening = reply.sent
+        sent, told = _sorted(now)
         assert sent == done.now
-        assert _without_identity(reply.opening) == _without_identity(done.opening)
+        assert _without_identity(opening) == _without_identity(done.opening)
         for name, values in told:
             self.told.append((name, values))
             if name == "counters":
@@ -178,7 +179,7 @@ def answered(changed: dict[int, float] | None = None, *, at_ms: int = 1) -> Call
 
 def referred(t_ms: int, z_m: float = 3.0) -> Callable[[int], Step]:
     row = (1.0, -2.0, z_m, 0.5, 0.25, 0.0, 0.0, 0.0)
-    return lambda t_ns: Step(t_ns + MS, None, references=encode(interface.REFERENCE.pack(t_ms % 2**32, *row)))
+    return lambda t_ns: Step(t_ns + MS, None, ground=encode(interface.REFERENCE.pack(t_ms % 2**32, *row)))
 
 
 def heard(*frames: bytes) -> Callable[[int], Step]:

@@ -27,15 +27,19 @@ from wing_words import (
     sensors,
 )
 
-from aeroloop.boards.steps import Boot
-from aeroloop.boards.wing_steps import MOST_IN, WingStep, unpack
-from aeroloop.core.errors import LinkError
+from aeroloop.boards.emulated import GrantedBoard
+from aeroloop.boards.steps import MOST_GRANTED_BYTES, Boot
+from aeroloop.boards.steps import Step as StepPacket
+from aeroloop.codegen.images import Generated, build_image, image_sizes
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.places import planner_of
-from aeroloop.families.tiltrotor import images
+from aeroloop.protocols.board import Start
+from aeroloop.protocols.handshake import Claim, objection
+from aeroloop.protocols.interface import WING
+from aeroloop.protocols.wing import PlantEnd
 
 
 @pytest.fixture(scope="module", params=["preemptive", "cooperative"])
@@ -93,7 +97,7 @@ def test_garbage_on_both_lines_is_refused_and_counted_and_the_flight_goes_on(any
     rng = random.Random(6)
     with WingProcess(board_file(any_scheduler)) as board:
         for cycle in range(60):
-            noise = [rng.randbytes(rng.randrange(MOST_IN - 200)) for _ in range(2)]
+            noise = [rng.randbytes(rng.randrange(MOST_GRANTED_BYTES - 200)) for _ in range(2)]
             good = b"~" + sensors(cycle)  # a flag ends whatever the noise began
             reply = board.step(noise[0] + good, noise[1])
             assert [values[0] for values in named(reply.hils, "servos")] == [cycle]
@@ -127,14 +131,20 @@ def test_cycles_that_never_came_are_counted_as_missed(board: WingProcess) -> Non
 
 
 def test_a_packet_that_makes_no_sense_makes_the_board_start_anew(board: WingProcess) -> None:
-    packet = bytearray(WingStep(0, sensors(0)).pack())
-    packet[6] = 1
-    assert board.exchange(bytes(packet)) == Boot(ResetCause.FAULT)
+    packet = StepPacket(0, None, link=sensors(0), grant=True).pack()
+    for broken in (packet[:6] + b"\x01" + packet[7:], StepPacket(0, None).pack()):  # the second grants it no time
+        boot = board.exchange(broken)
+        assert isinstance(boot, Boot) and boot.cause is ResetCause.FAULT
 
 
-def test_a_reset_is_told_to_the_ground(board: WingProcess) -> None:
-    assert board.exchange(WingStep(0, fault="reset").pack()) == Boot(ResetCause.COMMANDED)
-    assert (Event.BOARD_RESTARTED, float(ResetCause.COMMANDED)) in named(board.step(sensors(0)).comm, "event")
+def test_it_says_what_it_is_when_it_starts_and_when_it_starts_anew(board: WingProcess) -> None:
+    again = board.exchange(StepPacket(0, None, fault="reset", grant=True).pack())
+    for boot, cause in ((board.boot, ResetCause.POWER_ON), (again, ResetCause.COMMANDED)):
+        assert isinstance(boot, Boot) and boot.cause is cause
+        (start,) = PlantEnd().receive(boot.sent)
+        assert start == Start(Claim(cause, WING.revision, WING.hash, generated().image_id, 0))
+        assert start.claim and objection(WING, start.claim, generated().image_id) is None
+    assert named(board.step(sensors(0)).hils, "servos"), "and then it flies"
 
 
 @pytest.mark.parametrize("ns_a_look", [390_000, 1_600_000, 2_000_000, 5_000_000])
@@ -293,17 +303,26 @@ def test_statistics_add_up(board: WingProcess) -> None:
     assert {runs[name] for name in ("pplan", "pgen", "comm_rx", "comm_proc")} == {0}
 
 
-def test_an_answer_that_makes_no_sense_is_named() -> None:
-    for record in (b"", b"\x01" * 7, bytes(20) + b"x", b"\x03" + bytes(19)):
-        with pytest.raises(LinkError, match="makes no sense"):
-            unpack(record)
-
-
 def test_the_images_fit_the_memory_of_the_paper_s_board() -> None:
     for image in (wing_images.PREEMPTIVE, wing_images.COOPERATIVE):
-        flash, ram = images.sizes(images.build(generated(), image))
+        flash, ram = image_sizes(build_image(generated(), image))
         assert flash + ram <= wing_images.MOST_BYTES
         assert ram <= wing_images.MOST_RAM_BYTES
+
+
+def test_a_board_of_another_interface_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    made, hash_ = generated(), f"0x{WING.hash:08x}u"
+    header = made.files["interface.h"]
+    assert header.count(hash_) == 1
+    stale = Generated({**made.files, "interface.h": header.replace(hash_, f"0x{WING.hash ^ 1:08x}u")}, made.image_id)
+    board = GrantedBoard(build_image(stale, wing_images.PREEMPTIVE), 5, tmp_path, PERIOD_NS)
+    try:
+        (start,) = PlantEnd().receive(board.start)
+    finally:
+        board.close()
+    assert isinstance(start, Start) and start.claim
+    reason = objection(WING, start.claim, made.image_id)
+    assert reason and "mean different ones" in reason and "aeroloop fly SCENARIO --loop pil" in reason
 
 
 def test_the_interface_header_compiles_and_has_every_task() -> None:
@@ -312,8 +331,8 @@ def test_the_interface_header_compiles_and_has_every_task() -> None:
     )
 
     def make(place: Path) -> None:
-        (place / "wing_interface.h").write_text(generated().files["wing_interface.h"])
-        (place / "a.c").write_text(f'#include "wing_interface.h"\n{checks}\n')
+        (place / "interface.h").write_text(generated().files["interface.h"])
+        (place / "a.c").write_text(f'#include "interface.h"\n{checks}\n')
         subprocess.run(["gcc", "-std=c11", "-Wall", "-Werror", "-fsyntax-only", "a.c"], cwd=place, check=True)
 
-    kept("wing-header", [checks.encode(), generated().files["wing_interface.h"].encode()], make)
+    kept("wing-header", [checks.encode(), generated().files["interface.h"].encode()], make)

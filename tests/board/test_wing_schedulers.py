@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 from tools import wing_timing
-from wing_words import flight, generated, goal
+from wing_words import PERIOD_NS, flight, generated, goal
 
-from aeroloop.boards.wing_emulated import PERIOD_NS, Replied, WingBoard
+from aeroloop.boards.emulated import Granted, GrantedBoard
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import LinkError
-from aeroloop.core.signals import WATCHDOG_PERIODS, Event, ResetCause
+from aeroloop.core.signals import WATCHDOG_PERIODS, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, Step
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.tiltrotor import images
 from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
 from aeroloop.realtime.kernel_statistics import latency, statistics
 
@@ -34,12 +34,12 @@ def timing(scheduler: str) -> wing_timing.Timing:
     return wing_timing.measure(msgspec.structs.replace(scenario, board=board), SHIFT)
 
 
-def flown(folder: Path, periods: int) -> list[Replied]:
+def flown(folder: Path, periods: int) -> list[Granted]:
     """Every reply of a flight that begins to plan after a second and a half."""
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, folder)
-    replies: list[Replied] = []
+    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, folder, PERIOD_NS)
+    replies: list[Granted] = []
 
-    def step(hils: bytes, comm: bytes) -> Replied:
+    def step(hils: bytes, comm: bytes) -> Granted:
         replies.append(board.step(hils, comm))
         return replies[-1]
 
@@ -150,7 +150,7 @@ def test_the_table_has_a_line_for_each() -> None:
 
 
 def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -163,11 +163,11 @@ def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
 
 def test_an_image_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LinkError, match=r"the emulator ended with status 1: .*nothing\.elf"):
-        WingBoard(tmp_path / "nothing.elf", SHIFT, tmp_path)
+        GrantedBoard(tmp_path / "nothing.elf", SHIFT, tmp_path, PERIOD_NS)
 
 
 def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -181,17 +181,17 @@ def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = WingBoard(images.build(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path)
+    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
         assert board.step(b"", fault="hang").restarted is None  # nothing was to be done in this period
         replies = [flying.period() for _ in range(WATCHDOG_PERIODS + 3)]
-        causes = [reply.restarted for reply in replies if isinstance(reply, Replied)]
+        causes = [reply.restarted for reply in replies if isinstance(reply, Granted)]
         bitten = causes.index(ResetCause.WATCHDOG)
         assert bitten in (WATCHDOG_PERIODS, WATCHDOG_PERIODS + 1)
-        assert all(reply.hils == b"" for reply in replies[: bitten + 1])
-        assert (Event.BOARD_RESTARTED, float(ResetCause.WATCHDOG)) in flying.told["event"]
+        assert all(reply.hils == b"" for reply in replies[:bitten])
+        assert [cause for cause, *_ in flying.told["start"]] == [ResetCause.WATCHDOG]
         assert flying.told["servos"][-1][0] == flying.cycle - 1
     finally:
         board.close()
@@ -201,8 +201,8 @@ def test_a_slice_that_would_not_fit_into_what_is_left_of_a_period_is_not_begun(t
     """At a million instructions a second routine tasks take 16 of 50 ms: there is no room for 40 more."""
     scenario = wing_images.scenario_of()
     board = msgspec.structs.replace(scenario.board, scheduler="cooperative", slice_s=0.040)
-    image = images.build(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
-    slow = WingBoard(image, 10, tmp_path)
+    image = build_image(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
+    slow = GrantedBoard(image, 10, tmp_path, PERIOD_NS)
     try:
         flying = flight(slow.step)
         flying.fly(3)

@@ -11,19 +11,19 @@ from pathlib import Path
 from host_build import FIRMWARE, PATIENCE_S, FirmwareProcess, firmware_sources, kept, run
 from tools import wing_timing
 
-from aeroloop.boards.steps import Boot
-from aeroloop.boards.wing_steps import HEADER, WingReply, WingStep, reply_size, unpack
+from aeroloop.boards.emulated import Granted
+from aeroloop.boards.steps import REPLY_HEADER, Boot, Reply, Step, reply_size, unpack
+from aeroloop.codegen.images import Generated
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.tiltrotor.images import Generated
 from aeroloop.protocols.framing import Counters, Deframer, encode
-from aeroloop.protocols.wing_interface import DEGREES, GOAL, MESSAGES, SENSORS
+from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
 
 PERIOD_NS = 50_000_000
-BY_NUMBER = {message.number: message for message in MESSAGES}
-LONGEST = max(message.size for message in MESSAGES)
+BY_NUMBER = {message.number: message for message in WING.messages}
+LONGEST = max(message.size for message in WING.messages)
 HOME = Origin(36.366, -84.346117, 0.0)
 HEIGHT_M = 660.0
 
@@ -82,20 +82,20 @@ class WingProcess(FirmwareProcess):
         self._cycle = 0
         self.boot = self._read()
 
-    def step(self, hils: bytes = b"", comm: bytes = b"") -> WingReply:
-        record = self.exchange(WingStep(self._cycle * PERIOD_NS, hils, comm).pack())
+    def step(self, hils: bytes = b"", comm: bytes = b"") -> Granted:
+        record = self.exchange(Step(self._cycle * PERIOD_NS, None, comm, hils, grant=True).pack())
         self._cycle += 1
-        assert isinstance(record, WingReply), record
-        return record
+        assert isinstance(record, Reply), record
+        return Granted.of(record)
 
-    def exchange(self, packet: bytes) -> WingReply | Boot:
+    def exchange(self, packet: bytes) -> Reply | Boot:
         assert self._process.stdin is not None
         self._process.stdin.write(packet)
         return self._read()
 
-    def _read(self) -> WingReply | Boot:
-        header = self._take(HEADER)
-        return unpack(header + self._take(reply_size(header) - HEADER))
+    def _read(self) -> Reply | Boot:
+        header = self._take(REPLY_HEADER)
+        return unpack(header + self._take(reply_size(header) - REPLY_HEADER))
 
     def _take(self, count: int) -> bytes:
         assert self._process.stdout is not None

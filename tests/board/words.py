@@ -6,11 +6,11 @@ from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 
 MS = 1_000_000
-BY_NUMBER = {message.number: message for message in interface.MESSAGES if message.sender == "board"}
+BY_NUMBER = {message.number: message for message in interface.TILTROTOR.messages if message.sender == "board"}
 AT_REST = (1.0, -2.0, 3.0, 0.0, 0.125, 0.5, *(0.0,) * 10)
 """Sensors, exact in single precision."""
-HELLO = encode(interface.HELLO.pack(interface.REVISION, interface.HASH))
-STRANGER = encode(interface.HELLO.pack(interface.REVISION, interface.HASH ^ 1))
+HELLO = encode(interface.HELLO.pack(interface.TILTROTOR.revision, interface.TILTROTOR.hash))
+STRANGER = encode(interface.HELLO.pack(interface.TILTROTOR.revision, interface.TILTROTOR.hash ^ 1))
 
 Message = tuple[str, tuple[float, ...]]
 

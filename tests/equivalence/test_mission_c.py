@@ -25,6 +25,7 @@ from aeroloop.families.fixedwing.places import roomy_cells
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
+from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.mission_telling import Row
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.templates_c import templates_c
@@ -58,8 +59,11 @@ class _Row(ct.Structure):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
-    folder = tmp_path_factory.mktemp("mission")
-    for name, text in templates_c().items():
+    return built(tmp_path_factory.mktemp("mission"))
+
+
+def built(folder: Path) -> ct.CDLL:
+    for name, text in (templates_c() | mission_c()).items():
         (folder / name).write_text(text, encoding="utf-8")
     names = ("planner", "pathgen", "transient", "country", "pgen", "mission")
     sources = [str(SOURCES / f"{name}.c") for name in names]
@@ -209,10 +213,23 @@ def planner() -> Planner:
     return Planner(Elevation(generate(128, 11), 75.0), settings)
 
 
-def test_the_machine_s_table_is_the_same() -> None:
-    rows = re.findall(r"{STEP_(\w+), EVENT_(\w+), STEP_(\w+)}", (SOURCES / "mission.c").read_text("utf-8"))
-    assert len(rows) == len(TRANSITIONS)
-    assert {(Step[step], Event[event]): Step[after] for step, event, after in rows} == TRANSITIONS
+def test_the_board_s_machine_is_the_python_table(
+    library: ct.CDLL, planner: Planner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one of its transitions, neither the header nor the board's machine has it."""
+    start_m, goal_m = next(pairs(planner, 1, 1))
+    steps = []
+    for machine in (library, None):
+        if machine is None:
+            monkeypatch.delitem(TRANSITIONS, (Step.LOITER, Event.GOAL))
+            machine = built(tmp_path)
+        rows = re.findall(r"{STEP_(\w+), MISSION_EVENT_(\w+), STEP_(\w+)}", mission_c()["mission_table.h"])
+        assert {(Step[step], Event[event]): Step[after] for step, event, after in rows} == TRANSITIONS
+        board = Board(machine, planner, MissionSettings(), start_m, PIECES)
+        board.command(goal_m)
+        board.period(0.0)
+        steps.append(board.told.states[-1][2])
+    assert steps == [Step.PLAN, Step.LOITER]
 
 
 def test_flights_from_circle_to_circle(library: ct.CDLL, planner: Planner) -> None:

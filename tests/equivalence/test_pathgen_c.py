@@ -20,6 +20,7 @@ from aeroloop.planning import mission, mission_paths, transient
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
+from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.path import LONGEST_STEP_M, MOST_POINTS, Path, PathPoint, path_of_channel
 from aeroloop.planning.templates import NodeKind
 from aeroloop.planning.templates_c import templates_c
@@ -49,7 +50,7 @@ Floats = ct.c_float * (4 * MOST_POINTS)
 @pytest.fixture(scope="module")
 def board(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
     folder = tmp_path_factory.mktemp("pathgen")
-    for name, text in templates_c().items():
+    for name, text in (templates_c() | mission_c()).items():
         (folder / name).write_text(text, encoding="utf-8")
     sources = [WING / "pathgen.c", WING / "mission.c", folder / "templates.c"]
     sources.append(File(__file__).with_name("pathgen_host.c"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import Any
 
 from aeroloop.controllers.law.period_exchange import behind
@@ -14,10 +15,16 @@ from aeroloop.sim.pace import Pace
 
 
 class WingCraft:
-    def __init__(self, scenario: FixedWingScenario, link: Any, publish: Mapping[str, Callable[..., None]]) -> None:
+    def __init__(
+        self,
+        scenario: FixedWingScenario,
+        link: Any,
+        publish: Mapping[str, Callable[..., None]],
+        wanted_image: int = 0,
+    ) -> None:
         self.vehicle = vehicle(scenario, 0, publish)
-        no_orders: Any = None
-        self.exchange = behind(Seat(scenario, no_orders, 0, self.vehicle, publish, {}, lambda words: None), link)
+        orders: Any = SimpleNamespace(image_id=wanted_image)
+        self.exchange = behind(Seat(scenario, orders, 0, self.vehicle, publish, {}, lambda words: None), link)
         self.craft = Craft(self.vehicle, [self.exchange], scenario.end_ns)
 
     def fly(self) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from emulation import LAWS, NO_CHECKS, PIL, emulators, fly, play_program, without_programs
 
+from aeroloop.codegen.images import COMPILER
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
 from aeroloop.families.tiltrotor import images
 from aeroloop.links.open import open_link
@@ -78,7 +79,7 @@ def test_build_refuses_what_cannot_be(bench: Bench, args: tuple[str, ...], words
 
 
 def test_build_without_a_compiler_says_what_to_install(bench: Bench, tmp_path: Path) -> None:
-    path = without_programs(tmp_path / "bin", images.COMPILER)
+    path = without_programs(tmp_path / "bin", COMPILER)
     ended = bench.run("board", "build", env={**bench.env, "PATH": path})
     assert ended.code == EXIT_USAGE
     assert "apt install gcc-arm-none-eabi" in ended.sentence()
@@ -251,16 +252,16 @@ def test_a_board_is_served_on_a_pty_only(bench: Bench) -> None:
     ("claim", "words"),
     [
         pytest.param(
-            replace(host_claim(0), revision=interface.REVISION - 1, interface=1),
+            replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision - 1, interface=1),
             "the board's image is old: it speaks revision",
             id="older",
         ),
         pytest.param(
-            replace(host_claim(0), revision=interface.REVISION + 1, interface=1),
+            replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision + 1, interface=1),
             "this bench is old: it speaks revision",
             id="newer",
         ),
-        pytest.param(replace(host_claim(0), interface=1), "mean different ones", id="changed"),
+        pytest.param(replace(host_claim(interface.TILTROTOR, 0), interface=1), "mean different ones", id="changed"),
     ],
 )
 def test_a_board_that_speaks_another_interface_is_refused(bench: Bench, claim: Claim, words: str) -> None:

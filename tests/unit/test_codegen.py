@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from aeroloop.codegen import host
+from aeroloop.codegen import host, images
 from aeroloop.codegen.embedded import FLAGS, TARGET_FLAGS, EmbeddedC, content_hash, embedded
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import custom, toolkit
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.families.tiltrotor.design import Design, design
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
@@ -151,3 +154,52 @@ def test_evaluator_works_in_the_callers_arrays(plan: Design) -> None:
         run()
         assert np.array_equal(run.outputs[0], law(*run.inputs)[0].full().ravel())
     assert [array.ctypes.data for array in (*run.inputs, *run.outputs)] == places
+
+
+SLOW_COMPILER = """\
+#!/bin/sh
+case "$*" in *.c*) ;; *) echo slow; exit 0 ;; esac
+sleep 1000 &
+echo $! > "{said}"
+wait
+"""
+
+
+def ended(pid: int) -> bool:
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], 10.0)[0])
+    finally:
+        os.close(process)
+
+
+@pytest.mark.parametrize("what", ["law", "image"])
+def test_a_compiler_that_takes_too_long_is_ended_with_all_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Design, what: str
+) -> None:
+    said, compiler = tmp_path / "child.pid", tmp_path / "bin" / images.COMPILER
+    compiler.parent.mkdir()
+    compiler.write_text(SLOW_COMPILER.format(said=said))
+    compiler.chmod(0o755)
+    monkeypatch.setenv("CC", str(compiler))
+    monkeypatch.setenv("PATH", f"{compiler.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for timeout_s in (1.0, 4.0, 16.0, 64.0):  # until the child is there, however busy the machine is
+        monkeypatch.setattr(host, "COMPILE_TIMEOUT_S", timeout_s)
+        monkeypatch.setattr(images, "BUILD_TIMEOUT_S", timeout_s)
+        with pytest.raises(AeroloopError, match="timed out"):
+            if what == "law":
+                host.compiled(plan.law("dlqr"), tmp_path)
+            else:
+                images.build_image(images.Generated({}, 0), "preemption-qemu")
+        if said.exists() and said.read_text().strip():
+            break
+    child = int(said.read_text())
+    try:
+        assert ended(child)
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)

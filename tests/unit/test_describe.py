@@ -13,7 +13,7 @@ from aeroloop.core import scenario, streams
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Field, Stream
 from aeroloop.families import scenarios
-from aeroloop.protocols import interface, wing_interface
+from aeroloop.protocols.interface import TILTROTOR, WING
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 USUAL = ("Every scenario", "The tilt-rotor")
@@ -138,10 +138,10 @@ def test_a_type_without_words_is_refused() -> None:
 
 
 def test_every_message_and_field_is_on_the_page() -> None:
-    pages = {interface: describe.interface_markdown(), wing_interface: describe.wing_interface_markdown()}
-    for table, page in pages.items():
-        for message in table.MESSAGES:
+    pages = ((TILTROTOR, describe.interface_markdown()), (WING, describe.wing_interface_markdown()))
+    for table, page in pages:
+        for message in table.messages:
             section = page.partition(f"\n## {message.name}\n")[2].partition("\n## ")[0]
             assert f"{message.size} bytes: {message.meaning}." in section
             assert all(f"| `{name}` |" in section for name, _ in message.fields)
-        assert f"`{table.HASH:08x}`" in page
+        assert f"`{table.hash:08x}`" in page

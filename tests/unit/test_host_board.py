@@ -86,7 +86,7 @@ def test_the_timer_keeps_to_the_grid_from_zero() -> None:
 
 def test_each_cycle_is_one_request_and_one_actuator_message() -> None:
     bench = Bench()
-    assert bench.timer() == [Start(host_claim(0)), Request()]
+    assert bench.timer() == [Start(host_claim(interface.TILTROTOR, 0)), Request()]
     assert bench.answer(1.0) == [Actuators((1.0,) * 4)]
     for value in (2.0, 3.0, 4.0):
         assert bench.timer() == [Request()]
@@ -115,9 +115,9 @@ def test_sensors_before_the_first_timer_are_not_flown_on() -> None:
 
 def test_start_is_repeated_until_the_first_answer_and_not_after() -> None:
     bench = Bench()
-    assert bench.timer() == [Start(host_claim(0)), Request()]
+    assert bench.timer() == [Start(host_claim(interface.TILTROTOR, 0)), Request()]
     for cycle in range(1, 21):
-        assert bench.timer() == [Actuators(HOVER), Start(host_claim(12 * cycle)), Request()]
+        assert bench.timer() == [Actuators(HOVER), Start(host_claim(interface.TILTROTOR, 12 * cycle)), Request()]
     assert bench.board.mode is Mode.WAITING
     assert bench.said == []
     bench.answer(1.0)
@@ -296,7 +296,9 @@ def test_a_bench_of_another_interface_is_not_flown_for() -> None:
     assert bench.board.on_link(HELLO_FRAME, bench.t_ns) == b""
     bench.fly(2)
     bench.timer()
-    bench.board.on_link(encode(interface.HELLO.pack(interface.REVISION, interface.HASH ^ 1)), bench.t_ns)
+    bench.board.on_link(
+        encode(interface.HELLO.pack(interface.TILTROTOR.revision, interface.TILTROTOR.hash ^ 1)), bench.t_ns
+    )
     assert bench.answer(5.0) == []
     assert bench.timer()[0] == Actuators((5.0,) * 4), "the last command stands, as with sensors that do not come"
 

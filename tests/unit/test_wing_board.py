@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from aeroloop.boards.wing_emulated import Replied
+from aeroloop.boards.emulated import Granted
 from aeroloop.controllers.law import period_process as wing_board
 from aeroloop.controllers.law.period_process import EmulatedWing, HostWing
 from aeroloop.core.errors import LinkError
@@ -20,7 +20,9 @@ from aeroloop.core.signals import ResetCause
 from aeroloop.core.wing_signals import WingCommand, WingSensors
 from aeroloop.flight.processes.common import Stop
 from aeroloop.links.stream import StreamLink
-from aeroloop.protocols.board import Told
+from aeroloop.protocols.board import Start, Told
+from aeroloop.protocols.handshake import host_claim
+from aeroloop.protocols.interface import WING
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
 
 ZERO = (0.0, 0.0, 0.0)
@@ -40,6 +42,9 @@ class EchoBoard:
     def __init__(self) -> None:
         self.chunks: list[bytes] = []
 
+    def start(self, uptime_ms: int) -> bytes:
+        return BoardEnd().start(host_claim(WING, uptime_ms))
+
     def step(self, chunk: bytes) -> tuple[bytes, float]:
         self.chunks.append(chunk)
         return BoardEnd().servos(Servos(0, (0.0, 0.0, 0.0, 0.25), 0.0)), 0.0078125
@@ -55,14 +60,16 @@ def test_on_the_host_a_goal_and_sensors_become_servos_and_telemetry() -> None:
     board.step(plant.sensors(dataclasses.replace(SENSORS, cycle=8)))
     assert autopilot.heard == [(7, [(1.0, 2.0)]), (8, [])], "a goal is told once"
     assert busy_s == 0.0
+    assert plant.receive(board.start(400)) == [Start(host_claim(WING, 400))]
 
 
 class FakeEmulated:
     def __init__(self, *_: Any) -> None:
         self.lines: list[tuple[bytes, bytes]] = []
-        self.reply = Replied(b"servos", b"telemetry", busy_ns=2_000_000)
+        self.reply = Granted(b"servos", b"telemetry", busy_ns=2_000_000)
+        self.start = b"start"
 
-    def step(self, hils: bytes, comm: bytes) -> Replied:
+    def step(self, hils: bytes, comm: bytes) -> Granted:
         self.lines.append((hils, comm))
         return self.reply
 
@@ -70,16 +77,16 @@ class FakeEmulated:
 
 
 def test_the_emulated_board_has_a_line_each_for_simulator_and_ground(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wing_board, "WingBoard", FakeEmulated)
+    monkeypatch.setattr(wing_board, "GrantedBoard", FakeEmulated)
     scenario: Any = SimpleNamespace(emulator=SimpleNamespace(shift=5), board=SimpleNamespace(period_s=0.05))
     board = EmulatedWing(scenario, Path("image.elf"), Path())
     fake: Any = board._board
     goal, sensors = PlantEnd().goal(Goal(0, 0.5, -3000.0)), PlantEnd().sensors(SENSORS)
     assert board.step(goal + sensors) == (b"servostelemetry", 0.002)
     assert fake.lines == [(sensors, goal)]
-    fake.reply = Replied(b"", b"", restarted=ResetCause.WATCHDOG)
-    with pytest.raises(LinkError, match="the emulated board started anew in flight: watchdog"):
-        board.step(sensors)
+    assert board.start(0) == b"start"
+    fake.reply = Granted(b"start again", b"", restarted=ResetCause.WATCHDOG)
+    assert board.step(sensors) == (b"start again", 0.0), "the plant sees by it that the board has restarted"
 
 
 @pytest.fixture
@@ -112,15 +119,17 @@ def test_it_greets_answers_each_period_and_says_when_it_is_done(
     link, plant_side = line
     board, plant = EchoBoard(), PlantEnd()
     thread = running(lambda: wing_board.run(board, link))
-    assert plant_side.recv(1) == b"\x7e"
+    heard: list[Any] = plant.receive(plant_side.recv(4096))
     frame = plant.sensors(SENSORS)
     plant_side.sendall(frame[:20])
     plant_side.sendall(frame[20:])
-    heard: list[Any] = []
     while not any(isinstance(message, Done) for message in heard):
         heard += plant.receive(plant_side.recv(4096))
     stopping.request()
     thread.join(10.0)
+    first, *heard = heard
+    assert isinstance(first, Start) and first.claim == host_claim(WING, 0)
+    heard = [message for message in heard if not isinstance(message, Start)]  # again, on a busy machine
     assert heard == [Servos(0, (0.0, 0.0, 0.0, 0.25), 0.0), Done(7, 0.0078125)]
     assert board.chunks == [frame], "the period's bytes, whole, however they came"
 

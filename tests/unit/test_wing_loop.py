@@ -6,6 +6,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,17 @@ import pytest
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.signals import NS, Event
+from aeroloop.core.signals import NS, Event, ResetCause
 from aeroloop.core.streams import BY_NAME, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import of_table
 from aeroloop.flight.processes.plant import switcher
-from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
+from aeroloop.protocols.handshake import Claim, host_claim
+from aeroloop.protocols.interface import TILTROTOR, WING
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 from aeroloop.sensors.collect import Readings
 from aeroloop.sensors.imu import ImuSample
@@ -85,11 +88,11 @@ class ScriptedBoard:
 
 
 class Bench:
-    def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard) -> None:
+    def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard, *, wanted_image: int = 0) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
         publish = {s.name: self._keeper(s.name) for s in writes("plant", scenario.FAMILY, scenario.loop)}
-        self.flown = WingCraft(scenario, board, publish)
+        self.flown = WingCraft(scenario, board, publish, wanted_image)
         self.vehicle, self.exchange = self.flown.vehicle, self.flown.exchange
         aileron, elevator, rudder, throttle = self.vehicle.command
         board.command = aileron, elevator, rudder, throttle
@@ -264,13 +267,48 @@ def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypat
     monkeypatch.setattr(board_period, "POLL_S", 0.01)
     mute = MuteBoard()
     bench = Bench(plan(), mute)
-    with pytest.raises(LinkError, match=r"nothing received from the board over scripted:// within 0.05 s; is it"):
+    says = r"no start message from the board over scripted:// within 0.05 s; is it running\?"
+    with pytest.raises(LinkError, match=says):
         bench.exchange.await_ready(0.05, lambda: False)
     bench.exchange.await_ready(0.05, lambda: True)
-    mute._out = b"\x7e"
+    mute._out = mute.end.start(host_claim(WING, 0))
     bench.exchange.await_ready(0.0, lambda: False)
     mute.close()
     assert not mute.heard, "nothing was sent before"
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        (host_claim(TILTROTOR, 0), "the board's image is old: it speaks revision 1 of the interface and this bench"),
+        (replace(host_claim(WING, 0), interface=1), "mean different ones"),
+        (replace(host_claim(WING, 0), image=7), "it is 00000007, this flight needs 00000008"),
+    ],
+)
+def test_a_board_that_does_not_fit_is_refused_before_the_flight(claim: Claim, says: str) -> None:
+    board = ScriptedBoard()
+    bench = Bench(plan(), board, wanted_image=8)
+    board._out = board.end.start(claim)
+    with pytest.raises(LinkError, match=f"{says}.*aeroloop fly SCENARIO --loop pil"):
+        bench.exchange.await_ready(0.0, lambda: False)
+
+
+def test_a_board_that_restarts_is_seen_by_its_uptime_and_its_telemetry_counts_anew() -> None:
+    def restarts(board: ScriptedBoard, sensors: WingSensors) -> bytes:
+        if sensors.cycle == 5:
+            return board.end.start(host_claim(WING, 250))  # repeated, not restarted
+        if sensors.cycle != 20:
+            return board.end.tell("wing_event", (float(Event.STARTED), 0.0))
+        board.end = BoardEnd()
+        return board.end.start(Claim(ResetCause.WATCHDOG, WING.revision, WING.hash, 0, 0))
+
+    board = ScriptedBoard(restarts)
+    bench = Bench(plan(), board)
+    board._out = board.end.start(host_claim(WING, 0))
+    bench.exchange.await_ready(0.0, lambda: False)
+    assert bench.fly() == "completed"
+    assert bench.events(Event.BOARD_RESTARTED) == [ResetCause.WATCHDOG]
+    assert bench.events(Event.MESSAGES_LOST) == []
 
 
 class Babbler(MuteBoard):
@@ -294,7 +332,7 @@ def test_bytes_that_are_no_message_are_no_sign_of_life(monkeypatch: pytest.Monke
         Bench(plan(), babbler).fly()
     babbler.close()
     swallowed = Babbler(b"")  # as by a line that loses everything
-    with pytest.raises(LinkError, match="nothing received from the board"):
+    with pytest.raises(LinkError, match="no start message from the board"):
         Bench(plan(), swallowed).exchange.await_ready(0.01, lambda: False)
     swallowed.close()
 

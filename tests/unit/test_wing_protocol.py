@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aeroloop.core.streams import BY_NAME
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
-from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols import interface
 from aeroloop.protocols.board import Missing, Told
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos

@@ -2,6 +2,10 @@
 
 The board reads a packet (time, bytes that have come, whether its timer is due), works, and writes what it sends: its
 tasks, its scheduler and its code are those of the board on a desk, only time and bytes reach it another way.
+
+`EmulatedBoard` works in no time. `GrantedBoard` has one control period of processor time for each step: what it does
+not finish goes on in the next one, below what the new bytes wake; what it does not need is skipped. So a slow processor
+costs simulated time and no more wall time than its instructions take.
 """
 
 from __future__ import annotations
@@ -9,11 +13,12 @@ from __future__ import annotations
 import os
 import select
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from aeroloop.boards.host import Done
 from aeroloop.boards.qemu import Emulator, lockstep_command
-from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, Boot, Reply, Step, unpack
+from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, MOST_GRANTED_BYTES, Boot, Reply, Step, unpack
 from aeroloop.core.errors import LinkError
 from aeroloop.core.scenario import Fault
 from aeroloop.core.signals import NS, Mode, ResetCause
@@ -31,18 +36,24 @@ class StepPipe:
         self._poll = select.poll()
         self._poll.register(self._out, select.POLLIN)
         self._poll.register(self._emulator.ended_fd, select.POLLIN)
+        try:
+            boot = self._read()
+            if not isinstance(boot, Boot):
+                raise LinkError("the emulated board did not say that it started", root_cause=True)
+        except BaseException:
+            self.close()
+            raise
+        self.boot = boot
 
-    def write(self, packet: bytes) -> None:
-        os.write(self._in, packet)
+    def exchange(self, step: Step) -> Reply | Boot:
+        os.write(self._in, step.pack())
+        return self._read()
 
-    def read(self) -> Reply | Boot:
-        return unpack(self.record(LONGEST_REPLY))
-
-    def record(self, longest: int) -> bytes:
+    def _read(self) -> Reply | Boot:
         """The board writes a record at once, so that one read has the whole of it."""
         ready = self._poll.poll(PATIENCE_S * 1000)
         if (self._out, select.POLLIN) in ready:
-            return os.read(self._out, longest)
+            return unpack(os.read(self._out, LONGEST_REPLY))
         failure = self._emulator.failure()
         if failure:
             raise failure
@@ -65,8 +76,6 @@ class EmulatedBoard:
         self.next_timer_ns = 0
         self.mode = Mode.WAITING
         self.took_ns = 0
-        if not isinstance(pipe.read(), Boot):
-            raise LinkError("the emulated board did not say that it started")
 
     def skip(self, cycles: int) -> None:
         self.next_timer_ns += cycles * self._period_ns
@@ -86,12 +95,11 @@ class EmulatedBoard:
         return done
 
     def _exchange(self, step: Step) -> Done:
-        self._pipe.write(step.pack())
-        record = self._pipe.read()
+        record = self._pipe.exchange(step)
         if isinstance(record, Boot):
             return self._restarted(record, step.t_ns)
         self.mode = record.mode
-        return Done(record.now, record.opening, record.answered, record.busy_ns)
+        return Done(*record.sent, record.answered, record.busy_ns)
 
     def _restarted(self, boot: Boot, t_ns: int) -> Done:
         """What it was doing is lost; a watchdog bites only after a while, in which nobody was at home."""
@@ -105,6 +113,53 @@ class EmulatedBoard:
         if self._faults and self._faults[-1].at_s * NS <= t_ns:
             return self._faults.pop().kind
         return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a board did in one control period."""
+
+    hils: bytes  # to the simulator: servos, and the start message of a board that has just started
+    comm: bytes  # to the ground: telemetry
+    busy_ns: int = 0
+    spent_ns: int = 0
+    unfinished: bool = False
+    refused: int = 0
+    restarted: ResetCause | None = None
+
+    @property
+    def bytes(self) -> bytes:
+        """Both lines, the simulator's first."""
+        return self.hils + self.comm
+
+    @classmethod
+    def of(cls, record: Reply | Boot) -> Granted:
+        if isinstance(record, Boot):
+            return cls(record.sent, b"", restarted=record.cause)
+        return cls(*record.sent, record.busy_ns, record.spent_ns, record.unfinished, record.refused)
+
+
+class GrantedBoard:
+    """The image in the emulator, whose files lie in `folder`. An instruction takes 2^shift ns."""
+
+    def __init__(self, image: Path, shift: int, folder: Path, period_ns: int) -> None:
+        self._period_ns = period_ns
+        self._cycle = 0
+        self.overflow = 0
+        """Bytes that were more than a line carries in a period."""
+        self._pipe = StepPipe(image, shift, folder)
+        self.start = self._pipe.boot.sent
+
+    def step(self, hils: bytes, comm: bytes = b"", *, fault: str = "") -> Granted:
+        """One control period: what has come on its lines until now; a `fault` is one of `boards.steps`."""
+        most = MOST_GRANTED_BYTES
+        self.overflow += sum(max(len(line) - most, 0) for line in (hils, comm))
+        t_ns = self._cycle * self._period_ns
+        self._cycle += 1
+        return Granted.of(self._pipe.exchange(Step(t_ns, None, comm[:most], hils[:most], fault, grant=True)))
+
+    def close(self) -> None:
+        self._pipe.close()
 
 
 def _fifo(path: Path) -> int:

@@ -16,6 +16,7 @@ from aeroloop.core.scenario import Board as Config
 from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
 from aeroloop.protocols.board import BoardEnd
 from aeroloop.protocols.handshake import host_claim
+from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import ReferenceEnd
 
@@ -93,7 +94,7 @@ class HostBoard:
         self._watch_references(t_ns)
         opening = self.link.request()
         if self.mode is Mode.WAITING:
-            opening = self.link.start(host_claim(t_ns // 1_000_000)) + opening
+            opening = self.link.start(host_claim(TILTROTOR, t_ns // 1_000_000)) + opening
         return closing, opening
 
     def get_references(self, chunk: bytes, t_ns: int) -> None:

@@ -1,7 +1,11 @@
-"""Step packets: what lockstep exchanges with a board's firmware. Pure packing; `port/lockstep.c` is the other side.
+"""Step packets: what lockstep exchanges with a board's firmware. Pure packing; `port/packet.c` is the other side.
 
-bench -> board   kind 1, flags, sizes, time, time of the timer; reference bytes, link bytes
-board -> bench   kind 1 reply or 2 boot, flags, mode, sizes, busy time; bytes for now, bytes that open a cycle
+bench -> board   kind 1, flags, sizes, time, time of the timer; bytes of the ground, bytes of the link
+board -> bench   kind 1 reply or 2 boot, flags, mode, sizes, busy and spent time, frames refused; bytes of two kinds
+
+Without `grant` a step takes no time: the board works until nothing is left to do, and its bytes are those to send now
+and those that open a cycle. With it each step grants one control period of processor time, and the bytes are those of
+the simulator's line and of the ground's.
 """
 
 from __future__ import annotations
@@ -12,60 +16,73 @@ from dataclasses import dataclass
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import Mode, ResetCause
 
-MOST_BYTES = 1024
-"""Of each kind in one packet."""
-MOST_OPENING_BYTES = 64
+MOST_BYTES, MOST_GRANTED_BYTES = 1024, 512
+"""Of each line to the board in one packet, without and with `grant`."""
+MOST_SENT = 2304
+"""Of both kinds from it."""
 
 STEP, REPLY, BOOT = 1, 1, 2
-TIMER = 1
+TIMER, GRANT = 1, 8
 FAULT_FLAGS = {"": 0, "hang": 2, "reset": 4}
-ANSWERED = 1
+ANSWERED, SPENT = 1, 2
 
 _STEP = struct.Struct("<BBHHHQQ")
-_REPLY = struct.Struct("<BBBBHHI")
-LONGEST_REPLY = _REPLY.size + MOST_BYTES + MOST_OPENING_BYTES
+_REPLY = struct.Struct("<BBBBHHIII")
+REPLY_HEADER = _REPLY.size
+LONGEST_REPLY = REPLY_HEADER + MOST_SENT
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     t_ns: int
     timer_ns: int | None  # when the timer was due, if it is
-    references: bytes = b""
+    ground: bytes = b""  # references, or user commands
     link: bytes = b""
     fault: str = ""
+    grant: bool = False
 
     def pack(self) -> bytes:
-        flags = (TIMER if self.timer_ns is not None else 0) | FAULT_FLAGS[self.fault]
-        sizes = len(self.references), len(self.link)
-        if max(sizes) > MOST_BYTES:
-            raise ValueError(f"a step takes {MOST_BYTES} bytes of each kind, not {max(sizes)}")
-        return _STEP.pack(STEP, flags, *sizes, 0, self.t_ns, self.timer_ns or 0) + self.references + self.link
+        flags = FAULT_FLAGS[self.fault] | (TIMER if self.timer_ns is not None else 0) | (GRANT if self.grant else 0)
+        sizes = len(self.ground), len(self.link)
+        most = MOST_GRANTED_BYTES if self.grant else MOST_BYTES
+        if max(sizes) > most:
+            raise ValueError(f"a step takes {most} bytes of each line, not {max(sizes)}")
+        return _STEP.pack(STEP, flags, *sizes, 0, self.t_ns, self.timer_ns or 0) + self.ground + self.link
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    answered: bool
+    sent: tuple[bytes, bytes]
+    answered: bool  # a command for this cycle's sensors is among them
+    unfinished: bool  # the granted period was spent, and there is more to do
     mode: Mode
-    now: bytes
-    opening: bytes
-    busy_ns: int
+    busy_ns: int  # execution time of all tasks
+    spent_ns: int  # of the granted period; what is left of it was idle
+    refused: int  # frames since the start that were no good
 
 
 @dataclass(frozen=True, slots=True)
 class Boot:
     cause: ResetCause
+    sent: bytes = b""  # with its start
+
+
+def reply_size(header: bytes) -> int:
+    """Of the whole record that begins with these bytes."""
+    *_, n_first, n_second = _REPLY.unpack(header)[:6]
+    return int(REPLY_HEADER + n_first + n_second)
 
 
 def unpack(record: bytes) -> Reply | Boot:
     try:
-        kind, flags, mode, zero, n_now, n_opening, busy_ns = _REPLY.unpack_from(record)
-        if kind == BOOT and len(record) == _REPLY.size:
-            return Boot(ResetCause(flags))
-        if kind != REPLY or zero or len(record) != _REPLY.size + n_now + n_opening:
-            raise ValueError(f"kind {kind}, {len(record)} bytes")
-        if n_now > MOST_BYTES or n_opening > MOST_OPENING_BYTES:
-            raise ValueError(f"{n_now} and {n_opening} bytes, where {MOST_BYTES} and {MOST_OPENING_BYTES} are the most")
-        bytes_out = record[_REPLY.size :]
-        return Reply(bool(flags & ANSWERED), Mode(mode), bytes_out[:n_now], bytes_out[n_now:], busy_ns)
+        kind, flags, mode, zero, n_first, n_second, busy_ns, spent_ns, refused = _REPLY.unpack_from(record)
+        whole = len(record) == REPLY_HEADER + n_first + n_second <= LONGEST_REPLY
+        if kind not in (REPLY, BOOT) or zero or not whole:
+            raise ValueError(f"kind {kind}, {len(record)} bytes for {n_first} and {n_second}")
+        first, second = record[REPLY_HEADER : REPLY_HEADER + n_first], record[REPLY_HEADER + n_first :]
+        if kind == BOOT:
+            return Boot(ResetCause(flags), first + second)
+        answered, unfinished = bool(flags & ANSWERED), bool(flags & SPENT)
+        return Reply((first, second), answered, unfinished, Mode(mode), busy_ns, spent_ns, refused)
     except (struct.error, ValueError) as error:
         raise LinkError(f"the emulated board's answer makes no sense: {error}", root_cause=True) from None

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aeroloop.cli.console import say
+from aeroloop.codegen.images import build_image, image_sizes
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.families import scenarios
@@ -48,9 +49,9 @@ def build(
     generated = images.generate(plan(name, law, overrides))
     wanted = [image for key, kinds in TARGETS.items() if target in (key, "all") for image in kinds]
     table = Table("image", "flash", "RAM", box=None, header_style="bold")
-    built = [images.build(generated, image) for image in wanted]
+    built = [build_image(generated, image) for image in wanted]
     for elf in built:
-        flash_B, ram_B = images.sizes(elf)
+        flash_B, ram_B = image_sizes(elf)
         table.add_row(elf.stem, _share(flash_B, FLASH_B), _share(ram_B, RAM_B))
     screen = Console()
     screen.print(table)
@@ -73,7 +74,7 @@ def run(
     from aeroloop.flight.board_service import pty_place, serve
 
     place = pty_place(link)
-    image = images.build(images.generate(plan(name, law, overrides)), images.UART)
+    image = build_image(images.generate(plan(name, law, overrides)), images.UART)
     # Only now: a law that never ends and a build are ended by the signal itself.
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):

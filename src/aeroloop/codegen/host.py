@@ -12,6 +12,7 @@ from pathlib import Path
 
 import casadi as ca
 
+from aeroloop.codegen.run import run_tool
 from aeroloop.core.errors import ConfigError
 
 FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall")
@@ -48,7 +49,7 @@ def _compile(compiler: str, source: str, library: Path) -> None:
         code.write_text(source, encoding="utf-8")
         command = [*shlex.split(compiler), *FLAGS, "-o", str(built), str(code), "-lm"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILE_TIMEOUT_S, check=False)
+            done = run_tool(command, COMPILE_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise ConfigError(f"the C compiler {compiler} could not be run: {error}") from None
         if done.returncode != 0:

@@ -17,7 +17,9 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
 from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.protocols.board import Missing, Told
+from aeroloop.protocols.board import Missing, Start, Told
+from aeroloop.protocols.handshake import Claim, Presence, objection
+from aeroloop.protocols.interface import WING
 from aeroloop.protocols.wing import CYCLES, Done, FromBoard, Goal, PlantEnd, Servos
 from aeroloop.sensors.collect import Readings
 from aeroloop.sim.exchange import Row, Stopped
@@ -71,6 +73,7 @@ class Settings:
     waits: bool  # for the end of the board's work, each period
     paced: bool  # by the wall
     silence_ns: int = NS  # of simulated time, after which a board that is not waited for has failed
+    wanted_image: int = 0  # what the board must say it runs; 0 takes any
     board: str = "board"
 
 
@@ -107,6 +110,8 @@ class BoardPeriod:
         self.locked = True
         self.over = False
         self.protocol = PlantEnd()
+        self._presence = Presence(settings.period_ns)
+        self._started = False
         self.command: Row | None = None
         self.cycle = -1  # the control period that goes on
         self._next_ns = 0
@@ -119,16 +124,17 @@ class BoardPeriod:
         self._heard_ns = self._counters_ns = 0
 
     def await_ready(self, timeout_s: float, stopped: Stopped) -> None:
-        """Nothing moves before the board's first sign of life: on some links it cannot be reached until then."""
+        """Nothing moves before the board's start message: on some links it cannot be reached until then."""
         waited_s = 0.0
-        while not (chunk := self._bare.poll()) and not stopped():
+        while not self._started and not stopped():
+            if self._hear(self._bare.poll()):
+                continue
             if waited_s >= timeout_s:
                 raise LinkError(
-                    f"nothing received from the {self._settings.board} over {self._bare.url} within {timeout_s:g} s; "
+                    f"no start message from the {self._settings.board} over {self._bare.url} within {timeout_s:g} s; "
                     "is it running?"
                 )
             waited_s += _await_bytes(self._bare)
-        self.protocol.receive(chunk)
 
     def next_ns(self) -> int:
         wanted_ns = self._next_ns
@@ -249,6 +255,18 @@ class BoardPeriod:
                     self._note_mission(Step(int(row[0])))
             case Missing(count):
                 self._vehicle.say(Event.MESSAGES_LOST, count)
+            case Start(Claim() as claim):
+                self._greet(claim)
+
+    def _greet(self, claim: Claim) -> None:
+        """A board says what it is, and flies only if that fits; one that we know already has started anew."""
+        reason = objection(WING, claim, self._settings.wanted_image)
+        if reason:
+            raise LinkError(reason)
+        self._started = True
+        if self._presence.restarted(claim, self._vehicle.t_ns):
+            self.protocol.new_board()
+            self._vehicle.say(Event.BOARD_RESTARTED, claim.cause)
 
     def _number(self, cycle: int) -> int:
         """A control period's number from its last sixteen bits; one that has not begun is none."""

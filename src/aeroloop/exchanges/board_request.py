@@ -20,6 +20,7 @@ from aeroloop.exchanges.barriers import BatonBarrier
 from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.handshake import Presence, objection
+from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.sim.exchange import NEVER_NS, Row, Stopped
 
@@ -213,7 +214,7 @@ class BoardRequest:
         claim = start.claim
         if claim is None:
             return
-        reason = objection(claim, self._settings.wanted_image)
+        reason = objection(TILTROTOR, claim, self._settings.wanted_image)
         if reason:
             raise LinkError(reason)
         self._link.send(self.protocol.hello())

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import TiltrotorScenario
@@ -110,7 +111,7 @@ def _tcl(path: Path) -> str:
 
 def flash(scenario: TiltrotorScenario, say: Callable[[str], None], show: Callable[[str], None]) -> None:
     """Flash the image; where no program for it is installed, say which one to get and show how it would do it."""
-    elf = images.build(images.generate(scenario), images.DISCOVERY)
+    elf = build_image(images.generate(scenario), images.DISCOVERY)
     command, present = flash_command(elf)
     text = shlex.join(command)
     show(text)

@@ -23,11 +23,12 @@ from aeroloop.core.signals import TASKS, Command, Event, Sensors
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
+from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds, Plausibility
 
 REQUEST_FRAME = encode(interface.REQUEST.pack())
-HELLO_FRAME = encode(interface.HELLO.pack(interface.REVISION, interface.HASH))
-LONGEST_FROM_BOARD = max(message.size for message in interface.MESSAGES if message.sender == "board")
+HELLO_FRAME = encode(interface.HELLO.pack(TILTROTOR.revision, TILTROTOR.hash))
+LONGEST_FROM_BOARD = TILTROTOR.longest("board")
 LONGEST_FROM_PLANT = interface.ANSWER.size
 
 LATEST_CYCLES = 8
@@ -154,10 +155,9 @@ class PlantEnd:
         if kind == interface.ACTUATORS.number and len(data) == interface.ACTUATORS.size:
             accepted = self._actuators(interface.ACTUATORS.unpack(data))
             return [accepted] if accepted else []
-        if kind == interface.START.number and len(data) == interface.START.size:
-            return [Start(Claim(*map(int, interface.START.unpack(data))))]
-        if data == interface.BARE_START:
-            return [Start(None)]
+        claim = Claim.of(data)
+        if claim or data == interface.BARE_START:
+            return [Start(claim)]
         told = _told(data)
         if told is None:
             self.counters.malformed += 1
@@ -243,7 +243,7 @@ class BoardEnd:
             if len(data) == interface.ANSWER.size:
                 accepted = self._answer(interface.ANSWER.unpack(data)) or accepted
             elif len(data) == interface.HELLO.size and data[0] == interface.HELLO.number:
-                self.refused = self.refused or interface.HELLO.unpack(data)[1] != interface.HASH
+                self.refused = self.refused or interface.HELLO.unpack(data)[1] != TILTROTOR.hash
             elif len(data) == interface.REFERENCE.size:
                 self._refer(data)
             else:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from aeroloop.core.signals import NS, ResetCause
-from aeroloop.protocols import interface
+from aeroloop.protocols.interface import START, Interface
 
 RESTART_SLACK_NS = 30_000_000
 """A board repeats its start message until it is answered; its clock then keeps up with ours this well."""
@@ -23,42 +23,49 @@ class Claim:
     uptime_ms: int
 
     def data(self) -> bytes:
-        return interface.START.pack(self.cause, self.revision, self.interface, self.image, self.uptime_ms)
+        return START.pack(self.cause, self.revision, self.interface, self.image, self.uptime_ms)
+
+    @staticmethod
+    def of(data: bytes) -> Claim | None:
+        """None where this is no start message."""
+        if data[0] != START.number or len(data) != START.size:
+            return None
+        return Claim(*map(int, START.unpack(data)))
 
 
-def host_claim(uptime_ms: int) -> Claim:
+def host_claim(interface: Interface, uptime_ms: int) -> Claim:
     """A board that runs these very sources."""
-    return Claim(ResetCause.POWER_ON, interface.REVISION, interface.HASH, 0, uptime_ms)
+    return Claim(ResetCause.POWER_ON, interface.revision, interface.hash, 0, uptime_ms)
 
 
-def objection(claim: Claim, wanted_image: int) -> str | None:
+def objection(interface: Interface, claim: Claim, wanted_image: int) -> str | None:
     """Why this board must not fly, as a sentence; `wanted_image` 0 takes any."""
-    if claim.interface != interface.HASH:
-        return _which_is_old(claim)
+    if claim.interface != interface.hash:
+        return _which_is_old(interface, claim)
     if wanted_image and claim.image != wanted_image:
         return (
             f"the board's image was built for another law or scenario (it is {claim.image:08x}, "
             f"this flight needs {wanted_image:08x}); build it with this flight's scenario, --law and --set: "
-            "aeroloop board flash, or aeroloop board run"
+            f"{interface.rebuild}"
         )
     return None
 
 
-def _which_is_old(claim: Claim) -> str:
-    if claim.revision < interface.REVISION:
+def _which_is_old(interface: Interface, claim: Claim) -> str:
+    if claim.revision < interface.revision:
         return (
             f"the board's image is old: it speaks revision {claim.revision} of the interface and this bench speaks "
-            f"{interface.REVISION}; build and flash it again: aeroloop board flash"
+            f"{interface.revision}; build it again: {interface.rebuild}"
         )
-    if claim.revision > interface.REVISION:
+    if claim.revision > interface.revision:
         return (
-            f"this bench is old: it speaks revision {interface.REVISION} of the interface and the board's image speaks "
-            f"{claim.revision}; update aeroloop, or flash an image that this version built: aeroloop board flash"
+            f"this bench is old: it speaks revision {interface.revision} of the interface and the board's image speaks "
+            f"{claim.revision}; update aeroloop, or use an image that this version built: {interface.rebuild}"
         )
     return (
         "the board's image is old, or its sources were changed: it and this bench both say revision "
-        f"{claim.revision} of the interface and mean different ones ({claim.interface:08x} and {interface.HASH:08x}); "
-        "build and flash it again: aeroloop board flash"
+        f"{claim.revision} of the interface and mean different ones ({claim.interface:08x} and {interface.hash:08x}); "
+        f"build it again: {interface.rebuild}"
     )
 
 

@@ -1,26 +1,23 @@
-"""The interface between board and bench, once: every message, its fields, and what the numbers in them mean.
+"""The interface between boards and bench, once: every message, its fields, and what the numbers in them mean.
 
-Python packs and unpacks by this table, the firmware's `interface.h` is made from it, and its hash travels in the
-board's start message: a board that was built from another table is refused before it flies.
+Each kind of board has a table. Python packs and unpacks by it, the firmware's `interface.h` is made from it
+(`interface_c.py`), and its hash travels in the board's start message: a board that was built from another table is
+refused before it flies.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
 from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 
-REVISION = 1
-"""Raise it with every change of the table below, so that the older of two sides can be told."""
-
-C_TYPES = {"B": "u8", "H": "u16", "I": "u32", "f": "f32"}
+C_TYPES = {"b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32", "f": "f32"}
 
 
 @dataclass(frozen=True)
@@ -50,19 +47,61 @@ class Message:
     def size(self) -> int:
         return self.packing.size
 
+    @property
+    def numbered(self) -> bool:
+        """Whether it carries the running number of what a board tells of itself."""
+        return self.fields[:1] == (("sequence", "B"),)
 
-def _floats(stream: str) -> tuple[tuple[str, str], ...]:
-    """The values of a stream as they travel: single precision, under their names."""
-    return tuple((name, "f") for name in BY_NAME[stream].names[1:])
 
+@dataclass(frozen=True)
+class Interface:
+    """What one kind of board and the bench say to each other."""
+
+    revision: int  # raise it with every change of the table, so that the older of two sides can be told
+    messages: tuple[Message, ...]
+    enumerations: dict[str, tuple[IntEnum, ...]]
+    tasks: tuple[Task, ...]
+    rebuild: str  # the command that builds an image
+    sizes: dict[str, int]  # further macros of the firmware
+
+    def describe(self) -> str:
+        """The whole table as text: what the hash is taken of."""
+        lines = ["frame 7e, escape 7d xor 20, fletcher-16 low byte first"]
+        for message in self.messages:
+            fields = " ".join(f"{name}:{C_TYPES[kind]}" for name, kind in message.fields)
+            lines.append(f"{message.sender} {message.number} {message.name} {fields}".rstrip())
+        for name, members in self.enumerations.items():
+            lines.append(name + " " + " ".join(f"{member.name}={member.value}" for member in members))
+        lines.append("Task " + " ".join(task.name for task in self.tasks))
+        return "\n".join(lines) + "\n"
+
+    @cached_property
+    def hash(self) -> int:
+        return int.from_bytes(hashlib.sha256(self.describe().encode()).digest()[:4], "little")
+
+    def longest(self, *senders: str) -> int:
+        """Size of the longest message of these senders."""
+        return max(message.size for message in self.messages if message.sender in senders)
+
+
+BOARD_EVENTS: tuple[IntEnum, ...] = tuple(event for event in Event if event <= Event.MESSAGES_LOST)
+"""Those after it are autopilots'."""
 
 START = Message(
     "start",
     "board",
     1,
     (("cause", "B"), ("revision", "H"), ("interface", "I"), ("image", "I"), ("uptime_ms", "I")),
-    "start the simulation; repeated until the first answer comes",
+    "the board has started: what it speaks, what it runs and since when; repeated until it is answered",
 )
+"""Of every kind of board."""
+
+
+def _floats(stream: str) -> tuple[tuple[str, str], ...]:
+    """The values of a stream as they travel: single precision, under their names."""
+    return tuple((name, "f") for name in BY_NAME[stream].names[1:])
+
+
 REQUEST = Message("request", "board", 2, (), "a cycle begins: send sensors")
 ACTUATORS = Message("actuators", "board", 3, _floats("command"), "the end of the cycle")
 CPU = Message(
@@ -119,78 +158,134 @@ REFERENCE = Message(
     (("t_ms", "I"), *_floats("reference")),
     "where the aircraft should be, and how it should be moving; on the reference link",
 )
-MESSAGES = (START, REQUEST, ACTUATORS, CPU, TASK, COUNTERS, EVENT, ANSWER, HELLO, REFERENCE)
 BARE_START = bytes([1])
 """A board that does not say what it speaks, such as the paper's."""
 
+TILTROTOR = Interface(
+    revision=1,
+    messages=(START, REQUEST, ACTUATORS, CPU, TASK, COUNTERS, EVENT, ANSWER, HELLO, REFERENCE),
+    enumerations={"Event": BOARD_EVENTS, "Mode": tuple(Mode), "ResetCause": tuple(ResetCause)},
+    tasks=TASKS,
+    rebuild="aeroloop board flash, or aeroloop board run",
+    sizes={
+        "SENSOR_COUNT": SENSOR_COUNT,
+        "COMMAND_COUNT": COMMAND_COUNT,
+        "REFERENCE_COUNT": REFERENCE_COUNT,
+        "COUNTER_COUNT": len(COUNTER_NAMES),
+    },
+)
+"""The tilt-rotor's: the board asks, the plant answers; `board.py` says who sends what when."""
 
-ENUMERATIONS: dict[str, tuple[IntEnum, ...]] = {
-    "Event": tuple(event for event in Event if event <= Event.MESSAGES_LOST),  # those after it are autopilots'
-    "Mode": tuple(Mode),
-    "ResetCause": tuple(ResetCause),
+DEGREES = 1e7
+"""Latitude and longitude travel as whole numbers of 1e-7 degrees, as receivers give them."""
+
+_WHOLE = {
+    "step": "B",
+    "path": "H",
+    "plan": "H",
+    "status": "B",
+    "leaves": "H",
+    "expanded": "I",
+    "cost": "I",
+    "cells": "H",
+    "fine": "H",
+    "reaches_goal": "B",
+    "index": "H",
+    "level": "B",
+    "col": "H",
+    "row": "H",
+    "kind": "B",
+    "task": "B",
+    "runs": "I",
+    "code": "B",
+    "stack_used_B": "I",
+    "stack_size_B": "I",
+    "missed_cycles": "I",
+    "value": "f",
 }
 
 
-def describe() -> str:
-    """The whole table as text: what the hash is taken of."""
-    lines = ["frame 7e, escape 7d xor 20, fletcher-16 low byte first"]
-    for message in MESSAGES:
-        fields = " ".join(f"{name}:{C_TYPES[kind]}" for name, kind in message.fields)
-        lines.append(f"{message.sender} {message.number} {message.name} {fields}".rstrip())
-    for name, members in ENUMERATIONS.items():
-        lines.append(name + " " + " ".join(f"{member.name}={member.value}" for member in members))
-    lines.append("Task " + " ".join(task.name for task in TASKS))
-    return "\n".join(lines) + "\n"
+def _row(stream: str) -> tuple[tuple[str, str], ...]:
+    """The values of a stream as they travel, under their names."""
+    return tuple((name, _WHOLE.get(name, "f")) for name in BY_NAME[stream].names[1:])
 
 
-HASH = int.from_bytes(hashlib.sha256(describe().encode()).digest()[:4], "little")
+def _told(number: int, stream: str, meaning: str) -> Message:
+    """What the board tells the ground: each message is a row of a stream, without its time."""
+    return Message(stream.removeprefix("wing_"), "board", number, (("sequence", "B"), *_row(stream)), meaning)
 
 
-def c_header() -> str:
-    """interface.h of the firmware."""
-    longest = max(message.size for message in MESSAGES)
-    lines = [
-        "/* Made by aeroloop.protocols.interface: change the table there, not this file. */",
-        "#ifndef INTERFACE_H",
-        "#define INTERFACE_H",
-        "",
-        f"#define INTERFACE_REVISION {REVISION}u",
-        f"#define INTERFACE_HASH 0x{HASH:08x}u",
-        f"#define SENSOR_COUNT {SENSOR_COUNT}",
-        f"#define COMMAND_COUNT {COMMAND_COUNT}",
-        f"#define REFERENCE_COUNT {REFERENCE_COUNT}",
-        f"#define COUNTER_COUNT {len(COUNTER_NAMES)}",
-        f"#define LONGEST_DATA {longest}",
-        "",
-    ]
-    lines += message_macros(MESSAGES, C_TYPES)
-    for name, members in ENUMERATIONS.items():
-        lines += ["", c_enum(name, members)]
-    lines += ["", *task_table(TASKS), "", "#endif"]
-    return "\n".join(lines) + "\n"
+SENSORS = Message(
+    "sensors",
+    "plant",
+    0x10,
+    (
+        ("cycle", "H"),
+        ("t_ms", "I"),
+        *((f"gyro_{axis}_rad_s", "f") for axis in "xyz"),
+        *((f"accel_{axis}_m_s2", "f") for axis in "xyz"),
+        *((f"field_{axis}_T", "f") for axis in "xyz"),
+        ("static_Pa", "f"),
+        ("dynamic_Pa", "f"),
+        ("fix", "B"),
+        ("lat_1e7", "i"),
+        ("lon_1e7", "i"),
+        ("alt_mm", "i"),
+        ("vx_m_s", "f"),
+        ("vy_m_s", "f"),
+        ("vz_m_s", "f"),
+    ),
+    "sensors of a control period",
+)
+SERVOS = Message(
+    "servos",
+    "board",
+    0x11,
+    (
+        ("cycle", "H"),
+        ("aileron_rad", "f"),
+        ("elevator_rad", "f"),
+        ("rudder_rad", "f"),
+        ("throttle", "f"),
+        ("latency_s", "f"),
+    ),
+    "the answer to sensors",
+)
+DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
+GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
+TELLING: dict[str, Message] = {
+    "wing_estimate": _told(0x30, "wing_estimate", "where the board believes that it is, every period"),
+    "wing_guidance": _told(0x31, "wing_guidance", "path following, every period"),
+    "wing_step": _told(0x32, "wing_step", "the mission goes on to another step"),
+    "wing_plan": _told(0x33, "wing_plan", "a search for a way has ended"),
+    "wing_cell": _told(0x34, "wing_cell", "a cell on the way"),
+    "wing_path": _told(0x35, "wing_path", "a point of a path"),
+    "wing_cpu": _told(0x36, "wing_cpu", "run-time statistics of the processor, once a second"),
+    "wing_task": _told(0x37, "wing_task", "run-time statistics of one task, once a second"),
+    "wing_event": _told(0x38, "wing_event", "something worth a line in the log"),
+}
+"""By stream."""
 
+WING = Interface(
+    revision=2,
+    messages=(START, SENSORS, SERVOS, DONE, GOAL, *TELLING.values()),
+    enumerations={
+        "Event": BOARD_EVENTS,
+        "ResetCause": tuple(ResetCause),
+        "Step": tuple(Step),
+        "PlanStatus": tuple(PlanStatus),
+    },
+    tasks=WING_TASKS,
+    rebuild="aeroloop fly SCENARIO --loop pil",
+    sizes={"MOST_TOLD_VALUES": max(len(message.fields) for message in TELLING.values()) - 1},
+)
+"""The fixed wing's: the plant drives. Two lines, the simulator's (HILS: sensors in, servos out) and the ground's (COMM:
+user commands up, telemetry down); on the host both travel on one link, told apart by the first byte.
 
-def message_macros(messages: Iterable[Message], types: dict[str, str]) -> list[str]:
-    """C: number and size of each message, and what is in it."""
-    lines = []
-    for message in messages:
-        upper = message.name.upper()
-        fields = ", ".join(f"{types[kind]} {name}" for name, kind in message.fields) or "nothing more"
-        lines.append(f"/* {message.sender}: {message.meaning}. {fields} */")
-        if message.number is not None:
-            lines.append(f"#define MESSAGE_{upper} {message.number}u")
-        lines.append(f"#define {upper}_SIZE {message.size}u")
-    return lines
-
-
-def task_table(tasks: Iterable[Task]) -> list[str]:
-    """C: numbers of the tasks, and X(name, priority, trigger) for each."""
-    listed = tuple(tasks)
-    names = ", ".join(f"TASK_{task.name.upper()}" for task in listed)
-    table = " \\\n".join(f'    X({task.name}, {task.priority}, "{task.trigger}")' for task in listed)
-    return [f"enum {{ {names}, TASK_COUNT }};", "", f"#define TASK_TABLE(X) \\\n{table}"]
-
-
-def c_enum(name: str, members: Iterable[IntEnum]) -> str:
-    prefix = re.sub(r"(?<!^)([A-Z])", r"_\1", name).upper()
-    return f"enum {{ {', '.join(f'{prefix}_{member.name} = {member.value}' for member in members)} }};"
+    board  -> plant  start       says what the board is
+    plant  -> board  sensors     every control period, numbered
+    board  -> plant  servos      the answer, with the number of the sensors it answers
+    board  -> plant  done        this period's work is over; said by the bench's end of the board, lockstep waits for it
+    ground -> board  goal        where to fly
+    board  -> ground estimate, guidance, step, plan, cell, path, cpu, task, event
+"""

@@ -1,4 +1,4 @@
-"""Both ends of the fixed wing's interface (`wing_interface.py`): numbers into frames and back, whatever comes.
+"""Both ends of the fixed wing's interface (`interface.WING`): numbers into frames and back, whatever comes.
 
 Sensors and their answer carry the number of their control period, modulo 2^16; what the board tells carries a running
 number of its own, modulo 2^8, so that the plant knows what never came.
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
-from aeroloop.protocols import wing_interface as interface
-from aeroloop.protocols.board import MOST_AHEAD, Missing, Told
+from aeroloop.protocols import interface
+from aeroloop.protocols.board import MOST_AHEAD, Missing, Start, Told
 from aeroloop.protocols.framing import Counters, Deframer, encode
-from aeroloop.protocols.wing_interface import DEGREES
+from aeroloop.protocols.handshake import Claim
+from aeroloop.protocols.interface import DEGREES, WING
 
 CYCLES = 1 << 16
 """Control periods are counted modulo this."""
-LONGEST_FROM_BOARD = max(message.size for message in interface.MESSAGES if message.sender == "board")
-LONGEST_TO_BOARD = max(message.size for message in interface.MESSAGES if message.sender != "board")
+LONGEST_FROM_BOARD = WING.longest("board")
+LONGEST_TO_BOARD = WING.longest("plant", "ground")
 
 MOST_ANGLE_RAD = math.pi / 2
 """No surface is asked for more; where its stops are, the servo knows."""
@@ -64,7 +65,7 @@ class Goal:
     y_m: float
 
 
-FromBoard = Servos | Done | Told | Missing
+FromBoard = Start | Servos | Done | Told | Missing
 ToBoard = WingSensors | Goal
 
 
@@ -99,6 +100,10 @@ class PlantEnd:
     def receive(self, chunk: bytes) -> list[FromBoard]:
         return [message for data in self._deframer.feed(chunk) for message in self._messages(data)]
 
+    def new_board(self) -> None:
+        """The board has started anew and counts its messages from the beginning."""
+        self._sequence = None
+
     def _messages(self, data: bytes) -> list[FromBoard]:
         if data[0] == interface.SERVOS.number and len(data) == interface.SERVOS.size:
             cycle, aileron, elevator, rudder, throttle, latency_s = interface.SERVOS.unpack(data)
@@ -111,6 +116,9 @@ class PlantEnd:
         if data[0] == interface.DONE.number and len(data) == interface.DONE.size:
             cycle, busy_s = interface.DONE.unpack(data)
             return [Done(int(cycle), busy_s if 0 <= busy_s < 3600 else 0.0)]
+        claim = Claim.of(data)
+        if claim:
+            return [Start(claim)]
         return self._telling(data)
 
     def _telling(self, data: bytes) -> list[FromBoard]:
@@ -151,6 +159,9 @@ class BoardEnd:
 
     def receive(self, chunk: bytes) -> list[ToBoard]:
         return [message for data in self._deframer.feed(chunk) if (message := self._message(data)) is not None]
+
+    def start(self, claim: Claim) -> bytes:
+        return self._sent(claim.data())
 
     def servos(self, servos: Servos) -> bytes:
         return self._sent(interface.SERVOS.pack(servos.cycle % CYCLES, *servos.command, servos.latency_s))

@@ -11,7 +11,7 @@ UNNUMBERED = 256
 """Board messages without a number of their own are known by their size alone; they count from here on."""
 BOARD: dict[str, int] = {
     message.name: UNNUMBERED + index if message.number is None else message.number
-    for index, message in enumerate(interface.MESSAGES)
+    for index, message in enumerate(interface.TILTROTOR.messages)
 }
 POSE: dict[str, int] = {
     "attitude": pose.ATTITUDE,

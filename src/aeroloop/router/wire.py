@@ -18,7 +18,7 @@ from aeroloop.router.messages import BOARD
 Keyed = tuple[bytes, bytes]
 """Key and frame."""
 
-LONGEST_BOARD_DATA = max(message.size for message in interface.MESSAGES)
+LONGEST_BOARD_DATA = max(message.size for message in interface.TILTROTOR.messages)
 _V2 = 0xFD
 _EXTRAS = {number.to_bytes(3, "little"): extra for number, (_, extra) in FORMATS.items()}
 _MOST_STRANGE = 64
@@ -159,8 +159,8 @@ class BoardWire(_Plain):
         return self.bad()
 
 
-_BOARD_NUMBERED = {(m.size, m.number): BOARD[m.name] for m in interface.MESSAGES if m.number is not None}
-_BOARD_BARE = {m.size: BOARD[m.name] for m in interface.MESSAGES if m.number is None}
+_BOARD_NUMBERED = {(m.size, m.number): BOARD[m.name] for m in interface.TILTROTOR.messages if m.number is not None}
+_BOARD_BARE = {m.size: BOARD[m.name] for m in interface.TILTROTOR.messages if m.number is None}
 
 
 def _board_key(data: bytes) -> bytes:

@@ -32,6 +32,7 @@ def behind(seat: Seat, bare: Link) -> BoardPeriod:
         waits=scenario.waits,
         paced=not scenario.lockstep,
         silence_ns=round(scenario.link.silence_s * NS),
+        wanted_image=seat.orders.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
     errand = Errand(places(scenario).goal_m, round(mission.command_at_s * NS), round(mission.linger_s * NS))

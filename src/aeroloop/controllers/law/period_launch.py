@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.tables import Role
 from aeroloop.families.fixedwing import airframe as airframes
-from aeroloop.families.fixedwing import images as wing_images
+from aeroloop.families.fixedwing import images
 from aeroloop.families.fixedwing.law import TURN_RAD_S
 from aeroloop.families.fixedwing.places import places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.trim import trim
-from aeroloop.families.tiltrotor import images
 from aeroloop.links.url import ends
 from aeroloop.world.atmosphere import Atmosphere
 
@@ -32,8 +32,8 @@ def launch(scenario: FixedWingScenario, folder: Path) -> dict[str, Any]:
     _check_airspeed(scenario)
     image, image_id = "", 0
     if scenario.loop == "pil":
-        generated = wing_images.generate(scenario)
-        image = str(images.build(generated, wing_images.IMAGE[scenario.board.scheduler]))
+        generated = images.generate(scenario)
+        image = str(build_image(generated, images.IMAGE[scenario.board.scheduler]))
         image_id = generated.image_id
     return {"link_server": server, "link_client": client, "image": image, "image_id": image_id}
 

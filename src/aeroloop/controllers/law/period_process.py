@@ -13,7 +13,7 @@ from typing import Protocol
 
 import casadi as ca
 
-from aeroloop.boards.wing_emulated import WingBoard
+from aeroloop.boards.emulated import GrantedBoard
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.core.errors import LinkError
@@ -25,16 +25,15 @@ from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
-from aeroloop.protocols import wing_interface as interface
+from aeroloop.protocols import interface
 from aeroloop.protocols.framing import FLAG, FrameCutter
+from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
 
 READS = ("board link",)
 WRITES = ()
 
-GREETING = FLAG
-"""A frame with nothing in it: the plant now knows that we are there, and over UDP also where."""
 GOAL = interface.GOAL.pack(0, 0.0, 0.0)[:1]
 WATCH_S = 0.2
 MOST_WAITING = 64 * 1024
@@ -43,6 +42,9 @@ MOST_WAITING = 64 * 1024
 
 class Board(Protocol):
     """The board of one of the rungs."""
+
+    def start(self, uptime_ms: int) -> bytes:
+        """Its start message: the plant now knows what we are, and over UDP also where."""
 
     def step(self, chunk: bytes) -> tuple[bytes, float]:
         """The bytes of a control period -> what the board sends in it, and how long it worked, in s."""
@@ -63,8 +65,8 @@ class PeriodServer:
         """The plant has spoken."""
         return self._listener.counters.frames_in > 0
 
-    def greet(self) -> None:
-        self._link.send(GREETING)
+    def greet(self, uptime_ms: int = 0) -> None:
+        self._link.send(self._board.start(uptime_ms))
 
     def serve(self) -> None:
         """Take what has come; with the sensors of a period in it, do that period's work."""
@@ -82,30 +84,32 @@ class PeriodServer:
 def run(board: Board, link: Link) -> None:
     """Until it is told to stop; the end of the link is the end of the flight."""
     server = PeriodServer(board, link)
+    idle = 0  # times that WATCH_S has passed
     server.greet()
     while not stop():
         if select.select([link.fileno()], [], [], WATCH_S)[0]:
             server.serve()
-        elif not server.addressed:
-            server.greet()
+            continue
+        idle += 1
+        if not server.addressed:
+            server.greet(round(idle * WATCH_S * 1000))
 
 
 class EmulatedWing:
     """Rung pil: the firmware in the emulator, which has a line each for the simulator and the ground."""
 
     def __init__(self, scenario: FixedWingScenario, image: Path, folder: Path) -> None:
-        self._board = WingBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
+        self._board = GrantedBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
         self._cutter = FrameCutter()
+
+    def start(self, uptime_ms: int) -> bytes:
+        return self._board.start  # its processor stands still until the plant sends sensors
 
     def step(self, chunk: bytes) -> tuple[bytes, float]:
         frames = self._cutter.feed(chunk)
         ground = [frame for frame in frames if frame.lstrip(FLAG)[:1] == GOAL]
         simulator = [frame for frame in frames if frame not in ground]
         replied = self._board.step(b"".join(simulator), b"".join(ground))
-        if replied.restarted is not None:
-            raise LinkError(
-                f"the emulated board started anew in flight: {replied.restarted.name.lower()}", root_cause=True
-            )
         return replied.bytes, replied.busy_ns / NS
 
     def close(self) -> None:
@@ -119,6 +123,9 @@ class HostWing:
         self._autopilot = autopilot
         self._end = BoardEnd()
         self._goals: list[tuple[float, float]] = []
+
+    def start(self, uptime_ms: int) -> bytes:
+        return self._end.start(host_claim(interface.WING, uptime_ms))
 
     def step(self, chunk: bytes) -> tuple[bytes, float]:
         out = b""

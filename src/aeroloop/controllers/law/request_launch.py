@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.tables import Role
@@ -69,4 +70,4 @@ def _image(scenario: TiltrotorScenario) -> tuple[str, int]:
     if scenario.loop == "hil":
         return "", generated.image_id
     kind = images.LOCKSTEP if scenario.lockstep else images.UART
-    return str(images.build(generated, kind)), generated.image_id
+    return str(build_image(generated, kind)), generated.image_id

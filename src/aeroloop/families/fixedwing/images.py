@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from aeroloop.codegen.embedded import content_hash, embedded
+from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.geodesy import radii_m
 from aeroloop.core.signals import WATCHDOG_PERIODS
@@ -23,13 +24,13 @@ from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.scenarios import find, load, of_table
-from aeroloop.families.tiltrotor.images import LONGEST_PERIOD_S, Generated, floats
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
+from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.search import HEADINGS
 from aeroloop.planning.templates_c import templates_c
-from aeroloop.protocols import wing_c
-from aeroloop.protocols.wing_interface import DEGREES
+from aeroloop.protocols.interface import DEGREES, WING
+from aeroloop.protocols.interface_c import c_header
 from aeroloop.world.earth import Earth, Home
 
 PREEMPTIVE, COOPERATIVE = "wing-lockstep-qemu", "wing-cooperative-qemu"
@@ -45,11 +46,7 @@ MAP_ORDERS = range(4, 9)
 
 def generate(scenario: FixedWingScenario) -> Generated:
     period_s = scenario.board.period_s
-    if period_s > LONGEST_PERIOD_S:
-        raise ConfigError(
-            f"board.period_s: expected at most {LONGEST_PERIOD_S} s, which is what the board's timer counts, "
-            f"not {period_s}"
-        )
+    check_period("board.period_s", period_s)
     law = wing_law(
         airframe.load(scenario.vehicle.airframe), airspeed_m_s=scenario.mission.airspeed_m_s, period_s=period_s
     )
@@ -58,12 +55,11 @@ def generate(scenario: FixedWingScenario) -> Generated:
         made = embedded(function, function.name())
         files |= {f"{function.name()}.c": made.c, f"{function.name()}.h": made.h}
     files["map.c"] = _map(scenario)
-    files |= templates_c()
+    files |= templates_c() | mission_c()
     files["config.h"] = config_header(scenario, law)
     image_id = content_hash(*files.values())
     files |= {
-        "wing_interface.h": wing_c.c_header(),
-        "interface.h": wing_c.AS_INTERFACE,
+        "interface.h": c_header(WING),
         "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
     }
     return Generated(files, image_id)
