@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.protocols.mavlink import LONGEST_FRAME, Frame, MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink_framing import LONGEST_FRAME
 
 ZOO = [
     dialect.MAVLink_heartbeat_message(2, 12, 129, 0, 4, 3),

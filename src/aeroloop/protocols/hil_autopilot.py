@@ -15,6 +15,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import Vec3, ned_from_enu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
+from aeroloop.protocols.mavlink_framing import V2, sealed
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -40,7 +41,6 @@ _GPS = dialect.MAVLink_hil_gps_message
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
-_crc = dialect.x25crc
 _isfinite = math.isfinite
 
 
@@ -131,17 +131,16 @@ def greeting() -> tuple[Message, Message]:
 
 
 class ActuatorsOut:
-    """Packs HIL_ACTUATOR_CONTROLS, in half of the time that pymavlink takes: it is in every tick."""
+    """Packs HIL_ACTUATOR_CONTROLS, in a third of the time that pymavlink takes: it is in every tick."""
 
-    _LENGTH = _ACTUATORS.unpacker.size
     _EXTRA = bytes([_ACTUATORS.crc_extra])
     _LAYOUT = struct.Struct(f"<BBBBBBBHB{_ACTUATORS.unpacker.format[1:]}")
 
     def __init__(self, counters: MavlinkCounters, system: int, component: int = 1) -> None:
         self._counters = counters
-        self._system = system
-        self._component = component
         self._number = 0
+        self._head = V2, _ACTUATORS.unpacker.size, 0, 0
+        self._address = system, component, _ACTUATORS.id, 0  # the last is the upper byte of the id
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
         self._rest = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
 
@@ -154,28 +153,26 @@ class ActuatorsOut:
 
     def pack(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
         """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
+        mode = DISARMED_MODE
         if not armed:
             motors = ()
-        elif not all(-1.0 <= value <= 1.0 for value in motors):
-            raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
-        wire: bytes = self._LAYOUT.pack(
-            0xFD,
-            self._LENGTH,
-            0,
-            0,
+        else:
+            mode |= ARMED
+            # The sum is for NaN, which neither least nor greatest need show.
+            if not (_isfinite(sum(motors)) and min(motors, default=0.0) >= -1.0 and max(motors, default=0.0) <= 1.0):
+                raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
+        frame: bytes = self._LAYOUT.pack(
+            *self._head,
             self._number,
-            self._system,
-            self._component,
-            _ACTUATORS.id,
-            0,
+            *self._address,
             t_ns // 1000,
             LOCKSTEP if lockstep else 0,
             *motors,
             *self._rest[len(motors)],
-            DISARMED_MODE | ARMED if armed else DISARMED_MODE,
+            mode,
         )
         # `mode` is the last byte and never zero, so MAVLink 2 has no zeros to leave out at the end.
-        wire += _crc(wire[1:] + self._EXTRA).crc.to_bytes(2, "little")
+        wire = sealed(frame, self._EXTRA)
         self._sent(wire)
         return wire
 
