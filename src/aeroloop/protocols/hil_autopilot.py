@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.core.frames import Vec3, ned_from_enu
+from aeroloop.core.frames import ned_from_enu
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
 from aeroloop.protocols.mavlink_framing import V2, sealed
 from aeroloop.protocols.mavlink_hil import (
@@ -80,16 +80,34 @@ class SensorEnd:
             return None
         self._last_us = time_us
         accel = rate = field = barometer = diff_pressure = None
+        bad = 0
+        # Sums of single precision do not overflow: they are finite if every number is.
         if updated & ACCELEROMETER == ACCELEROMETER:
-            accel = self._finite(ax, -ay, -az)
+            if _isfinite(ax + ay + az):
+                accel = ax, -ay, -az
+            else:
+                bad += 1
         if updated & GYRO == GYRO:
-            rate = self._finite(p, -q, -r)
+            if _isfinite(p + q + r):
+                rate = p, -q, -r
+            else:
+                bad += 1
         if updated & MAGNETOMETER == MAGNETOMETER:
-            field = self._finite(mx / GAUSS_PER_T, -my / GAUSS_PER_T, -mz / GAUSS_PER_T)
-        if updated & BAROMETER == BAROMETER and self._finite(pressure, altitude, celsius):
-            barometer = BarometerSample(pressure / HPA_PER_PA, altitude, celsius + ZERO_CELSIUS_K)
-        if updated & DIFFERENTIAL_PRESSURE == DIFFERENTIAL_PRESSURE and self._finite(dynamic, 0.0, 0.0):
-            diff_pressure = dynamic / HPA_PER_PA
+            if _isfinite(mx + my + mz):
+                field = mx / GAUSS_PER_T, -my / GAUSS_PER_T, -mz / GAUSS_PER_T
+            else:
+                bad += 1
+        if updated & BAROMETER == BAROMETER:
+            if _isfinite(pressure + altitude + celsius):
+                barometer = BarometerSample(pressure / HPA_PER_PA, altitude, celsius + ZERO_CELSIUS_K)
+            else:
+                bad += 1
+        if updated & DIFFERENTIAL_PRESSURE == DIFFERENTIAL_PRESSURE:
+            if _isfinite(dynamic):
+                diff_pressure = dynamic / HPA_PER_PA
+            else:
+                bad += 1
+        self.counters.not_finite += bad
         return HilSample(time_us * 1000, accel, rate, field, barometer, diff_pressure)
 
     def fix(self, frame: Frame) -> HilFix | None:
@@ -109,12 +127,6 @@ class SensorEnd:
         return HilFix(
             time_us * 1000, lat / 1e7, lon / 1e7, alt / 1e3, vel_W, eph / 100, epv / 100, satellites, fix_type
         )
-
-    def _finite(self, x: float, y: float, z: float) -> Vec3 | None:
-        if _isfinite(x) and _isfinite(y) and _isfinite(z):
-            return x, y, z
-        self.counters.not_finite += 1
-        return None
 
 
 def greeting() -> tuple[Message, Message]:
