@@ -9,6 +9,7 @@ from aeroloop.controllers.pixhawk.checks import STICK_MODES, arming_problems, mo
 from aeroloop.controllers.pixhawk.flight_logic import FlightLogic, Phase
 from aeroloop.controllers.pixhawk.place import local_from_geodetic
 from aeroloop.controllers.pixhawk.seam import (
+    Failsafe,
     FlightMode,
     Landed,
     MissionItem,
@@ -18,6 +19,7 @@ from aeroloop.controllers.pixhawk.seam import (
     Sticks,
 )
 from aeroloop.controllers.pixhawk.sticks import THRUST_LOW
+from aeroloop.core.signals import NavEstimate, Origin, Setpoint
 
 TAKEOFF_HEIGHTS_M = (0.5, 500.0)
 GO_TO_REACH_M = missions.REACH_M
@@ -28,6 +30,7 @@ class Brain(FlightLogic):
 
     @property
     def status(self) -> Status:
+        """All of it, which costs: whoever looks at every step has the properties below."""
         return Status(
             t_ns=self._t_ns,
             mode=self._mode,
@@ -49,6 +52,28 @@ class Brain(FlightLogic):
     @property
     def mission(self) -> tuple[MissionItem, ...]:
         return self._mission.items
+
+    @property
+    def mission_reached(self) -> int:
+        return self._mission.reached
+
+    @property
+    def doing(self) -> tuple[bool, FlightMode, Failsafe, int]:
+        """Whether it is armed, its mode, what is wrong, and the last mission item reached."""
+        return self._armed, self._mode, self._watch.dangers.worst, self._mission.reached
+
+    @property
+    def estimate(self) -> NavEstimate | None:
+        """None also where the one that it was given makes no sense."""
+        return self._estimate
+
+    @property
+    def origin(self) -> Origin | None:
+        return self._origin
+
+    @property
+    def setpoint(self) -> Setpoint | None:
+        return self._setpoint
 
     def arming_problems(self) -> list[str]:
         """A sentence for each thing that stands in the way."""

@@ -108,7 +108,7 @@ class Services:
                 link.tell([link.parameters.value(name)])
 
     def _tell_reached(self, t_ns: int) -> None:
-        reached = self._brain.status.mission_reached
+        reached = self._brain.mission_reached
         if reached != self._reached:
             self._reached, self._reached_ns = reached, t_ns
             self._reached_left = REACHED_TIMES if reached >= 0 else 0
