@@ -7,15 +7,13 @@ degrees Celsius, degE7, mm, cm/s.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
-from aeroloop.protocols.mavlink_framing import V2, sealed
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -41,6 +39,10 @@ _GPS = dialect.MAVLink_hil_gps_message
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
+_ACTUATORS_EXTRA = bytes([_ACTUATORS.crc_extra])
+_pack_actuators = _ACTUATORS.unpacker.pack
+_UNUSED = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
+"""Zeros for the channels behind so many motors."""
 _isfinite = math.isfinite
 
 
@@ -142,28 +144,10 @@ def greeting() -> tuple[Message, Message]:
     return wish, beat
 
 
-class ActuatorsOut:
-    """Packs HIL_ACTUATOR_CONTROLS, in a third of the time that pymavlink takes: it is in every tick."""
+class ActuatorsOut(MavlinkOut):
+    """A sender that needs no message object for HIL_ACTUATOR_CONTROLS, which is in every tick."""
 
-    _EXTRA = bytes([_ACTUATORS.crc_extra])
-    _LAYOUT = struct.Struct(f"<BBBBBBBHB{_ACTUATORS.unpacker.format[1:]}")
-
-    def __init__(self, counters: MavlinkCounters, system: int, component: int = 1) -> None:
-        self._counters = counters
-        self._number = 0
-        self._head = V2, _ACTUATORS.unpacker.size, 0, 0
-        self._address = system, component, _ACTUATORS.id, 0  # the last is the upper byte of the id
-        self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
-        self._rest = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
-
-    def other(self, message: Message) -> bytes:
-        """Any other message, in the same numbering: the receiver would count frames as lost if there were two."""
-        self._sender.seq = self._number
-        wire: bytes = message.pack(self._sender)
-        self._sent(wire)
-        return wire
-
-    def pack(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
+    def actuators(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
         """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
         mode = DISARMED_MODE
         if not armed:
@@ -171,24 +155,9 @@ class ActuatorsOut:
         else:
             mode |= ARMED
             # The sum is for NaN, which neither least nor greatest need show.
-            if not (_isfinite(sum(motors)) and min(motors, default=0.0) >= -1.0 and max(motors, default=0.0) <= 1.0):
+            bounded = min(motors, default=0.0) >= -1.0 and max(motors, default=0.0) <= 1.0
+            if not (bounded and _isfinite(sum(motors))):
                 raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
-        frame: bytes = self._LAYOUT.pack(
-            *self._head,
-            self._number,
-            *self._address,
-            t_ns // 1000,
-            LOCKSTEP if lockstep else 0,
-            *motors,
-            *self._rest[len(motors)],
-            mode,
-        )
-        # `mode` is the last byte and never zero, so MAVLink 2 has no zeros to leave out at the end.
-        wire = sealed(frame, self._EXTRA)
-        self._sent(wire)
-        return wire
-
-    def _sent(self, wire: bytes) -> None:
-        self._number = (self._number + 1) & 0xFF
-        self._counters.frames_out += 1
-        self._counters.bytes_out += len(wire)
+        flags = LOCKSTEP if lockstep else 0
+        payload = _pack_actuators(t_ns // 1000, flags, *motors, *_UNUSED[len(motors)], mode)
+        return self._framed(payload, _ACTUATORS.id, _ACTUATORS_EXTRA)

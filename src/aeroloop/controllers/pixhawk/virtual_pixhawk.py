@@ -127,7 +127,7 @@ class VirtualPixhawk:
 
     def greet(self) -> bytes:
         """An autopilot speaks first: the simulator waits for it."""
-        return b"".join(map(self._out.other, greeting()))
+        return b"".join(map(self._out.pack, greeting()))
 
     def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
         """What the simulator sent; the answers to it. `step` is called with the time of each sample."""
@@ -155,7 +155,7 @@ class VirtualPixhawk:
                 self._learnt[:] = 0.0  # what the law learnt belongs to the flight that is over
         elif self.navigation.aligned:  # without an estimate the last command stands until the flight logic gives up
             self._control(setpoint)
-        return self._out.pack(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
+        return self._out.actuators(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
 
     def _decide(self, t_ns: int) -> None:
         dt_s = (t_ns - self.decided_ns) / NS
