@@ -104,7 +104,7 @@ class Navigation:
             self._estimate, self._estimate_of = self._estimated(), self._filter.changes
         return self._estimate
 
-    def motion(self, row: Vec) -> None:
+    def motion(self, row: memoryview) -> None:
         """Position, velocity, attitude and rate as in `estimate`, into `row`: for a law that runs with every sample."""
         self._filter.motion(row)
 

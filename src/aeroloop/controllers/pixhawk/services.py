@@ -170,7 +170,7 @@ class GroundLink:
         self._waiting.clear()
         if view is not None:
             messages += [message for row in rows if (message := row.build(view)) is not None]
-        return b"".join(map(self._out.pack, messages))
+        return b"".join(map(self._out.pack, messages)) if messages else b""
 
     def tell(self, messages: list[Message]) -> None:
         """Before the next step's telemetry; the oldest are dropped when too many wait."""

@@ -91,7 +91,8 @@ class VirtualPixhawk:
         self.brain = Brain(store)
         self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
         self._law = runner(law(flight_law.frame(airframe), period_s))
-        self._motion, self._asked, self._learnt, self._gains = self._law.inputs
+        motion, self._asked, self._learnt, self._gains = self._law.inputs
+        self._motion = motion.data
         self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
         self._lockstep = lockstep
