@@ -118,9 +118,9 @@ class MavlinkOut:
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
 
     def pack(self, message: Message) -> bytes:
-        msg_id = message.get_msgId()  # `id` may be a field
-        if (fields := _plain_fields(msg_id)) is not None:
-            return self._framed(message.unpacker.pack(*fields(message)), msg_id, bytes([message.crc_extra]))
+        if (fields := _plain_fields(message.__class__)) is not None:
+            payload = message.unpacker.pack(*fields(message))
+            return self._framed(payload, message.get_msgId(), bytes([message.crc_extra]))
         self._sender.seq = self._number
         return self._counted(message.pack(self._sender))
 
@@ -143,9 +143,8 @@ _pack_head = struct.Struct("<BBBBBBBHB").pack
 
 
 @cache
-def _plain_fields(msg_id: int) -> Callable[[Message], tuple[Any, ...]] | None:
+def _plain_fields(kind: Any) -> Callable[[Message], tuple[Any, ...]] | None:
     """Reads a message's fields in the order of the wire; None where pymavlink must spread out an array or a text."""
-    kind = dialect.mavlink_map[msg_id]
     if any(kind.array_lengths) or len(kind.ordered_fieldnames) < 2:
         return None
     return attrgetter(*kind.ordered_fieldnames)
