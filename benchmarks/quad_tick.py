@@ -1,5 +1,6 @@
 """The quadrotor's plant at 500 Hz with the sensors of the `thesis` preset, in turbulence: how many times real time it
-is with and without its log, what each stage of a tick costs, and how the cost grows with the number of aircraft.
+is with and without its log, what each stage of a tick costs, and how the cost grows with the number of aircraft. Then
+plant and virtual Pixhawk together (`quad_board.py`).
 
 The autopilot is in the same process, answers at once and keeps the aircraft level; its cost is named and counted in.
 The log is the plant process's own; the recorder writes it in a process of its own, and it counts until its last row
@@ -18,25 +19,26 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Timing
+from aeroloop.flight.processes.hil_log import FlightLog
+from aeroloop.sim.fleet import FleetPace, fly_together
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.core.streams import writes
-from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Timing
 from aeroloop.families.multirotor import airframe
-from aeroloop.flight.processes.hil_log import FlightLog
 from aeroloop.flight.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import LogWriter
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.sim.fleet import FleetPace, fly_together
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.dryden import Turbulence
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.wind import Wind, WindConfig
+from benchmarks import quad_board
 from benchmarks.crew import PATIENCE_S, flight_folder
 from benchmarks.measure import Aim, Outcome, row, take_turns
 
@@ -134,6 +136,7 @@ def run(quick: bool) -> Outcome:
     for n in FLEETS:
         each_us = [STEP_NS / 1e3 / factor / n for factor in factors[f"{n}"]]
         outcome.rows.append(row(f"{n} aircraft, each", "µs", each_us, "one alone", one_us))
+    quad_board.add_rows(outcome, quick)
     outcome.notes.append("stages are measured with a stop watch around each call, which costs some of what it shows")
     return outcome
 

@@ -64,6 +64,10 @@ class FakeBrain:
             ready_to_arm=True,
         )
 
+    @property
+    def mission_reached(self) -> int:
+        return self.status.mission_reached
+
     def change(self, **what: object) -> None:
         self.status = replace(self.status, **what)  # type: ignore[arg-type]
 

@@ -35,6 +35,12 @@ ROWS = {
         "2 aircraft, each",
         "4 aircraft, each",
         "8 aircraft, each",
+        "quad-mission mil, virtual Pixhawk",
+        "quad-mission sil, virtual Pixhawk",
+        *(
+            f"Pixhawk: {stage}"
+            for stage in ("HIL in", "estimator", "logic", "law", "HIL out", "services and pilot", "log")
+        ),
     ),
     "thesis-tables": tuple(
         f"mission, {load}: {signal}"

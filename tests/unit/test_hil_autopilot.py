@@ -122,21 +122,21 @@ def test_actuators_are_packed_as_pymavlink_packs_them(
     motors: list[float], armed: bool, lockstep: bool, t_ns: int
 ) -> None:
     counters = MavlinkCounters()
-    ours, theirs = ActuatorsOut(counters, 3), MavlinkOut(MavlinkCounters(), 3, 1)
+    ours, theirs = ActuatorsOut(counters, 3, 1), MavlinkOut(MavlinkCounters(), 3, 1)
     for _ in range(2):
         controls = [*motors, *[0.0] * (16 - len(motors))] if armed else [0.0] * 16
         expected = theirs.pack(
             dialect.MAVLink_hil_actuator_controls_message(t_ns // 1000, controls, 129 if armed else 1, int(lockstep))
         )
-        assert ours.pack(t_ns, motors, armed=armed, lockstep=lockstep) == expected
+        assert ours.actuators(t_ns, motors, armed=armed, lockstep=lockstep) == expected
     assert counters.frames_out == 2
     assert counters.bytes_out == 2 * len(expected)
 
 
 def test_the_simulator_understands_actuators() -> None:
-    out = ActuatorsOut(MavlinkCounters(), 1)
+    out = ActuatorsOut(MavlinkCounters(), 1, 1)
     for number in range(300):  # frame numbers wrap at 256
-        wire = out.pack(number * 4_000_000, (0.25, 0.5, 0.75, 1.0), armed=True)
+        wire = out.actuators(number * 4_000_000, (0.25, 0.5, 0.75, 1.0), armed=True)
     (frame,) = MavlinkIn(MavlinkCounters()).feed(wire)
     got = ActuatorEnd(frozenset(range(4))).accept(frame)
     assert got is not None
@@ -148,12 +148,12 @@ def test_the_simulator_understands_actuators() -> None:
 @pytest.mark.parametrize("bad", [math.nan, math.inf, 1.5])
 def test_a_command_that_is_none_is_never_sent(bad: float) -> None:
     with pytest.raises(ValueError, match="expected finite numbers"):
-        ActuatorsOut(MavlinkCounters(), 1).pack(0, (0.1, bad, 0.1, 0.1), armed=True)
+        ActuatorsOut(MavlinkCounters(), 1, 1).actuators(0, (0.1, bad, 0.1, 0.1), armed=True)
 
 
 def test_one_sample_and_its_answer_on_the_wire() -> None:
     """Golden: the 93 bytes of an armed answer, laid out by hand."""
-    wire = ActuatorsOut(MavlinkCounters(), 1).pack(4_000_000, (0.5,) * 4, armed=True)
+    wire = ActuatorsOut(MavlinkCounters(), 1, 1).actuators(4_000_000, (0.5,) * 4, armed=True)
     assert wire[:10].hex() == "fd510000000101" + "5d0000"
     assert wire[10:-2] == struct.pack("<QQ16fB", 4000, 1, *(0.5,) * 4, *(0.0,) * 12, 129)
 
@@ -166,9 +166,9 @@ def test_the_greeting_asks_for_no_ground_truth() -> None:
 
 def test_one_numbering_for_everything_that_is_sent() -> None:
     sent, heard = MavlinkCounters(), MavlinkCounters()
-    out, simulator = ActuatorsOut(sent, 1), MavlinkIn(heard)
-    wires = [out.other(message) for message in greeting()]
-    wires += [out.pack(number * 4_000_000, (), armed=False) for number in range(300)]
+    out, simulator = ActuatorsOut(sent, 1, 1), MavlinkIn(heard)
+    wires = [out.pack(message) for message in greeting()]
+    wires += [out.actuators(number * 4_000_000, (), armed=False) for number in range(300)]
     frames = simulator.feed(b"".join(wires))
     assert len(frames) == sent.frames_out == 302
     assert sent.bytes_out == heard.bytes_in

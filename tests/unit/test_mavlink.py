@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.protocols.mavlink import LONGEST_FRAME, Frame, MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink_framing import LONGEST_FRAME
 
 ZOO = [
     dialect.MAVLink_heartbeat_message(2, 12, 129, 0, 4, 3),
@@ -212,3 +213,14 @@ def test_out_numbers_its_frames_and_equals_pymavlink() -> None:
     assert packed == [wire(ZOO[n % len(ZOO)], n & 0xFF) for n in range(300)]
     assert counters == MavlinkCounters(frames_out=300, bytes_out=sum(map(len, packed)))
     assert all(frame[0] == 0xFD for frame in packed)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_every_message_of_the_dialect_is_packed_as_pymavlink_packs_it(value: int) -> None:
+    out, theirs = MavlinkOut(MavlinkCounters(), 7, 9), dialect.MAVLink(None, srcSystem=7, srcComponent=9)
+    numbers = {msg_id: kind for msg_id, kind in dialect.mavlink_map.items() if not any(kind.array_lengths)}
+    assert len(numbers) > 100
+    for kind in numbers.values():
+        message = kind(*[value] * len(kind.fieldnames))
+        assert out.pack(message) == message.pack(theirs), kind.msgname
+        theirs.seq = (theirs.seq + 1) & 0xFF

@@ -361,7 +361,7 @@ def test_a_filter_that_is_not_finite_starts_anew() -> None:
     middle = next(k for k, (state, _, _) in enumerate(heard) if state.t_ns > 8 * NS)
     nav = fly(heard[:middle]).nav
     origin = nav.origin
-    nav._x[4] = math.nan
+    nav._filter.x[4] = math.nan
     flight = fly(heard[middle:], nav)
     assert nav.counts == {"diverged": 1}
     assert nav.origin == origin

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from pymavlink.dialects.v20 import all as dialect
 
 from aeroloop.core.signals import NS
-from aeroloop.protocols.mavlink import LONGEST_FRAME, MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
+from aeroloop.protocols.mavlink_framing import LONGEST_FRAME
 from aeroloop.router.config import EndpointConfig, Forward, RouterConfig
 from aeroloop.router.duplicates import Duplicates
 from aeroloop.router.queues import Queue

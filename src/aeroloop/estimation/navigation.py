@@ -24,10 +24,6 @@ from __future__ import annotations
 import math
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Protocol
-
-import casadi as ca
-import numpy as np
 
 from aeroloop.core import geodesy
 from aeroloop.core.frames import Vec, Vec3
@@ -35,6 +31,7 @@ from aeroloop.core.signals import NS, NavEstimate, Origin
 from aeroloop.estimation import ekf, sound
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
 from aeroloop.estimation.config import NavigationConfig
+from aeroloop.estimation.error_state import ErrorState, Evaluatorlike, Runner
 from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.history import History, Moment
 
@@ -49,36 +46,17 @@ TURN_M_S = 3.0
 """A change of velocity that fixes cannot agree with unless the heading is right."""
 
 
-class Evaluatorlike(Protocol):
-    """Fill `inputs`, call, read `outputs`; columns only."""
-
-    inputs: list[Vec]
-    outputs: list[Vec]
-
-    def __call__(self) -> None: ...
-
-
 class Navigation:
     def __init__(
         self,
         config: NavigationConfig,
-        runner: Callable[[ca.Function], Evaluatorlike],
+        runner: Runner,
         field_at: Callable[[float, float, float], Vec3],
     ) -> None:
-        """`runner` makes functions run, interpreted or compiled; `field_at` is the earth's field in tesla, east north
-        up, at a latitude and longitude in degrees and an altitude in m."""
+        """`field_at` is the earth's field in tesla, east north up, at a latitude and longitude in degrees and an
+        altitude in m."""
         self._config, self._field_at = config, field_at
-        noise = ekf.Noise(
-            config.gyro_noise, config.accel_noise, config.gyro_bias_walk, config.accel_bias_walk, config.baro_walk
-        )
-        self._propagate = runner(ekf.propagate(config.gravity_m_s2))
-        self._predict = runner(ekf.predict(noise, config.gravity_m_s2))
-        self._heading = runner(ekf.correct_heading())
-        self._height = runner(ekf.correct_height())
-        self._position = runner(ekf.correct_position())
-        self._velocity = runner(ekf.correct_velocity())
-        # The state and the covariance live where those who need them most often read them.
-        self._x, self._p = self._propagate.inputs[0], self._predict.inputs[1]
+        self._filter = ErrorState(config, runner)
         self._period_ns = round(config.covariance_period_s * NS)
         self._gap_ns, self._gap_max_ns = round(config.gap_s * NS), round(config.gap_max_s * NS)
         self._reckoning_ns, self._height_ns = round(config.dead_reckoning_s * NS), round(config.height_lost_s * NS)
@@ -103,13 +81,13 @@ class Navigation:
             "height": Gate(config.gate, config.gnss_reset_s),
         }
         self._t_ns = self._aligned_ns = self._covariance_ns = self._unaided_ns = 0
-        self._felt = (0.0, 0.0, 0.0)  # v_I when the covariance was last moved on
         self._fixed_ns: int | None = None  # the last time that a fix held our position
         self._offset_known = False
         self._refused_vel: tuple[float, float] | None = None  # when the magnetometer was first refused
         self._vouched = False
         self._waiting: deque[tuple[int, Vec3, Vec3, float, float]] = deque(maxlen=8)
         self._estimate: NavEstimate | None = None
+        self._estimate_of = -1  # which change of the filter it was made after
         self._history.clear()
 
     # What comes out.
@@ -123,9 +101,13 @@ class Navigation:
         """As of the last IMU sample; None before the standstill that it begins with."""
         if self._standstill is not None:
             return None
-        if self._estimate is None:
-            self._estimate = self._estimated()
+        if self._estimate_of != self._filter.changes:
+            self._estimate, self._estimate_of = self._estimated(), self._filter.changes
         return self._estimate
+
+    def motion(self, row: memoryview) -> None:
+        """Position, velocity, attitude and rate as in `estimate`, into `row`: for a law that runs with every sample."""
+        self._filter.motion(row)
 
     @property
     def innovation_ratio(self) -> dict[str, float]:
@@ -139,18 +121,18 @@ class Navigation:
 
     @property
     def gyro_bias_B(self) -> Vec3:
-        x, y, z = self._x[ekf.GYRO_BIAS].tolist()
+        x, y, z = self._filter.x[ekf.GYRO_BIAS].tolist()
         return x, y, z
 
     @property
     def accel_bias_B(self) -> Vec3:
-        x, y, z = self._x[ekf.ACCEL_BIAS].tolist()
+        x, y, z = self._filter.x[ekf.ACCEL_BIAS].tolist()
         return x, y, z
 
     @property
     def covariance(self) -> Vec:
         """Of the errors: attitude (in W), velocity, position, biases of gyroscope and accelerometer, barometer."""
-        return ekf.unpacked(self._p)
+        return ekf.unpacked(self._filter.p)
 
     def local(self, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
         """Needs an origin."""
@@ -167,8 +149,8 @@ class Navigation:
 
     def _estimated(self) -> NavEstimate:
         config, t_ns = self._config, self._t_ns
-        x = self._x.tolist()
-        tilt2, yaw2, pos2, height2 = self._variances()
+        x = self._filter.x.tolist()
+        tilt2, yaw2, pos2, height2 = self._filter.variances()
         tilt_std, yaw_std = math.sqrt(tilt2), math.sqrt(yaw2)
         # Fixes are wrong together for minutes, and averaging does not help against that.
         pos_std, height_std = math.sqrt(pos2 + self._eph_m**2), math.sqrt(height2 + self._epv_m**2)
@@ -187,11 +169,6 @@ class Navigation:
             attitude_ok and height_std <= config.height_std_max_m and self._height_aided(),
             attitude_ok and self._aided() and pos_std <= config.pos_std_max_m and yaw_std <= config.yaw_std_max_rad,
         )
-
-    def _variances(self) -> tuple[float, float, float, float]:
-        """Tilt, yaw, horizontal position, height."""
-        v = self._p[ekf.DIAGONAL].tolist()
-        return v[0] + v[1], v[2], v[6] + v[7], v[8]
 
     def _aided(self) -> bool:
         return self._fixed_ns is not None and self._t_ns - self._fixed_ns <= self._reckoning_ns
@@ -216,15 +193,12 @@ class Navigation:
                 self._standstill = Standstill(self._config)
             aligned = self._standstill.imu(t_ns, rate_B, accel_B)
             if aligned is not None:
-                self._start(aligned, rate_B, accel_B)
+                self._start(aligned, rate_B)
             return
         held_ns = dt_ns if dt_ns > self._gap_max_ns else 0
         if dt_ns > self._gap_ns:
             self._cross_gap(dt_ns)
-        self._propagate.inputs[1][:] = ((dt_ns - held_ns) / NS, *rate_B, *accel_B)
-        self._propagate()
-        self._x[:] = self._propagate.outputs[0]
-        self._estimate = None
+        self._filter.imu((dt_ns - held_ns) / NS, rate_B, accel_B)
         if t_ns - self._covariance_ns >= self._period_ns:
             self._move_on((t_ns - self._covariance_ns - held_ns) / NS)
         while self._waiting and self._waiting[0][0] <= t_ns and self._standstill is None:
@@ -247,13 +221,14 @@ class Navigation:
                 # Not the earth's field, so however long it lasts the heading is not set by it.
                 gate.ratio, gate.refused_since_ns = off**2, None
                 return
-        self._heading.inputs[2][:] = (*field_B_T, self._azimuth, config.heading_std_rad**2)
-        if self._correct(self._heading, "magnetometer"):
+        self._filter.heading.inputs[2][:] = (*field_B_T, self._azimuth, config.heading_std_rad**2)
+        if self._correct(self._filter.heading, "magnetometer"):
             self._refused_vel, self._vouched = None, False
             return
         vouched = self._heading_is_vouched_for()
         if gate.overdue(self._t_ns) and not vouched:
-            self._turn(float(self._heading.outputs[2][1]), config.heading_std_rad**2)
+            self._filter.turn(float(self._filter.heading.outputs[2][1]))
+            self._filter.forget({2: config.heading_std_rad**2})
             gate.accept(self._t_ns)
             self.counts["heading_reset"] += 1
 
@@ -268,17 +243,17 @@ class Navigation:
             self._standstill.barometer(altitude_m)
             return
         gate, variance = self._gates["barometer"], self._config.baro_std_m**2
-        self._height.inputs[2][:] = (altitude_m, variance, 1.0)
-        self._height.inputs[3][:] = 0.0
+        self._filter.height.inputs[2][:] = (altitude_m, variance, 1.0)
+        self._filter.height.inputs[3][:] = 0.0
         if not self._offset_known:
             self._set_offset(altitude_m)
-        elif not self._correct(self._height, "barometer") and gate.overdue(self._t_ns):
+        elif not self._correct(self._filter.height, "barometer") and gate.overdue(self._t_ns):
             self.counts["barometer_reset"] += 1
             if self._gates["height"].recent(self._t_ns, self._reckoning_ns):
                 self._set_offset(altitude_m)
             else:
-                self._x[9] = altitude_m - self._x[ekf.BARO]
-                self._forget({8: variance, 5: 1.0})
+                self._filter.x[9] = altitude_m - self._filter.x[ekf.BARO]
+                self._filter.forget({8: variance, 5: 1.0})
                 gate.accept(self._t_ns)
 
     def gnss(
@@ -328,47 +303,23 @@ class Navigation:
 
     # How the filter moves.
 
-    def _start(self, aligned: Alignment, rate_B: Vec3, accel_B: Vec3) -> None:
-        config, x = self._config, self._x
-        x[:] = 0.0
-        x[ekf.QUAT] = aligned.quat_WB
-        self._turn(self._azimuth - NORTH_RAD, None)
-        x[ekf.GYRO_BIAS] = aligned.gyro_bias_B
-        x[ekf.LAST_RATE] = rate_B
-        x[ekf.LAST_FORCE] = (0.0, 0.0, config.gravity_m_s2)
-        spread = np.zeros(ekf.ERRORS)
-        spread[ekf.D_ANGLE] = (0.005, 0.005, config.heading_std_rad if aligned.heading else math.pi)
-        spread[ekf.D_VEL] = spread[ekf.D_POS] = 0.1
-        spread[ekf.D_GYRO] = math.hypot(config.gyro_noise / math.sqrt(aligned.duration_s), 10 * config.gyro_bias_walk)
-        spread[ekf.D_BARO] = config.baro_std_m
-        # Whatever bias the accelerometer has, we have levelled by it: R b = dtheta x g.
-        tilted = np.zeros((ekf.ERRORS, 3))
-        R = np.array(ekf.rotation(ca.DM(x[ekf.QUAT])))
-        tilted[0], tilted[1] = -R[1] / config.gravity_m_s2, R[0] / config.gravity_m_s2
-        tilted[ekf.D_ACCEL] = np.eye(3)
-        self._p[:] = ekf.packed(np.diag(spread**2) + config.accel_bias_std**2 * tilted @ tilted.T)
+    def _start(self, aligned: Alignment, rate_B: Vec3) -> None:
+        self._filter.start(aligned, self._azimuth - NORTH_RAD, rate_B)
         if self.origin is not None:
-            self._loosen_height(LOST_M)
+            self._filter.loosen_height(LOST_M)
         self._offset_known = aligned.baro_m is not None
         if aligned.baro_m is not None:
-            x[ekf.BARO] = aligned.baro_m
+            self._filter.x[ekf.BARO] = aligned.baro_m
             self._gates["barometer"].accept(self._t_ns)
-        self._standstill, self._estimate = None, None
+        self._standstill = None
         self._aligned_ns = self._covariance_ns = self._unaided_ns = self._t_ns
-        self._felt = (0.0, 0.0, 0.0)
         self._remember()
 
     def _move_on(self, dt_s: float) -> None:
         """The covariance, to now."""
-        x = self._x
-        vx, vy, vz = x[ekf.VEL_I].tolist()
-        ux, uy, uz = self._felt
-        self._predict.inputs[0][:] = x
-        self._predict.inputs[2][:] = (dt_s, vx - ux, vy - uy, vz - uz)
-        self._predict()
-        self._p[:] = self._predict.outputs[0]
-        self._felt, self._covariance_ns = (vx, vy, vz), self._t_ns
-        if not math.isfinite(float(x.sum() + self._p.sum())):
+        self._filter.move_covariance(dt_s)
+        self._covariance_ns = self._t_ns
+        if not self._filter.finite:
             self.counts["diverged"] += 1
             self._begin()
             return
@@ -376,9 +327,9 @@ class Navigation:
         if not self._aided() and self._t_ns - self._unaided_ns >= UNAIDED_PERIOD_NS:
             self._unaided_ns = self._t_ns
             slow = self._config.unaided_vel_std_m_s**2
-            self._velocity.inputs[2][:] = (0.0, 0.0, 0.0, slow, slow, FREE if self._height_aided() else slow)
-            self._velocity.inputs[3][:] = 0.0
-            self._correct(self._velocity, None)
+            self._filter.velocity.inputs[2][:] = (0.0, 0.0, 0.0, slow, slow, FREE if self._height_aided() else slow)
+            self._filter.velocity.inputs[3][:] = 0.0
+            self._correct(self._filter.velocity, None)
 
     def _remember(self) -> None:
         self._history.append(self._now())
@@ -386,32 +337,26 @@ class Navigation:
     def _cross_gap(self, dt_ns: int) -> None:
         self.counts["imu_gap"] += 1
         config, unseen_s = self._config, min(dt_ns, self._gap_max_ns) / NS
-        P = ekf.unpacked(self._p)
-        for block, std in (
-            (ekf.D_ANGLE, config.gap_rate_rad_s * unseen_s),
-            (ekf.D_VEL, config.gap_accel_m_s2 * unseen_s),
-            (ekf.D_POS, config.gap_accel_m_s2 * unseen_s**2 / 2),
-        ):
-            P[block, block] += std**2 * np.eye(3)
-        self._p[:] = ekf.packed(P)
+        self._filter.loosen(
+            (
+                (ekf.D_ANGLE, config.gap_rate_rad_s * unseen_s),
+                (ekf.D_VEL, config.gap_accel_m_s2 * unseen_s),
+                (ekf.D_POS, config.gap_accel_m_s2 * unseen_s**2 / 2),
+            )
+        )
         if dt_ns > self._gap_max_ns:
             self._fixed_ns = None
             self._history.clear()
 
     def _correct(self, correction: Evaluatorlike, name: str | None) -> bool:
         """With a measurement that has been filled in; without a name it is not judged."""
-        correction.inputs[0][:] = self._x
-        correction.inputs[1][:] = self._p
-        correction()
-        if name is not None and not self._gates[name].passes(self._t_ns, float(correction.outputs[2][0])):
-            return False
-        self._x[:] = correction.outputs[0]
-        self._p[:] = correction.outputs[1]
-        self._estimate = None
-        return True
+        if name is None:
+            return self._filter.correct(correction, None)
+        gate, t_ns = self._gates[name], self._t_ns
+        return self._filter.correct(correction, lambda surprise2: gate.passes(t_ns, surprise2))
 
     def _now(self) -> Moment:
-        return (self._t_ns, *self._x[17:23].tolist())
+        return (self._t_ns, *self._filter.x[17:23].tolist())
 
     def _fix(self, t_ns: int, place: Vec3, vel_W: Vec3, eph_m: float, epv_m: float) -> None:
         late = self._history.since(t_ns, self._now())
@@ -426,22 +371,22 @@ class Navigation:
         if not self._aided():
             self._set_position(pos_W, vel_W, late, eph_m)
         vel_variance = self._config.gnss_vel_std_m_s**2
-        self._position.inputs[2][:] = (pos_W[0], pos_W[1], eph_m**2)
-        self._velocity.inputs[2][:] = (*vel_W, *(vel_variance,) * 3)
-        self._height.inputs[2][:] = (pos_W[2], epv_m**2, 0.0)
-        for correction in (self._position, self._velocity, self._height):
+        self._filter.position.inputs[2][:] = (pos_W[0], pos_W[1], eph_m**2)
+        self._filter.velocity.inputs[2][:] = (*vel_W, *(vel_variance,) * 3)
+        self._filter.height.inputs[2][:] = (pos_W[2], epv_m**2, 0.0)
+        for correction in (self._filter.position, self._filter.velocity, self._filter.height):
             correction.inputs[3][:] = late
-        if self._correct(self._position, "position"):
+        if self._correct(self._filter.position, "position"):
             self._fixed_ns = self._t_ns
-        self._correct(self._velocity, "velocity")
+        self._correct(self._filter.velocity, "velocity")
         if position.overdue(self._t_ns) or velocity.overdue(self._t_ns):
             self._set_position(pos_W, vel_W, late, eph_m)
-        if not self._correct(self._height, "height") and height.overdue(self._t_ns):
+        if not self._correct(self._filter.height, "height") and height.overdue(self._t_ns):
             self.counts["height_reset"] += 1
-            off_m = float(self._height.outputs[2][1])
-            self._x[9] += off_m
-            self._x[ekf.BARO] -= off_m
-            self._loosen_height(epv_m)
+            off_m = float(self._filter.height.outputs[2][1])
+            self._filter.x[9] += off_m
+            self._filter.x[ekf.BARO] -= off_m
+            self._filter.loosen_height(epv_m)
             height.accept(self._t_ns)
 
     # Beginning anew, in part.
@@ -449,12 +394,12 @@ class Navigation:
     def _set_origin(self, place: Vec3, late: tuple[float, ...], epv_m: float) -> None:
         """The height that the barometer has counted so far goes on."""
         lat_deg, lon_deg, alt_m = place
-        tau_s, vz_then = late[0], float(self._x[6]) - late[3]
-        self.origin = Origin(lat_deg, lon_deg, alt_m - (float(self._x[9]) - tau_s * vz_then - late[6]))
-        self._loosen_height(epv_m)
+        tau_s, vz_then = late[0], float(self._filter.x[6]) - late[3]
+        self.origin = Origin(lat_deg, lon_deg, alt_m - (float(self._filter.x[9]) - tau_s * vz_then - late[6]))
+        self._filter.loosen_height(epv_m)
         field_W = self._field_at(lat_deg, lon_deg, alt_m)
         azimuth = math.atan2(field_W[1], field_W[0])
-        self._turn(azimuth - self._azimuth, None)
+        self._filter.turn(azimuth - self._azimuth)
         self._azimuth, self._strength_T = azimuth, math.hypot(*field_W)
 
     def _set_position(self, pos_W: Vec3, vel_W: Vec3, late: tuple[float, ...], eph_m: float) -> None:
@@ -462,55 +407,27 @@ class Navigation:
             self.counts["position_reset"] += 1
         tau_s = late[0]
         for i in range(2):
-            self._x[7 + i] = pos_W[i] + tau_s * vel_W[i] + late[4 + i]
-            self._x[4 + i] = vel_W[i] + late[1 + i]
+            self._filter.x[7 + i] = pos_W[i] + tau_s * vel_W[i] + late[4 + i]
+            self._filter.x[4 + i] = vel_W[i] + late[1 + i]
         vel_variance = self._config.gnss_vel_std_m_s**2
-        self._forget({3: vel_variance, 4: vel_variance, 6: eph_m**2, 7: eph_m**2})
+        self._filter.forget({3: vel_variance, 4: vel_variance, 6: eph_m**2, 7: eph_m**2})
         self._gates["position"].accept(self._t_ns)
         self._gates["velocity"].accept(self._t_ns)
         self._fixed_ns = self._t_ns
 
     def _set_offset(self, altitude_m: float) -> None:
         """Of the barometer: our height stays."""
-        self._x[ekf.BARO] = altitude_m - self._x[9]
-        self._forget({ekf.D_BARO: self._config.baro_std_m**2 + self._variances()[3]})
+        self._filter.x[ekf.BARO] = altitude_m - self._filter.x[9]
+        self._filter.forget({ekf.D_BARO: self._config.baro_std_m**2 + self._filter.variances()[3]})
         self._offset_known = True
         self._gates["barometer"].accept(self._t_ns)
 
-    def _loosen_height(self, std_m: float) -> None:
-        """Height and offset of the barometer together are as sure as before, but not where they part."""
-        P = ekf.unpacked(self._p)
-        P[8, 8] += std_m**2
-        P[15, 15] += std_m**2
-        P[8, 15] -= std_m**2
-        P[15, 8] -= std_m**2
-        self._p[:] = ekf.packed(P)
-        self._estimate = None
-
-    def _turn(self, yaw_rad: float, variance: float | None) -> None:
-        """About the vertical."""
-        w, x, y, z = self._x[ekf.QUAT].tolist()
-        c, s = math.cos(yaw_rad / 2), math.sin(yaw_rad / 2)
-        self._x[ekf.QUAT] = (c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w)
-        self._estimate = None
-        if variance is not None:
-            self._forget({2: variance})
-
     def _heading_is_vouched_for(self) -> bool:
         """Whether, since the magnetometer disagrees, fixes agreed with us through a change of velocity."""
-        vx, vy = self._x[4:6].tolist()
+        vx, vy = self._filter.x[4:6].tolist()
         if self._refused_vel is None:
             self._refused_vel = (vx, vy)
         agrees = self._aided() and self._gates["velocity"].ratio <= 1.0
         moved = math.hypot(vx - self._refused_vel[0], vy - self._refused_vel[1]) > TURN_M_S
         self._vouched = agrees and (self._vouched or moved)
         return self._vouched
-
-    def _forget(self, variances: dict[int, float]) -> None:
-        """Errors by their index that are now unlike all others, and as large as this."""
-        P = ekf.unpacked(self._p)
-        for i, variance in variances.items():
-            P[i, :] = P[:, i] = 0.0
-            P[i, i] = variance
-        self._p[:] = ekf.packed(P)
-        self._estimate = None

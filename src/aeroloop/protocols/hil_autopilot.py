@@ -7,14 +7,13 @@ degrees Celsius, degE7, mm, cm/s.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.core.frames import Vec3, ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkCounters, Message
+from aeroloop.core.frames import ned_from_enu
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -40,7 +39,10 @@ _GPS = dialect.MAVLink_hil_gps_message
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
-_crc = dialect.x25crc
+_ACTUATORS_EXTRA = bytes([_ACTUATORS.crc_extra])
+_pack_actuators = _ACTUATORS.unpacker.pack
+_UNUSED = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
+"""Zeros for the channels behind so many motors."""
 _isfinite = math.isfinite
 
 
@@ -80,16 +82,34 @@ class SensorEnd:
             return None
         self._last_us = time_us
         accel = rate = field = barometer = diff_pressure = None
+        bad = 0
+        # Sums of single precision do not overflow: they are finite if every number is.
         if updated & ACCELEROMETER == ACCELEROMETER:
-            accel = self._finite(ax, -ay, -az)
+            if _isfinite(ax + ay + az):
+                accel = ax, -ay, -az
+            else:
+                bad += 1
         if updated & GYRO == GYRO:
-            rate = self._finite(p, -q, -r)
+            if _isfinite(p + q + r):
+                rate = p, -q, -r
+            else:
+                bad += 1
         if updated & MAGNETOMETER == MAGNETOMETER:
-            field = self._finite(mx / GAUSS_PER_T, -my / GAUSS_PER_T, -mz / GAUSS_PER_T)
-        if updated & BAROMETER == BAROMETER and self._finite(pressure, altitude, celsius):
-            barometer = BarometerSample(pressure / HPA_PER_PA, altitude, celsius + ZERO_CELSIUS_K)
-        if updated & DIFFERENTIAL_PRESSURE == DIFFERENTIAL_PRESSURE and self._finite(dynamic, 0.0, 0.0):
-            diff_pressure = dynamic / HPA_PER_PA
+            if _isfinite(mx + my + mz):
+                field = mx / GAUSS_PER_T, -my / GAUSS_PER_T, -mz / GAUSS_PER_T
+            else:
+                bad += 1
+        if updated & BAROMETER == BAROMETER:
+            if _isfinite(pressure + altitude + celsius):
+                barometer = BarometerSample(pressure / HPA_PER_PA, altitude, celsius + ZERO_CELSIUS_K)
+            else:
+                bad += 1
+        if updated & DIFFERENTIAL_PRESSURE == DIFFERENTIAL_PRESSURE:
+            if _isfinite(dynamic):
+                diff_pressure = dynamic / HPA_PER_PA
+            else:
+                bad += 1
+        self.counters.not_finite += bad
         return HilSample(time_us * 1000, accel, rate, field, barometer, diff_pressure)
 
     def fix(self, frame: Frame) -> HilFix | None:
@@ -110,12 +130,6 @@ class SensorEnd:
             time_us * 1000, lat / 1e7, lon / 1e7, alt / 1e3, vel_W, eph / 100, epv / 100, satellites, fix_type
         )
 
-    def _finite(self, x: float, y: float, z: float) -> Vec3 | None:
-        if _isfinite(x) and _isfinite(y) and _isfinite(z):
-            return x, y, z
-        self.counters.not_finite += 1
-        return None
-
 
 def greeting() -> tuple[Message, Message]:
     """What PX4 says when it has found a simulator. It asks for ground truth then; this one asks for none."""
@@ -130,56 +144,20 @@ def greeting() -> tuple[Message, Message]:
     return wish, beat
 
 
-class ActuatorsOut:
-    """Packs HIL_ACTUATOR_CONTROLS, in half of the time that pymavlink takes: it is in every tick."""
+class ActuatorsOut(MavlinkOut):
+    """A sender that needs no message object for HIL_ACTUATOR_CONTROLS, which is in every tick."""
 
-    _LENGTH = _ACTUATORS.unpacker.size
-    _EXTRA = bytes([_ACTUATORS.crc_extra])
-    _LAYOUT = struct.Struct(f"<BBBBBBBHB{_ACTUATORS.unpacker.format[1:]}")
-
-    def __init__(self, counters: MavlinkCounters, system: int, component: int = 1) -> None:
-        self._counters = counters
-        self._system = system
-        self._component = component
-        self._number = 0
-        self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
-        self._rest = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
-
-    def other(self, message: Message) -> bytes:
-        """Any other message, in the same numbering: the receiver would count frames as lost if there were two."""
-        self._sender.seq = self._number
-        wire: bytes = message.pack(self._sender)
-        self._sent(wire)
-        return wire
-
-    def pack(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
+    def actuators(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
         """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
+        mode = DISARMED_MODE
         if not armed:
             motors = ()
-        elif not all(-1.0 <= value <= 1.0 for value in motors):
-            raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
-        wire: bytes = self._LAYOUT.pack(
-            0xFD,
-            self._LENGTH,
-            0,
-            0,
-            self._number,
-            self._system,
-            self._component,
-            _ACTUATORS.id,
-            0,
-            t_ns // 1000,
-            LOCKSTEP if lockstep else 0,
-            *motors,
-            *self._rest[len(motors)],
-            DISARMED_MODE | ARMED if armed else DISARMED_MODE,
-        )
-        # `mode` is the last byte and never zero, so MAVLink 2 has no zeros to leave out at the end.
-        wire += _crc(wire[1:] + self._EXTRA).crc.to_bytes(2, "little")
-        self._sent(wire)
-        return wire
-
-    def _sent(self, wire: bytes) -> None:
-        self._number = (self._number + 1) & 0xFF
-        self._counters.frames_out += 1
-        self._counters.bytes_out += len(wire)
+        else:
+            mode |= ARMED
+            # The sum is for NaN, which neither least nor greatest need show.
+            bounded = min(motors, default=0.0) >= -1.0 and max(motors, default=0.0) <= 1.0
+            if not (bounded and _isfinite(sum(motors))):
+                raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
+        flags = LOCKSTEP if lockstep else 0
+        payload = _pack_actuators(t_ns // 1000, flags, *motors, *_UNUSED[len(motors)], mode)
+        return self._framed(payload, _ACTUATORS.id, _ACTUATORS_EXTRA)

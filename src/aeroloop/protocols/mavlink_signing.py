@@ -17,12 +17,10 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from pymavlink.dialects.v20 import common as dialect
-
 from aeroloop.core.errors import ConfigError
+from aeroloop.protocols.mavlink_framing import HEAD, SIGNATURE, SIGNED, V2, checksum
 
 KEY_SIZE = 32
-SIGNATURE_SIZE = 13
 MINUTE = 6_000_000
 """In units of the timestamp."""
 MOST_STREAMS = 256
@@ -30,8 +28,6 @@ MOST_STREAMS = 256
 
 _EPOCH_NS = 1_420_070_400_000_000_000  # 2015-01-01 in Unix time
 _LAST_TIME = (1 << 48) - 1
-_V2, _SIGNED = 0xFD, 0x01
-_HEAD_SIZE = 10
 _LONGEST_KEY_FILE = 4096
 
 
@@ -72,20 +68,20 @@ def read_key(path: Path) -> bytes:
 
 
 def is_signed(wire: bytes) -> bool:
-    return len(wire) > 2 and wire[0] == _V2 and bool(wire[2] & _SIGNED)
+    return len(wire) > 2 and wire[0] == V2 and bool(wire[2] & SIGNED)
 
 
 def sign(wire: bytes, key: bytes, link_id: int, time: int) -> bytes | None:
     """The whole frame with a signature, in place of one that it may have; None for MAVLink 1, which has no room."""
-    if wire[0] != _V2:
+    if wire[0] != V2:
         return None
-    signed = _flagged(strip(wire), _SIGNED) + bytes((link_id,)) + time.to_bytes(6, "little")
+    signed = _flagged(strip(wire), SIGNED) + bytes((link_id,)) + time.to_bytes(6, "little")
     return signed + sha256(key + signed).digest()[:6]
 
 
 def strip(wire: bytes) -> bytes:
     """The frame without its signature, as its sender would have sent it unsigned."""
-    return _flagged(wire[:-SIGNATURE_SIZE], 0) if is_signed(wire) else wire
+    return _flagged(wire[:-SIGNATURE], 0) if is_signed(wire) else wire
 
 
 class Signing:
@@ -110,7 +106,7 @@ class Signing:
         """
         if not is_signed(wire):
             return Verdict.UNSIGNED
-        if len(wire) != _HEAD_SIZE + wire[1] + 2 + SIGNATURE_SIZE:
+        if len(wire) != HEAD + wire[1] + 2 + SIGNATURE:
             return Verdict.FORGED
         if not hmac.compare_digest(sha256(self._key + wire[:-6]).digest()[:6], wire[-6:]):
             return Verdict.FORGED
@@ -134,15 +130,14 @@ class Signing:
 
 def _flagged(plain: bytes, flags: int) -> bytes:
     """With the incompatibility flag set or cleared, and the checksum that belongs to it."""
-    if plain[2] & _SIGNED == flags:
+    if plain[2] & SIGNED == flags:
         return plain
     crc = int.from_bytes(plain[-2:], "little") ^ _crc_change(plain[1])
-    return plain[:2] + bytes((plain[2] ^ _SIGNED,)) + plain[3:-2] + crc.to_bytes(2, "little")
+    return plain[:2] + bytes((plain[2] ^ SIGNED,)) + plain[3:-2] + crc.to_bytes(2, "little")
 
 
 @cache
 def _crc_change(payload_size: int) -> int:
     """What the flag does to the checksum over length, flags, seven more of the head, payload and the dialect's byte."""
     rest = bytes(7 + payload_size + 1)
-    changed: int = dialect.x25crc(b"\0\1" + rest).crc ^ dialect.x25crc(b"\0\0" + rest).crc
-    return changed
+    return checksum(b"\0\1" + rest) ^ checksum(b"\0\0" + rest)

@@ -9,9 +9,8 @@ from typing import Any
 
 from pymavlink.dialects.v20 import all as _all
 
+from aeroloop.protocols.mavlink_framing import formats_of
+
 KINDS: dict[int, Any] = _all.mavlink_map
 """By number: pymavlink's classes, which carry no types."""
-FORMATS: dict[int, tuple[int, bytes]] = {
-    number: (kind.unpacker.size, bytes([kind.crc_extra])) for number, kind in KINDS.items()
-}
-"""Length of the payload, and the byte that the checksum ends with."""
+FORMATS = formats_of(KINDS)

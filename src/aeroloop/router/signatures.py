@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pymavlink.dialects.v20 import common as dialect
-
+from aeroloop.protocols.mavlink_framing import V1, V2, message_key, sealed
 from aeroloop.protocols.mavlink_signing import Signing, Verdict, read_key, strip, timestamp
 from aeroloop.router.dialect import FORMATS
 from aeroloop.router.wire import Keyed
-
-_V1 = 0xFE
 
 
 class Signatures:
@@ -37,9 +34,9 @@ class Signatures:
 
 def as_version_2(wire: bytes) -> bytes:
     """MAVLink 1 has no room for a signature."""
-    if wire[0] != _V1:
+    if wire[0] != V1:
         return wire
     # MAVLink 2 sends no zeros at the end, but one byte at least.
     payload = wire[6:-2].rstrip(b"\0") or b"\0"
-    body = bytes((len(payload), 0, 0, wire[2], wire[3], wire[4], wire[5], 0, 0)) + payload
-    return b"\xfd" + body + int(dialect.x25crc(body + FORMATS[wire[5]][1]).crc).to_bytes(2, "little")
+    head = bytes((V2, len(payload), 0, 0, wire[2], wire[3], wire[4], wire[5], 0, 0))
+    return sealed(head + payload, FORMATS[message_key(wire, 0)].extra)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from pymavlink.dialects.v20 import common as dialect
-
-from aeroloop.protocols import framing, interface, mavlink, pose
+from aeroloop.protocols import framing, interface, pose
+from aeroloop.protocols.mavlink import MavlinkCounters
+from aeroloop.protocols.mavlink_framing import V2, FrameScanner
 from aeroloop.router.dialect import FORMATS
 from aeroloop.router.messages import BOARD
 
@@ -19,21 +19,9 @@ Keyed = tuple[bytes, bytes]
 """Key and frame."""
 
 LONGEST_BOARD_DATA = max(message.size for message in interface.TILTROTOR.messages)
-_V2 = 0xFD
-_EXTRAS = {number.to_bytes(3, "little"): extra for number, (_, extra) in FORMATS.items()}
 _MOST_STRANGE = 64
 _STRANGE_TIMES = 3
 """Noise looks like a frame of some unknown message now and then, but not of the same."""
-
-
-def _slow_crc(data: bytes) -> int:
-    crc: int = dialect.x25crc(data).crc
-    return crc
-
-
-_crc: Callable[[bytes], int] = getattr(dialect, "mcrf4xx", None) or _slow_crc
-if _crc(b"123456789") != _slow_crc(b"123456789"):
-    _crc = _slow_crc
 
 
 class Wire(Protocol):
@@ -61,44 +49,20 @@ class Wire(Protocol):
         """Grows with everything that was no good frame: such bytes cost the most."""
 
 
-class MavlinkWire(mavlink.MavlinkIn):
-    """MAVLink 1 and 2. MAVLink 2 frames in a row, the rule, take a short way; all else is left to the parser."""
+class MavlinkWire(FrameScanner):
+    """MAVLink 1 and 2. Gaps in the numbering are counted for each sender elsewhere, for both ways."""
 
     numbered = True
-    formats = FORMATS
 
     def __init__(self) -> None:
-        super().__init__(mavlink.MavlinkCounters())
+        super().__init__(FORMATS, MavlinkCounters())
         self._strange: dict[int, int] = {}
 
-    def feed(self, chunk: bytes) -> list[Keyed]:  # type: ignore[override]
-        stream = self._open + chunk if self._open else chunk
-        good: list[Keyed] = []
-        append, extras, crc = good.append, _EXTRAS, _crc
-        at, end = 0, len(stream)
-        while end - at >= 12:
-            flags = stream[at + 2]
-            if stream[at] != _V2 or flags > 1:
-                break
-            tail = at + 10 + stream[at + 1]
-            stop = tail + 15 if flags else tail + 2
-            extra = extras.get(stream[at + 7 : at + 10])
-            if (
-                extra is None
-                or stop > end
-                or crc(stream[at + 1 : tail] + extra) != stream[tail] | stream[tail + 1] << 8
-            ):
-                break
-            append((stream[at + 5 : at + 10], stream[at:stop]))
-            at = stop
-        if at == end:
-            self._open = b""
-        else:
-            good += map(_keyed, self._scan(stream[at:], more_to_come=True))
-        return good
+    def feed(self, chunk: bytes) -> list[Keyed]:
+        return [(wire[5:10] if wire[0] == V2 else wire[3:6], wire) for wire in self.scan(chunk)]
 
-    def give_up(self) -> list[Keyed]:  # type: ignore[override]
-        return [_keyed(frame) for frame in super().give_up()] if self._open else []
+    def give_up(self) -> list[Keyed]:
+        return [(wire[5:10] if wire[0] == V2 else wire[3:6], wire) for wire in self.scan_rest()] if self._open else []
 
     def bad(self) -> int:
         return self._counters.bad_checksums
@@ -116,14 +80,6 @@ class MavlinkWire(mavlink.MavlinkIn):
         super()._not_known(message)
         if message in self._strange or len(self._strange) < _MOST_STRANGE:
             self._strange[message] = self._strange.get(message, 0) + 1
-
-    def _accepted(self, frame: mavlink.Frame) -> bool:
-        return True  # gaps are counted for each sender elsewhere, for both ways
-
-
-def _keyed(frame: mavlink.Frame) -> Keyed:
-    wire = frame.wire
-    return (wire[5:10] if wire[0] == _V2 else wire[3:6]), wire
 
 
 class _Plain:

@@ -29,7 +29,7 @@ class Pack:
     def step(self, motors: Sequence[float], dt_s: float) -> None:
         """`motors`: commands 0..1; one that is no number counts as stopped."""
         get = self._parameters.get
-        cubes = [max(0.0, min(1.0, u)) ** 3 if math.isfinite(u) else 0.0 for u in motors]
+        cubes = [u**3 if 0.0 <= u <= 1.0 else float(1.0 < u < math.inf) for u in motors]
         effort = sum(cubes) / len(cubes) if cubes else 0.0
         idle = get("SIM_BAT_IDLE_A")
         self._current_A = idle + max(0.0, get("SIM_BAT_HOVER_A") - idle) * effort / get("MPC_THR_HOVER") ** 1.5

@@ -62,4 +62,6 @@ class Dangers:
 
     @property
     def worst(self) -> Failsafe:
+        if not self._present:
+            return Failsafe.NONE
         return max((danger.failsafe for danger in self._present - self._accepted), default=Failsafe.NONE)

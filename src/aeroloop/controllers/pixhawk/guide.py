@@ -166,7 +166,8 @@ class Guide:
 
     def _wait(self, vel_W: Vec3, aircraft_W: Vec3) -> float:
         """1 to move on, 0 to stand. Only a point that would run away from the aircraft waits."""
-        ex, ey, ez = (p - a for p, a in zip(self.pos_W, aircraft_W, strict=True))
+        (x, y, z), (ax, ay, az) = self.pos_W, aircraft_W
+        ex, ey, ez = x - ax, y - ay, z - az
         if vel_W[0] * ex + vel_W[1] * ey + vel_W[2] * ez <= 0.0:
             return 1.0
         lag = math.hypot(ex, ey, ez)

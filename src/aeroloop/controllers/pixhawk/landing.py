@@ -26,7 +26,7 @@ HOVER_LEARNING_S = 5.0
 
 def thrust_ratio(motors: Sequence[float]) -> float:
     """Of all rotors, from their commands: thrust goes with the square."""
-    squares = [max(0.0, min(1.0, u)) ** 2 for u in motors if math.isfinite(u)]
+    squares = [u**2 if 0.0 <= u <= 1.0 else float(u > 1.0) for u in motors if math.isfinite(u)]
     return sum(squares) / len(motors) if squares else 0.0
 
 

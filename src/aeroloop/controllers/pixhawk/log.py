@@ -8,7 +8,7 @@ from dataclasses import astuple
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.controllers.pixhawk.seam import Status
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Event
@@ -44,7 +44,7 @@ class PixhawkLog:
         self._vehicle, self._pixhawk, self._earth, self._publish = vehicle, pixhawk, earth, publish
         self._offset_W: Vec3 | None = None  # of the estimate's origin in the plant's frame
         self._nav_ns = self._state_ns = self._told_ns = 0
-        self._before: Status | None = None
+        self._doing: tuple[bool, FlightMode, Failsafe, int] | None = None
         rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
         self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
@@ -57,24 +57,24 @@ class PixhawkLog:
 
     def note(self, t_ns: int) -> None:
         """After every sample."""
+        pixhawk = self._pixhawk
         self._counts.count("IMU")
-        if self._fixes != self._pixhawk.fixes:
-            self._fixes = self._pixhawk.fixes
+        if self._fixes != pixhawk.fixes:
+            self._fixes = pixhawk.fixes
             self._counts.count("GNSS")
-        if self._pixhawk.decided_ns != t_ns:
+        if pixhawk.decided_ns != t_ns:
             return
-        status = self._pixhawk.status
-        before, self._before = self._before, status
-        self._note_changes(t_ns, before, status)
-        if self._pixhawk.law_not_finite != self._not_finite:
-            self._not_finite = self._pixhawk.law_not_finite
+        if pixhawk.brain.doing != self._doing:
+            self._note_changes(t_ns)
+        if pixhawk.law_not_finite != self._not_finite:
+            self._not_finite = pixhawk.law_not_finite
             self._say(t_ns, Event.LAW_NOT_FINITE, self._not_finite)
         if t_ns >= self._nav_ns:
             self._nav_ns += NAV_PERIOD_NS
-            self._note_navigation(t_ns, status)
+            self._note_navigation(t_ns)
         if t_ns >= self._state_ns:
             self._state_ns += STATE_PERIOD_NS
-            self._note_state(t_ns, status)
+            self._note_state(t_ns)
         if t_ns >= self._told_ns:
             self._told_ns += COUNTERS_PERIOD_NS
             self._tell(t_ns)
@@ -105,8 +105,9 @@ class PixhawkLog:
         self._counts.tell(t_ns)
         self._publish["pixhawk_link"](t_ns / NS, self._vehicle, *astuple(self._pixhawk.counters))
 
-    def _note_navigation(self, t_ns: int, status: Status) -> None:
-        estimate, origin = status.estimate, status.origin
+    def _note_navigation(self, t_ns: int) -> None:
+        brain = self._pixhawk.brain
+        estimate, origin = brain.estimate, brain.origin
         if estimate is None or origin is None:
             return
         if self._offset_W is None:
@@ -116,7 +117,7 @@ class PixhawkLog:
         stds = estimate.tilt_std_rad, estimate.yaw_std_rad, estimate.pos_std_m, estimate.height_std_m
         row = (x + east, y + north, z + up, *estimate.vel_W, *estimate.quat_WB, *stds)
         self._publish["nav_estimate"](t_ns / NS, self._vehicle, *row)
-        setpoint, attitude = status.setpoint, self._pixhawk.attitude
+        setpoint, attitude = brain.setpoint, self._pixhawk.attitude
         if setpoint is None or attitude is None:
             self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *_NOTHING)
             return
@@ -125,23 +126,27 @@ class PixhawkLog:
         height = z + up if setpoint.hold_z else math.nan
         self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *level, height, *setpoint.vel_W, *attitude)
 
-    def _note_state(self, t_ns: int, status: Status) -> None:
+    def _note_state(self, t_ns: int) -> None:
+        status = self._pixhawk.status
         doing = status.mode, status.armed, status.landed, status.failsafe
         self._publish["autopilot_state"](
             t_ns / NS, self._vehicle, *doing, status.battery.remaining, status.mission_current
         )
 
-    def _note_changes(self, t_ns: int, before: Status | None, status: Status) -> None:
-        if before is None or before is status:
+    def _note_changes(self, t_ns: int) -> None:
+        before, self._doing = self._doing, self._pixhawk.brain.doing
+        if before is None:
             return
-        if status.armed != before.armed:
-            self._say(t_ns, Event.ARMED if status.armed else Event.DISARMED, 0.0)
-        if status.mode != before.mode:
-            self._say(t_ns, Event.MODE_CHANGED, status.mode)
-        if status.failsafe != before.failsafe:
-            self._say(t_ns, Event.FAILSAFE, status.failsafe)
-        if status.mission_reached != before.mission_reached and status.mission_reached >= 0:
-            self._say(t_ns, Event.WAYPOINT_REACHED, status.mission_reached)
+        was_armed, old_mode, old_failsafe, reached_before = before
+        armed, mode, failsafe, reached = self._doing
+        if armed != was_armed:
+            self._say(t_ns, Event.ARMED if armed else Event.DISARMED, 0.0)
+        if mode != old_mode:
+            self._say(t_ns, Event.MODE_CHANGED, mode)
+        if failsafe != old_failsafe:
+            self._say(t_ns, Event.FAILSAFE, failsafe)
+        if reached != reached_before and reached >= 0:
+            self._say(t_ns, Event.WAYPOINT_REACHED, reached)
 
     def _say(self, t_ns: int, event: Event, value: float) -> None:
         self._publish["autopilot_event"](t_ns / NS, self._vehicle, event, value)

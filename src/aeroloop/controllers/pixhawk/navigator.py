@@ -31,6 +31,7 @@ class Navigator:
         self.descending = False  # whether the last step asked for a landing
         self._parameters = parameters
         self._limits_of = -1
+        self._own_limits: dict[tuple[float, float], Limits] = {}
         self._limits = self.limits
         self.enter()
 
@@ -40,6 +41,7 @@ class Navigator:
         if self._limits_of != self._parameters.changes:
             get = self._parameters.get
             self._limits_of = self._parameters.changes
+            self._own_limits.clear()
             self._limits = Limits(
                 speed_m_s=get("MPC_XY_VEL_MAX"),
                 up_m_s=get("MPC_Z_VEL_MAX_UP"),
@@ -81,7 +83,7 @@ class Navigator:
         if self._spot_W is None:
             self._spot_W = self.guide.pos_W
         target = (self._spot_W[0], self._spot_W[1], z_W)
-        limits = replace(self.limits, up_m_s=self._parameters.get("MPC_TKO_SPEED"))
+        limits = self._limited(self.limits.speed_m_s, self._parameters.get("MPC_TKO_SPEED"))
         self.descending = False
         self._go(target, estimate, dt_s, limits)
         if abs(estimate.pos_W[2] - z_W) < HEIGHT_REACHED_M:
@@ -192,7 +194,14 @@ class Navigator:
 
     def _cruising(self, speed_m_s: float | None) -> Limits:
         speed = self._parameters.get("MPC_XY_CRUISE") if speed_m_s is None else speed_m_s
-        return replace(self.limits, speed_m_s=min(speed, self.limits.speed_m_s))
+        return self._limited(min(speed, self.limits.speed_m_s), self.limits.up_m_s)
+
+    def _limited(self, speed_m_s: float, up_m_s: float) -> Limits:
+        """The parameters' limits but for these two; made once, since they are asked for in every step."""
+        limits, own = self.limits, self._own_limits
+        if (speed_m_s, up_m_s) not in own:
+            own[speed_m_s, up_m_s] = replace(limits, speed_m_s=speed_m_s, up_m_s=up_m_s)
+        return own[speed_m_s, up_m_s]
 
     def _go(
         self,

@@ -121,6 +121,8 @@ class Parameters:
     def __init__(self, rows: Iterable[Row] = TABLE) -> None:
         self._rows = {row.name: row for row in rows}
         self._values: dict[str, float] = {}
+        self.get = self._values.__getitem__
+        """The value of a name; a whole one for kind int. KeyError for an unknown name."""
         self._watchers: list[Callable[[str], None]] = []
         self.changes = 0  # counts every set() that was granted
         for row in self._rows.values():
@@ -150,10 +152,6 @@ class Parameters:
 
     def row(self, name: str) -> Row:
         return self._rows[name]
-
-    def get(self, name: str) -> float:
-        """The value; a whole one for kind int. KeyError for an unknown name."""
-        return self._values[name]
 
     def whole(self, name: str) -> int:
         return int(self._values[name])

@@ -28,13 +28,13 @@ from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
-from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 from aeroloop.world.earth import Earth
 from aeroloop.world.magnetic import MagneticModel
 
 READS = ("HIL link of each vehicle", "ground links")
-PATIENCE_S = 0.2
+PATIENCE_MS = 200
 """How often a process that waits for its simulator looks whether it should stop."""
 SERVICE_PERIOD_NS = NS // 100
 """How often pilots and ground stations are served: often enough for every rate that one may ask for."""
@@ -96,11 +96,11 @@ class Aircraft:
         self._log.note(t_ns)
 
     def _serve_grounds(self, t_ns: int) -> None:
-        services, first = self.pixhawk.services, 0
-        replies = [b"" for _ in services.links]
-        if self.pilot is not None:
+        services, pilot, first = self.pixhawk.services, self.pilot, 0
+        replies = [b""] * len(services.links)
+        if pilot is not None:
             first = 1
-            for frame in self._pilot_parser.feed(self.pilot.step(t_ns)):
+            for frame in self._pilot_parser.feed(pilot.step(t_ns)):
                 replies[0] += services.receive(0, frame, t_ns)
         for index, ground in enumerate(self.grounds, start=first):
             try:
@@ -111,9 +111,9 @@ class Aircraft:
                 replies[index] += services.receive(index, frame, t_ns)
         for index, due in enumerate(services.step(t_ns)):
             replies[index] += due
-        if self.pilot is not None:
-            self.pilot.receive(replies[0], t_ns)
-            self._log.note_pilot(t_ns, self.pilot)
+        if pilot is not None and (replies[0] or pilot.given_up):
+            pilot.receive(replies[0], t_ns)
+            self._log.note_pilot(t_ns, pilot)
         for index, ground in enumerate(self.grounds, start=first):
             if replies[index]:
                 try:
@@ -166,6 +166,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         stream.name: topics.publisher(stream, batch=stream.batch).send
         for stream in writes("board", scenario.FAMILY, scenario.loop)
     }
+    if scenario.lockstep:
+        share_core(orders.core_draw)  # with the plant, which waits while we work
     line.await_order("open")
     grounds = orders.ground_links or ("",) * len(orders.vehicle_links)
     fleet = [
@@ -181,9 +183,11 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         for aircraft in fleet:
             aircraft.hil.send(aircraft.pixhawk.greet())
         by_descriptor = {aircraft.hil.fileno(): aircraft for aircraft in fleet}
+        poller = select.poll()
+        for descriptor in by_descriptor:
+            poller.register(descriptor, select.POLLIN)
         while not stop():
-            readable, _, _ = select.select(list(by_descriptor), [], [], PATIENCE_S)
-            for descriptor in readable:
+            for descriptor, _ in poller.poll(PATIENCE_MS):
                 by_descriptor[descriptor].serve()
     finally:
         for aircraft in fleet:

@@ -108,7 +108,7 @@ class Services:
                 link.tell([link.parameters.value(name)])
 
     def _tell_reached(self, t_ns: int) -> None:
-        reached = self._brain.status.mission_reached
+        reached = self._brain.mission_reached
         if reached != self._reached:
             self._reached, self._reached_ns = reached, t_ns
             self._reached_left = REACHED_TIMES if reached >= 0 else 0
@@ -170,7 +170,7 @@ class GroundLink:
         self._waiting.clear()
         if view is not None:
             messages += [message for row in rows if (message := row.build(view)) is not None]
-        return b"".join(map(self._out.pack, messages))
+        return b"".join(map(self._out.pack, messages)) if messages else b""
 
     def tell(self, messages: list[Message]) -> None:
         """Before the next step's telemetry; the oldest are dropped when too many wait."""

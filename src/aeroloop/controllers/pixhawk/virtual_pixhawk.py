@@ -91,6 +91,9 @@ class VirtualPixhawk:
         self.brain = Brain(store)
         self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
         self._law = runner(law(flight_law.frame(airframe), period_s))
+        motion, self._asked, self._learnt, self._gains = self._law.inputs
+        self._motion = motion.data
+        self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
         self._lockstep = lockstep
         self._in = MavlinkIn(self.counters)
@@ -98,6 +101,8 @@ class VirtualPixhawk:
         self._motors = self._stopped
         self._changes = -1  # of the parameters that the law flies by
         self._setpoint: Setpoint | None = None
+        self._well: tuple[bool, ...] = ()
+        self._sensor_health = SensorHealth()
         self.decided_ns = 0  # when the flight logic last ran
         self._accel_B: Vec3 | None = None
         self._rate_B: Vec3 | None = None
@@ -123,7 +128,7 @@ class VirtualPixhawk:
 
     def greet(self) -> bytes:
         """An autopilot speaks first: the simulator waits for it."""
-        return b"".join(map(self._out.other, greeting()))
+        return b"".join(map(self._out.pack, greeting()))
 
     def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
         """What the simulator sent; the answers to it. `step` is called with the time of each sample."""
@@ -142,21 +147,24 @@ class VirtualPixhawk:
     def _tick(self, sample: HilSample) -> bytes:
         self._take(sample)
         t_ns = self.t_ns = sample.t_ns
-        estimate = self.navigation.estimate
         if t_ns - self.decided_ns >= LOGIC_PERIOD_NS:
-            self._decide(t_ns, estimate)
+            self._decide(t_ns)
         setpoint = self._setpoint
         if setpoint is None:
-            self._motors, self.attitude = self._stopped, None
-            self._law.inputs[2][:] = 0.0  # what the law learnt belongs to the flight that is over
-        elif estimate is not None:  # without one the last command stands until the flight logic gives up
-            self._control(estimate, setpoint)
-        return self._out.pack(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
+            if self._asked_for is not None:
+                self._motors, self.attitude, self._asked_for = self._stopped, None, None
+                self._learnt[:] = 0.0  # what the law learnt belongs to the flight that is over
+        elif self.navigation.aligned:  # without an estimate the last command stands until the flight logic gives up
+            self._control(setpoint)
+        return self._out.actuators(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
 
-    def _decide(self, t_ns: int, estimate: NavEstimate | None) -> None:
+    def _decide(self, t_ns: int) -> None:
         dt_s = (t_ns - self.decided_ns) / NS
         self.decided_ns = t_ns
-        self._setpoint = self.brain.step(t_ns, estimate, self.navigation.origin, self._health(t_ns), self._motors, dt_s)
+        navigation = self.navigation
+        self._setpoint = self.brain.step(
+            t_ns, navigation.estimate, navigation.origin, self._health(t_ns), self._motors, dt_s
+        )
 
     def _take(self, sample: HilSample) -> None:
         t_ns, navigation = sample.t_ns, self.navigation
@@ -177,26 +185,32 @@ class VirtualPixhawk:
             fix.t_ns, fix.lat_deg, fix.lon_deg, fix.alt_m, fix.vel_W, fix.eph_m, fix.epv_m, fix.fix_type >= FIX_3D
         )
 
-    def _control(self, estimate: NavEstimate, setpoint: Setpoint) -> None:
+    def _control(self, setpoint: Setpoint) -> None:
         run = self._law
         if self.parameters.changes != self._changes:
             self._changes = self.parameters.changes
-            run.inputs[3][:] = [self.parameters.get(gain.name) for gain in GAINS]
-        run.inputs[0][:] = (*estimate.pos_W, *estimate.vel_W, *estimate.quat_WB, *estimate.rate_B)
-        run.inputs[1][:] = setpoint.row()
+            self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
+        self.navigation.motion(self._motion)
+        if setpoint is not self._asked_for:
+            self._asked_for = setpoint
+            self._asked[:] = setpoint.row()
         run()
-        motors = tuple(run.outputs[0].tolist())
+        commands, attitude, learnt = run.outputs
+        motors = tuple(commands.tolist())
         if not math.isfinite(sum(motors)):
             self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
-            run.inputs[2][:] = 0.0
+            self._learnt[:] = 0.0
             return
         self._motors = motors
-        self.attitude = tuple(run.outputs[1].tolist())
-        run.inputs[2][:] = run.outputs[2]
+        self.attitude = tuple(attitude.tolist())
+        self._learnt[:] = learnt
 
     def _health(self, t_ns: int) -> SensorHealth:
-        heard_ns = self.navigation.heard_ns
-        return SensorHealth(*(t_ns - heard_ns.get(name, -NS * 3600) < fresh_ns for name, fresh_ns in FRESH_NS.items()))
+        heard_ns, never_ns = self.navigation.heard_ns, -3600 * NS
+        well = tuple([t_ns - heard_ns.get(name, never_ns) < fresh_ns for name, fresh_ns in FRESH_NS.items()])
+        if well != self._well:
+            self._well, self._sensor_health = well, SensorHealth(*well)
+        return self._sensor_health
 
     def _read(self) -> Readings:
         asked = self.attitude

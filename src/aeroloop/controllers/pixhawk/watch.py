@@ -51,25 +51,26 @@ class Watch:
 
     def _present(self, t_ns: int, mode: FlightMode, estimate: NavEstimate | None) -> frozenset[Danger]:
         get = self._parameters.get
-        present = set()
+        present = []
         if self._heard_ns is not None and (t_ns - self._heard_ns) * 1e-9 > get("COM_DL_LOSS_T"):
-            present.add(Danger.GROUND_LINK)
+            present.append(Danger.GROUND_LINK)
         # The answer changes the mode to one without this need, so what is lost once stays lost until it is back.
-        if not self._hands.fresh(t_ns) and (mode in STICK_MODES or Danger.STICKS in self.dangers):
-            present.add(Danger.STICKS)
-        if self._pack.remaining < get("BAT_LOW_THR"):
-            present.add(Danger.BATTERY_LOW)
-        if self._pack.remaining < get("BAT_CRIT_THR"):
-            present.add(Danger.BATTERY_CRITICAL)
+        if (mode in STICK_MODES or Danger.STICKS in self.dangers) and not self._hands.fresh(t_ns):
+            present.append(Danger.STICKS)
+        remaining = self._pack.remaining
+        if remaining < get("BAT_LOW_THR"):
+            present.append(Danger.BATTERY_LOW)
+        if remaining < get("BAT_CRIT_THR"):
+            present.append(Danger.BATTERY_CRITICAL)
         if estimate is None:
-            present.add(Danger.ATTITUDE)
+            present.append(Danger.ATTITUDE)
             return frozenset(present)
         needs_position = mode in POSITION_MODES or mode is FlightMode.LAND
         if not estimate.position_ok and (needs_position or Danger.POSITION in self.dangers):
-            present.add(Danger.POSITION)
+            present.append(Danger.POSITION)
         needs_height = mode in HEIGHT_MODES or mode is FlightMode.LAND
         if not estimate.height_ok and (needs_height or Danger.HEIGHT in self.dangers):
-            present.add(Danger.HEIGHT)
+            present.append(Danger.HEIGHT)
         return frozenset(present)
 
     def _answer(
