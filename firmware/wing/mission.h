@@ -106,7 +106,7 @@ typedef struct {
     const mission_result_t *result; /* NULL without one */
 } mission_input_t;
 
-/* A row of a stream, without its time: the values in the order of wing_interface's table. */
+/* A row of a stream, without its time: the values in the order of the interface's table. */
 enum { ROW_STEP, ROW_PLAN, ROW_CELL, ROW_PATH };
 typedef struct {
     uint8_t stream;
