@@ -16,13 +16,13 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import Truth
 from aeroloop.core.streams import BY_NAME
 from aeroloop.exchanges.board_loop import Loop, Publish
-from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.flight.processes.board_shell import build_host_board
 from aeroloop.flight.processes.ground import base_station
 from aeroloop.flight.processes.plant import WRITES, build_world, ns

@@ -18,26 +18,26 @@ from msgspec import inspect as types
 
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
-from aeroloop.core import scenario
+from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import STREAMS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.families import scenarios
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, World
 from aeroloop.protocols import interface, wing_interface
 
-EXAMPLE = scenario.TiltrotorScenario(
+EXAMPLE = TiltrotorScenario(
     name="my-flight",
     summary="Every key, most with its default",
-    world=scenario.World(start_pos_W=(2.0, 0.0, 0.5)),
+    world=World(start_pos_W=(2.0, 0.0, 0.5)),
     checks=(
         scenario.Check(metric="pos_x_rms_m", below=0.03),
         scenario.Check(metric="saturated_steps", equals=0.0),
     ),
 )
-QUAD_EXAMPLE = scenarios.of_table(
+QUAD_EXAMPLE = scenario_files.of_table(
     {
         "name": "my-mission",
         "summary": "Every key, most with its default",
@@ -52,7 +52,7 @@ QUAD_EXAMPLE = scenarios.of_table(
     },
     "the example",
 )
-WING_EXAMPLE = scenarios.of_table(
+WING_EXAMPLE = scenario_files.of_table(
     {
         "name": "my-errand",
         "summary": "Every key, most with its default",
@@ -65,17 +65,17 @@ WING_EXAMPLE = scenarios.of_table(
 )
 PARTS: dict[str, type[Any]] = {
     "Every scenario": scenario.Scenario,
-    "The tilt-rotor": scenario.TiltrotorScenario,
+    "The tilt-rotor": TiltrotorScenario,
     "Multirotors": QuadrotorScenario,
     "The fixed wing": FixedWingScenario,
 }
 """What every flight has, then what each kind of aircraft adds to it."""
 EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
-FAMILIES: dict[scenario.Family, str] = {
-    "board": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
-    "mavlink": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
-    "wing": "Flights of the fixed wing; its plant writes what the board tells:",
+FAMILIES: dict[str, str] = {
+    "tiltrotor": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
+    "quadrotor": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
+    "fixedwing": "Flights of the fixed wing; its plant writes what the board tells:",
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Events": Event,

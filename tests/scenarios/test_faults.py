@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.plant import build_world
 from aeroloop.flight.results import LOG, SUMMARY
 from aeroloop.links.base import Link

@@ -7,11 +7,11 @@ from collections import defaultdict
 import numpy as np
 
 from aeroloop.analysis.wing.metrics import metrics
+from aeroloop.core.scenario_files import find, load
 from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import find, load
 from aeroloop.flight.processes.wing_board import HostWing
 from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done

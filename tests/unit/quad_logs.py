@@ -10,9 +10,9 @@ import numpy as np
 from log_rows import rows
 
 from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import LINK_SIGNALS, Event
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import of_table
 from aeroloop.recording.log import Log
 
 Array = Any

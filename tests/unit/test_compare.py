@@ -17,8 +17,9 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.analysis.track import COMMAND
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
-from aeroloop.core.scenario import Check, TiltrotorScenario
+from aeroloop.core.scenario import Check
 from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
 

@@ -14,11 +14,11 @@ import pytest
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import subject as subject_module
 from aeroloop.dashboard.subject import Fault, Subject, read_lines
-from aeroloop.families.scenarios import find, load
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands import Text

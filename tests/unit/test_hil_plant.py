@@ -6,11 +6,11 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import RotorEffort
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
 from aeroloop.core.streams import writes
-from aeroloop.families import scenarios
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.processes.hil_log import FlightLog
@@ -59,7 +59,7 @@ class InLockstep(Nobody):
 
 
 def scenario(*overrides: str) -> QuadrotorScenario:
-    plan = scenarios.load(scenarios.find("quad-hover"), overrides)
+    plan = scenario_files.load(scenario_files.find("quad-hover"), overrides)
     assert isinstance(plan, QuadrotorScenario)
     return plan
 

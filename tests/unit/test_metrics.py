@@ -7,13 +7,15 @@ import math
 import numpy as np
 import pytest
 
+from aeroloop.actuators.lagged import Actuators
 from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.analysis.metrics import NAMES, metrics, position_error
 from aeroloop.analysis.timing import MEASURED, timing
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Actuators, Check, TiltrotorScenario
+from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.core.streams import BY_NAME
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
 SCENARIO = TiltrotorScenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))

@@ -19,10 +19,10 @@ from aeroloop.analysis.quad.flight import Flight, angle_between_rad, euler_rad, 
 from aeroloop.analysis.quad.metrics import metrics
 from aeroloop.analysis.quad.rates import clock_words, rates
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.signals import Event
-from aeroloop.families import scenarios
 from aeroloop.recording.log import Log
 
 SINE = 1 / math.sqrt(2)
@@ -370,6 +370,6 @@ def test_known_metrics_depend_on_what_flies() -> None:
     assert "rate_range_finder_error_pct" in metric_names(several)
 
 
-@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_shipped_scenarios_check_metrics_that_exist(path: Any) -> None:
-    verify(scenarios.load(path))
+    verify(scenario_files.load(path))

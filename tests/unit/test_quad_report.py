@@ -19,9 +19,9 @@ from aeroloop.analysis.quad import report
 from aeroloop.analysis.quad.report import render
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import MAVLINK_COUNTER_NAMES, STREAMS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 

@@ -19,10 +19,13 @@ from aeroloop.analysis.plots import DelayMargin
 from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
-from aeroloop.core.scenario import Check, Ground, Hover, Impairment, Link, Sensors, TiltrotorScenario
+from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.ground.config import Ground, Hover
 from aeroloop.recording.log import Log, log_sha256
+from aeroloop.sensors.state import StateNoise
 
 FLOWN = {"ended": "the whole flight was flown", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 IMPLIED = ("flown_s", "diverged", "overruns", "board_restarts")
@@ -377,7 +380,7 @@ def test_predictions_stand_only_beside_flights_they_describe() -> None:
     for other in (
         page(a_scenario(), 20.0),
         page(delayed, 60.0),
-        page(a_scenario(sensors=Sensors(pos_std_m=0.1)), 60.0),
+        page(a_scenario(sensors=StateNoise(pos_std_m=0.1)), 60.0),
     ):
         assert "design model's own prediction" not in other
 

@@ -11,13 +11,13 @@ import numpy as np
 import pymap3d
 import pytest
 
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.streams import STREAMS
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
 from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
-from aeroloop.families.scenarios import of_table
 from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 
@@ -70,7 +70,7 @@ class Flight:
         publish = {
             stream.name: lambda *row, name=stream.name: self.rows[name].append(row)
             for stream in STREAMS
-            if stream.family == "wing"
+            if stream.family == "fixedwing"
         }
         self.ended = build_loop(flown, self.link, publish).fly(lambda: False)
 

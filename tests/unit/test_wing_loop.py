@@ -13,13 +13,13 @@ import pytest
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import BY_NAME, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import wing_loop
 from aeroloop.exchanges.wing_loop import Readings, WingLoop
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
 from aeroloop.flight.processes.wing_plant import build_loop, build_sensors, switcher
 from aeroloop.protocols import wing_interface as interface
 from aeroloop.protocols.framing import encode

@@ -14,10 +14,10 @@ from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
 from aeroloop.analysis.wing import maps
 from aeroloop.analysis.wing.maps import Ground, plan_pictures, plans
 from aeroloop.analysis.wing.plots import board_figures
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
 

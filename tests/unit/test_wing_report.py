@@ -21,12 +21,12 @@ from aeroloop.analysis.wing import maps, plots
 from aeroloop.analysis.wing.maps import Ground
 from aeroloop.analysis.wing.report import render
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import BY_NAME, STREAMS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import TASKS, Event, Task
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
 Array = NDArray[np.float64]

@@ -27,7 +27,6 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.analysis.quad.words import TRACKING_NUMBERS, load_words
 from aeroloop.analysis.track import ATTITUDE, Track
-from aeroloop.core.scenario import Family
 
 STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so that equal runs are all seen
     {"linewidth": 3.6, "linestyle": "-"},
@@ -36,12 +35,12 @@ STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so t
     {"linewidth": 0.8, "linestyle": "-"},
 )
 PANEL_IN = 1.35
-COMMAND_CAPTIONS: dict[Family, str] = {
-    "board": "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-    "mavlink": "Commands to the motors, 0 to 1.",
-    "wing": "Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
+COMMAND_CAPTIONS: dict[str, str] = {
+    "tiltrotor": "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
+    "quadrotor": "Commands to the motors, 0 to 1.",
+    "fixedwing": "Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
 }
-CPU_STREAMS: dict[Family, str] = {"board": "board_cpu", "wing": "wing_cpu"}
+CPU_STREAMS: dict[str, str] = {"tiltrotor": "board_cpu", "fixedwing": "wing_cpu"}
 BOARD_NUMBERS = {
     "cpu_use_mean_pct": "processor use, mean (%)",
     "cpu_use_max_pct": "processor use, most (%)",

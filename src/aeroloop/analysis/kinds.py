@@ -14,9 +14,10 @@ from aeroloop.analysis.quad.summary import events as quad_events
 from aeroloop.analysis.track import Track, tiltrotor_tracks
 from aeroloop.analysis.wing import summary as wing_summary
 from aeroloop.analysis.wing.metrics import metrics as wing_metrics
-from aeroloop.core.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
 S = TypeVar("S", bound=Scenario)
@@ -31,22 +32,22 @@ class Kind(Generic[S]):
     tracks: Callable[[Log], list[Track]]  # of every aircraft
 
 
-KINDS: dict[Family, Kind[Any]] = {
-    "board": Kind[TiltrotorScenario](
+KINDS: dict[str, Kind[Any]] = {
+    "tiltrotor": Kind[TiltrotorScenario](
         metrics.metrics,
         ("diverged", "overruns", "board_restarts"),
         tiltrotor_summary.details,
         tiltrotor_summary.events,
         tiltrotor_tracks,
     ),
-    "mavlink": Kind[QuadrotorScenario](
+    "quadrotor": Kind[QuadrotorScenario](
         quad_metrics,
         ("diverged", "autopilot_restarts", "actuators_refused"),
         quad_details,
         quad_events,
         quad_tracks,
     ),
-    "wing": Kind[FixedWingScenario](
+    "fixedwing": Kind[FixedWingScenario](
         wing_metrics,
         ("diverged", "ground_contacts"),
         wing_summary.details,

@@ -11,8 +11,8 @@ import numpy as np
 
 from aeroloop.analysis.board import overruns
 from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import Event
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
 SETTLED_S = 5.0

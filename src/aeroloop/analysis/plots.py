@@ -27,7 +27,7 @@ from aeroloop.analysis.drawing import (
 from aeroloop.analysis.metrics import position_error
 from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.analysis.track import positions
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
 

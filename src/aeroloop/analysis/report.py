@@ -14,10 +14,13 @@ from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
 from aeroloop.analysis.timing import MEASURED, measured
-from aeroloop.core.scenario import Impairment, Sensors, Spiral, TiltrotorScenario
+from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.core.streams import COUNTER_NAMES
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.ground.config import Spiral
 from aeroloop.recording.log import Log
+from aeroloop.sensors.state import StateNoise
 
 # Predictions of the design model for the paper's spiral with the published weights, from an RK4 simulation
 # at 4 ms; by how the flight starts and whether the path's velocity is fed forward.
@@ -127,7 +130,7 @@ def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
 
 def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
-    undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == Sensors()
+    undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == StateNoise()
     whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
     if not (_flies_the_papers_spiral(scenario) and scenario.control.weights == "published" and undisturbed and whole):
         return []

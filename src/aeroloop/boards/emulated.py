@@ -11,11 +11,11 @@ import select
 import time
 from pathlib import Path
 
+from aeroloop.boards.config import Fault
 from aeroloop.boards.host import Done
 from aeroloop.boards.qemu import Emulator, lockstep_command
 from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, Boot, Reply, Step, unpack
 from aeroloop.core.errors import LinkError
-from aeroloop.core.scenario import Fault
 from aeroloop.core.signals import NS, Mode, ResetCause
 
 PATIENCE_S = 5.0

@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.families import scenarios
 from aeroloop.families.tiltrotor import images
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 
 app = typer.Typer(
     help="The board with our firmware: build its image, run it on the emulator, flash it.",
@@ -92,7 +92,7 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
 
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
     given = tuple(overrides or ())
-    return scenarios.load_tiltrotor(scenarios.find(name), (*given, *law_override(law)))
+    return load_tiltrotor(scenario_files.find(name), (*given, *law_override(law)))
 
 
 def _how_to_fly(name: str, law: Path | None, overrides: list[str] | None) -> str:

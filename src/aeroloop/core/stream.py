@@ -25,7 +25,7 @@ class Stream:
     logged: bool
     meaning: str
     fields: tuple[Field, ...]
-    family: str = "board"  # the flights that have it, scenario.Family
+    family: str = "tiltrotor"  # whose flights have it
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -38,7 +38,7 @@ class Stream:
     @property
     def batch(self) -> int:
         """How many records travel together: a board's loop waits for its own, an autopilot's high rates need not."""
-        return BATCH if self.family == "mavlink" and self.rate_hz >= BATCH else 1
+        return BATCH if self.family == "quadrotor" and self.rate_hz >= BATCH else 1
 
     def json_schema(self) -> dict[str, object]:
         properties = {

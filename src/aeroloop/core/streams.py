@@ -246,12 +246,12 @@ MOST_ROTORS = 8
 
 def _flown(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
     """A simulated stream of flights with autopilots."""
-    return Stream(name, producer, rate_hz, True, True, meaning, _fields(_VEHICLE, *rows), "mavlink")
+    return Stream(name, producer, rate_hz, True, True, meaning, _fields(_VEHICLE, *rows), "quadrotor")
 
 
 def _measured(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
     """A stream of flights with autopilots that depends on the machine."""
-    return Stream(name, producer, rate_hz, False, True, meaning, _fields(_VEHICLE, *rows), "mavlink")
+    return Stream(name, producer, rate_hz, False, True, meaning, _fields(_VEHICLE, *rows), "quadrotor")
 
 
 AUTOPILOT_STREAMS: tuple[Stream, ...] = (
@@ -411,13 +411,13 @@ TOLD_BY_BOARD = ("board_event", "board_link", "reference_link", "board_cpu", "bo
 
 def logged(family: str) -> tuple[Stream, ...]:
     """What the recorder of a flight writes down."""
-    families = {family, "router"} if family == "mavlink" else {family}
+    families = {family, "router"} if family == "quadrotor" else {family}
     return tuple(s for s in STREAMS if s.logged and s.family in families)
 
 
 def writes(process: str, family: str, loop: str) -> tuple[Stream, ...]:
     """The streams that a process of a flight writes on a rung."""
-    if family != "board" or loop not in ("pil", "hil"):
+    if family != "tiltrotor" or loop not in ("pil", "hil"):
         return tuple(s for s in STREAMS if s.producer == process and s.family == family)
     told = tuple(s for s in STREAMS if s.name in TOLD_BY_BOARD)
     own = tuple(s for s in STREAMS if s.producer == process and s.family == family and s not in told)

@@ -16,11 +16,11 @@ _SURFACES = (
 
 
 def _flown(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
-    return Stream(name, producer, rate_hz, True, True, meaning, fields(*rows), "wing")
+    return Stream(name, producer, rate_hz, True, True, meaning, fields(*rows), "fixedwing")
 
 
 def _measured(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
-    return Stream(name, producer, rate_hz, False, True, meaning, fields(*rows), "wing")
+    return Stream(name, producer, rate_hz, False, True, meaning, fields(*rows), "fixedwing")
 
 
 WING_STREAMS: tuple[Stream, ...] = (

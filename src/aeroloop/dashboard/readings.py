@@ -239,7 +239,7 @@ def _wing_hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
 
 
 FAMILIES: dict[str, Family] = {
-    "board": Family(
+    "tiltrotor": Family(
         truth=Track("truth"),
         wanted=Track("reference"),
         estimate=None,
@@ -249,7 +249,7 @@ FAMILIES: dict[str, Family] = {
         rates=_board_rates,
         hinges=_board_hinges,
     ),
-    "mavlink": Family(
+    "quadrotor": Family(
         truth=Track("rigid_truth"),
         wanted=Track("nav_setpoint"),
         estimate=Track("nav_estimate"),
@@ -258,7 +258,7 @@ FAMILIES: dict[str, Family] = {
         doing=_autopilot_doing,
         rates=_autopilot_rates,
     ),
-    "wing": Family(
+    "fixedwing": Family(
         truth=Track("wing_truth"),
         wanted=Track("wing_guidance", "path_x_m", "path_y_m", "mission.height_m"),
         estimate=Track("wing_estimate"),

@@ -17,8 +17,8 @@ from typing import Protocol
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import euler_from_quat
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, Command, Effort, Event, Sensors, Truth
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.plausible import Bounds

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from aeroloop.core.config import convert
 from aeroloop.core.faults import ADDING, KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 
 @dataclass(frozen=True, slots=True)

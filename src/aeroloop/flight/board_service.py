@@ -19,8 +19,8 @@ from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor import images
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingPty
 from aeroloop.links.loopback import open_loopback

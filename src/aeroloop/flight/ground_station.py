@@ -13,11 +13,12 @@ from pathlib import Path
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.scenario import Ground, TiltrotorScenario
 from aeroloop.core.streams import BY_NAME
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders, stop
 from aeroloop.flight.processes.ground import build_source, run_wall
+from aeroloop.ground.config import Ground, ground_of
 from aeroloop.ground.lock import claim
 from aeroloop.ground.trajectories import REST, Point
 from aeroloop.links.open import open_link
@@ -35,7 +36,7 @@ def find_flight(wanted: str = "") -> Orders:
         flights = [orders for orders in flights if orders.folder.endswith(wanted)]
     if not flights:
         raise ConfigError(f"no {'such ' if wanted else ''}flight is running; {HOW_TO_START}")
-    with_board = [orders for orders in flights if isinstance(orders.scenario, TiltrotorScenario)]
+    with_board = [orders for orders in flights if ground_of(orders.scenario) is not None]
     if not with_board:
         raise ConfigError(
             f"the running flight, {flights[0].scenario.name}, takes no references: its autopilot speaks MAVLink, so "

@@ -10,10 +10,11 @@ import msgspec
 
 from aeroloop.controllers.pixhawk import lines
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.tiltrotor import images
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.links.url import ends, parse
 
 RELAYED = "loopback://"

@@ -18,11 +18,12 @@ import tomli_w
 
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.scenario import Family, Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario_files import load
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import KINDS, load
 from aeroloop.families.tiltrotor.design import design
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
@@ -61,9 +62,9 @@ def _content(key: str, file: str) -> bytes:
         raise ConfigError(f"{key}: {file}: cannot be read: {error.strerror}") from None
 
 
-def discard(folder: Path) -> None:
+def discard(folder: Path, scenario: Scenario) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LOG, *(name for kind in KINDS.values() for name in kind.FILES.values())):
+    for name in (SCENARIO, LOG, *scenario.FILES.values()):
         for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
             path.unlink(missing_ok=True)
     with suppress(OSError):
@@ -123,10 +124,10 @@ def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str
     write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)
 
 
-REPORTS: dict[Family, Callable[[Path, Any, Mapping[str, Any]], None]] = {
-    "board": _tiltrotor_report,
-    "mavlink": _quad_report,
-    "wing": _wing_report,
+REPORTS: dict[str, Callable[[Path, Any, Mapping[str, Any]], None]] = {
+    "tiltrotor": _tiltrotor_report,
+    "quadrotor": _quad_report,
+    "fixedwing": _wing_report,
 }
 
 

@@ -217,8 +217,8 @@ LATER = ("plant_fault", "flight_fault", "parameter_change")
 
 def _family(log: Log) -> str:
     """The kind of flight that a log is of: the one whose streams it holds."""
-    with_rows = (family for family in ("mavlink", "wing") if any(len(log.rows[s.name]) for s in logged(family)))
-    return next(with_rows, "board")
+    with_rows = (family for family in ("quadrotor", "fixedwing") if any(len(log.rows[s.name]) for s in logged(family)))
+    return next(with_rows, "tiltrotor")
 
 
 def log_sha256(log: Log) -> str:

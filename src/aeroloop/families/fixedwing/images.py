@@ -15,6 +15,7 @@ from pathlib import Path
 
 from aeroloop.codegen.embedded import content_hash, embedded
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation import geodesy
 from aeroloop.estimation.wing import EXPONENT
@@ -22,7 +23,6 @@ from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import find, load, of_table
 from aeroloop.families.tiltrotor.images import LONGEST_PERIOD_S, Generated, floats
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings

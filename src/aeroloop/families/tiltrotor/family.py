@@ -6,5 +6,5 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="tiltrotor",
-    scenario="aeroloop.core.scenario:TiltrotorScenario",
+    scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
 )

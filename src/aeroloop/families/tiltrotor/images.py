@@ -19,10 +19,10 @@ import numpy as np
 from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.paths import cache_dir
-from aeroloop.core.scenario import Control, TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS
-from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
+from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.protocols import interface
 from aeroloop.protocols.plausible import Bounds

@@ -18,10 +18,11 @@ from typing import Any
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario_files import of_table
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.realtime.setup import die_with_parent
 
 ORDERS_TIMEOUT_S = 120.0

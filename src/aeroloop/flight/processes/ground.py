@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from aeroloop.core.scenario import Ground, TiltrotorScenario
 from aeroloop.core.signals import NS, Reference
 from aeroloop.core.streams import BY_NAME
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.axes import AxisSource
 from aeroloop.ground.axis_map import AxisMap
+from aeroloop.ground.config import Ground
 from aeroloop.ground.evdev_stick import open_stick
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Pilot, Stick

@@ -11,12 +11,12 @@ from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, Command
 from aeroloop.core.streams import STREAMS, writes
 from aeroloop.exchanges.board_loop import Loop
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
 from aeroloop.ground.trajectories import build as build_path

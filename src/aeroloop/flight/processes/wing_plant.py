@@ -35,7 +35,7 @@ from aeroloop.world.earth import Earth
 from aeroloop.world.wind import Wind
 
 READS = ("board link",)
-WRITES = tuple(s.name for s in STREAMS if s.producer == "plant" and s.family == "wing")
+WRITES = tuple(s.name for s in STREAMS if s.producer == "plant" and s.family == "fixedwing")
 NOT_WHILE_WAITING = (
     "in lockstep and on pil time waits for every message, so none may be lost or late; fly mil or sil with --pace real"
 )
