@@ -18,8 +18,8 @@ import numpy as np
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import Truth
-from aeroloop.core.streams import BY_NAME
 from aeroloop.exchanges.board_loop import Loop, Publish
+from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor

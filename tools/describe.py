@@ -21,10 +21,13 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import STREAMS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor import streams as multirotor_streams
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.streams import STREAMS
+from aeroloop.families.tiltrotor import streams as tiltrotor_streams
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, World
 from aeroloop.protocols import interface, wing_interface
 
@@ -72,10 +75,10 @@ PARTS: dict[str, type[Any]] = {
 """What every flight has, then what each kind of aircraft adds to it."""
 EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
-FAMILIES: dict[str, str] = {
-    "tiltrotor": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
-    "quadrotor": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
-    "fixedwing": "Flights of the fixed wing; its plant writes what the board tells:",
+STREAM_TABLES: dict[str, tuple[Stream, ...]] = {
+    "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):": tiltrotor_streams.STREAMS,
+    "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:": multirotor_streams.STREAMS,
+    "Flights of the fixed wing; its plant writes what the board tells:": fixedwing_streams.STREAMS,
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Events": Event,
@@ -185,9 +188,8 @@ def streams_markdown() -> str:
         "What the processes of a flight publish, and what the log holds. A record is a row of 64-bit floats.",
         "Simulated streams follow from scenario and seed and make up `log_sha256`; the rest is measured.",
     ]
-    for family, title in FAMILIES.items():
-        of_family = [stream for stream in STREAMS if stream.family == family]
-        lines += ["", title, "", *_stream_table(of_family)]
+    for title, streams in STREAM_TABLES.items():
+        lines += ["", title, "", *_stream_table(streams)]
     for stream in STREAMS:
         rows = [(f"`{field.name}`", field.unit, field.meaning) for field in stream.fields]
         lines += ["", f"## {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]

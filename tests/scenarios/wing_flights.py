@@ -12,6 +12,7 @@ from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.flight.processes.wing_board import HostWing
 from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done
@@ -48,9 +49,9 @@ def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
     scenario = load(find(name), overrides)
     assert isinstance(scenario, FixedWingScenario)
     rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
-    streams = writes("plant", scenario.FAMILY, scenario.loop)
+    streams = writes("plant", STREAMS, scenario.loop)
     publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}
     ended = build_loop(scenario, BoardBehind(scenario), publish).fly(lambda: False)
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     log.rows.update({name: np.array(kept, dtype=float) for name, kept in rows.items() if kept})
     return ended, metrics(log, scenario)

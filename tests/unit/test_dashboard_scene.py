@@ -16,13 +16,13 @@ from nicegui.page import page
 from aeroloop.core import scenario_files
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import ground, readings
 from aeroloop.dashboard.page_view import Factor, facts
 from aeroloop.dashboard.readings import Doing, Pose
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import Trail, plan
+from aeroloop.families.streams import BY_NAME
 from aeroloop.world.terrain import Grid, Incline
 
 

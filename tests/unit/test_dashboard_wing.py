@@ -21,7 +21,6 @@ from test_dashboard_pages import HOSTILE, built
 
 from aeroloop.core import scenario_files
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.streams import BY_NAME
 from aeroloop.core.tables import FAMILIES
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.dashboard import page_charts, page_view, processor_panel, readings, shapes, way, way_map
@@ -37,6 +36,7 @@ from aeroloop.dashboard.way_words import STATUS_WORDS, STEP_WORDS, letters
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.shape import SURFACES
+from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell
 
 START_M, GOAL_M = (-3375.0, 1425.0), (3975.0, -3975.0)

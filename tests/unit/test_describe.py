@@ -9,9 +9,10 @@ import msgspec
 import pytest
 from tools import describe
 
-from aeroloop.core import scenario, scenario_files, streams
+from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Field, Stream
+from aeroloop.families.streams import STREAMS
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols import interface, wing_interface
 
@@ -112,7 +113,7 @@ def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPa
 
 def test_every_stream_field_and_event_is_on_the_page() -> None:
     page = describe.streams_markdown()
-    for stream in streams.STREAMS:
+    for stream in STREAMS:
         section = page.partition(f"\n## {stream.name}\n")[2].partition("\n## ")[0]
         for field in stream.fields:
             assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section

@@ -36,7 +36,7 @@ class GliderScenario(Scenario, frozen=True, kw_only=True):
 """
 ROW = """
 from aeroloop.core.tables import Family
-ROW = Family(name="NAME", scenario="NAME.scenario:GliderScenario")
+ROW = Family(name="NAME", scenario="NAME.scenario:GliderScenario", streams="NAME.streams:STREAMS")
 """
 
 

@@ -10,7 +10,7 @@ from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.processes.hil_log import FlightLog
@@ -65,7 +65,7 @@ def scenario(*overrides: str) -> QuadrotorScenario:
 
 
 def flight_log(plan: QuadrotorScenario, number: int = 0) -> FlightLog:
-    publish = {stream.name: lambda *row: None for stream in writes("plant", plan.FAMILY, plan.loop)}
+    publish = {stream.name: lambda *row: None for stream in writes("plant", streams_of(plan), plan.loop)}
     return FlightLog(number, plan.aboard, 250.0, publish, FleetPace(NS // 250))
 
 

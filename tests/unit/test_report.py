@@ -6,6 +6,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.ground.config import Ground, Hover
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log, log_sha256
 from aeroloop.sensors.state import StateNoise
 
@@ -45,7 +48,8 @@ def a_scenario(**changes: Any) -> TiltrotorScenario:
 def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
     """Twenty seconds that look like a flight, 0.1 m off in x, with one late period."""
     t_s, cycle_s = np.arange(0, 20.002, 0.004), np.arange(0, 20.002, 0.012)
-    rows = Log.empty().rows
+    log = Log.empty(STREAMS)
+    rows = log.rows
     for name, times_s in {
         "truth": t_s,
         "effort": t_s,
@@ -65,7 +69,7 @@ def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
     rows["board_event"] = np.array([[0.012, Event.STARTED, 0.0], [5.0, Event.SENSORS_LOST, 416.0]])
     if diverged:
         rows["plant_event"] = np.array([[3.0, Event.DIVERGED, 201.0]])
-    return Log(rows, {}, truncated)
+    return replace(log, truncated=truncated)
 
 
 def test_summary_holds_the_contract() -> None:
@@ -209,7 +213,7 @@ def test_a_summary_of_an_older_version_gets_its_report() -> None:
 
 
 def test_summary_of_nothing_is_still_json() -> None:
-    summary = summarise(a_scenario(), Log.empty(), outcome={**FLOWN, "wall_s": 0.0})
+    summary = summarise(a_scenario(), Log.empty(STREAMS), outcome={**FLOWN, "wall_s": 0.0})
     text = json.dumps(summary, allow_nan=False)
     assert json.loads(text) == summary
     assert summary["metrics"]["pos_x_rms_m"] is None
@@ -257,7 +261,7 @@ def test_junit_has_a_case_per_check_and_says_what_failed() -> None:
 
 def test_junit_survives_a_broken_flight_with_a_strange_message() -> None:
     outcome = {**FLOWN, "exit_code": EXIT_LINK, "error": 'pty: <gone> & "lost"\x00\x1b[31m'}
-    suite = ET.fromstring(junit_xml(summarise(a_scenario(), Log.empty(), outcome=outcome)))
+    suite = ET.fromstring(junit_xml(summarise(a_scenario(), Log.empty(STREAMS), outcome=outcome)))
     assert suite.get("errors") == "1"
     error = suite.find("testcase[@name='flight']/error")
     assert error is not None
@@ -431,7 +435,7 @@ def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pace", ["lockstep", "4x"])
 def test_a_flight_that_recorded_nothing_gets_a_report(pace: str) -> None:
-    _, page = page_of(a_scenario(pace=pace), Log.empty(), {**FLOWN, "exit_code": EXIT_LINK, "error": "no board"})
+    _, page = page_of(a_scenario(pace=pace), Log.empty(STREAMS), {**FLOWN, "exit_code": EXIT_LINK, "error": "no board"})
     assert "not measured" in page.text
 
 

@@ -12,12 +12,12 @@ import pymap3d
 import pytest
 
 from aeroloop.core.scenario_files import of_table
-from aeroloop.core.streams import STREAMS
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
 from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.flight.processes.wing_plant import build_loop
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 
@@ -67,11 +67,7 @@ class Flight:
     def __init__(self, flown: FixedWingScenario, **changes: Any) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.link = Direct(autopilot_of(flown, **changes))
-        publish = {
-            stream.name: lambda *row, name=stream.name: self.rows[name].append(row)
-            for stream in STREAMS
-            if stream.family == "fixedwing"
-        }
+        publish = {stream.name: lambda *row, name=stream.name: self.rows[name].append(row) for stream in STREAMS}
         self.ended = build_loop(flown, self.link, publish).fly(lambda: False)
 
     def column(self, stream: str, name: str) -> np.ndarray:

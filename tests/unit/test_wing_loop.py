@@ -15,11 +15,12 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.streams import BY_NAME, writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import wing_loop
 from aeroloop.exchanges.wing_loop import Readings, WingLoop
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.streams import BY_NAME
 from aeroloop.flight.processes.wing_plant import build_loop, build_sensors, switcher
 from aeroloop.protocols import wing_interface as interface
 from aeroloop.protocols.framing import encode
@@ -87,7 +88,7 @@ class Bench:
     def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
-        publish = {s.name: self._keeper(s.name) for s in writes("plant", scenario.FAMILY, scenario.loop)}
+        publish = {s.name: self._keeper(s.name) for s in writes("plant", streams_of(scenario), scenario.loop)}
         self.loop: WingLoop = build_loop(scenario, board, publish)
         board.command = self.loop.command
 

@@ -15,6 +15,7 @@ from aeroloop.analysis.track import Track, tiltrotor_tracks
 from aeroloop.analysis.wing import summary as wing_summary
 from aeroloop.analysis.wing.metrics import metrics as wing_metrics
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.streams import streams_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -63,4 +64,4 @@ def kind_of(scenario: Scenario) -> Kind[Any]:
 
 def metric_names(scenario: Scenario) -> tuple[str, ...]:
     """Everything that a check of the scenario may name."""
-    return tuple(kind_of(scenario).metrics(Log.empty(), scenario))
+    return tuple(kind_of(scenario).metrics(Log.empty(streams_of(scenario)), scenario))

@@ -88,6 +88,3 @@ def _events(log: Log, stream: str, event: Event) -> float:
 
 def _sum_of_values(log: Log, stream: str, event: Event) -> float:
     return float(np.sum(log.column(stream, "value")[log.column(stream, "code") == event]))
-
-
-NAMES = tuple(metrics(Log.empty(), TiltrotorScenario(name="none")))

@@ -16,9 +16,9 @@ from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pi
 from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.core.streams import COUNTER_NAMES
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
 from aeroloop.sensors.state import StateNoise
 

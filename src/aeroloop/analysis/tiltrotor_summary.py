@@ -6,9 +6,9 @@ from typing import Any
 
 from aeroloop.analysis import board, timing
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name
-from aeroloop.core.streams import COUNTER_NAMES
 from aeroloop.families.fault_offers import words
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
 LINKS = {

@@ -36,6 +36,7 @@ class Family:
 
     name: str
     scenario: str  # struct of its TOML tables, a core.scenario.Scenario
+    streams: str  # tuple of core.stream.Stream, in the order of the log's hash
 
 
 def part(reference: str) -> Any:

@@ -13,11 +13,12 @@ from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.core.frames import Quat, Vec3, euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.signals import Mode
-from aeroloop.core.streams import BY_NAME, MOST_ROTORS
 from aeroloop.core.wing_signals import SURFACES, Step
 from aeroloop.dashboard.store import Rows, Store
 from aeroloop.dashboard.way_words import STEP_WORDS, letters, step_of
 from aeroloop.families.fixedwing.shape import deflections_rad
+from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.families.streams import BY_NAME
 
 SHOWN_PER_SPEED = 1 / 55
 """Rotors are shown this much slower than they turn: at the real speed a picture 20 to 60 times a second shows noise."""

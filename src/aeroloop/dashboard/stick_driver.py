@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
+from aeroloop.families.streams import BY_NAME
 from aeroloop.flight.processes.common import Orders
 from aeroloop.flight.processes.ground import Source, StickSource, run_wall
 from aeroloop.ground.lock import claim

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.streams import BY_NAME
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import named
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders, stop
@@ -48,9 +49,9 @@ def find_flight(wanted: str = "") -> Orders:
     return with_board[0]
 
 
-def _present(topics: Topics, over: Callable[[], bool]) -> tuple[Point, float]:
+def _present(topics: Topics, stream: Stream, over: Callable[[], bool]) -> tuple[Point, float]:
     """Where the aircraft is, and when: a reference that starts elsewhere would upset it."""
-    truth = topics.subscriber(BY_NAME["truth"])
+    truth = topics.subscriber(stream)
     while (row := truth.latest()) is None:
         if over():
             raise ConfigError("the flight has ended")
@@ -71,9 +72,9 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
         return stop.requested or not orders.folder_path.exists()
 
     with claim(url, ground.source):
-        topics = Topics(orders.folder_path, wait=False)
-        source = build_source(scenario, record, _present(topics, over))
-        clock, publish = topics.subscriber(BY_NAME["clock"]), topics.publisher(BY_NAME["reference"])
+        topics, streams = Topics(orders.folder_path, wait=False), named(scenario)
+        source = build_source(scenario, record, _present(topics, streams["truth"], over))
+        clock, publish = topics.subscriber(streams["clock"]), topics.publisher(streams["reference"])
         link = open_link(url)
         say(f"{ground.source} drives {url}; Ctrl-C stops it, and the board then holds its last reference")
         try:

@@ -20,6 +20,7 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.scenario_files import load
+from aeroloop.core.streams import streams_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.tiltrotor.design import design
@@ -73,7 +74,7 @@ def discard(folder: Path, scenario: Scenario) -> None:
 
 def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """summary.json from the log; also of a flight that was cut short."""
-    summary = summarise(scenario, _log(folder), outcome=outcome)
+    summary = summarise(scenario, _log(folder, scenario), outcome=outcome)
     _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return summary
 
@@ -102,13 +103,13 @@ def _tiltrotor_report(folder: Path, scenario: TiltrotorScenario, summary: Mappin
     )
     # The margin is the built-in gain's: of a law from a file nothing is known but how it flew.
     known = margin if not scenario.control.law_file else None
-    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=known)
+    write(folder / REPORT, scenario, _log(folder, scenario), summary, delay_margin=known)
 
 
 def _quad_report(folder: Path, scenario: QuadrotorScenario, summary: Mapping[str, Any]) -> None:
     from aeroloop.analysis.quad.report import write_report as write
 
-    write(folder / REPORT, scenario, _log(folder), summary)
+    write(folder / REPORT, scenario, _log(folder, scenario), summary)
 
 
 def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str, Any]) -> None:
@@ -121,7 +122,7 @@ def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str
     ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
     airspeed_m_s = scenario.mission.airspeed_m_s
     table = modes.table(airframe.load(scenario.vehicle.airframe), airspeed_m_s)
-    write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)
+    write(folder / REPORT, scenario, _log(folder, scenario), summary, ground=ground, modes=table)
 
 
 REPORTS: dict[str, Callable[[Path, Any, Mapping[str, Any]], None]] = {
@@ -155,7 +156,7 @@ def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
     runs = []
     for folder in folders:
         scenario, summary = load_run(folder)
-        runs.append(Run(folder.resolve().name, scenario, _log(folder), summary))
+        runs.append(Run(folder.resolve().name, scenario, _log(folder, scenario), summary))
     comparison = compare(runs)
     page.write(out, render(runs, comparison), "comparison")
     return comparison
@@ -177,9 +178,9 @@ def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
     return load(folder / SCENARIO), summary
 
 
-def _log(folder: Path) -> Log:
-    path = folder / LOG
-    return read(path) if path.exists() and path.stat().st_size else Log.empty()
+def _log(folder: Path, scenario: Scenario) -> Log:
+    path, streams = folder / LOG, streams_of(scenario)
+    return read(path, streams) if path.exists() and path.stat().st_size else Log.empty(streams)
 
 
 def _write(path: Path, text: str) -> None:

@@ -15,7 +15,8 @@ from enum import IntEnum
 from functools import cached_property
 
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
-from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.protocols import board_fields
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 
 REVISION = 1
 """Raise it with every change of the table below, so that the older of two sides can be told."""
@@ -51,9 +52,9 @@ class Message:
         return self.packing.size
 
 
-def _floats(stream: str) -> tuple[tuple[str, str], ...]:
-    """The values of a stream as they travel: single precision, under their names."""
-    return tuple((name, "f") for name in BY_NAME[stream].names[1:])
+def _floats(fields: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Values as they travel: single precision, under their names."""
+    return tuple((name, "f") for name, _, _ in fields)
 
 
 START = Message(
@@ -64,7 +65,7 @@ START = Message(
     "start the simulation; repeated until the first answer comes",
 )
 REQUEST = Message("request", "board", 2, (), "a cycle begins: send sensors")
-ACTUATORS = Message("actuators", "board", 3, _floats("command"), "the end of the cycle")
+ACTUATORS = Message("actuators", "board", 3, _floats(board_fields.ACTUATORS), "the end of the cycle")
 CPU = Message(
     "cpu",
     "board",
@@ -102,7 +103,7 @@ ANSWER = Message(
     "answer",
     "plant",
     None,
-    _floats("sensors"),
+    _floats(board_fields.SENSORS),
     "sensors: the answer to a request",
 )
 HELLO = Message(
@@ -116,7 +117,7 @@ REFERENCE = Message(
     "reference",
     "ground",
     None,
-    (("t_ms", "I"), *_floats("reference")),
+    (("t_ms", "I"), *_floats(board_fields.REFERENCE)),
     "where the aircraft should be, and how it should be moving; on the reference link",
 )
 MESSAGES = (START, REQUEST, ACTUATORS, CPU, TASK, COUNTERS, EVENT, ANSWER, HELLO, REFERENCE)

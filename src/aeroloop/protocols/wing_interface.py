@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import hashlib
 
+from aeroloop.core.stream import EVENT
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.core.wing_streams import WING_STREAMS
+from aeroloop.protocols import wing_fields as told
 from aeroloop.protocols.interface import Message
 
 REVISION = 1
@@ -24,7 +25,6 @@ C_TYPES = {"b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32",
 DEGREES = 1e7
 """Latitude and longitude travel as whole numbers of 1e-7 degrees, as receivers give them."""
 
-_STREAMS = {stream.name: stream for stream in WING_STREAMS}
 _WHOLE = {
     "step": "B",
     "path": "H",
@@ -51,14 +51,10 @@ _WHOLE = {
 }
 
 
-def _row(stream: str) -> tuple[tuple[str, str], ...]:
-    """The values of a stream as they travel, under their names."""
-    return tuple((name, _WHOLE.get(name, "f")) for name in _STREAMS[stream].names[1:])
-
-
-def _told(number: int, stream: str, meaning: str) -> Message:
+def _told(number: int, name: str, values: tuple[tuple[str, str, str], ...], meaning: str) -> Message:
     """What the board tells the ground: each message is a row of a stream, without its time."""
-    return Message(stream.removeprefix("wing_"), "board", number, (("sequence", "B"), *_row(stream)), meaning)
+    fields = tuple((value, _WHOLE.get(value, "f")) for value, _, _ in values)
+    return Message(name, "board", number, (("sequence", "B"), *fields), meaning)
 
 
 SENSORS = Message(
@@ -100,15 +96,15 @@ SERVOS = Message(
 DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
 GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
 TELLING: dict[str, Message] = {
-    "wing_estimate": _told(0x30, "wing_estimate", "where the board believes that it is, every period"),
-    "wing_guidance": _told(0x31, "wing_guidance", "path following, every period"),
-    "wing_step": _told(0x32, "wing_step", "the mission goes on to another step"),
-    "wing_plan": _told(0x33, "wing_plan", "a search for a way has ended"),
-    "wing_cell": _told(0x34, "wing_cell", "a cell on the way"),
-    "wing_path": _told(0x35, "wing_path", "a point of a path"),
-    "wing_cpu": _told(0x36, "wing_cpu", "run-time statistics of the processor, once a second"),
-    "wing_task": _told(0x37, "wing_task", "run-time statistics of one task, once a second"),
-    "wing_event": _told(0x38, "wing_event", "something worth a line in the log"),
+    "wing_estimate": _told(0x30, "estimate", told.ESTIMATE, "where the board believes that it is, every period"),
+    "wing_guidance": _told(0x31, "guidance", told.GUIDANCE, "path following, every period"),
+    "wing_step": _told(0x32, "step", told.STEP, "the mission goes on to another step"),
+    "wing_plan": _told(0x33, "plan", told.PLAN, "a search for a way has ended"),
+    "wing_cell": _told(0x34, "cell", told.CELL, "a cell on the way"),
+    "wing_path": _told(0x35, "path", told.PATH, "a point of a path"),
+    "wing_cpu": _told(0x36, "cpu", told.CPU, "run-time statistics of the processor, once a second"),
+    "wing_task": _told(0x37, "task", told.TASK, "run-time statistics of one task, once a second"),
+    "wing_event": _told(0x38, "event", EVENT, "something worth a line in the log"),
 }
 """By stream."""
 MESSAGES = (SENSORS, SERVOS, DONE, GOAL, *TELLING.values())

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION, Track
 from aeroloop.controllers.pixhawk.seam import FlightMode
-from aeroloop.core.streams import BY_NAME, MOST_ROTORS
+from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.families.streams import BY_NAME
 from aeroloop.recording.log import Log
 
 Flags = NDArray[np.bool_]

@@ -14,8 +14,8 @@ from aeroloop.analysis.quad.rates import clock_words
 from aeroloop.analysis.quad.words import TRACKING_NUMBERS, VEHICLE_NUMBERS, load_words
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.core.signals import Event
-from aeroloop.core.streams import MAVLINK_COUNTER_NAMES
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
 VALUES = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
@@ -50,7 +50,7 @@ def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) ->
         tracking_numbers=TRACKING_NUMBERS,
         vehicle_numbers=VEHICLE_NUMBERS,
         timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=MAVLINK_COUNTER_NAMES,
+        counters=COUNTER_NAMES,
         pictures=flight_pictures(log, scenario),
         of_vehicles={flight.number: vehicle_pictures(flight) for flight in aircraft} if several else {},
     )

@@ -12,9 +12,9 @@ from aeroloop.analysis.quad.metrics import tracking_rms
 from aeroloop.analysis.quad.rates import clock, rates
 from aeroloop.analysis.quad.words import change_words
 from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, largest, rms
-from aeroloop.core.streams import MAVLINK_COUNTER_NAMES
 from aeroloop.families.fault_offers import words as fault_words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
 LINKS = {"plant": "hil_link", "autopilot": "pixhawk_link"}
@@ -86,5 +86,5 @@ def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any
 
 def _counters(flight: Flight, stream: str) -> dict[str, int] | None:
     rows = flight.rows(stream)
-    names = MAVLINK_COUNTER_NAMES
+    names = COUNTER_NAMES
     return dict(zip(names, (int(n) for n in rows[-1, 2:]), strict=True)) if len(rows) else None

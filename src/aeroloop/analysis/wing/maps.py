@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, WIDTH_IN, Array, Picture, picture, stride
-from aeroloop.core.streams import BY_NAME
 from aeroloop.core.wing_signals import PlanStatus
+from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import PlannerSettings

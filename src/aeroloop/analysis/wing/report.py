@@ -9,8 +9,8 @@ from typing import Any
 from aeroloop.analysis import page
 from aeroloop.analysis.wing.maps import Ground, overview, plan_pictures
 from aeroloop.analysis.wing.plots import board_figures, flight_pictures
-from aeroloop.core.streams import BY_NAME
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.streams import BY_NAME
 from aeroloop.recording.log import Log
 
 COUNTERS = BY_NAME["wing_link"].names[1:]

@@ -12,11 +12,11 @@ from aeroloop.analysis.board import by_task
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
 from aeroloop.analysis.track import Track, positions
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.streams import BY_NAME
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
 from aeroloop.families.fault_offers import words as fault_words
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.plan import WHY, inside_obstacles
 from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log

@@ -7,4 +7,5 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="fixedwing",
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
+    streams="aeroloop.families.fixedwing.streams:STREAMS",
 )

@@ -7,4 +7,5 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="quadrotor",
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
+    streams="aeroloop.families.multirotor.streams:STREAMS",
 )

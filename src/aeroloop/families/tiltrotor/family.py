@@ -7,4 +7,5 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="tiltrotor",
     scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
+    streams="aeroloop.families.tiltrotor.streams:STREAMS",
 )

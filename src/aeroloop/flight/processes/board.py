@@ -10,7 +10,7 @@ import time
 
 from aeroloop.boards.host import HostBoard
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import STREAMS
+from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight.processes.board_lockstep import run_lockstep
 from aeroloop.flight.processes.board_shell import Shell
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop

@@ -16,7 +16,7 @@ from aeroloop.codegen.host import compiled
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.tiltrotor.design import design, flight_law, parameter_file
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
@@ -80,7 +80,7 @@ class Shell:
         self.scenario = orders.tiltrotor
         self.period_ns = round(self.scenario.control.period_s * NS)
         self._topics = Topics(orders.folder_path, wait=self.scenario.lockstep)
-        streams = writes("board", self.scenario.FAMILY, self.scenario.loop)
+        streams = writes("board", streams_of(self.scenario), self.scenario.loop)
         self._publish = {stream.name: self._topics.publisher(stream).send for stream in streams}
         self._counted_s = -1
         self.host: HostBoard | None = None

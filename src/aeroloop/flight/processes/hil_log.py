@@ -8,8 +8,8 @@ from dataclasses import astuple
 
 from aeroloop.actuators.motors import RotorEffort
 from aeroloop.core.signals import NS, Air, Event, RigidState
-from aeroloop.core.streams import MOST_ROTORS
 from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Events, Happening
+from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.flight.processes.signal_counts import SignalCounts
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample

@@ -9,7 +9,7 @@ from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.autopilot_loop import AutopilotLoop, wall_timing
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -154,7 +154,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
         stream.name: topics.publisher(stream, batch=stream.batch).send
-        for stream in writes("plant", scenario.FAMILY, scenario.loop)
+        for stream in writes("plant", streams_of(scenario), scenario.loop)
     }
     line.await_order("open")
     outside = scenario.loop == "hil"

@@ -12,11 +12,12 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.signals import NS, Command
-from aeroloop.core.streams import STREAMS, writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.board_loop import Loop
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
 from aeroloop.ground.trajectories import build as build_path
@@ -98,7 +99,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         link = dress(wire, scenario, lambda: pace[0].now_ns())
         pace.append(WallPace(link, ns(scenario.world.step_s), scenario.speed))
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
-    publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
+    publish = {s.name: topics.publisher(s).send for s in writes("plant", streams_of(scenario), scenario.loop)}
     sensors = StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1]))
     loop = Loop(
         actuators=LaggedActuators(scenario.actuators, hover),

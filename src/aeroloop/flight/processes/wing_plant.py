@@ -10,11 +10,12 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import STREAMS, writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.wing_loop import Errand, WingLoop
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.places import ground_of, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.families.fixedwing.trim import trim
 from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
@@ -35,7 +36,7 @@ from aeroloop.world.earth import Earth
 from aeroloop.world.wind import Wind
 
 READS = ("board link",)
-WRITES = tuple(s.name for s in STREAMS if s.producer == "plant" and s.family == "fixedwing")
+WRITES = tuple(s.name for s in STREAMS if s.producer == "plant")
 NOT_WHILE_WAITING = (
     "in lockstep and on pil time waits for every message, so none may be lost or late; fly mil or sil with --pace real"
 )
@@ -113,7 +114,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         share_core(orders.core_draw)  # with the board, which works while we wait
     sensors = build_sensors(scenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
-    publish = {s.name: topics.publisher(s).send for s in writes("plant", scenario.FAMILY, scenario.loop)}
+    publish = {s.name: topics.publisher(s).send for s in writes("plant", streams_of(scenario), scenario.loop)}
     line.await_order("open")
     bare = link = open_link(orders.link_server)
     port = ControlPort(orders.folder_path)
