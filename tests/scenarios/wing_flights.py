@@ -6,10 +6,10 @@ from collections import defaultdict
 
 import numpy as np
 
-from aeroloop.analysis.wing.metrics import metrics
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
+from aeroloop.families.fixedwing.analysis.metrics import metrics
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS

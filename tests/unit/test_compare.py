@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare, differences, labels
 from aeroloop.analysis.summary import summarise
-from aeroloop.analysis.track import COMMAND
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.streams import logged
 from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis.summary import COMMAND
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
@@ -249,7 +249,7 @@ def folder_of(parent: Path, run: Run) -> Path:
         for row in run.log.rows.get(stream.name, np.empty((0, 0))).tolist():
             writer.write(stream, tuple(row))
     writer.close()
-    results.write_summary(folder, run.scenario, FLOWN)
+    results.write_summary(folder, run.scenario, run.log, FLOWN)
     return folder
 
 

@@ -18,13 +18,13 @@ from nicegui.page import page
 from starlette.requests import Request
 
 from aeroloop.core import scenario_files
+from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.dashboard import app, layout, page_lines
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.layout import frame
 from aeroloop.dashboard.page_faults import amount
 from aeroloop.dashboard.past_runs import read_run
 from aeroloop.dashboard.subject import LineInfo, Subject
-from aeroloop.families.fault_offers import Offer, offers
 from aeroloop.families.streams import BY_NAME
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -7,11 +7,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from aeroloop.core import scenario_files
-from aeroloop.core.errors import ConfigError
+from aeroloop.analysis import checks, compare_page
+from aeroloop.analysis.compare import Run, compare
+from aeroloop.analysis.family import render_report
+from aeroloop.analysis.summary import summarise
+from aeroloop.core import fault_offers, scenario_files
+from aeroloop.core.errors import EXIT_CHECK_FAILED, ConfigError
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.signals import Event
+from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import FAMILIES, family, part
+from aeroloop.recording.log import Log
 
 GLIDER = """
 from typing import Annotated, ClassVar
@@ -34,10 +43,24 @@ class GliderScenario(Scenario, frozen=True, kw_only=True):
     def link_url(self) -> str:
         return "loopback://"
 """
+STREAMS = """
+from aeroloop.core.stream import EVENT, Stream, fields
+
+STREAMS = (
+    Stream(
+        "glide", "plant", 10.0, True, True, "where it is",
+        fields(("x_m", "m", "east"), ("y_m", "m", "north"), ("z_m", "m", "up"), ("vario_m_s", "m/s", "climb rate")),
+    ),
+    Stream("glide_event", "plant", 0.0, True, True, "what happened", fields(*EVENT)),
+    Stream("glide_pace", "plant", 1.0, False, True, "", fields(("lateness_s", "s", "late"), ("missed", "-", "n"))),
+    Stream("glide_link", "plant", 1.0, False, True, "", fields(("frames_in", "-", "in"), ("lost", "-", "lost"))),
+)
+"""
 ROW = """
 from aeroloop.core.tables import Family
 ROW = Family(name="NAME", scenario="NAME.scenario:GliderScenario", streams="NAME.streams:STREAMS")
 """
+FLOWN = {"ended": "completed", "wall_s": 1.0, "exit_code": 0, "error": None}
 
 
 def folder_of_a_family(parent: Path, name: str) -> Path:
@@ -45,6 +68,7 @@ def folder_of_a_family(parent: Path, name: str) -> Path:
     folder = parent / name
     folder.mkdir()
     (folder / "scenario.py").write_text(GLIDER.replace("NAME", name))
+    (folder / "streams.py").write_text(STREAMS)
     (folder / "family.py").write_text(ROW.replace("NAME", name))
     return folder
 
@@ -110,3 +134,64 @@ def test_a_scenario_whose_folder_is_gone_says_so(tmp_path: Path) -> None:
     shutil.rmtree(folder)
     with pytest.raises(ConfigError, match="glider_that_went: expected a folder with"):
         scenario_files.load(tmp_path / "x.toml")
+
+
+@pytest.fixture(scope="module")
+def glider(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
+    """A scenario of a family that names no analysis, no report and no faults."""
+    folder = tmp_path_factory.mktemp("outside")
+    folder_of_a_family(folder, "glider_judged")
+    (folder / "x.toml").write_text(
+        'name = "x"\n[vehicle]\nkind = "./glider_judged"\n[[checks]]\nmetric = "flown_s"\nabove = 1.5\n'
+    )
+    return scenario_files.load(folder / "x.toml")
+
+
+def glider_log(scenario: Scenario, events: list[list[float]]) -> Log:
+    log = Log.empty(streams_of(scenario))
+    t_s = np.arange(0.0, 2.05, 0.1)
+    log.rows["glide"] = np.stack([t_s, 10 * t_s, 0 * t_s, 100 - t_s, np.full_like(t_s, -1.0)], axis=1)
+    log.rows["glide_event"] = np.array(events).reshape(-1, 3)
+    log.rows["glide_pace"] = np.array([[1.0, 0.002, 3.0]])
+    log.rows["glide_link"] = np.array([[1.0, 7.0, 1.0], [2.0, 12.0, 2.0]])
+    return log
+
+
+def test_a_family_without_an_analysis_is_judged(glider: Scenario) -> None:
+    checks.verify(glider)
+    summary = summarise(glider, glider_log(glider, [[0.5, Event.GROUND_CONTACT, 1.5]]), outcome=FLOWN)
+    assert summary["ok"] and summary["metrics"]["flown_s"] == 2.0
+    assert [check["name"] for check in summary["checks"]] == ["flown_s", "diverged"]
+    assert summary["events"] == [{"t_s": 0.5, "source": "glide_event", "event": "GROUND_CONTACT", "value": 1.5}]
+    assert summary["links"] == {"glide_link": {"frames_in": 12, "lost": 2}}
+    assert summary["timing"]["step_lateness_s"]["max"] == 0.002 and summary["timing"]["missed_deadlines"] == 3
+
+
+def test_a_flight_that_diverged_or_recorded_nothing_fails_without_an_analysis_too(glider: Scenario) -> None:
+    diverged = summarise(glider, glider_log(glider, [[0.5, Event.DIVERGED, 0.0]]), outcome=FLOWN)
+    nothing = summarise(glider, Log.empty(streams_of(glider)), outcome=FLOWN)
+    assert [summary["exit_code"] for summary in (diverged, nothing)] == [EXIT_CHECK_FAILED] * 2
+
+
+def test_a_family_without_a_report_gets_one_of_all_its_signals(glider: Scenario) -> None:
+    log = glider_log(glider, [[0.5, Event.GROUND_CONTACT, 1.5]])
+    html = render_report(glider, log, summarise(glider, log, outcome=FLOWN))
+    assert 'id="stream-glide"' in html and "stream-glide_event" not in html
+    assert html.count("<figure") == 2, "the way, and the signals of one stream"
+    for words in ("vario_m_s", "ground contact", "glide link", "step lateness", "Passed"):
+        assert words in html
+    empty = Log.empty(streams_of(glider))
+    assert "Failed" in render_report(glider, empty, summarise(glider, empty, outcome=FLOWN))
+
+
+def test_runs_of_a_family_without_an_analysis_are_compared(glider: Scenario) -> None:
+    log, other = glider_log(glider, []), glider_log(glider, [])
+    other.rows["glide"][:, 3] += 2.0
+    runs = [Run(name, glider, of, summarise(glider, of, outcome=FLOWN)) for name, of in (("a", log), ("b", other))]
+    comparison = compare(runs)
+    assert comparison["differences"][0]["position_max_m"] == pytest.approx(2.0)
+    assert "commands" not in [picture.name for picture in compare_page.pictures(runs)]
+
+
+def test_a_family_that_names_no_faults_offers_none(glider: Scenario) -> None:
+    assert fault_offers.offers(glider) == ()

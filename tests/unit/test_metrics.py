@@ -10,12 +10,12 @@ import pytest
 
 from aeroloop.actuators.lagged import Actuators
 from aeroloop.analysis.checks import evaluate, required, verify
-from aeroloop.analysis.metrics import metrics, position_error
-from aeroloop.analysis.timing import MEASURED, timing
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis.metrics import metrics, position_error
+from aeroloop.families.tiltrotor.analysis.timing import MEASURED, timing
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.recording.log import Log

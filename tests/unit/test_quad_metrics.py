@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from quad_logs import POINTS, a_log, a_scenario, add, count, count_usual, fly, quaternions
 
 from aeroloop.analysis.checks import evaluate, required, verify
-from aeroloop.analysis.kinds import metric_names
-from aeroloop.analysis.quad import mission
-from aeroloop.analysis.quad.flight import Flight, angle_between_rad, euler_rad, wrapped_rad
-from aeroloop.analysis.quad.metrics import metrics
-from aeroloop.analysis.quad.rates import clock_words, rates
+from aeroloop.analysis.family import metric_names
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.signals import Event
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.flight import Flight, angle_between_rad, euler_rad, wrapped_rad
+from aeroloop.families.multirotor.analysis.metrics import metrics
+from aeroloop.families.multirotor.analysis.rates import clock_words, rates
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.recording.log import Log
 

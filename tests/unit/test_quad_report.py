@@ -16,12 +16,12 @@ from test_report import Page
 
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
-from aeroloop.analysis.quad import report
-from aeroloop.analysis.quad.report import render
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
+from aeroloop.families.multirotor.analysis import report
+from aeroloop.families.multirotor.analysis.report import render
 from aeroloop.families.multirotor.streams import COUNTER_NAMES, STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -215,9 +215,9 @@ def test_a_run_folder_holds_everything_and_is_reported_and_compared(tmp_path: Pa
             for row in log.rows.get(stream.name, ()):
                 writer.write(stream, stream.packing.pack(*row))
         writer.close()
-        results.write_summary(folder, scenario, FLOWN)
+        results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
         assert results.load_run(folder)[0] == scenario
-    assert results.write_report(folders[0]).read_text("utf-8").count("<figure") == 11
+    assert results.report_again(folders[0]).read_text("utf-8").count("<figure") == 11
     comparison = results.compare_runs(folders, tmp_path / "compare.html")
     assert comparison["log_hashes_equal"] is True
     assert (tmp_path / "compare.html").is_file()

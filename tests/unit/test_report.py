@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop.analysis import report
 from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
-from aeroloop.analysis.plots import DelayMargin
-from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis import report
+from aeroloop.families.tiltrotor.analysis.plots import DelayMargin
+from aeroloop.families.tiltrotor.analysis.report import render
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
+from aeroloop.flight import results
 from aeroloop.ground.config import Ground, Hover
 from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log, log_sha256
@@ -426,11 +427,13 @@ def test_nothing_from_a_file_can_become_markup() -> None:
 
 
 def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
-    for name in ("a.html", "b.html"):
+    for name in ("a", "b"):
         scenario, log = a_scenario(pace="real"), a_log()
-        write_report(tmp_path / name, scenario, log, summarise(scenario, log, outcome=FLOWN), delay_margin=MARGIN)
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+        folder = tmp_path / name
+        folder.mkdir()
+        results.write_report(folder, scenario, log, summarise(scenario, log, outcome=FLOWN))
+    assert (tmp_path / "a" / results.REPORT).read_bytes() == (tmp_path / "b" / results.REPORT).read_bytes()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == [results.REPORT]
 
 
 @pytest.mark.parametrize("pace", ["lockstep", "4x"])
@@ -454,4 +457,4 @@ def test_thinned_lines_keep_their_peaks() -> None:
 def test_a_report_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     scenario, log = a_scenario(), a_log()
     with pytest.raises(AeroloopError, match=r"absent/report\.html: the report cannot be written: No such file"):
-        write_report(tmp_path / "absent" / "report.html", scenario, log, summarise(scenario, log, outcome=FLOWN))
+        results.write_report(tmp_path / "absent", scenario, log, summarise(scenario, log, outcome=FLOWN))

@@ -12,11 +12,11 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
-from aeroloop.analysis.wing import maps
-from aeroloop.analysis.wing.maps import Ground, plan_pictures, plans
-from aeroloop.analysis.wing.plots import board_figures
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
+from aeroloop.families.fixedwing.analysis import maps
+from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
+from aeroloop.families.fixedwing.analysis.plots import board_figures
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS

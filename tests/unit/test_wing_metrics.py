@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from log_rows import rows
 
-from aeroloop.analysis.wing.metrics import metrics
-from aeroloop.analysis.wing.summary import details
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.families.fixedwing.analysis.metrics import metrics
+from aeroloop.families.fixedwing.analysis.summary import details
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS

@@ -18,14 +18,14 @@ from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.drawing import panels
 from aeroloop.analysis.summary import summarise
-from aeroloop.analysis.wing import maps, plots
-from aeroloop.analysis.wing.maps import Ground
-from aeroloop.analysis.wing.report import render
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis import maps, plots
+from aeroloop.families.fixedwing.analysis.maps import Ground
+from aeroloop.families.fixedwing.analysis.report import render
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS
@@ -109,7 +109,7 @@ def summary_of(scenario: FixedWingScenario, log: Log) -> dict[str, Any]:
 
 
 def page(scenario: FixedWingScenario, log: Log) -> str:
-    return render(scenario, log, summary_of(scenario, log), ground=ground(), modes=MODES)
+    return render(scenario, log, summary_of(scenario, log), ground=ground(), modes_table=MODES)
 
 
 def text_of(html: str) -> str:
@@ -231,8 +231,8 @@ def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: P
         for row in log.rows.get(stream.name, ()):
             writer.write(stream, stream.packing.pack(*row))
     writer.close()
-    results.write_summary(folder, scenario, FLOWN)
-    html = results.write_report(folder).read_text(encoding="utf-8")
+    results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
+    html = results.report_again(folder).read_text(encoding="utf-8")
     text = text_of(html).replace("&#39;", "'")
     assert "The board's processor" in text
     assert all(task.name in text for task in WING_TASKS)

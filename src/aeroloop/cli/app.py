@@ -242,8 +242,10 @@ def _judged(folder: Path, plan: Scenario, outcome: Outcome, with_report: bool) -
         raise typer.Exit(outcome.exit_code)
     for remark in outcome.remarks:
         notes.print(f"note: {_plain(remark)}", highlight=False, soft_wrap=True)
-    summary = results.write_summary(folder, plan, msgspec.to_builtins(outcome))
-    return summary, results.write_report(folder) if with_report and not _interrupted(outcome) else None
+    log = results.read_log(folder, plan)
+    summary = results.write_summary(folder, plan, log, msgspec.to_builtins(outcome))
+    drawn = with_report and not _interrupted(outcome)
+    return summary, results.write_report(folder, plan, log, summary) if drawn else None
 
 
 def _interrupted(outcome: Outcome) -> bool:
@@ -262,7 +264,7 @@ def list_scenarios() -> None:
 @app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
     """Write the report of a run again, from its log and summary."""
-    typer.echo(results.write_report(run))
+    typer.echo(results.report_again(run))
 
 
 @app.command(

@@ -37,6 +37,8 @@ class Family:
     name: str
     scenario: str  # struct of its TOML tables, a core.scenario.Scenario
     streams: str  # tuple of core.stream.Stream, in the order of the log's hash
+    analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
+    faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
 
 
 def part(reference: str) -> Any:

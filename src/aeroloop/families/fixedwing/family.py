@@ -8,4 +8,6 @@ ROW = Family(
     name="fixedwing",
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
     streams="aeroloop.families.fixedwing.streams:STREAMS",
+    analysis="aeroloop.families.fixedwing.analysis.row:ANALYSIS",
+    faults="aeroloop.families.fixedwing.faults:offers",
 )

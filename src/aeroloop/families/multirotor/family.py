@@ -8,4 +8,6 @@ ROW = Family(
     name="quadrotor",
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
     streams="aeroloop.families.multirotor.streams:STREAMS",
+    analysis="aeroloop.families.multirotor.analysis.row:ANALYSIS",
+    faults="aeroloop.families.multirotor.faults:offers",
 )

@@ -8,4 +8,6 @@ ROW = Family(
     name="tiltrotor",
     scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
     streams="aeroloop.families.tiltrotor.streams:STREAMS",
+    analysis="aeroloop.families.tiltrotor.analysis.row:ANALYSIS",
+    faults="aeroloop.families.tiltrotor.faults:offers",
 )

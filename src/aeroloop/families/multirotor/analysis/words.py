@@ -5,15 +5,6 @@ from __future__ import annotations
 from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.parameters import TABLE
 
-TRACKING_NUMBERS = {
-    "roll_rms_deg": "roll (deg)",
-    "pitch_rms_deg": "pitch (deg)",
-    "yaw_rms_deg": "yaw (deg)",
-    "altitude_rms_m": "altitude (m)",
-    "waypoint_rms_m": "waypoint (m)",
-}
-"""Table 3.5 of the thesis."""
-
 VEHICLE_NUMBERS = {
     "flown_s": "flown (s)",
     "airborne_s": "in the air (s)",
@@ -26,13 +17,6 @@ VEHICLE_NUMBERS = {
     "battery_used_pct": "battery used (%)",
 }
 """What the report says of each of several vehicles."""
-
-
-def load_words(busy_processes: int | None) -> str:
-    if not busy_processes:
-        return "without"
-    who = "process that burns a core" if busy_processes == 1 else "processes that each burn a core"
-    return f"with {busy_processes} {who}"
 
 
 PARAMETERS = tuple(sorted({row.name for row in TABLE} | {gain.name for gain in GAINS}))

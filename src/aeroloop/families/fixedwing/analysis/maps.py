@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, WIDTH_IN, Array, Picture, picture, stride
 from aeroloop.core.wing_signals import PlanStatus
-from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import PlannerSettings
@@ -59,7 +58,7 @@ def plans(log: Log) -> list[Drawn]:
     cells = log.rows["wing_cell"]
     found = []
     for row in log.rows["wing_plan"]:
-        told = dict(zip(BY_NAME["wing_plan"].names, row.tolist(), strict=True))
+        told = dict(zip(log.columns["wing_plan"], row.tolist(), strict=True))
         if told["status"] != PlanStatus.FOUND:
             continue
         of_plan = cells[cells[:, 1] == told["plan"]]

@@ -15,7 +15,6 @@ from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION, Track
 from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.families.multirotor.streams import MOST_ROTORS
-from aeroloop.families.streams import BY_NAME
 from aeroloop.recording.log import Log
 
 Flags = NDArray[np.bool_]
@@ -48,7 +47,7 @@ class Flight:
         return self._rows[stream]
 
     def column(self, stream: str, field: str) -> Array:
-        return self.rows(stream)[:, BY_NAME[stream].names.index(field)]
+        return self.rows(stream)[:, self._log.columns[stream].index(field)]
 
     def columns(self, stream: str, fields: Sequence[str]) -> Array:
         """(rows, fields)"""

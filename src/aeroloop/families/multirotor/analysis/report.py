@@ -8,22 +8,20 @@ from typing import Any
 
 from aeroloop.analysis import page
 from aeroloop.analysis.page import number
-from aeroloop.analysis.quad.flight import flights
-from aeroloop.analysis.quad.plots import flight_pictures, vehicle_pictures
-from aeroloop.analysis.quad.rates import clock_words
-from aeroloop.analysis.quad.words import TRACKING_NUMBERS, VEHICLE_NUMBERS, load_words
+from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.core.signals import Event
+from aeroloop.families.multirotor.analysis.flight import flights
+from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle_pictures
+from aeroloop.families.multirotor.analysis.rates import clock_words
+from aeroloop.families.multirotor.analysis.words import VEHICLE_NUMBERS
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
+TEMPLATES = Path(__file__).parent
 VALUES = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
 """Events whose value is a number in an enumeration."""
-
-
-def write_report(path: Path, scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) -> None:
-    page.write(path, render(scenario, log, summary), "report")
 
 
 def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) -> str:
@@ -33,7 +31,8 @@ def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) ->
     several = len(aircraft) > 1
     named = [{**event, "value": _value(event)} for event in summary["events"]]
     return page.render(
-        "quad_report.html.j2",
+        "report.html.j2",
+        TEMPLATES,
         scenario=scenario,
         several=several,
         summary={**summary, "events": named},

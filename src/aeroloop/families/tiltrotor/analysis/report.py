@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else, with the verdict, the numbers and the pictures."""
+"""The report of a flight of the tilt-rotor: verdict, the paper's claims and figures, the board."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import msgspec
 
 from aeroloop.analysis import page
 from aeroloop.analysis.board import clock_words
-from aeroloop.analysis.board_plots import board_pictures
+from aeroloop.analysis.board_plots import Source, board_pictures
 from aeroloop.analysis.page import NOT_MEASURED, number
-from aeroloop.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
-from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import TASKS, Event, ResetCause
+from aeroloop.families.tiltrotor.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
+from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
+from aeroloop.families.tiltrotor.design import design
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
 from aeroloop.protocols.board_fields import COUNTER_NAMES
@@ -31,15 +32,26 @@ PREDICTED = {
 }
 
 
-def write_report(
-    path: Path,
-    scenario: TiltrotorScenario,
-    log: Log,
-    summary: Mapping[str, Any],
-    *,
-    delay_margin: DelayMargin | None = None,
-) -> None:
-    page.write(path, render(scenario, log, summary, delay_margin=delay_margin), "report")
+BOARD = Source("board_cpu", "board_task", TASKS)
+DELAY_STEPS = 73
+TEMPLATES = Path(__file__).parent
+
+
+def render_flight(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> str:
+    """With the delay margin of the built-in gain: of a law from a file nothing is known but how it flew."""
+    known = not scenario.control.law_file
+    return render(scenario, log, summary, delay_margin=_delay_margin(scenario) if known else None)
+
+
+def _delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
+    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
+    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
+    return DelayMargin(
+        delays_s=delays_s,
+        radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
+        margin_s=plan.delay_margin_s(),
+        flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
+    )
 
 
 def render(
@@ -51,6 +63,7 @@ def render(
     board = summary.get("board")  # None, or left out by a version that knew no board's statistics
     return page.render(
         "report.html.j2",
+        TEMPLATES,
         scenario=scenario,
         several=False,
         summary=summary,
@@ -65,7 +78,7 @@ def render(
         board=board,
         clock=clock_words(board) if board else "",
         tasks={task.name: task for task in TASKS},
-        board_pictures=board_pictures(log) if board else [],
+        board_pictures=board_pictures(log, BOARD) if board else [],
         counters=COUNTER_NAMES,
         impairments=_impairments(scenario),
         pictures=flight_pictures(log, scenario),

@@ -13,8 +13,8 @@ from matplotlib.patches import Patch
 from aeroloop.analysis.board_plots import Source, board_pictures
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, legend_above, panels, picture
 from aeroloop.analysis.statistics import Array
-from aeroloop.analysis.wing.metrics import SETTLED_S
 from aeroloop.core.wing_signals import LETTERS, WING_TASKS, Step
+from aeroloop.families.fixedwing.analysis.metrics import SETTLED_S
 from aeroloop.recording.log import Log
 
 WING = Source("wing_cpu", "wing_task", WING_TASKS)

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from aeroloop.analysis.board import overruns
 from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
 from aeroloop.core.signals import Event
+from aeroloop.families.tiltrotor.analysis.board import overruns
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 

@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from aeroloop.analysis.quad import mission
-from aeroloop.analysis.quad.errors import Errors, estimation, rms_wanted, tracking
-from aeroloop.analysis.quad.flight import COMMANDS, MODE_CLASSES, Flags, Flight, flights
-from aeroloop.analysis.quad.rates import Rate, rates
 from aeroloop.analysis.statistics import Array, largest, last, lost_rows, rms
 from aeroloop.core.signals import LINK_SIGNALS, Event
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.errors import Errors, estimation, rms_wanted, tracking
+from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flags, Flight, flights
+from aeroloop.families.multirotor.analysis.rates import Rate, rates
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 

@@ -30,14 +30,14 @@ from aeroloop.analysis.drawing import (
     top_and_altitude,
     trajectory_3d,
 )
-from aeroloop.analysis.quad import mission
-from aeroloop.analysis.quad.errors import estimation, tracking
-from aeroloop.analysis.quad.flight import COMMANDS, SPEEDS, Flight, flights, wrapped_rad
-from aeroloop.analysis.quad.rates import clock, counts
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ATTITUDE, POSITION
 from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.core.signals import LINK_SIGNALS
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.errors import estimation, tracking
+from aeroloop.families.multirotor.analysis.flight import COMMANDS, SPEEDS, Flight, flights, wrapped_rad
+from aeroloop.families.multirotor.analysis.rates import clock, counts
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.analysis import page
-from aeroloop.analysis.wing.maps import Ground, overview, plan_pictures
-from aeroloop.analysis.wing.plots import board_figures, flight_pictures
+from aeroloop.families.fixedwing import airframe, modes
+from aeroloop.families.fixedwing.analysis.maps import Ground, overview, plan_pictures
+from aeroloop.families.fixedwing.analysis.plots import board_figures, flight_pictures
+from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.recording.log import Log
 
-COUNTERS = BY_NAME["wing_link"].names[1:]
+TEMPLATES = Path(__file__).parent
 PROCESSOR = {
     "instructions_per_s": "instructions per second",
     "cpu_use_mean_pct": "processor use, mean (%)",
@@ -26,33 +27,31 @@ PROCESSOR = {
 }
 
 
-def write_report(
-    path: Path,
-    scenario: FixedWingScenario,
-    log: Log,
-    summary: Mapping[str, Any],
-    *,
-    ground: Ground,
-    modes: str,
-) -> None:
-    """`modes`: the aircraft's linear modes as a table of text."""
-    page.write(path, render(scenario, log, summary, ground=ground, modes=modes), "report")
+def render_flight(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> str:
+    """With the map that its planner had, and the linear modes of its airframe."""
+    planner = planner_of(scenario)
+    ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
+    table = modes.table(airframe.load(scenario.vehicle.airframe), scenario.mission.airspeed_m_s)
+    return render(scenario, log, summary, ground=ground, modes_table=table)
 
 
-def render(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any], *, ground: Ground, modes: str) -> str:
+def render(
+    scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any], *, ground: Ground, modes_table: str
+) -> str:
     """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
     verdict_class, verdict = page.verdict(summary["exit_code"])
     return page.render(
-        "wing_report.html.j2",
+        "report.html.j2",
+        TEMPLATES,
         scenario=scenario,
         several=False,
         summary=summary,
         verdict=verdict,
         verdict_class=verdict_class,
         timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=COUNTERS,
+        counters=log.columns["wing_link"][1:],
         processor=PROCESSOR,
-        modes=modes,
+        modes=modes_table,
         pictures=[
             overview(log, ground),
             *flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s),

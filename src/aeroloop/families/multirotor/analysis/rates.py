@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis.quad.flight import Flight, flights
 from aeroloop.analysis.statistics import Array
 from aeroloop.core.signals import LINK_SIGNALS
+from aeroloop.families.multirotor.analysis.flight import Flight, flights
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 

@@ -9,9 +9,7 @@ from aeroloop.core.config import convert
 from aeroloop.core.faults import ADDING, KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.core.tables import family, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,7 @@ class _Channel:
     words: str
 
 
-_SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
+SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
     "state": (
         "state",
         (
@@ -103,21 +101,15 @@ _WHOLE = {"silent": "sends nothing", "frozen": "sends its last values again and 
 
 
 def offers(scenario: Scenario) -> tuple[Offer, ...]:
-    """The faults that work in this flight."""
-    match scenario:
-        case TiltrotorScenario():
-            return (*_of_sensor("state"), *_of_lines())
-        case QuadrotorScenario() | FixedWingScenario():
-            aboard = [name for name in _SENSORS if getattr(scenario.aboard, name, None) is not None]
-            sensors = tuple(offer for name in aboard for offer in _of_sensor(name))
-            # In lockstep time waits for every message, so none may be lost or late.
-            return sensors if scenario.lockstep else (*sensors, *_of_lines())
-        case _:
-            return ()
+    """The faults that work in this flight, as its family says."""
+    reference = family(scenario.kind).faults
+    offered: tuple[Offer, ...] = part(reference)(scenario) if reference else ()
+    return offered
 
 
-def _of_sensor(target: str) -> tuple[Offer, ...]:
-    name, channels = _SENSORS[target]
+def of_sensor(target: str) -> tuple[Offer, ...]:
+    """What a sensor, one of SENSORS, can do wrong."""
+    name, channels = SENSORS[target]
     whole = [Offer(target, kind, (), "", 0.0, 0, f"{name}: {_WHOLE[kind]}") for kind in SENSOR_KINDS if kind in _WHOLE]
     adding = [
         Offer(target, kind, (c.name,), c.unit, getattr(c, kind), c.axes, f"{name}: {kind} of the {c.words}")
@@ -127,7 +119,8 @@ def _of_sensor(target: str) -> tuple[Offer, ...]:
     return (*whole, *adding)
 
 
-def _of_lines() -> tuple[Offer, ...]:
+def of_lines() -> tuple[Offer, ...]:
+    """What the link can do to frames, in both directions."""
     return tuple(
         Offer(target, kind, (), unit, value, 1, f"{way}: {words}")
         for target, way in _LINES.items()
@@ -144,7 +137,7 @@ def words(row: Sequence[float]) -> str:
     if target in _LINES:
         what, unit, axes = f"{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
     else:
-        name, channels = _SENSORS[target]
+        name, channels = SENSORS[target]
         channel = channels[min(max(numbers[3], 0), len(channels) - 1)]
         what, unit, axes = f"{name}: {kind}", "", 0
         if kind in ADDING:

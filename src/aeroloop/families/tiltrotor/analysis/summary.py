@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aeroloop.analysis import board, timing
+import numpy as np
+
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name
-from aeroloop.families.fault_offers import words
+from aeroloop.analysis.track import ATTITUDE, Track, positions
+from aeroloop.core.fault_offers import words
+from aeroloop.families.tiltrotor.analysis import board, timing
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
@@ -16,6 +19,8 @@ LINKS = {
     "board_link_at_board": "board_link",
     "reference_link": "reference_link",
 }
+COMMAND = ("thrust_right_N", "thrust_left_N", "torque_right_Nm", "torque_left_Nm")
+"""What the board commands."""
 SOURCES = {"plant": "plant_event", "board": "board_event"}
 
 
@@ -35,6 +40,23 @@ def events(log: Log) -> list[dict[str, Any]]:
     ] + [
         {"t_s": t_s, "source": "plant", "event": FAULT_SWITCHED, "value": words(row)}
         for t_s, *row in log.rows["plant_fault"].tolist()
+    ]
+
+
+def tracks(log: Log) -> list[Track]:
+    angles = np.stack([log.column("truth", f"{angle}_rad") for angle in ATTITUDE], axis=1)
+    return [
+        Track(
+            "",
+            log.column("truth", "t_s"),
+            positions(log, "truth"),
+            angles,
+            log.column("reference", "t_s"),
+            positions(log, "reference"),
+            log.column("command", "t_s"),
+            np.stack([log.column("command", field) for field in COMMAND], axis=1),
+            COMMAND,
+        )
     ]
 
 

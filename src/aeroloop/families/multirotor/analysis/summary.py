@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from aeroloop.analysis import timing
-from aeroloop.analysis.quad import mission
-from aeroloop.analysis.quad.errors import tracking
-from aeroloop.analysis.quad.flight import MODE_CLASSES, Flight, flights
-from aeroloop.analysis.quad.metrics import tracking_rms
-from aeroloop.analysis.quad.rates import clock, rates
-from aeroloop.analysis.quad.words import change_words
 from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, largest, rms
-from aeroloop.families.fault_offers import words as fault_words
+from aeroloop.core.fault_offers import words as fault_words
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.errors import tracking
+from aeroloop.families.multirotor.analysis.flight import MODE_CLASSES, Flight, flights
+from aeroloop.families.multirotor.analysis.metrics import tracking_rms
+from aeroloop.families.multirotor.analysis.rates import clock, rates
+from aeroloop.families.multirotor.analysis.words import change_words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log

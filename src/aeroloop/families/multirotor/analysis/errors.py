@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aeroloop.analysis.quad.flight import (
+from aeroloop.analysis.statistics import Array, rms
+from aeroloop.analysis.track import POSITION
+from aeroloop.families.multirotor.analysis.flight import (
     QUATERNION,
     Flags,
     Flight,
@@ -14,8 +16,6 @@ from aeroloop.analysis.quad.flight import (
     euler_rad,
     wrapped_rad,
 )
-from aeroloop.analysis.statistics import Array, rms
-from aeroloop.analysis.track import POSITION
 
 
 @dataclass(frozen=True)

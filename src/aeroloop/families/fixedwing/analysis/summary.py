@@ -12,11 +12,10 @@ from aeroloop.analysis.board import by_task
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
 from aeroloop.analysis.track import Track, positions
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
-from aeroloop.families.fault_offers import words as fault_words
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.plan import WHY, inside_obstacles
 from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log
@@ -83,7 +82,7 @@ def _step_name(code: float) -> str:
 
 
 def _plans(log: Log, scenario: FixedWingScenario) -> list[dict[str, Any]]:
-    rows = [dict(zip(BY_NAME["wing_plan"].names, row.tolist(), strict=True)) for row in log.rows["wing_plan"]]
+    rows = [dict(zip(log.columns["wing_plan"], row.tolist(), strict=True)) for row in log.rows["wing_plan"]]
     failed = any(told["status"] != PlanStatus.FOUND for told in rows)
     planner = None
     if failed:
@@ -154,5 +153,5 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
 
 def _counters(log: Log) -> dict[str, int] | None:
     rows = log.rows["wing_link"]
-    names = BY_NAME["wing_link"].names[1:]
+    names = log.columns["wing_link"][1:]
     return dict(zip(names, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.analysis.quad.flight import MISSION, Flight
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION
 from aeroloop.core.signals import Event
+from aeroloop.families.multirotor.analysis.flight import MISSION, Flight
 from aeroloop.ground.orders import PilotConfig
 
 

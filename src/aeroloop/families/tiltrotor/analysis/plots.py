@@ -24,9 +24,9 @@ from aeroloop.analysis.drawing import (
     top_and_altitude,
     trajectory_3d,
 )
-from aeroloop.analysis.metrics import position_error
-from aeroloop.analysis.timing import MEASURED, measured
 from aeroloop.analysis.track import positions
+from aeroloop.families.tiltrotor.analysis.metrics import position_error
+from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
