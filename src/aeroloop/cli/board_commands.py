@@ -6,7 +6,7 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,8 +14,9 @@ from rich.table import Table
 
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.tiltrotor import images
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
+
+if TYPE_CHECKING:
+    from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 app = typer.Typer(
     help="The board with our firmware: build its image, run it on the emulator, flash it.",
@@ -24,7 +25,7 @@ app = typer.Typer(
 )
 notes = Console(stderr=True)
 
-TARGETS = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
+TARGETS = ("emulator", "discovery")
 FLASH_B, RAM_B = 1024 * 1024, 128 * 1024
 
 Name = Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")]
@@ -45,8 +46,11 @@ def build(
     """Build the firmware that flies a scenario's law, and say how large it is."""
     if target not in (*TARGETS, "all"):
         raise ConfigError(f"--target {target}: expected one of: {', '.join(TARGETS)}, all")
+    from aeroloop.families.tiltrotor import images  # with the law's mathematics, which other commands do not need
+
+    kinds = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
     generated = images.generate(plan(name, law, overrides))
-    wanted = [image for key, kinds in TARGETS.items() if target in (key, "all") for image in kinds]
+    wanted = [image for key in TARGETS if target in (key, "all") for image in kinds[key]]
     table = Table("image", "flash", "RAM", box=None, header_style="bold")
     built = [images.build(generated, image) for image in wanted]
     for elf in built:
@@ -70,6 +74,7 @@ def run(
     link: Annotated[str, typer.Option(metavar="URL", help="The pty on which the board is served.")] = "pty://",
 ) -> None:
     """Serve the emulated board on a pty, as if it were plugged in; Ctrl-C ends it."""
+    from aeroloop.families.tiltrotor import images
     from aeroloop.flight.board_service import pty_place, serve
 
     place = pty_place(link)
@@ -91,6 +96,8 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
 
 
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
+    from aeroloop.families.tiltrotor.scenario import load_tiltrotor
+
     given = tuple(overrides or ())
     return load_tiltrotor(scenario_files.find(name), (*given, *law_override(law)))
 

@@ -13,17 +13,19 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.scenario_files import of_table
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.realtime.setup import die_with_parent
+
+if TYPE_CHECKING:
+    from aeroloop.families.fixedwing.scenario import FixedWingScenario
+    from aeroloop.families.multirotor.scenario import QuadrotorScenario
+    from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 ORDERS_TIMEOUT_S = 120.0
 """A supervisor that gives no orders for this long has gone wrong; better to end than to linger."""
@@ -55,18 +57,18 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def tiltrotor(self) -> TiltrotorScenario:
-        assert isinstance(self.scenario, TiltrotorScenario), self.scenario
-        return self.scenario
+        assert self.scenario.FAMILY == "tiltrotor", self.scenario
+        return cast("TiltrotorScenario", self.scenario)
 
     @property
     def quadrotor(self) -> QuadrotorScenario:
-        assert isinstance(self.scenario, QuadrotorScenario), self.scenario
-        return self.scenario
+        assert self.scenario.FAMILY == "quadrotor", self.scenario
+        return cast("QuadrotorScenario", self.scenario)
 
     @property
     def fixedwing(self) -> FixedWingScenario:
-        assert isinstance(self.scenario, FixedWingScenario), self.scenario
-        return self.scenario
+        assert self.scenario.FAMILY == "fixedwing", self.scenario
+        return cast("FixedWingScenario", self.scenario)
 
 
 class Line:
