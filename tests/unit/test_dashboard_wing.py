@@ -36,6 +36,7 @@ from aeroloop.dashboard.way_words import STATUS_WORDS, STEP_WORDS, letters
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.shape import SURFACES
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell
 
@@ -311,9 +312,8 @@ class TestPages:
     ) -> None:
         subject = watched(tmp_path, scenario)
         for t_s in (1.0, 2.0):
-            for stream in BY_NAME.values():
-                if stream.family == "wing":
-                    subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
+            for stream in STREAMS:
+                subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:
             built(subject, each.build, lambda client: None)
         built(subject, lambda _: _beat(WayPage(subject, scenario)), lambda client: None)

@@ -339,8 +339,7 @@ def base_station(
     """Stream a trajectory to the board of a running flight, in step with its clock."""
     from aeroloop.flight.ground_station import drive, find_flight
 
-    orders = find_flight(wanted)
-    ground = orders.tiltrotor.ground
+    orders, ground = find_flight(wanted)
     table: dict[str, Any] = {"source": "base-station"}
     if feedforward is not None:
         table["velocity_feedforward"] = feedforward
@@ -365,15 +364,15 @@ def joystick(
     """Fly the aircraft of a running flight with a joystick."""
     from aeroloop.flight.ground_station import drive, find_flight
 
-    orders = find_flight(wanted)
-    ground = msgspec.structs.replace(
-        orders.tiltrotor.ground,
+    orders, ground = find_flight(wanted)
+    chosen = msgspec.structs.replace(
+        ground,
         source="joystick",
         joystick_device=device,
         joystick_map=axis_map,
         joystick_recording=recording,
     )
-    drive(orders, ground, link or orders.reference_client, record, _say)
+    drive(orders, chosen, link or orders.reference_client, record, _say)
 
 
 def _say(text: str) -> None:

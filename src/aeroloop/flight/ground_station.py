@@ -15,7 +15,6 @@ import msgspec
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import named
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders, stop
 from aeroloop.flight.processes.ground import build_source, run_wall
@@ -30,21 +29,21 @@ ENDING_S = 2.0
 HOW_TO_START = "start one: aeroloop fly tiltrotor-joystick"
 
 
-def find_flight(wanted: str = "") -> Orders:
-    """The running flight whose board takes references, or the one whose folder ends in `wanted`."""
+def find_flight(wanted: str = "") -> tuple[Orders, Ground]:
+    """The running flight whose board takes references, or the one whose folder ends in `wanted`; and who sends them."""
     flights = running.flights()
     if wanted:
         flights = [orders for orders in flights if orders.folder.endswith(wanted)]
     if not flights:
         raise ConfigError(f"no {'such ' if wanted else ''}flight is running; {HOW_TO_START}")
-    with_board = [orders for orders in flights if ground_of(orders.scenario) is not None]
+    with_board = [(orders, ground) for orders in flights if (ground := ground_of(orders.scenario))]
     if not with_board:
         raise ConfigError(
             f"the running flight, {flights[0].scenario.name}, takes no references: its autopilot speaks MAVLink, so "
             f"fly it from a ground station (docs/qgroundcontrol.md); for a flight with a board, {HOW_TO_START}"
         )
     if len(with_board) > 1:
-        names = ", ".join(running.flight_id(orders) for orders in with_board)
+        names = ", ".join(running.flight_id(orders) for orders, _ in with_board)
         raise ConfigError(f"several flights are running; choose one with --flight: {names}")
     return with_board[0]
 
@@ -62,7 +61,7 @@ def _present(topics: Topics, stream: Stream, over: Callable[[], bool]) -> tuple[
 
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
     """Stream references until the flight ends or somebody stops us."""
-    scenario: TiltrotorScenario = msgspec.structs.replace(orders.tiltrotor, ground=ground)
+    scenario = msgspec.structs.replace(orders.tiltrotor, ground=ground)
     if scenario.lockstep:
         raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
     for number in (signal.SIGINT, signal.SIGTERM):

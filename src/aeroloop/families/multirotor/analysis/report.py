@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.analysis import page
-from aeroloop.analysis.page import number
+from aeroloop.analysis.page import Section, number
 from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.core.signals import Event
-from aeroloop.families.multirotor.analysis.flight import flights
+from aeroloop.families.multirotor.analysis.flight import Flight, flights
 from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle_pictures
 from aeroloop.families.multirotor.analysis.rates import clock_words
 from aeroloop.families.multirotor.analysis.words import VEHICLE_NUMBERS
@@ -51,8 +51,13 @@ def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) ->
         timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
         counters=COUNTER_NAMES,
         pictures=flight_pictures(log, scenario),
-        of_vehicles={flight.number: vehicle_pictures(flight) for flight in aircraft} if several else {},
+        vehicles=[flight.number for flight in aircraft] if several else [],
+        sections=[_of_vehicle(flight) for flight in aircraft] if several else [],
     )
+
+
+def _of_vehicle(flight: Flight) -> Section:
+    return Section(f"vehicle-{flight.number}", f"Vehicle {flight.number}", vehicle_pictures(flight))
 
 
 def _value(event: Mapping[str, Any]) -> Any:
