@@ -198,3 +198,22 @@ def test_runs_of_a_family_without_an_analysis_are_compared(glider: Scenario) -> 
 
 def test_a_family_that_names_no_faults_offers_none(glider: Scenario) -> None:
     assert fault_offers.offers(glider) == ()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("family.py", "ROW = 1 / 0", r"vehicle\.kind: .*family\.py: ZeroDivisionError: division by zero"),
+        ("family.py", "ROW = 3", "expected a core.tables.Family as its row, not int"),
+        ("scenario.py", "import nothing_of_the_kind", r"vehicle\.kind: glider_\d\.scenario:.*: ModuleNotFoundError"),
+        ("scenario.py", "", r"glider_\d\.scenario:GliderScenario: AttributeError: .* no attribute"),
+    ],
+)
+def test_broken_code_in_a_folder_is_one_sentence(
+    tmp_path: Path, file: str, text: str, words: str, request: pytest.FixtureRequest
+) -> None:
+    name = f"glider_{request.node.callspec.indices['file']}"
+    (folder_of_a_family(tmp_path, name) / file).write_text(text)
+    (tmp_path / "x.toml").write_text(f'name = "x"\n[vehicle]\nkind = "./{name}"\n')
+    with pytest.raises(ConfigError, match=words):
+        scenario_files.load(tmp_path / "x.toml")
