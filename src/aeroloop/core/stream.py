@@ -53,10 +53,7 @@ def fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
     return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
 
 
-EVENT = (
-    ("code", "-", "number of the event in signals.Event"),
-    ("value", "-", "its value, as signals.Event says"),
-)
+EVENT = (("code", "-", "number of the event in signals.Event"), ("value", "-", "its value, as signals.Event says"))
 FAULT = (
     ("target", "-", "number of what fails in faults.TARGETS"),
     ("kind", "-", "number of how it fails in faults.KINDS"),

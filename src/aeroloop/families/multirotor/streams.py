@@ -72,14 +72,7 @@ def _batch(rate_hz: float) -> int:
 
 STREAMS: tuple[Stream, ...] = (
     _flown(
-        "rigid_truth",
-        "plant",
-        250.0,
-        "state of a rigid aircraft in the world",
-        *XYZ,
-        *VELOCITY,
-        *QUATERNION,
-        *RATES,
+        "rigid_truth", "plant", 250.0, "state of a rigid aircraft in the world", *XYZ, *VELOCITY, *QUATERNION, *RATES
     ),
     _flown(
         "motors",
@@ -98,21 +91,8 @@ STREAMS: tuple[Stream, ...] = (
         ("density_kg_m3", "kg/m3", "density"),
         ("ground_m", "m", "height of the ground below it, above home's"),
     ),
-    _flown(
-        "imu",
-        "plant",
-        250.0,
-        "a sample of the IMU, as sent",
-        *ACCEL,
-        *GYRO,
-    ),
-    _flown(
-        "magnetometer",
-        "plant",
-        50.0,
-        "a sample of the magnetometer, as sent",
-        *FIELD,
-    ),
+    _flown("imu", "plant", 250.0, "a sample of the IMU, as sent", *ACCEL, *GYRO),
+    _flown("magnetometer", "plant", 50.0, "a sample of the magnetometer, as sent", *FIELD),
     _flown(
         "barometer",
         "plant",
