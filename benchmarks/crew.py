@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.realtime.setup import end
 from aeroloop.realtime.topics import sweep

@@ -10,10 +10,10 @@ from pathlib import Path
 from aeroloop.boards.emulated import EmulatedBoard, StepPipe
 from aeroloop.codegen.images import build_image
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Reference
-from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor import images
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.interface import ANSWER
 from aeroloop.protocols.reference import encode_reference

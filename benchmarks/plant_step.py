@@ -19,12 +19,12 @@ from aeroloop.exchanges.board_loop import Loop, Publish
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.controllers.law.request_shell import build_host_board
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import Truth
-from aeroloop.core.streams import BY_NAME
-from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.flight.processes.plant import WRITES, build_world, ns
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics

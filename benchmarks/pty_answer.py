@@ -19,9 +19,9 @@ from statistics import median, quantiles
 
 from aeroloop.boards.host import HostBoard
 from aeroloop.controllers.law.request_shell import build_host_board
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, SENSOR_COUNT, Mode
-from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.protocols.board import REQUEST_FRAME
 from aeroloop.protocols.framing import FLAG, encode
 from aeroloop.realtime.setup import BOARD_PRIORITY, PLANT_PRIORITY

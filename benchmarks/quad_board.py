@@ -13,11 +13,11 @@ from typing import Any
 
 from aeroloop.flight.processes.hil_log import FlightLog
 from aeroloop.flight.processes.hil_plant import build_loop
-from aeroloop.flight.processes.pixhawk import Aircraft
 from aeroloop.sim.fleet import FleetPace, fly_together
 
+from aeroloop.controllers.pixhawk.process import Aircraft
+from aeroloop.core.scenario_files import find, load
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import find, load
 from benchmarks.measure import Outcome, row, take_turns
 
 SCENARIO = "quad-mission"

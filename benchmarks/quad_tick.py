@@ -28,6 +28,7 @@ from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.core.streams import writes
 from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.flight.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Topics
@@ -98,8 +99,8 @@ class Log:
 
     def __init__(self, folder: Path, written: Callable[[int], None]) -> None:
         self._topics = Topics(folder, wait=True)
-        self._publishers = [self._topics.publisher(stream) for stream in writes("plant", "mavlink", "sil")]
-        streams = writes("plant", "mavlink", "sil")
+        self._publishers = [self._topics.publisher(stream) for stream in writes("plant", STREAMS, "sil")]
+        streams = writes("plant", STREAMS, "sil")
         self._send = {stream.name: p.send for stream, p in zip(streams, self._publishers, strict=True)}
         self._written = written
 
@@ -267,8 +268,8 @@ def recorder(folder: Path) -> Iterator[Callable[[int], None]]:
 
 def record(line: Connection, folder: str) -> None:
     """As the recorder process does; says when it has written as many rows as it is told."""
-    log, feed = LogWriter(Path(folder) / "log.mcap"), FeedOut(Path(folder))
-    recording = Recording(Topics(Path(folder), wait=True), log, feed, "mavlink")
+    log, feed = LogWriter(Path(folder) / "log.mcap", STREAMS), FeedOut(Path(folder), STREAMS)
+    recording = Recording(Topics(Path(folder), wait=True), log, feed, STREAMS)
     line.send("ready")
     had, wanted, flushed_ns = 0, -1, time.monotonic_ns()
     while True:

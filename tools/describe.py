@@ -18,26 +18,29 @@ from msgspec import inspect as types
 
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
-from aeroloop.core import scenario
+from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import STREAMS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.families import scenarios
+from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.multirotor import streams as multirotor_streams
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.streams import STREAMS
+from aeroloop.families.tiltrotor import streams as tiltrotor_streams
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, World
 from aeroloop.protocols.interface import C_TYPES, TILTROTOR, WING, Interface
 
-EXAMPLE = scenario.TiltrotorScenario(
+EXAMPLE = TiltrotorScenario(
     name="my-flight",
     summary="Every key, most with its default",
-    world=scenario.World(start_pos_W=(2.0, 0.0, 0.5)),
+    world=World(start_pos_W=(2.0, 0.0, 0.5)),
     checks=(
         scenario.Check(metric="pos_x_rms_m", below=0.03),
         scenario.Check(metric="saturated_steps", equals=0.0),
     ),
 )
-QUAD_EXAMPLE = scenarios.of_table(
+QUAD_EXAMPLE = scenario_files.of_table(
     {
         "name": "my-mission",
         "summary": "Every key, most with its default",
@@ -52,7 +55,7 @@ QUAD_EXAMPLE = scenarios.of_table(
     },
     "the example",
 )
-WING_EXAMPLE = scenarios.of_table(
+WING_EXAMPLE = scenario_files.of_table(
     {
         "name": "my-errand",
         "summary": "Every key, most with its default",
@@ -65,17 +68,17 @@ WING_EXAMPLE = scenarios.of_table(
 )
 PARTS: dict[str, type[Any]] = {
     "Every scenario": scenario.Scenario,
-    "The tilt-rotor": scenario.TiltrotorScenario,
+    "The tilt-rotor": TiltrotorScenario,
     "Multirotors": QuadrotorScenario,
     "The fixed wing": FixedWingScenario,
 }
 """What every flight has, then what each kind of aircraft adds to it."""
 EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
-FAMILIES: dict[scenario.Family, str] = {
-    "board": "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):",
-    "mavlink": "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:",
-    "wing": "Flights of the fixed wing; its plant writes what the board tells:",
+STREAM_TABLES: dict[str, tuple[Stream, ...]] = {
+    "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):": tiltrotor_streams.STREAMS,
+    "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:": multirotor_streams.STREAMS,
+    "Flights of the fixed wing; its plant writes what the board tells:": fixedwing_streams.STREAMS,
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Events": Event,
@@ -185,9 +188,8 @@ def streams_markdown() -> str:
         "What the processes of a flight publish, and what the log holds. A record is a row of 64-bit floats.",
         "Simulated streams follow from scenario and seed and make up `log_sha256`; the rest is measured.",
     ]
-    for family, title in FAMILIES.items():
-        of_family = [stream for stream in STREAMS if stream.family == family]
-        lines += ["", title, "", *_stream_table(of_family)]
+    for title, streams in STREAM_TABLES.items():
+        lines += ["", title, "", *_stream_table(streams)]
     for stream in STREAMS:
         rows = [(f"`{field.name}`", field.unit, field.meaning) for field in stream.fields]
         lines += ["", f"## {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from host_build import FIRMWARE, kept
 
-from aeroloop.families.scenarios import find, load_tiltrotor
+from aeroloop.core.scenario_files import find
 from aeroloop.families.tiltrotor.images import generate
+from aeroloop.families.tiltrotor.scenario import load_tiltrotor
 
 IMAGES = ("tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "tiltrotor-uart-discovery", "preemption-qemu")
 FILES = (*(f"{image}.elf" for image in IMAGES), "tiltrotor-uart-discovery.bin", "tiltrotor-uart-discovery.hex")

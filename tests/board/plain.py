@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from aeroloop.boards.config import Board as Config
 from aeroloop.boards.host import Behaviour, HostBoard
 from aeroloop.codegen.images import Generated
-from aeroloop.core.scenario import Board as Config
-from aeroloop.core.scenario import Control, TiltrotorScenario
 from aeroloop.core.signals import Command, Event, Reference, Sensors
 from aeroloop.families.tiltrotor.design import parameter_file
 from aeroloop.families.tiltrotor.images import config_header
+from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario
 from aeroloop.protocols import interface
 from aeroloop.protocols.interface_c import c_header
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from aeroloop.core.streams import BY_NAME
+from aeroloop.families.streams import BY_NAME, STREAMS
 from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import Log, read
@@ -166,7 +166,7 @@ class Bench:
 
     def log(self, run: str = "run") -> Log:
         path = self.folder / run / LOG
-        return read(path) if path.exists() and path.stat().st_size else Log.empty()
+        return read(path, STREAMS) if path.exists() and path.stat().st_size else Log.empty(STREAMS)
 
     def tree(self) -> dict[str, bytes | None]:
         """Every file and folder of the user's, with what is in it."""

@@ -16,9 +16,10 @@ import pytest
 from emulation import PIL, Flown, emulators, fly, pil, play_program, without_programs
 
 from aeroloop.core.errors import EXIT_LINK
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import WATCHDOG_PERIODS, ResetCause
-from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor.design import design
+from aeroloop.families.tiltrotor.scenario import load_tiltrotor
 
 if TYPE_CHECKING:
     from conftest import Bench, Ended, Running

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.build import build_world
 from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.results import LOG, SUMMARY
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link

@@ -154,11 +154,11 @@ def test_impairments_work_the_same_in_real_time(runs: Path) -> None:
 
 def test_a_supervisor_that_is_held_up_still_hears_that_the_flight_is_done(tmp_path: Path) -> None:
     """A blocked terminal holds up the progress bar: the plant may be gone before anybody listens again."""
-    from aeroloop.families import scenarios
+    from aeroloop.core import scenario_files
     from aeroloop.flight import results
     from aeroloop.flight.supervisor import Flight
 
-    plan = scenarios.load(scenarios.find("tiltrotor-spiral"), ("duration_s=6",))
+    plan = scenario_files.load(scenario_files.find("tiltrotor-spiral"), ("duration_s=6",))
     results.make_folder(tmp_path / "run", plan)
     held_up = False
 

@@ -6,13 +6,14 @@ from collections import defaultdict
 
 import numpy as np
 
-from aeroloop.analysis.wing.metrics import metrics
 from aeroloop.controllers.law.period_process import HostWing
+from aeroloop.core.scenario_files import find, load
 from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
+from aeroloop.families.fixedwing.analysis.metrics import metrics
 from aeroloop.families.fixedwing.autopilot import autopilot_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import find, load
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.protocols.wing import BoardEnd, Done
 from aeroloop.recording.log import Log
 from peers.wing_craft import WingCraft
@@ -48,9 +49,9 @@ def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
     scenario = load(find(name), overrides)
     assert isinstance(scenario, FixedWingScenario)
     rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
-    streams = writes("plant", scenario.FAMILY, scenario.loop)
+    streams = writes("plant", STREAMS, scenario.loop)
     publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}
     ended = WingCraft(scenario, BoardBehind(scenario), publish).fly()
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     log.rows.update({name: np.array(kept, dtype=float) for name, kept in rows.items() if kept})
     return ended, metrics(log, scenario)

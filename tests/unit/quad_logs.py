@@ -10,9 +10,10 @@ import numpy as np
 from log_rows import rows
 
 from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import LINK_SIGNALS, Event
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
 Array = Any
@@ -168,7 +169,7 @@ def count_usual(log: Log, vehicle: int = 0) -> None:
 
 def a_log(count: int = 1) -> Log:
     """Like a flight that went well."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     log.metadata["recorder"] = {"lost_rows": "0"}
     for vehicle in range(count):
         fly(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from typer.testing import CliRunner
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare, differences, labels
 from aeroloop.analysis.summary import summarise
-from aeroloop.analysis.track import COMMAND
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
-from aeroloop.core.scenario import Check, TiltrotorScenario
-from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.core.scenario import Check
+from aeroloop.core.streams import logged
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis.summary import COMMAND
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
 
@@ -38,7 +42,7 @@ def fill(log: Log, stream: str, t_s: np.ndarray, **columns: Any) -> None:
 def a_run(name: str = "a", /, *, until_s: float = 6.0, step_s: float = 0.004, off: float = 0.0, **changes: Any) -> Run:
     """A flight on straight lines, so that linear interpolation is exact; `off` moves all of it by known amounts."""
     scenario = TiltrotorScenario(**{"name": "line", "duration_s": until_s, "checks": CHECKS, **changes})
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     t_s = np.arange(0, until_s + step_s / 2, step_s)
     fill(
         log,
@@ -177,9 +181,7 @@ def test_what_cannot_be_compared_is_said_in_words() -> None:
 
 def test_other_scenarios_ends_and_settings_are_named() -> None:
     other = a_run("b", name="circle", duration_s=7.0)
-    broken = Run(
-        "c", other.scenario, Log(other.log.rows, {}, truncated=True), {**other.summary, "exit_code": EXIT_LINK}
-    )
+    broken = Run("c", other.scenario, replace(other.log, truncated=True), {**other.summary, "exit_code": EXIT_LINK})
     comparison = compare([a_run(), broken])
     words = " ".join(comparison["remarks"])
     assert "c flew circle, but a flew line." in words
@@ -192,7 +194,10 @@ def test_other_scenarios_ends_and_settings_are_named() -> None:
     ("runs", "words"),
     [
         (lambda: [a_run()], "two or more runs"),
-        (lambda: [a_run(), Run("b", a_run().scenario, Log.empty(), a_run().summary)], "b: its log holds no flight"),
+        (
+            lambda: [a_run(), Run("b", a_run().scenario, Log.empty(STREAMS), a_run().summary)],
+            "b: its log holds no flight",
+        ),
         (lambda: [a_run(), later(a_run("b"))], "b flew from 100 to 106 s .* no common time"),
     ],
 )
@@ -239,12 +244,12 @@ def folder_of(parent: Path, run: Run) -> Path:
     """The run's folder, as a flight leaves it."""
     folder = parent / run.name
     results.make_folder(folder, run.scenario)
-    writer = LogWriter(folder / results.LOG)
+    writer = LogWriter(folder / results.LOG, logged(STREAMS))
     for stream in STREAMS:
         for row in run.log.rows.get(stream.name, np.empty((0, 0))).tolist():
             writer.write(stream, tuple(row))
     writer.close()
-    results.write_summary(folder, run.scenario, FLOWN)
+    results.write_summary(folder, run.scenario, run.log, FLOWN)
     return folder
 
 
@@ -312,7 +317,7 @@ def test_the_command_prints_json_alone(folders: list[str], tmp_path: Path) -> No
 
 
 def test_the_command_refuses_in_a_sentence(folders: list[str], tmp_path: Path) -> None:
-    empty = folder_of(tmp_path, Run("empty", a_run().scenario, Log.empty(), {}))
+    empty = folder_of(tmp_path, Run("empty", a_run().scenario, Log.empty(STREAMS), {}))
     cases = {
         (folders[0],): "two or more runs",
         (folders[0], str(tmp_path / "absent")): "no such run",

@@ -11,10 +11,9 @@ import pytest
 
 from aeroloop.control import custom, toolkit
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Control, TiltrotorScenario
 from aeroloop.core.signals import Reference
-from aeroloop.families.scenarios import load_tiltrotor
 from aeroloop.families.tiltrotor.design import Design, design, flight_law
+from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario, load_tiltrotor
 from aeroloop.flight import results
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
@@ -191,7 +190,7 @@ def test_a_run_keeps_its_law_and_can_be_flown_from_its_folder(tmp_path: Path) ->
     (tmp_path / "mine.py").write_text("changed")
     assert (run / "law.py").read_text() == plain()
     assert load_tiltrotor(run / "scenario.toml").control.law_file == str(run / "law.py")
-    results.discard(run)
+    results.discard(run, load_tiltrotor(run / "scenario.toml"))
     assert not run.exists()
 
 

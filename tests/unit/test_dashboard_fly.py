@@ -18,8 +18,6 @@ from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import TABLE
 from aeroloop.core.config import convert
 from aeroloop.core.errors import LinkError
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
@@ -28,6 +26,8 @@ from aeroloop.dashboard.parameters_panel import changes, known, numbered, proble
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.subject import LineInfo, Subject
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands.state import VehicleState
 from aeroloop.protocols.px4_modes import PX4_MODES

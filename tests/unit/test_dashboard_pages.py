@@ -17,15 +17,15 @@ from nicegui import Client, core, ui
 from nicegui.page import page
 from starlette.requests import Request
 
-from aeroloop.core.streams import BY_NAME
+from aeroloop.core import scenario_files
+from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.dashboard import app, layout, page_lines
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.layout import frame
 from aeroloop.dashboard.page_faults import amount
 from aeroloop.dashboard.past_runs import read_run
 from aeroloop.dashboard.subject import LineInfo, Subject
-from aeroloop.families import scenarios
-from aeroloop.families.fault_offers import Offer, offers
+from aeroloop.families.streams import BY_NAME
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -36,7 +36,7 @@ def subject(tmp_path: Path, scenario: str | None) -> Subject:
     if scenario is None:
         watched.router = HOSTILE
     else:
-        watched.scenario = scenarios.load(scenarios.find(scenario))
+        watched.scenario = scenario_files.load(scenario_files.find(scenario))
     watched.lines = [LineInfo(i, f"{HOSTILE}{i}", HOSTILE, HOSTILE, "mavlink", 0) for i in range(2)]
     for name in ("line", "line_message", "rigid_truth", "truth", "autopilot_state", "board_cycle", "hil_link"):
         stream = BY_NAME[name]

@@ -13,21 +13,21 @@ pytest.importorskip("nicegui", reason="the dashboard needs nicegui")
 from nicegui import Client, ui
 from nicegui.page import page
 
+from aeroloop.core import scenario_files
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import ground, readings
 from aeroloop.dashboard.page_view import Factor, facts
 from aeroloop.dashboard.readings import Doing, Pose
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import Trail, plan
-from aeroloop.families import scenarios
+from aeroloop.families.streams import BY_NAME
 from aeroloop.world.terrain import Grid, Incline
 
 
 def scenario(name: str) -> Scenario:
-    return scenarios.load(scenarios.find(name))
+    return scenario_files.load(scenario_files.find(name))
 
 
 def add(store: Store, stream: str, **values: float) -> None:

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Ground, TiltrotorScenario
 from aeroloop.core.signals import NS
 from aeroloop.dashboard import stick_driver
 from aeroloop.dashboard.stick_driver import OWNER, AutopilotDriver, ReferenceDriver, reference_source
@@ -27,7 +26,9 @@ from aeroloop.dashboard.sticks import (
     hand,
     mapping,
 )
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.config import Ground
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection, deflection_of
 from aeroloop.ground.trajectories import REST, Point

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import store as store_module
 from aeroloop.dashboard.store import Store, parse_signal, thinned
+from aeroloop.families.streams import BY_NAME
 
 NAN = math.nan
 

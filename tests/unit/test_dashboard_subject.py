@@ -14,11 +14,11 @@ import pytest
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import subject as subject_module
 from aeroloop.dashboard.subject import Fault, Subject, read_lines
-from aeroloop.families.scenarios import find, load
+from aeroloop.families.streams import BY_NAME, STREAMS
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands import Text
@@ -75,7 +75,7 @@ def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, f
         flights.append(orders(folder))
         await until(lambda: subject.running)
         assert subject.flight_id == "one" and subject.flights() == [("one", "quad-hover")]
-        feed = FeedOut(folder)
+        feed = FeedOut(folder, STREAMS)
         now_ns = 0
         while subject.store.latest("rigid_truth") is None:
             now_ns += NS
@@ -226,7 +226,7 @@ def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: P
         assert subject.scenario is None and subject.orders is None
         assert [each.name for each in subject.lines] == ["pixhawk", "qgc"]
         assert "stands alone" in subject.why_nothing_flies
-        feed = FeedOut(routers[0].folder)
+        feed = FeedOut(routers[0].folder, STREAMS)
         now_ns = 0
         while subject.store.latest("line") is None:
             now_ns += NS

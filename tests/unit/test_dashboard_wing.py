@@ -19,8 +19,9 @@ from nicegui import Client, ui
 from nicegui.page import page
 from test_dashboard_pages import HOSTILE, built
 
+from aeroloop.core import scenario_files
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.streams import BY_NAME
+from aeroloop.core.tables import FAMILIES
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.dashboard import page_charts, page_view, processor_panel, readings, shapes, way, way_map
 from aeroloop.dashboard.app import PAGES
@@ -32,10 +33,11 @@ from aeroloop.dashboard.store import Store, parse_signal
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.way_page import WayPage, facts, plans_table
 from aeroloop.dashboard.way_words import STATUS_WORDS, STEP_WORDS, letters
-from aeroloop.families import scenarios
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.shape import SURFACES
+from aeroloop.families.fixedwing.streams import STREAMS
+from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell
 
 START_M, GOAL_M = (-3375.0, 1425.0), (3975.0, -3975.0)
@@ -44,7 +46,7 @@ NAN, HUGE = math.nan, 1e300
 
 @pytest.fixture(scope="module")
 def scenario() -> FixedWingScenario:
-    loaded = scenarios.load(scenarios.find("fixedwing-hierarchical"))
+    loaded = scenario_files.load(scenario_files.find("fixedwing-hierarchical"))
     assert isinstance(loaded, FixedWingScenario)
     return loaded
 
@@ -87,7 +89,7 @@ def path(store: Store, number: int, points: int = 20, t_s: float = 20.0) -> None
 
 class TestFamilies:
     def test_every_kind_of_flight_has_its_streams_and_charts(self) -> None:
-        families = {str(kind.FAMILY) for kind in scenarios.KINDS.values()}
+        families = set(FAMILIES)
         assert families == readings.FAMILIES.keys() == page_charts.DEFAULTS.keys() - {"router"}
         for kept in readings.FAMILIES.values():
             for track in filter(None, (kept.truth, kept.wanted, kept.estimate)):
@@ -108,7 +110,7 @@ class TestFamilies:
         assert readings.wanted_height_m(store, scenario, 0) == scenario.mission.height_m
         assert readings.missed_deadlines(store, scenario) == 7
         assert readings.ground_m(store, scenario, 0) == 400.0
-        wanted = readings.places(store, scenario, readings.FAMILIES["wing"].wanted, 0, -math.inf)
+        wanted = readings.places(store, scenario, readings.FAMILIES["fixedwing"].wanted, 0, -math.inf)
         assert wanted == [(1.0, -2990.0, 1010.0, scenario.mission.height_m)]
         words = page_view.facts(pose, readings.doing(store, scenario, 0), readings.wind_W(store, scenario, 0))
         assert words["airspeed"] == "20.5 m/s" and words["ground"] == "260 m below" and words["tilt"] == ""
@@ -310,9 +312,8 @@ class TestPages:
     ) -> None:
         subject = watched(tmp_path, scenario)
         for t_s in (1.0, 2.0):
-            for stream in BY_NAME.values():
-                if stream.family == "wing":
-                    subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
+            for stream in STREAMS:
+                subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:
             built(subject, each.build, lambda client: None)
         built(subject, lambda _: _beat(WayPage(subject, scenario)), lambda client: None)

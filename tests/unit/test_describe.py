@@ -9,10 +9,11 @@ import msgspec
 import pytest
 from tools import describe
 
-from aeroloop.core import scenario, streams
+from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Field, Stream
-from aeroloop.families import scenarios
+from aeroloop.families.streams import STREAMS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.interface import TILTROTOR, WING
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -74,7 +75,7 @@ def test_a_kind_tells_only_what_it_adds() -> None:
         if "" in section.headers
     }
     assert top["Every scenario"] == set(scenario.Scenario.__struct_fields__)
-    assert top["The tilt-rotor"] == {*scenario.TiltrotorScenario.__struct_fields__} - top["Every scenario"]
+    assert top["The tilt-rotor"] == {*TiltrotorScenario.__struct_fields__} - top["Every scenario"]
     assert {"autopilot", "pilot"} <= top["Multirotors"]
 
 
@@ -85,7 +86,7 @@ def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -
     text = page.partition("```toml\n")[2].partition("```")[0]
     file = tmp_path / "my-flight.toml"
     file.write_text(text, "utf-8")
-    assert scenarios.load(file) == example
+    assert scenario_files.load(file) == example
     shown = tomllib.loads(text)
     resolved = msgspec.to_builtins(example)
     for section in describe.scenario_sections():
@@ -112,7 +113,7 @@ def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPa
 
 def test_every_stream_field_and_event_is_on_the_page() -> None:
     page = describe.streams_markdown()
-    for stream in streams.STREAMS:
+    for stream in STREAMS:
         section = page.partition(f"\n## {stream.name}\n")[2].partition("\n## ")[0]
         for field in stream.fields:
             assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section

@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sensor_scenes import AIR, PLACE, seconds, state
 
-from aeroloop.analysis.quad.words import PARAMETERS, change_words
 from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.core import fault_offers
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import offers
 from aeroloop.core.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
-from aeroloop.core.scenario import Impairment, TiltrotorScenario
+from aeroloop.core.scenario import Impairment
 from aeroloop.core.scenario import Link as LinkConfig
-from aeroloop.core.scenario import Sensors as StateConfig
+from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Truth
 from aeroloop.exchanges.hil_samples import gathered
 from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.families import fault_offers
-from aeroloop.families.fault_offers import offers
-from aeroloop.families.scenarios import find, load
+from aeroloop.families.multirotor.analysis.words import PARAMETERS, change_words
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.links.impair import Impaired, Line
 from aeroloop.protocols import mavlink_hil as hil
@@ -36,6 +36,7 @@ from aeroloop.protocols.mavlink_cutter import MavlinkCutter
 from aeroloop.sensors import state as state_module
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.schedule import Fault
+from aeroloop.sensors.state import StateNoise as StateConfig
 from aeroloop.sensors.state import StateSensors
 from aeroloop.sensors.suite import Sample, Suite, preset
 from aeroloop.world.earth import Earth, Home

@@ -14,16 +14,18 @@ import pytest
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.signals import NS
-from aeroloop.core.stream import Stream
-from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.core.stream import REMEMBERED, Stream, fields
+from aeroloop.families.streams import BY_NAME, STREAMS
 from aeroloop.flight.processes.recorder import Recording
 from aeroloop.realtime import feed
-from aeroloop.realtime.feed import LISTENERS, LONGEST, MOST_REMEMBERED, TABLE_HASH, FeedIn, FeedOut
+from aeroloop.realtime.feed import LISTENERS, LONGEST, TABLE, FeedIn, FeedOut
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.recording.log import LogWriter, read
 
 MS = NS // 1000
 FAST, FULL, EVENT = BY_NAME["rigid_truth"], BY_NAME["cycle"], BY_NAME["flight_event"]
+
+HASH = feed._hash(STREAMS)
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ class Flight:
     """A recorder that goes with the wall's time, or `speed` times as fast."""
 
     def __init__(self, folder: Path, speed: int = 1) -> None:
-        self.out = FeedOut(folder)
+        self.out = FeedOut(folder, STREAMS)
         self.speed, self.wall_ns = speed, NS
         self.out.step(self.wall_ns)
 
@@ -61,7 +63,7 @@ class Flight:
 
 
 def times(rows: list[tuple[Stream, tuple[float, ...]]], stream: Stream, vehicle: float | None = None) -> list[float]:
-    return [row[0] for s, row in rows if s is stream and (vehicle is None or row[1] == vehicle)]
+    return [row[0] for s, row in rows if s.name == stream.name and (vehicle is None or row[1] == vehicle)]
 
 
 def everything(flight: Flight, listener: FeedIn, stream: Stream, seconds: int, rate_hz: float, **more: int) -> list:  # type: ignore[type-arg]
@@ -114,13 +116,13 @@ def test_in_lockstep_no_more_comes_than_a_watcher_can_take(folder: Path) -> None
 def test_without_a_listener_nothing_is_kept_but_the_latest_events(folder: Path) -> None:
     flight = Flight(folder)
     flight.fly(FAST, 1.0, 250.0)
-    flight.fly(EVENT, 1.0, 2.0 * MOST_REMEMBERED)
+    flight.fly(EVENT, 1.0, 2.0 * REMEMBERED)
     assert flight.out._held == []
     listener = FeedIn(folder)
     flight.settle()
     rows = listener.rows()
-    assert [stream for stream, _ in rows] == [EVENT] * MOST_REMEMBERED, "who comes late is told what happened"
-    assert times(rows, EVENT)[-1] == pytest.approx(1.0 - 0.5 / MOST_REMEMBERED)
+    assert [stream for stream, _ in rows] == [EVENT] * REMEMBERED, "who comes late is told what happened"
+    assert times(rows, EVENT)[-1] == pytest.approx(1.0 - 0.5 / REMEMBERED)
     flight.fly(EVENT, 0.1, 50.0, start_s=2.0)
     assert len(listener.rows()) == 5, "and told nothing twice"
     assert listener.lost == 0
@@ -153,10 +155,10 @@ def test_a_stalled_listener_costs_only_itself(folder: Path) -> None:
 def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_path: Path) -> None:
     folder = runtime_dir() / f"test-{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
-    out, stalled = FeedOut(folder), [FeedIn(folder) for _ in range(feed.MOST_LISTENERS)]
+    out, stalled = FeedOut(folder, STREAMS), [FeedIn(folder) for _ in range(feed.MOST_LISTENERS)]
     try:
-        topics, log = Topics(folder, wait=False), LogWriter(tmp_path / "log.mcap")
-        recording = Recording(topics, log, out, "mavlink")
+        topics, log = Topics(folder, wait=False), LogWriter(tmp_path / "log.mcap", STREAMS)
+        recording = Recording(topics, log, out, STREAMS)
         publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, BY_NAME["line"])}
         for k in range(2000):
             for stream, publisher in publishers.items():
@@ -180,7 +182,7 @@ def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_pa
 
 
 def test_only_its_owner_may_enter_the_folder_of_listeners(folder: Path) -> None:
-    FeedOut(folder)
+    FeedOut(folder, STREAMS)
     assert (folder / LISTENERS).stat().st_mode & 0o777 == 0o700
     shutil.rmtree(folder / LISTENERS)
     FeedIn(folder).close()
@@ -233,12 +235,13 @@ def test_strangers_in_the_folder_do_no_harm(folder: Path) -> None:
     [
         b"",
         b"x",
-        TABLE_HASH,
-        TABLE_HASH + bytes(8) + b"\xff\xff" + bytes(50),
-        TABLE_HASH + bytes(8) + b"\0\0" + bytes(7),
+        HASH,
+        HASH + bytes(8) + b"\xff\xff" + bytes(50),
+        HASH + bytes(8) + b"\0\0" + bytes(7),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_counted(folder: Path, datagram: bytes) -> None:
+    FeedOut(folder, STREAMS)
     listener = FeedIn(folder)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
         sender.sendto(datagram, str(listener._path))
@@ -246,14 +249,23 @@ def test_what_makes_no_sense_is_refused_and_counted(folder: Path, datagram: byte
     assert listener.refused == 1
 
 
-def test_another_version_is_refused_with_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_refused_with_a_sentence(folder: Path) -> None:
     flight, listener = Flight(folder), FeedIn(folder)
-    monkeypatch.setattr(feed, "STREAMS", STREAMS[1:])
-    monkeypatch.setattr(feed, "TABLE_HASH", feed._hash())
+    (folder / TABLE).write_text('[{"name": "truth", "colour": "red"}]')
     flight.settle()
-    monkeypatch.undo()
-    with pytest.raises(LinkError, match="other streams than we know"):
+    with pytest.raises(LinkError, match="watch it with the version of Aeroloop that flies it"):
         listener.rows()
+
+
+def test_a_listener_learns_the_streams_of_any_flight(folder: Path) -> None:
+    """Those of a family that the one who watches has never heard of too."""
+    stream = Stream("glide", "plant", 10.0, True, True, "of a glider", fields(("z_m", "m", "height")), remembered=3)
+    out, listener = FeedOut(folder, (BY_NAME["truth"], stream)), FeedIn(folder)
+    out.offer(stream, stream.packing.pack(0.1, 5.0))
+    out.step(NS)
+    assert listener.rows() == [(stream, (0.1, 5.0))]
+    out.close()
+    listener.close()
 
 
 def test_there_must_be_a_flight(folder: Path) -> None:

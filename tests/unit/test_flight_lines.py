@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aeroloop.controllers.pixhawk.lines import router_config
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.families import scenarios
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.process_table import cast
 from aeroloop.router.config import RouterConfig
@@ -17,7 +17,7 @@ FOLDER = Path("/run/flight-1")
 
 
 def scenario(*overrides: str) -> QuadrotorScenario:
-    loaded = scenarios.load(scenarios.find("quad-free"), overrides)
+    loaded = scenario_files.load(scenario_files.find("quad-free"), overrides)
     assert isinstance(loaded, QuadrotorScenario)
     return loaded
 

@@ -9,12 +9,12 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.actuators.motors import RotorEffort
 from aeroloop.controllers.pixhawk.exchange import behind
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.mavlink_hil import MavlinkHil
-from aeroloop.families import scenarios
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -65,13 +65,13 @@ class InLockstep(Nobody):
 
 
 def scenario(*overrides: str) -> QuadrotorScenario:
-    plan = scenarios.load(scenarios.find("quad-hover"), overrides)
+    plan = scenario_files.load(scenario_files.find("quad-hover"), overrides)
     assert isinstance(plan, QuadrotorScenario)
     return plan
 
 
 def built(plan: QuadrotorScenario, link: Nobody | None = None, number: int = 0) -> tuple[Craft, MavlinkHil]:
-    publish = {stream.name: lambda *row: None for stream in writes("plant", plan.FAMILY, plan.loop)}
+    publish = {stream.name: lambda *row: None for stream in writes("plant", streams_of(plan), plan.loop)}
     flown = vehicle(plan, number, publish)
     no_orders: Any = None
     exchange = behind(Seat(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody())

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.boards.config import Board as Config
 from aeroloop.boards.host import Behaviour, HostBoard
-from aeroloop.core.scenario import Board as Config
 from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
 from aeroloop.families.tiltrotor.design import Plausible
 from aeroloop.protocols import interface

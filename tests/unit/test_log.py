@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import math
 import random
@@ -19,10 +20,14 @@ from mcap.reader import make_reader
 from mcap.writer import Writer
 
 from aeroloop.core.errors import EXIT_USAGE, AeroloopError, ConfigError
-from aeroloop.core.streams import BY_NAME, STREAMS
-from aeroloop.recording.log import LOGGED, Log, LogWriter, log_sha256, read
+from aeroloop.core.stream import Stream, fields
+from aeroloop.core.streams import logged
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.streams import STREAMS
+from aeroloop.recording.log import Log, LogWriter, log_sha256, read
 
 COMMAND = BY_NAME["command"]
+LOGGED = logged(STREAMS)
 
 
 def command_rows(count: int) -> list[tuple[float, ...]]:
@@ -32,7 +37,7 @@ def command_rows(count: int) -> list[tuple[float, ...]]:
 
 def write_log(path: Path, *rows: tuple[str, tuple[float, ...]]) -> Log:
     path.unlink(missing_ok=True)
-    writer = LogWriter(path)
+    writer = LogWriter(path, LOGGED)
     for stream, row in rows:
         writer.write(BY_NAME[stream], row)
     writer.close()
@@ -52,7 +57,7 @@ def test_rows_come_back_to_the_bit(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, ...]], packed: bool
 ) -> None:
     path = tmp_path_factory.mktemp("log") / "flight.mcap"
-    writer = LogWriter(path)
+    writer = LogWriter(path, LOGGED)
     for row in rows:
         writer.write(COMMAND, COMMAND.packing.pack(*row) if packed else row)
     writer.close()
@@ -64,7 +69,7 @@ def test_rows_come_back_to_the_bit(
 
 
 def test_every_logged_stream_is_there_and_every_channel_documented(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path / "flight.mcap")
+    writer = LogWriter(tmp_path / "flight.mcap", LOGGED)
     for i, stream in enumerate(LOGGED):
         writer.write(stream, tuple(float(i + k) for k in range(len(stream.fields))))
     writer.write_metadata("recorder", {"lost_rows": "3"})
@@ -75,7 +80,7 @@ def test_every_logged_stream_is_there_and_every_channel_documented(tmp_path: Pat
     for i, stream in enumerate(LOGGED):
         assert log.rows[stream.name].tolist() == [[float(i + k) for k in range(len(stream.fields))]]
         assert log.column(stream.name, stream.names[-1]).tolist() == [i + len(stream.fields) - 1.0]
-    assert log.metadata == {"recorder": {"lost_rows": "3"}}
+    assert log.metadata["recorder"] == {"lost_rows": "3"}
 
 
 def test_a_foreign_tool_reads_times_schemas_and_units(tmp_path: Path) -> None:
@@ -92,7 +97,7 @@ def test_a_foreign_tool_reads_times_schemas_and_units(tmp_path: Path) -> None:
 
 def test_an_empty_log_has_empty_arrays_of_the_right_width(tmp_path: Path) -> None:
     log = write_log(tmp_path / "flight.mcap")
-    empty = Log.empty()
+    empty = Log.empty(STREAMS)
     for stream in LOGGED:
         assert log.rows[stream.name].shape == empty.rows[stream.name].shape == (0, len(stream.fields))
 
@@ -101,10 +106,10 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "flight.mcap"
     path.write_text("precious")
     with pytest.raises(ConfigError, match=r"flight\.mcap: already exists"):
-        LogWriter(path)
+        LogWriter(path, LOGGED)
     assert path.read_text() == "precious"
     with pytest.raises(ConfigError, match=r"absent/flight\.mcap: cannot be created"):
-        LogWriter(tmp_path / "absent" / "flight.mcap")
+        LogWriter(tmp_path / "absent" / "flight.mcap", LOGGED)
 
 
 def test_what_is_no_log_gets_a_sentence(tmp_path: Path) -> None:
@@ -126,7 +131,7 @@ def test_what_is_no_log_gets_a_sentence(tmp_path: Path) -> None:
 def flushed_log(path: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """A log with several chunks, and after each flush its (bytes, rows)."""
     rows = command_rows(1500)
-    writer = LogWriter(path)
+    writer = LogWriter(path, LOGGED)
     flushed = []
     for i, row in enumerate(rows):
         writer.write(COMMAND, row)
@@ -145,7 +150,7 @@ def test_a_cut_anywhere_leaves_a_prefix_with_all_that_was_flushed(tmp_path: Path
     random_cuts = random.Random(11).sample(range(len(data)), 150)
     for cut in [*range(12), *near_flushes, *range(len(data) - 40, len(data)), *random_cuts]:
         cut_path.write_bytes(data[:cut])
-        log = read(cut_path)
+        log = read(cut_path, STREAMS)
         found = log.rows["command"]
         assert log.truncated, f"cut at {cut} of {len(data)}"
         assert same(found, rows[: len(found)]), f"cut at {cut}"
@@ -160,7 +165,7 @@ def test_a_flipped_byte_costs_no_more_than_what_follows_it(tmp_path: Path) -> No
         damaged = data.copy()
         damaged[position] ^= 0x10
         (tmp_path / "damaged.mcap").write_bytes(damaged)
-        log = read(tmp_path / "damaged.mcap")
+        log = read(tmp_path / "damaged.mcap", STREAMS)
         assert same(log.rows["command"], rows[: len(log.rows["command"])])
 
 
@@ -168,10 +173,11 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from aeroloop.recording.log import LogWriter
-from aeroloop.core.streams import BY_NAME
-writer = LogWriter(Path(sys.argv[1]))
+from aeroloop.families.tiltrotor.streams import STREAMS
+writer = LogWriter(Path(sys.argv[1]), STREAMS)
+command = next(stream for stream in STREAMS if stream.name == "command")
 for i in range(5000):
-    writer.write(BY_NAME["command"], (i * 0.012, 1.0, 2.0, 3.0, 4.0))
+    writer.write(command, (i * 0.012, 1.0, 2.0, 3.0, 4.0))
     if i == 4000:
         writer.flush()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -194,14 +200,15 @@ import resource, signal, sys
 from pathlib import Path
 from aeroloop.core.errors import AeroloopError
 from aeroloop.recording.log import LogWriter
-from aeroloop.core.streams import BY_NAME
+from aeroloop.families.tiltrotor.streams import STREAMS
 import random
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-writer = LogWriter(Path(sys.argv[1]))
+writer = LogWriter(Path(sys.argv[1]), STREAMS)
+command = next(stream for stream in STREAMS if stream.name == "command")
 try:
     for i in range(100_000):
-        writer.write(BY_NAME["command"], (i * 0.012, *(random.random() for _ in range(4))))
+        writer.write(command, (i * 0.012, *(random.random() for _ in range(4))))
 except AeroloopError as error:
     print(error.exit_code, i, error)
 try:
@@ -229,7 +236,7 @@ def test_a_disk_that_takes_no_more_is_reported_once_and_loses_nothing(tmp_path: 
 def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "open", lambda *_args, **_options: io.FileIO("/dev/full", "wb"))
     path = tmp_path / "flight.mcap"
-    writer = LogWriter(path)
+    writer = LogWriter(path, LOGGED)
     for action in (
         lambda: writer.write(COMMAND, (0.0, 1.0, 2.0, 3.0, 4.0)),
         writer.flush,
@@ -255,12 +262,12 @@ def test_the_hash_is_known_and_does_not_depend_on_interleaving_or_wall_clock(tmp
     switched = ("plant_fault", (0.012, 7.0, 6.0, 1.0, 0.0, 0.3, 0.0, 0.0))
     assert digest != log_sha256(write_log(path, *commands, *events, switched))
     # An empty flight's hash, so that a change of the rule is noticed: logs of before could not be compared.
-    assert log_sha256(Log.empty()) == "baa1dd22f0c99b83d38154a3893e0ddf5ee8f0fd0d0be9deaaefd00813996650"
+    assert log_sha256(Log.empty(STREAMS)) == "baa1dd22f0c99b83d38154a3893e0ddf5ee8f0fd0d0be9deaaefd00813996650"
 
 
 def test_the_hash_feels_a_single_bit_and_no_more() -> None:
     rows = np.array(command_rows(3))
-    log = replace(Log.empty(), rows={**Log.empty().rows, "command": rows})
+    log = replace(Log.empty(STREAMS), rows={**Log.empty(STREAMS).rows, "command": rows})
     digest = log_sha256(log)
     flipped = rows.copy()
     flipped[1, 2] = np.nextafter(flipped[1, 2], math.inf)
@@ -275,7 +282,46 @@ def test_the_hash_feels_a_single_bit_and_no_more() -> None:
 
 def test_the_same_numbers_in_another_stream_hash_differently() -> None:
     row = np.array([[0.0, 1.0, 2.0]])
-    empty = Log.empty()
+    empty = Log.empty(STREAMS)
     plant = replace(empty, rows={**empty.rows, "plant_event": row})
     board = replace(empty, rows={**empty.rows, "board_event": row})
     assert log_sha256(plant) != log_sha256(board)
+
+
+GLIDER = (
+    Stream("glide", "plant", 10.0, True, True, "", fields(("z_m", "m", "height"), ("vario_m_s", "m/s", "climb rate"))),
+    Stream("thermal", "plant", 0.0, True, True, "", fields(("w_m_s", "m/s", "updraught"))),
+    Stream("gauge", "plant", 1.0, False, True, "", fields(("lag_s", "s", "how late it is"))),
+)
+
+
+def test_a_log_opens_without_the_family_that_wrote_it(tmp_path: Path) -> None:
+    """Its streams, their columns and the order of its hash stand in the file, also of those without rows."""
+    path = tmp_path / "flight.mcap"
+    writer = LogWriter(path, GLIDER)
+    writer.write(GLIDER[2], (0.0, 0.001))
+    writer.write(GLIDER[0], (0.1, 5.0, -0.5))
+    writer.close()
+    log = read(path)
+    assert log.column("glide", "vario_m_s").tolist() == [-0.5]
+    assert log.columns == {stream.name: stream.names for stream in GLIDER}
+    assert log.rows["thermal"].shape == (0, 2)
+    digest = hashlib.sha256(b"glide 1\n" + np.array([[0.1, 5.0, -0.5]]).tobytes() + b"thermal 0\n").hexdigest()
+    assert log_sha256(log) == digest
+    assert log_sha256(read(path, STREAMS)) == digest, "what a reader expects besides changes nothing"
+
+
+def test_a_stream_that_a_log_lacks_has_no_rows_where_it_is_expected(tmp_path: Path) -> None:
+    path = tmp_path / "flight.mcap"
+    writer = LogWriter(path, GLIDER[:1])
+    writer.close()
+    assert "thermal" not in read(path).rows
+    assert read(path, GLIDER).rows["thermal"].shape == (0, 2)
+
+
+def test_a_log_from_before_logs_listed_their_streams_reads_and_hashes_as_then() -> None:
+    log = read(Path(__file__).parents[1] / "golden" / "log_without_table.mcap", STREAMS)
+    assert same(log.rows["command"], np.array(command_rows(5)))
+    assert log.column("board_event", "code").tolist() == [1.0, 2.0]
+    assert log.rows["truth"].shape == (0, len(BY_NAME["truth"].names))
+    assert log_sha256(log) == "6682512ca76af9f46861ee5276745d093a2a4e9e664bba9ba53427f143081864"

@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from aeroloop.actuators.lagged import Actuators
 from aeroloop.analysis.checks import evaluate, required, verify
-from aeroloop.analysis.metrics import NAMES, metrics, position_error
-from aeroloop.analysis.timing import MEASURED, timing
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Actuators, Check, TiltrotorScenario
+from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
-from aeroloop.core.streams import BY_NAME
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis.metrics import metrics, position_error
+from aeroloop.families.tiltrotor.analysis.timing import MEASURED, timing
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
 SCENARIO = TiltrotorScenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
+NAMES = tuple(metrics(Log.empty(STREAMS), SCENARIO))
 
 
 def make_log(metadata: dict[str, dict[str, str]] | None = None, **streams: dict[str, list[float]]) -> Log:
     """A log from columns; fields that are not given are zero."""
-    rows = Log.empty().rows
+    log = Log.empty(STREAMS)
+    rows = log.rows
     for name, columns in streams.items():
         table = np.zeros((len(columns["t_s"]), len(BY_NAME[name].names)))
         for field, values in columns.items():
             table[:, BY_NAME[name].names.index(field)] = values
         rows[name] = table
-    return Log(rows, metadata or {}, truncated=False)
+    return replace(log, metadata=metadata or {})
 
 
 def test_position_error_interpolates_the_reference_and_stops_where_it_does() -> None:
@@ -153,7 +159,7 @@ def test_the_boards_processor_in_numbers() -> None:
 
 
 def test_what_an_empty_log_cannot_tell_is_nan_and_fails_its_check() -> None:
-    numbers = metrics(Log.empty(), SCENARIO)
+    numbers = metrics(Log.empty(STREAMS), SCENARIO)
     counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands", "implausible_sensors"}
     counted |= {"implausible_commands", "law_not_finite", "references_lost", "overruns", "late_cycles"}
     counted |= {"board_restarts", "board_messages_lost"}
@@ -244,7 +250,7 @@ def test_timing_statistics_by_hand() -> None:
 
 
 def test_timing_of_nothing() -> None:
-    result = timing(Log.empty())
+    result = timing(Log.empty(STREAMS))
     for name in MEASURED:
         assert result[name]["count"] == 0
         assert math.isnan(result[name]["p99_9"])

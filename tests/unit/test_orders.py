@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from aeroloop.families.scenarios import find, load
+from aeroloop.core.scenario_files import find, load
 from aeroloop.flight import running
 from aeroloop.flight import supervisor as bench
 from aeroloop.flight.processes.common import Orders, read_orders

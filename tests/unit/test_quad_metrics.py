@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 from quad_logs import POINTS, a_log, a_scenario, add, count, count_usual, fly, quaternions
 
 from aeroloop.analysis.checks import evaluate, required, verify
-from aeroloop.analysis.kinds import metric_names
-from aeroloop.analysis.quad import mission
-from aeroloop.analysis.quad.flight import Flight, angle_between_rad, euler_rad
-from aeroloop.analysis.quad.metrics import metrics
-from aeroloop.analysis.quad.rates import clock_words, rates
+from aeroloop.analysis.family import metric_names
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.signals import Event
-from aeroloop.families import scenarios
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.flight import Flight, angle_between_rad, euler_rad
+from aeroloop.families.multirotor.analysis.metrics import metrics
+from aeroloop.families.multirotor.analysis.rates import clock_words, rates
+from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
 SINE = 1 / math.sqrt(2)
@@ -30,7 +31,7 @@ SINE = 1 / math.sqrt(2)
 
 
 def numbers_of(*, lockstep: bool = False, **errors: Any) -> dict[str, float]:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log, **errors)
     return metrics(log, a_scenario(pace="lockstep" if lockstep else "real"))
 
@@ -64,7 +65,7 @@ def test_known_sines_give_known_rms() -> None:
 
 def test_modes_are_told_apart() -> None:
     """Off by 1 m while the sticks fly (35 to 45 s), and exact while it flies by itself."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     t_s = log.column("rigid_truth", "t_s")
     log.rows["rigid_truth"][(t_s >= 35) & (t_s < 45), 2] += 1.0
@@ -76,7 +77,7 @@ def test_modes_are_told_apart() -> None:
 
 
 def test_only_the_time_in_the_air_counts() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     on_ground = log.column("rigid_truth", "z_m") < quad_logs.RESTS_AT_M + 0.05
     log.rows["rigid_truth"][on_ground, 2] += 7.0
@@ -87,7 +88,7 @@ def test_only_the_time_in_the_air_counts() -> None:
 
 
 def test_after_a_landing_higher_up_the_flight_is_over() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     late = log.column("rigid_truth", "t_s") > 57.0  # disarmed, on a roof
     log.rows["rigid_truth"][late, 4] += 3.0
@@ -107,7 +108,7 @@ def test_in_a_valley_below_its_start_it_is_in_the_air_until_it_lands_there() -> 
 
 
 def test_what_was_not_wanted_is_no_error() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log, off=(0.0, 0.0, 0.2))
     log.rows["nav_setpoint"][:, 2:4] = math.nan  # as in a mode that holds the height alone
     numbers = metrics(log, a_scenario())
@@ -116,7 +117,7 @@ def test_what_was_not_wanted_is_no_error() -> None:
 
 
 def test_a_state_that_is_no_number_is_no_small_error() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     log.rows["rigid_truth"][9000:, 2:] = math.nan
     numbers = metrics(log, a_scenario())
@@ -147,7 +148,7 @@ def test_angles_are_those_of_frames(roll: float, pitch: float, yaw: float) -> No
 
 
 def test_a_quaternion_that_changes_its_sign_is_the_same_attitude() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log, yaw_deg=1.0)
     for stream in ("nav_setpoint", "nav_estimate"):
         log.rows[stream][:, 0] += 0.002  # between two samples of truth
@@ -160,7 +161,7 @@ def test_a_quaternion_that_changes_its_sign_is_the_same_attitude() -> None:
 
 def test_waypoints_are_passed_in_their_order() -> None:
     """The square ends where it began, and nearer to the point: the last pass is not taken for the first."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     log.rows["rigid_truth"][(log.column("rigid_truth", "t_s") > 1) & (log.column("rigid_truth", "t_s") < 8), 4] -= 0.05
     closed = (*POINTS, POINTS[0])
@@ -174,7 +175,7 @@ def test_waypoints_are_passed_in_their_order() -> None:
 
 
 def test_a_waypoint_that_was_left_out_counts_with_its_distance() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     missed = (5.0, -3.0, 5.0)
     points = (POINTS[0], missed, *POINTS[1:3])
@@ -185,17 +186,17 @@ def test_a_waypoint_that_was_left_out_counts_with_its_distance() -> None:
 
 
 def test_waypoints_that_the_scenario_does_not_list_are_where_the_autopilot_wanted_to_be() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     log.rows["rigid_truth"][log.column("rigid_truth", "t_s") > 3, 4] -= 0.6
     numbers = metrics(log, a_scenario(pilot={"source": "external"}))
     assert numbers["waypoint_rms_m"] == pytest.approx(0.6, rel=0.05)
-    assert math.isnan(metrics(Log.empty(), a_scenario(pilot={"source": "external"}))["waypoint_rms_m"])
+    assert math.isnan(metrics(Log.empty(STREAMS), a_scenario(pilot={"source": "external"}))["waypoint_rms_m"])
 
 
 def test_cross_track_is_the_distance_from_the_line_not_from_the_setpoint() -> None:
     """Late on the line by 1 m is no cross-track error; 0.5 m above it is."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     log.rows["nav_setpoint"][:, 2] += 1.0
     assert metrics(log, a_scenario())["cross_track_rms_m"] == pytest.approx(0, abs=1e-6)
@@ -204,7 +205,7 @@ def test_cross_track_is_the_distance_from_the_line_not_from_the_setpoint() -> No
 
 
 def test_a_signal_at_499_hz_set_to_500_is_off_by_0_2_percent() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     count_usual(log)
     numbers = metrics(log, a_scenario())
     assert numbers["rate_imu_hz"] == pytest.approx(499)
@@ -223,7 +224,7 @@ def test_a_signal_at_499_hz_set_to_500_is_off_by_0_2_percent() -> None:
 
 def test_rates_are_over_wall_time_but_in_lockstep_over_simulated_time() -> None:
     """A host that is 2 % slow delivers 490 Hz; in lockstep that means nothing."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     count(log, "IMU", 500, 500, stretch=1 / 1.02)
     real, lockstep = a_scenario(), a_scenario(pace="lockstep")
     assert metrics(log, real)["rate_imu_hz"] == pytest.approx(500 / 1.02)
@@ -232,21 +233,21 @@ def test_rates_are_over_wall_time_but_in_lockstep_over_simulated_time() -> None:
 
 
 def test_at_four_times_real_time_a_rate_is_per_simulated_second() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     count(log, "IMU", 500, 500, stretch=4.0)
     assert metrics(log, a_scenario(pace="4x"))["rate_imu_hz"] == pytest.approx(500)
     assert metrics(log, a_scenario(pace="real"))["rate_imu_hz"] == pytest.approx(2000)
 
 
 def test_the_row_at_the_end_does_not_spoil_a_slow_signals_rate_in_lockstep() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     count(log, "GNSS", 5, 5)
     add(log, "signal_count", [59.19], signal=3.0, set_hz=5, count=295, wall_s=1.0)  # as many as at 59 s
     assert metrics(log, a_scenario(pace="lockstep"))["rate_gnss_error_pct"] == pytest.approx(0, abs=1e-9)
 
 
 def test_a_count_that_starts_anew_is_measured_from_there() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     count(log, "heartbeat", 1, 1, stream="telemetry_count")
     rows = log.rows["telemetry_count"]
     rows[:30, 4] += 1000  # the autopilot restarted at 30 s
@@ -254,7 +255,7 @@ def test_a_count_that_starts_anew_is_measured_from_there() -> None:
 
 
 def test_what_happened_is_counted() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     add(
         log,
@@ -292,7 +293,7 @@ def test_what_happened_is_counted() -> None:
 
 
 def test_motors_at_their_limits_count_in_the_air_only() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     t_s = log.column("motors", "t_s")
     log.rows["motors"][t_s < 1, 2] = 0.0
@@ -302,7 +303,7 @@ def test_motors_at_their_limits_count_in_the_air_only() -> None:
 
 
 def test_whether_it_landed_is_the_truths_to_say() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     fly(log)
     log.rows["rigid_truth"] = log.rows["rigid_truth"][: 50 * 250]
     numbers = metrics(log, a_scenario())
@@ -326,7 +327,7 @@ def test_what_an_autopilot_from_outside_keeps_to_itself_is_nan() -> None:
 
 
 def test_of_several_the_worst_counts_and_each_has_its_own() -> None:
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     for vehicle, off_m in enumerate((0.1, 0.4, 0.2)):
         fly(log, vehicle, start_x_m=5.0 * vehicle, off=(off_m, 0, 0))
         count(log, "IMU", 500, 500 - vehicle, vehicle=vehicle)
@@ -349,7 +350,7 @@ def test_a_vehicle_that_is_not_in_the_log_fails_the_flight() -> None:
 
 
 def test_an_empty_log_knows_nothing_but_that_nothing_was_said() -> None:
-    numbers = metrics(Log.empty(), a_scenario())
+    numbers = metrics(Log.empty(STREAMS), a_scenario())
     known = {name for name, value in numbers.items() if not math.isnan(value)}
     assert known == {
         *("diverged", "ground_contacts", "autopilot_restarts", "autopilot_losses"),
@@ -368,6 +369,6 @@ def test_known_metrics_depend_on_what_flies() -> None:
     assert "rate_range_finder_error_pct" in metric_names(several)
 
 
-@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_shipped_scenarios_check_metrics_that_exist(path: Any) -> None:
-    verify(scenarios.load(path))
+    verify(scenario_files.load(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from test_report import Page
 
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
-from aeroloop.analysis.quad import report
-from aeroloop.analysis.quad.report import render
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import Event
-from aeroloop.core.streams import MAVLINK_COUNTER_NAMES, STREAMS
+from aeroloop.core.streams import logged
+from aeroloop.families.multirotor.analysis import report
+from aeroloop.families.multirotor.analysis.report import render
+from aeroloop.families.multirotor.streams import COUNTER_NAMES, STREAMS
+from aeroloop.families.tiltrotor import streams as tiltrotor
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 
@@ -30,7 +33,7 @@ OUTSIDE = ("nav_estimate", "nav_setpoint", "autopilot_state", "autopilot_event",
 
 
 def from_outside(log: Log) -> Log:
-    return Log({name: rows[:0] if name in OUTSIDE else rows for name, rows in log.rows.items()}, log.metadata, False)
+    return replace(log, rows={name: rows[:0] if name in OUTSIDE else rows for name, rows in log.rows.items()})
 
 
 def text_of(html: str) -> str:
@@ -51,7 +54,7 @@ def test_summary_holds_the_contract() -> None:
     assert summary["timing"]["missed_deadlines"] == 1
     assert summary["timing"]["step_lateness_s"]["p99"] == pytest.approx(2e-5)
     assert summary["links"]["vehicle_0_at_plant"]["frames_out"] == 400
-    assert tuple(summary["links"]["vehicle_0_at_autopilot"]) == MAVLINK_COUNTER_NAMES
+    assert tuple(summary["links"]["vehicle_0_at_autopilot"]) == COUNTER_NAMES
     assert summary["events"][0] == {"t_s": 1.0, "source": "autopilot", "vehicle": 0, "event": "ARMED", "value": 0.0}
     assert [event["t_s"] for event in summary["events"]] == sorted(event["t_s"] for event in summary["events"])
     assert summary["log_sha256"] == log_sha256(log)
@@ -139,7 +142,7 @@ def test_report_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_report_of_a_flight_that_never_began(count: int) -> None:
     scenario = a_scenario(count=count)
     broken = {"ended": "no autopilot came", "wall_s": 0.0, "exit_code": 3, "error": "no autopilot"}
-    html = render(scenario, Log.empty(), summarise(scenario, Log.empty(), outcome=broken))
+    html = render(scenario, Log.empty(STREAMS), summarise(scenario, Log.empty(STREAMS), outcome=broken))
     assert "no autopilot" in text_of(html) and "No signal was counted." in text_of(html)
 
 
@@ -192,12 +195,12 @@ def test_a_flight_of_fewer_vehicles_is_compared_as_far_as_it_goes() -> None:
 
 
 def test_different_kinds_of_aircraft_are_not_compared() -> None:
-    log = Log.empty()
+    log = Log.empty(tiltrotor.STREAMS)
     log.rows["truth"] = np.zeros((2, log.rows["truth"].shape[1]))
     plan = TiltrotorScenario(name="hover")
-    tiltrotor = Run("hover", plan, log, summarise(plan, log, outcome=FLOWN))
+    other = Run("hover", plan, log, summarise(plan, log, outcome=FLOWN))
     with pytest.raises(ConfigError, match="different kinds of aircraft"):
-        compare([a_run("square", a_log()), tiltrotor])
+        compare([a_run("square", a_log()), other])
 
 
 def test_a_run_folder_holds_everything_and_is_reported_and_compared(tmp_path: Path) -> None:
@@ -207,14 +210,14 @@ def test_a_run_folder_holds_everything_and_is_reported_and_compared(tmp_path: Pa
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
         results.make_folder(folder, scenario)
-        writer = LogWriter(folder / results.LOG)
+        writer = LogWriter(folder / results.LOG, logged(STREAMS))
         for stream in STREAMS:
             for row in log.rows.get(stream.name, ()):
                 writer.write(stream, stream.packing.pack(*row))
         writer.close()
-        results.write_summary(folder, scenario, FLOWN)
+        results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
         assert results.load_run(folder)[0] == scenario
-    assert results.write_report(folders[0]).read_text("utf-8").count("<figure") == 11
+    assert results.report_again(folders[0]).read_text("utf-8").count("<figure") == 11
     comparison = results.compare_runs(folders, tmp_path / "compare.html")
     assert comparison["log_hashes_equal"] is True
     assert (tmp_path / "compare.html").is_file()

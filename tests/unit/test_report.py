@@ -6,6 +6,7 @@ import json
 import math
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop.analysis import report
 from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
-from aeroloop.analysis.plots import DelayMargin
-from aeroloop.analysis.report import render, write_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
-from aeroloop.core.scenario import Check, Ground, Hover, Impairment, Link, Sensors, TiltrotorScenario
+from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.analysis import report
+from aeroloop.families.tiltrotor.analysis.plots import DelayMargin
+from aeroloop.families.tiltrotor.analysis.report import render
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.streams import STREAMS
+from aeroloop.flight import results
+from aeroloop.ground.config import Ground, Hover
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log, log_sha256
+from aeroloop.sensors.state import StateNoise
 
 FLOWN = {"ended": "the whole flight was flown", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 IMPLIED = ("flown_s", "diverged", "overruns", "board_restarts")
@@ -42,7 +49,8 @@ def a_scenario(**changes: Any) -> TiltrotorScenario:
 def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
     """Twenty seconds that look like a flight, 0.1 m off in x, with one late period."""
     t_s, cycle_s = np.arange(0, 20.002, 0.004), np.arange(0, 20.002, 0.012)
-    rows = Log.empty().rows
+    log = Log.empty(STREAMS)
+    rows = log.rows
     for name, times_s in {
         "truth": t_s,
         "effort": t_s,
@@ -62,7 +70,7 @@ def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
     rows["board_event"] = np.array([[0.012, Event.STARTED, 0.0], [5.0, Event.SENSORS_LOST, 416.0]])
     if diverged:
         rows["plant_event"] = np.array([[3.0, Event.DIVERGED, 201.0]])
-    return Log(rows, {}, truncated)
+    return replace(log, truncated=truncated)
 
 
 def test_summary_holds_the_contract() -> None:
@@ -206,7 +214,7 @@ def test_a_summary_of_an_older_version_gets_its_report() -> None:
 
 
 def test_summary_of_nothing_is_still_json() -> None:
-    summary = summarise(a_scenario(), Log.empty(), outcome={**FLOWN, "wall_s": 0.0})
+    summary = summarise(a_scenario(), Log.empty(STREAMS), outcome={**FLOWN, "wall_s": 0.0})
     text = json.dumps(summary, allow_nan=False)
     assert json.loads(text) == summary
     assert summary["metrics"]["pos_x_rms_m"] is None
@@ -254,7 +262,7 @@ def test_junit_has_a_case_per_check_and_says_what_failed() -> None:
 
 def test_junit_survives_a_broken_flight_with_a_strange_message() -> None:
     outcome = {**FLOWN, "exit_code": EXIT_LINK, "error": 'pty: <gone> & "lost"\x00\x1b[31m'}
-    suite = ET.fromstring(junit_xml(summarise(a_scenario(), Log.empty(), outcome=outcome)))
+    suite = ET.fromstring(junit_xml(summarise(a_scenario(), Log.empty(STREAMS), outcome=outcome)))
     assert suite.get("errors") == "1"
     error = suite.find("testcase[@name='flight']/error")
     assert error is not None
@@ -377,7 +385,7 @@ def test_predictions_stand_only_beside_flights_they_describe() -> None:
     for other in (
         page(a_scenario(), 20.0),
         page(delayed, 60.0),
-        page(a_scenario(sensors=Sensors(pos_std_m=0.1)), 60.0),
+        page(a_scenario(sensors=StateNoise(pos_std_m=0.1)), 60.0),
     ):
         assert "design model's own prediction" not in other
 
@@ -419,16 +427,18 @@ def test_nothing_from_a_file_can_become_markup() -> None:
 
 
 def test_equal_input_gives_equal_bytes(tmp_path: Path) -> None:
-    for name in ("a.html", "b.html"):
+    for name in ("a", "b"):
         scenario, log = a_scenario(pace="real"), a_log()
-        write_report(tmp_path / name, scenario, log, summarise(scenario, log, outcome=FLOWN), delay_margin=MARGIN)
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
+        folder = tmp_path / name
+        folder.mkdir()
+        results.write_report(folder, scenario, log, summarise(scenario, log, outcome=FLOWN))
+    assert (tmp_path / "a" / results.REPORT).read_bytes() == (tmp_path / "b" / results.REPORT).read_bytes()
+    assert [path.name for path in (tmp_path / "a").iterdir()] == [results.REPORT]
 
 
 @pytest.mark.parametrize("pace", ["lockstep", "4x"])
 def test_a_flight_that_recorded_nothing_gets_a_report(pace: str) -> None:
-    _, page = page_of(a_scenario(pace=pace), Log.empty(), {**FLOWN, "exit_code": EXIT_LINK, "error": "no board"})
+    _, page = page_of(a_scenario(pace=pace), Log.empty(STREAMS), {**FLOWN, "exit_code": EXIT_LINK, "error": "no board"})
     assert "not measured" in page.text
 
 
@@ -447,4 +457,4 @@ def test_thinned_lines_keep_their_peaks() -> None:
 def test_a_report_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     scenario, log = a_scenario(), a_log()
     with pytest.raises(AeroloopError, match=r"absent/report\.html: the report cannot be written: No such file"):
-        write_report(tmp_path / "absent" / "report.html", scenario, log, summarise(scenario, log, outcome=FLOWN))
+        results.write_report(tmp_path / "absent", scenario, log, summarise(scenario, log, outcome=FLOWN))

@@ -8,18 +8,19 @@ import msgspec
 import pytest
 import tomli_w
 
-from aeroloop.core import scenario
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.families import scenarios
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import load_tiltrotor
 from aeroloop.flight import results
+from aeroloop.ground.config import Waypoints
 
 SPIRAL = Path(__file__).parents[2] / "scenarios" / "tiltrotor-spiral.toml"
 
 
-@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_shipped_scenarios_are_valid_and_named_after_their_file(path: Path) -> None:
-    plan = scenarios.load(path)
+    plan = scenario_files.load(path)
     assert plan.name == path.stem
     assert plan.summary
 
@@ -52,7 +53,7 @@ def test_shipped_scenarios_are_valid_and_named_after_their_file(path: Path) -> N
 )
 def test_bad_values_get_one_sentence(override: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        scenarios.load(SPIRAL, (override,))
+        scenario_files.load(SPIRAL, (override,))
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -72,23 +73,23 @@ def test_bad_values_get_one_sentence(override: str, words: str) -> None:
     ],
 )
 def test_bad_values_of_multirotors_get_one_sentence(override: str, words: str) -> None:
-    hover = scenarios.find("quad-hover")
+    hover = scenario_files.find("quad-hover")
     with pytest.raises(ConfigError) as caught:
-        scenarios.load(hover, (override,))
+        scenario_files.load(hover, (override,))
     assert words in str(caught.value)
     assert str(caught.value).startswith(str(hover))
 
 
 def test_overrides_take_toml_values_and_plain_words() -> None:
-    plan = scenarios.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
+    plan = scenario_files.load(SPIRAL, ("seed=7", "loop=sil", 'pace="4x"', "link.to_board.delay_s=0.002"))
     assert (plan.seed, plan.loop, plan.speed, plan.link.to_board.delay_s) == (7, "sil", 4.0, 0.002)
 
 
 def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
     table = {"name": "x", "ground": {"trajectory": {"kind": "waypoints", "file": "points.csv"}}}
     (tmp_path / "x.toml").write_text(tomli_w.dumps(table))
-    trajectory = scenarios.load_tiltrotor(tmp_path / "x.toml").ground.trajectory
-    assert isinstance(trajectory, scenario.Waypoints)
+    trajectory = load_tiltrotor(tmp_path / "x.toml").ground.trajectory
+    assert isinstance(trajectory, Waypoints)
     assert trajectory.file == str(tmp_path / "points.csv")
 
 
@@ -105,17 +106,17 @@ def test_file_names_that_were_typed_are_relative_to_where_they_were(
     }
     (tmp_path / "there" / "x.toml").write_text(tomli_w.dumps(table))
     monkeypatch.chdir(tmp_path)
-    ground = scenarios.load_tiltrotor(Path("there/x.toml"), (override,)).ground
-    assert isinstance(ground.trajectory, scenario.Waypoints)
+    ground = load_tiltrotor(Path("there/x.toml"), (override,)).ground
+    assert isinstance(ground.trajectory, Waypoints)
     assert ground.trajectory.file == str(tmp_path / "mine.csv")
     assert ground.joystick_map == str(tmp_path / "there" / "stick.toml")
 
 
-@pytest.mark.parametrize("path", scenarios.available(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> None:
-    plan = scenarios.load(path)
+    plan = scenario_files.load(path)
     results.make_folder(tmp_path / "run", plan)
-    again = scenarios.load(tmp_path / "run" / results.SCENARIO)
+    again = scenario_files.load(tmp_path / "run" / results.SCENARIO)
     assert again.with_files(plan.files()) == plan
     for key, name in plan.files().items():  # the run has copies of its own
         copy = Path(again.files()[key])
@@ -124,7 +125,7 @@ def test_resolved_scenario_reads_back_the_same(path: Path, tmp_path: Path) -> No
 
 
 def test_each_rung_has_its_link() -> None:
-    plan = scenarios.load(SPIRAL)
+    plan = scenario_files.load(SPIRAL)
     assert plan.link_url == "loopback://"
     assert msgspec.structs.replace(plan, loop="sil").link_url == "tcp://127.0.0.1:0"
     with pytest.raises(ConfigError, match="hil needs the board's link"):
@@ -132,8 +133,8 @@ def test_each_rung_has_its_link() -> None:
 
 
 def test_a_preset_is_changed_value_by_value() -> None:
-    path = scenarios.find("quad-mission")
-    plain, changed = scenarios.load(path), scenarios.load(path, ("sensors.imu.gyro.errors.quantum=0.001",))
+    path = scenario_files.find("quad-mission")
+    plain, changed = scenario_files.load(path), scenario_files.load(path, ("sensors.imu.gyro.errors.quantum=0.001",))
     assert isinstance(plain, QuadrotorScenario) and isinstance(changed, QuadrotorScenario)
     assert plain.sensors.imu is not None and changed.sensors.imu is not None
     assert changed.sensors.imu.gyro.errors.quantum == 0.001

@@ -11,18 +11,17 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.actuators.lagged import Actuators, LaggedActuators
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import c_source, compiled
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.scenario import Actuators, Sensors
 from aeroloop.core.signals import Truth
-from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.families.streams import BY_NAME, STREAMS
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.realtime.topics import BUFFERED_RECORDS, Topics, sweep
-from aeroloop.sensors.state import StateSensors, ideal
+from aeroloop.sensors.state import StateNoise, StateSensors, ideal
 
 MS = 1_000_000
 TRUTH = Truth(
@@ -61,7 +60,7 @@ def test_ideal_sensors_are_in_the_papers_order() -> None:
 
 
 def test_sensor_noise_has_its_stated_spread_and_its_own_seed() -> None:
-    config = Sensors(pos_std_m=0.1, angle_std_rad=0.02, tilt_std_rad=0.03, vel_std_m_s=0.4, rate_std_rad_s=0.5)
+    config = StateNoise(pos_std_m=0.1, angle_std_rad=0.02, tilt_std_rad=0.03, vel_std_m_s=0.4, rate_std_rad_s=0.5)
     sensors = StateSensors(config, np.random.default_rng(1))
     noise = np.array([sensors.sample(TRUTH) for _ in range(4000)]) - np.array(ideal(TRUTH))
     stated = [0.1] * 3 + [0.02] * 3 + [0.03] * 2 + [0.4] * 3 + [0.5] * 5

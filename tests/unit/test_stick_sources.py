@@ -17,9 +17,10 @@ from sticks import CODES, HEADER, NAMES, PLAIN, RANGES
 
 from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.core.errors import ConfigError, LinkError
-from aeroloop.core.scenario import Ground, TiltrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground import evdev_stick, stick_recording
 from aeroloop.ground.axes import AxisEvent
+from aeroloop.ground.config import Ground
 from aeroloop.ground.evdev_stick import EvdevSource, open_stick
 from aeroloop.ground.stick import Deflection, Pilot, Stick
 from aeroloop.ground.stick_recording import RecordedSource, Recorder

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 from aeroloop.ground import waypoints
+from aeroloop.ground.config import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 from aeroloop.ground.trajectories import Point, build, joined, reference_at
 
 HEADER = "t_s,x_m,y_m,z_m,yaw_rad\n"

@@ -11,13 +11,13 @@ import numpy as np
 import pymap3d
 import pytest
 
-from aeroloop.core.streams import STREAMS
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
 from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 from peers.wing_craft import WingCraft
 
@@ -72,11 +72,7 @@ class Flight:
     def __init__(self, flown: FixedWingScenario, **changes: Any) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.link = Direct(autopilot_of(flown, **changes))
-        publish = {
-            stream.name: lambda *row, name=stream.name: self.rows[name].append(row)
-            for stream in STREAMS
-            if stream.family == "wing"
-        }
+        publish = {stream.name: lambda *row, name=stream.name: self.rows[name].append(row) for stream in STREAMS}
         self.ended = WingCraft(flown, self.link, publish).fly()
 
     def column(self, stream: str, name: str) -> np.ndarray:

@@ -14,12 +14,13 @@ import pytest
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import NS, Event, ResetCause
-from aeroloop.core.streams import BY_NAME, writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.streams import BY_NAME
 from aeroloop.flight.processes.plant import switcher
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
@@ -91,7 +92,7 @@ class Bench:
     def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard, *, wanted_image: int = 0) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
-        publish = {s.name: self._keeper(s.name) for s in writes("plant", scenario.FAMILY, scenario.loop)}
+        publish = {s.name: self._keeper(s.name) for s in writes("plant", streams_of(scenario), scenario.loop)}
         self.flown = WingCraft(scenario, board, publish, wanted_image)
         self.vehicle, self.exchange = self.flown.vehicle, self.flown.exchange
         aileron, elevator, rudder, throttle = self.vehicle.command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
-from aeroloop.analysis.wing import maps
-from aeroloop.analysis.wing.maps import Ground, plan_pictures, plans
-from aeroloop.analysis.wing.plots import board_figures
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
+from aeroloop.families.fixedwing.analysis import maps
+from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
+from aeroloop.families.fixedwing.analysis.plots import board_figures
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
 
@@ -55,7 +57,8 @@ def log() -> Log:
             "wing_task", [1.0] * len(WING_TASKS), task=range(len(WING_TASKS)), exec_s=1e-4, share_pct=7.0
         ),
     }
-    return Log({**Log.empty().rows, **told}, {}, truncated=False)
+    log = Log.empty(STREAMS)
+    return replace(log, rows={**log.rows, **told})
 
 
 @pytest.fixture(scope="module")
@@ -133,4 +136,4 @@ def test_there_is_a_picture_for_every_plan_that_found_a_way_and_for_the_processo
     names = [picture.name for picture in board_figures(log)]
     assert names == ["cpu-use", "context-switches", "task-times", "task-shares"]
     assert all(task.name in board_figures(log)[-1].svg for task in WING_TASKS)
-    assert board_figures(Log.empty()) == []
+    assert board_figures(Log.empty(STREAMS)) == []

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from log_rows import rows
 
-from aeroloop.analysis.wing.metrics import metrics
-from aeroloop.analysis.wing.summary import details
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.families.fixedwing.analysis.metrics import metrics
+from aeroloop.families.fixedwing.analysis.summary import details
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell
 from aeroloop.recording.log import Log
 
 CELL_M, HALF_M = 150.0, 4800.0
+
+
+def with_rows(**rows: np.ndarray) -> Log:
+    log = Log.empty(STREAMS)
+    return replace(log, rows={**log.rows, **rows})
 
 
 def scenario() -> FixedWingScenario:
@@ -28,11 +35,11 @@ def scenario() -> FixedWingScenario:
 
 
 def flight(**streams: np.ndarray) -> dict[str, float]:
-    return metrics(Log({**Log.empty().rows, **streams}, {}, truncated=False), scenario())
+    return metrics(with_rows(**streams), scenario())
 
 
 def test_an_empty_log_has_every_number_and_passes_no_check() -> None:
-    empty = metrics(Log.empty(), scenario())
+    empty = metrics(Log.empty(STREAMS), scenario())
     for name in ("arrived", "over_blocked_cells", "outside_channel", "roll_max_deg", "cross_track_rms_m", "flown_s"):
         assert math.isnan(empty[name]), name
     assert empty["diverged"] == empty["plans"] == 0.0
@@ -185,7 +192,7 @@ def test_why_there_was_no_way_is_said_in_a_sentence() -> None:
         goal_x_m=[ends[1][0], ends[1][0], 1e6, ends[1][0], math.nan],
         goal_y_m=ends[1][1],
     )
-    plans = details(Log({**Log.empty().rows, "wing_plan": told}, {}, truncated=False), scenario())["plans"]
+    plans = details(with_rows(wing_plan=told), scenario())["plans"]
     assert [plan["why"] for plan in plans] == [
         "",
         "no plan: every way from the start to the goal is blocked; the start lies inside an obstacle",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,18 @@ from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.drawing import panels
 from aeroloop.analysis.summary import summarise
-from aeroloop.analysis.wing import maps, plots
-from aeroloop.analysis.wing.maps import Ground
-from aeroloop.analysis.wing.report import render
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
+from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
-from aeroloop.core.streams import BY_NAME, STREAMS
+from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis import maps, plots
+from aeroloop.families.fixedwing.analysis.maps import Ground
+from aeroloop.families.fixedwing.analysis.report import render
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.families.fixedwing.streams import STREAMS
+from aeroloop.families.streams import BY_NAME
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
 
@@ -57,7 +60,7 @@ def fill(log: Log, stream: str, t_s: Any, **columns: Any) -> None:
 
 def a_log(*, firmware: bool = False, north_m: float = 0.0) -> Log:
     """A minute east along a row of fine cells, with two plans."""
-    log = Log.empty()
+    log = Log.empty(STREAMS)
     t_s, told_s = np.arange(0.0, FLOWN_S + 0.01, 0.02), np.arange(0.0, FLOWN_S, 0.05)
     x_m, y_m = WEST_M + 20.0 * t_s, SOUTH_M + 75.0 + north_m
     fill(log, "wing_truth", t_s, x_m=x_m, y_m=y_m, z_m=661.0, airspeed_m_s=20.5, roll_rad=0.1, ground_m=420.0, qw=1.0)
@@ -106,7 +109,7 @@ def summary_of(scenario: FixedWingScenario, log: Log) -> dict[str, Any]:
 
 
 def page(scenario: FixedWingScenario, log: Log) -> str:
-    return render(scenario, log, summary_of(scenario, log), ground=ground(), modes=MODES)
+    return render(scenario, log, summary_of(scenario, log), ground=ground(), modes_table=MODES)
 
 
 def text_of(html: str) -> str:
@@ -167,7 +170,7 @@ def test_a_flight_cut_short_has_a_report(flown_s: float) -> None:
     """As of a log that ends anywhere: also between a plan and its cells."""
     whole = a_log(firmware=True)
     rows = {name: rows[rows[:, 0] < flown_s] for name, rows in whole.rows.items()}
-    html = page(a_scenario(loop="pil"), Log(rows, {}, truncated=True))
+    html = page(a_scenario(loop="pil"), replace(whole, rows=rows, truncated=True))
     Page(html)
     text = text_of(html)
     assert "Failed" in text
@@ -223,13 +226,13 @@ def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: P
     scenario = a_scenario(loop="pil")
     folder, log = tmp_path / "run", a_log(firmware=True)
     results.make_folder(folder, scenario)
-    writer = LogWriter(folder / results.LOG)
+    writer = LogWriter(folder / results.LOG, logged(STREAMS))
     for stream in STREAMS:
         for row in log.rows.get(stream.name, ()):
             writer.write(stream, stream.packing.pack(*row))
     writer.close()
-    results.write_summary(folder, scenario, FLOWN)
-    html = results.write_report(folder).read_text(encoding="utf-8")
+    results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
+    html = results.report_again(folder).read_text(encoding="utf-8")
     text = text_of(html).replace("&#39;", "'")
     assert "The board's processor" in text
     assert all(task.name in text for task in WING_TASKS)

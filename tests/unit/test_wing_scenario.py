@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from aeroloop.analysis.checks import verify
-from aeroloop.analysis.kinds import metric_names
+from aeroloop.analysis.family import metric_names
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.fault_offers import offers
+from aeroloop.core.fault_offers import offers
+from aeroloop.core.scenario_files import available, load, of_table
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
 from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario
-from aeroloop.families.scenarios import available, load, of_table
 from aeroloop.flight import process_table as crew
 from aeroloop.flight import results
 from aeroloop.planning.planner import Planner
@@ -197,7 +197,7 @@ def test_a_run_keeps_its_airframe(tmp_path: Path) -> None:
     kept = load(tmp_path / "run" / "scenario.toml")
     assert isinstance(kept, FixedWingScenario)
     assert kept.vehicle.airframe == str(tmp_path / "run" / "airframe.toml")
-    results.discard(tmp_path / "run")
+    results.discard(tmp_path / "run", kept)
     assert not (tmp_path / "run").exists()
 
 
@@ -210,7 +210,7 @@ def test_a_run_keeps_its_map_under_its_own_ending(tmp_path: Path) -> None:
     kept = load(tmp_path / "run" / "scenario.toml")
     assert isinstance(kept, FixedWingScenario)
     assert planner_of(kept).elevation.values.max() == 400
-    results.discard(tmp_path / "run")
+    results.discard(tmp_path / "run", kept)
     assert not (tmp_path / "run").exists()
 
 

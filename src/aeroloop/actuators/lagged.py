@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated
 
-from aeroloop.core.scenario import Actuators as Config
+from aeroloop.core.config import Config, meta
 from aeroloop.core.signals import NS, Command, Effort
 
 
+class Actuators(Config, frozen=True):
+    """Limits and lag of rotors and tilt servos."""
+
+    thrust_max_N: Annotated[float, meta("N", "largest thrust of one rotor; the smallest is 0", gt=0, le=1000)] = 20.0
+    torque_max_Nm: Annotated[float, meta("N m", "largest tilt torque of one servo, both ways", gt=0, le=100)] = 2.0
+    lag_s: Annotated[float, meta("s", "first-order time constant of all four; 0 for none", ge=0, le=1)] = 0.0
+
+
 class LaggedActuators:
-    def __init__(self, config: Config, initial: Command) -> None:
+    def __init__(self, config: Actuators, initial: Command) -> None:
         self._lag_s = config.lag_s
         self._limits = (
             (0.0, config.thrust_max_N),

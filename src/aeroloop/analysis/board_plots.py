@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from aeroloop.analysis.board import Array, by_task
 from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
-from aeroloop.core.signals import TASKS, Task
+from aeroloop.core.signals import Task
 from aeroloop.recording.log import Log
 
 Columns = dict[str, dict[str, Array]]
@@ -22,15 +22,12 @@ SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is sh
 class Source:
     """Whose statistics: the streams they are in, and the tasks they are of."""
 
-    cpu: str = "board_cpu"
-    task: str = "board_task"
-    tasks: tuple[Task, ...] = TASKS
+    cpu: str
+    task: str
+    tasks: tuple[Task, ...]
 
 
-TILTROTOR = Source()
-
-
-def board_pictures(log: Log, source: Source = TILTROTOR) -> list[Picture]:
+def board_pictures(log: Log, source: Source) -> list[Picture]:
     pictures = [
         picture(
             "cpu-use",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aeroloop.analysis.kinds import kind_of, metric_names
+from aeroloop.analysis.family import analysis_of, metric_names
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check, Scenario
 
@@ -24,7 +24,7 @@ def required(scenario: Scenario) -> tuple[Check, ...]:
     never happen to its board or autopilot did not happen."""
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
-        *(Check(metric=metric, equals=0.0) for metric in kind_of(scenario).never),
+        *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never),
     )
     listed = {check.metric for check in scenario.checks}
     return (*scenario.checks, *(check for check in implied if check.metric not in listed))

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.analysis.kinds import kind_of
+from aeroloop.analysis.family import analysis_of
 from aeroloop.analysis.track import ATTITUDE, Track
 from aeroloop.core.angles import wrap_180
 from aeroloop.core.errors import ConfigError
@@ -33,7 +33,7 @@ class Run:
     @cached_property
     def tracks(self) -> list[Track]:
         """Of every aircraft that flew."""
-        return kind_of(self.scenario).tracks(self.log)
+        return analysis_of(self.scenario).tracks(self.log)
 
     @property
     def flown_s(self) -> float:

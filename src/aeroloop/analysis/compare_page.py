@@ -25,9 +25,9 @@ from aeroloop.analysis.drawing import (
     top_and_altitude,
     trajectory_3d,
 )
-from aeroloop.analysis.quad.words import TRACKING_NUMBERS, load_words
+from aeroloop.analysis.family import analysis_of
 from aeroloop.analysis.track import ATTITUDE, Track
-from aeroloop.core.scenario import Family
+from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
 
 STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so that equal runs are all seen
     {"linewidth": 3.6, "linestyle": "-"},
@@ -36,12 +36,6 @@ STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so t
     {"linewidth": 0.8, "linestyle": "-"},
 )
 PANEL_IN = 1.35
-COMMAND_CAPTIONS: dict[Family, str] = {
-    "board": "Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-    "mavlink": "Commands to the motors, 0 to 1.",
-    "wing": "Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
-}
-CPU_STREAMS: dict[Family, str] = {"board": "board_cpu", "wing": "wing_cpu"}
 BOARD_NUMBERS = {
     "cpu_use_mean_pct": "processor use, mean (%)",
     "cpu_use_max_pct": "processor use, most (%)",
@@ -107,14 +101,18 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
             "Attitude of the body in ZYX angles.",
             lambda: panels(_angles(runs), height_in=3 * PANEL_IN),
         ),
-        picture(
-            "commands",
-            "Commands",
-            COMMAND_CAPTIONS[runs[0].scenario.FAMILY],
-            lambda: panels(_commands(runs), height_in=len(runs[0].tracks[0].commands) * PANEL_IN),
-        ),
     ]
-    stream = CPU_STREAMS.get(runs[0].scenario.FAMILY, "")
+    analysis, commands = analysis_of(runs[0].scenario), runs[0].tracks[0].commands
+    if commands:
+        drawn.append(
+            picture(
+                "commands",
+                "Commands",
+                analysis.command_caption,
+                lambda: panels(_commands(runs), height_in=len(commands) * PANEL_IN),
+            )
+        )
+    stream = analysis.cpu_stream
     if stream and any(len(run.log.rows[stream]) for run in runs):
         drawn.append(
             picture(

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
+
+if TYPE_CHECKING:
+    from aeroloop.analysis.drawing import Picture
 
 VERDICTS = {
     EXIT_OK: ("passed", "Passed"),
@@ -18,12 +23,22 @@ VERDICTS = {
 }
 BROKEN = ("failed", "Did not finish")
 NOT_MEASURED = "not measured"
+TEMPLATES = Path(__file__).parent
 
 
-def render(template: str, **contents: Any) -> str:
-    """The page as text; equal input gives equal text."""
+@dataclass(frozen=True)
+class Section:
+    """A part of a report that has pictures of its own."""
+
+    key: str  # its anchor
+    title: str
+    pictures: Sequence[Picture]
+
+
+def render(template: str, folder: Path = TEMPLATES, **contents: Any) -> str:
+    """The page as text; equal input gives equal text. `folder` holds the template, and may extend those beside us."""
     pages = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader((folder, TEMPLATES)),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -31,6 +46,7 @@ def render(template: str, **contents: Any) -> str:
     )
     pages.filters["number"] = number
     pages.filters["svg"] = lambda picture: Markup(picture.svg)
+    contents.setdefault("sections", ())
     return pages.get_template(template).render(**contents)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis import checks
-from aeroloop.analysis.kinds import kind_of
+from aeroloop.analysis.family import analysis_of
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
@@ -26,13 +26,13 @@ NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """`outcome` is the supervisor's: ended (why), wall_s, exit_code, error (a sentence or None)."""
-    kind = kind_of(scenario)
-    numbers = kind.metrics(log, scenario)
+    analysis = analysis_of(scenario)
+    numbers = analysis.metrics(log, scenario)
     results = checks.evaluate(checks.required(scenario), numbers)
     exit_code = outcome["exit_code"]
     if exit_code == EXIT_OK and not all(result.ok for result in results):
         exit_code = EXIT_CHECK_FAILED
-    events = sorted(kind.events(log), key=lambda event: float(event["t_s"]))
+    events = sorted(analysis.events(log), key=lambda event: float(event["t_s"]))
     wall_s = outcome["wall_s"]
     summary = {
         "scenario": scenario.name,
@@ -47,7 +47,7 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
         "error": outcome["error"],
         "checks": [asdict(result) for result in results],
         "metrics": numbers,
-        **kind.details(log, scenario),
+        **analysis.details(log, scenario),
         "events": events[:EVENTS_SHOWN],
         "events_total": len(events),
         "log_sha256": log_sha256(log),

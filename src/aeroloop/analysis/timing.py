@@ -1,4 +1,4 @@
-"""How well a flight kept time: percentiles of every wall-clock measurement in its log.
+"""How well a flight kept time: percentiles of wall-clock measurements in its log.
 
 In lockstep these are the speed of the host, not the quality of any pacing.
 """
@@ -11,36 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.recording.log import Log
-
-MEASURED = {
-    "period_s": ("cycle", "period_s"),
-    "answer_latency_s": ("cycle", "answer_latency_s"),
-    "step_lateness_s": ("pace", "lateness_s"),
-    "round_trip_s": ("board_cycle", "round_trip_s"),
-    "law_s": ("board_cycle", "law_s"),
-    "timer_lateness_s": ("board_cycle", "timer_lateness_s"),
-}
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 BIN_EDGES_S = np.arange(121) / 4000  # 0.25 ms each, to 30 ms
-
-
-def timing(log: Log) -> dict[str, Any]:
-    """Per measurement its statistics in seconds, the histogram of the request period, missed deadlines."""
-    missed = log.column("pace", "missed")
-    return {
-        **{name: statistics(measured(log, name)) for name in MEASURED},
-        "period_histogram": _histogram(measured(log, "period_s")),
-        "missed_deadlines": int(missed[-1]) if missed.size else None,
-    }
-
-
-def measured(log: Log, name: str) -> NDArray[np.float64]:
-    """The finite values of one measurement; the first request has no period before it."""
-    values = log.column(*MEASURED[name])
-    if name == "period_s":
-        values = values[1:]
-    return values[np.isfinite(values)]
 
 
 def statistics(values_s: NDArray[np.float64]) -> dict[str, float | int]:
@@ -56,7 +28,7 @@ def statistics(values_s: NDArray[np.float64]) -> dict[str, float | int]:
     }
 
 
-def _histogram(values_s: NDArray[np.float64]) -> dict[str, Any]:
+def histogram(values_s: NDArray[np.float64]) -> dict[str, Any]:
     counts, _ = np.histogram(values_s, BIN_EDGES_S)
     return {
         "bin_edges_s": BIN_EDGES_S.tolist(),

@@ -13,8 +13,6 @@ Array = NDArray[np.float64]
 
 POSITION = ("x_m", "y_m", "z_m")
 ATTITUDE = ("roll", "pitch", "yaw")
-COMMAND = ("thrust_right_N", "thrust_left_N", "torque_right_Nm", "torque_left_Nm")
-"""What the tilt-rotor's board commands."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +26,6 @@ class Track:
     command_t_s: Array  # (m,)
     command: Array  # (m, number of commands)
     commands: tuple[str, ...]  # what each command is called, with its unit: thrust_right_N
-
-
-def tiltrotor_tracks(log: Log) -> list[Track]:
-    angles = np.stack([log.column("truth", f"{angle}_rad") for angle in ATTITUDE], axis=1)
-    return [
-        Track(
-            "",
-            log.column("truth", "t_s"),
-            positions(log, "truth"),
-            angles,
-            log.column("reference", "t_s"),
-            positions(log, "reference"),
-            log.column("command", "t_s"),
-            np.stack([log.column("command", field) for field in COMMAND], axis=1),
-            COMMAND,
-        )
-    ]
 
 
 def positions(log: Log, stream: str) -> Array:

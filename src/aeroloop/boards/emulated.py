@@ -16,11 +16,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from aeroloop.boards.config import Fault
 from aeroloop.boards.host import Done
 from aeroloop.boards.qemu import Emulator, lockstep_command
 from aeroloop.boards.steps import LONGEST_REPLY, MOST_BYTES, MOST_GRANTED_BYTES, Boot, Reply, Step, unpack
 from aeroloop.core.errors import LinkError
-from aeroloop.core.scenario import Fault
 from aeroloop.core.signals import NS, Mode, ResetCause
 
 PATIENCE_S = 5.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from aeroloop.core.scenario import Board as Config
+from aeroloop.boards.config import Board as Config
 from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
 from aeroloop.protocols.board import BoardEnd
 from aeroloop.protocols.handshake import host_claim

@@ -22,12 +22,12 @@ from typer.main import get_group
 from aeroloop import __version__
 from aeroloop.cli import board_commands, dash_commands
 from aeroloop.cli.console import notes, plain, program, say, say_error
-from aeroloop.core import config, scenario
+from aeroloop.core import config, scenario_files
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
-from aeroloop.families import scenarios
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.flight import results
 from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.config import Ground
 
 if TYPE_CHECKING:
     from aeroloop.flight.supervisor import Flight, Outcome
@@ -158,14 +158,16 @@ def fly(
     from aeroloop.analysis.checks import verify
     from aeroloop.flight.supervisor import Flight, Interrupted
 
-    if pace is None and (dash or (loop == "hil" and _keeps_its_own_time(name))):
+    path = scenario_files.find(name)
+    struct = scenario_files.struct_of(path, tuple(overrides or ()))
+    if pace is None and (dash or (loop == "hil" and struct.KEEPS_ITS_OWN_TIME)):
         pace = "real"
-    if law is not None and not _keeps_its_own_time(name):
+    if law is not None and not struct.TAKES_LAW:
         raise ConfigError("--law: an autopilot brings its own law; expected a scenario of the tilt-rotor")
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
     chosen = (*(overrides or ()), *given, *board_commands.law_override(law))
-    flight_plan = scenarios.load(scenarios.find(name), chosen)
+    flight_plan = scenario_files.load(path, chosen)
     verify(flight_plan)
     folder = out or _new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
@@ -219,17 +221,17 @@ def _flown(flight: Flight) -> Outcome:
         )
 
 
-def _judged(
-    folder: Path, plan: scenario.Scenario, outcome: Outcome, with_report: bool
-) -> tuple[dict[str, Any], Path | None]:
+def _judged(folder: Path, plan: Scenario, outcome: Outcome, with_report: bool) -> tuple[dict[str, Any], Path | None]:
     if not outcome.began:
-        results.discard(folder)
+        results.discard(folder, plan)
         say_error(outcome.error or outcome.ended)
         raise typer.Exit(outcome.exit_code)
     for remark in outcome.remarks:
         say(f"note: {remark}")
-    summary = results.write_summary(folder, plan, msgspec.to_builtins(outcome))
-    return summary, results.write_report(folder) if with_report and not _interrupted(outcome) else None
+    log = results.read_log(folder, plan)
+    summary = results.write_summary(folder, plan, log, msgspec.to_builtins(outcome))
+    drawn = with_report and not _interrupted(outcome)
+    return summary, results.write_report(folder, plan, log, summary) if drawn else None
 
 
 def _interrupted(outcome: Outcome) -> bool:
@@ -240,15 +242,15 @@ def _interrupted(outcome: Outcome) -> bool:
 def list_scenarios() -> None:
     """List the scenarios that can be flown by name."""
     table = Table("scenario", "flies", box=None, header_style="bold")
-    for path in scenarios.available():
-        table.add_row(path.stem, plain(scenarios.load(path).summary))
+    for path in scenario_files.available():
+        table.add_row(path.stem, plain(scenario_files.summary(path)))
     Console().print(table)
 
 
 @app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
 def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
-    """Rewrite the report of a run from its log and summary."""
-    typer.echo(results.write_report(run))
+    """Write the report of a run again, from its log and summary."""
+    typer.echo(results.report_again(run))
 
 
 @app.command(
@@ -321,10 +323,9 @@ def base_station(
     link: ReferenceLink = None,
 ) -> None:
     """Stream a trajectory to the board of a running flight, in step with its clock."""
-    from aeroloop.flight.ground_station import drive, find_flight
+    from aeroloop.controllers.law.ground_station import drive, find_flight
 
-    orders = find_flight(wanted)
-    ground = orders.flown(scenario.TiltrotorScenario).ground
+    orders, ground = find_flight(wanted)
     table: dict[str, Any] = {"source": "base-station"}
     if feedforward is not None:
         table["velocity_feedforward"] = feedforward
@@ -333,7 +334,7 @@ def base_station(
     elif overrides:
         table["trajectory"] = msgspec.to_builtins(ground.trajectory)
     config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
-    chosen = config.convert({**msgspec.to_builtins(ground), **table}, scenario.Ground, "base-station")
+    chosen = config.convert({**msgspec.to_builtins(ground), **table}, Ground, "base-station")
     drive(orders, chosen, link or orders.reference_client, None, say)
 
 
@@ -347,20 +348,20 @@ def joystick(
     link: ReferenceLink = None,
 ) -> None:
     """Fly the aircraft of a running flight with a joystick."""
-    from aeroloop.flight.ground_station import drive, find_flight
+    from aeroloop.controllers.law.ground_station import drive, find_flight
 
-    orders = find_flight(wanted)
-    ground = msgspec.structs.replace(
-        orders.flown(scenario.TiltrotorScenario).ground,
+    orders, ground = find_flight(wanted)
+    chosen = msgspec.structs.replace(
+        ground,
         source="joystick",
         joystick_device=device,
         joystick_map=axis_map,
         joystick_recording=recording,
     )
-    drive(orders, ground, link or orders.reference_client, record, say)
+    drive(orders, chosen, link or orders.reference_client, record, say)
 
 
-def _new_folder(plan: scenario.Scenario) -> Path:
+def _new_folder(plan: Scenario) -> Path:
     stem = f"runs/{plan.name}-{plan.loop}-{datetime.now():%Y%m%d-%H%M%S}"
     folder, n = Path(stem), 1
     while folder.exists():
@@ -369,30 +370,9 @@ def _new_folder(plan: scenario.Scenario) -> Path:
     return folder
 
 
-def _keeps_its_own_time(name: str) -> bool:
-    """A board with our firmware does; an autopilot in software takes its time from the simulator."""
-    return isinstance(scenarios.load(scenarios.find(name)), scenario.TiltrotorScenario)
-
-
 def _tell_where(orders: Orders, flight_id: str) -> None:
-    """What somebody outside must know to take part."""
-    plan = orders.scenario
-    if not isinstance(plan, scenario.TiltrotorScenario):
-        for server, _ in orders.vehicle_links if plan.loop == "hil" else ():
-            say(f"flight {flight_id} waits for an autopilot on {server}, {plan.link.start_timeout_s:g} s at most")
-        if plan.loop == "hil":
-            say("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
-            pilot = orders.flown(QuadrotorScenario).pilot
-            if pilot.source == "orders" and pilot.orders:
-                say("command it from a ground station: pilot.orders is only sent to the virtual Pixhawk")
-        return
-    if plan.loop == "hil":
-        say(f"flight {flight_id} waits for the board on {orders.link_server}")
-    if plan.ground.source == "external":
-        say(
-            f"flight {flight_id} waits for references on {orders.reference_client}; "
-            "in another terminal: aeroloop base-station, or: aeroloop joystick, or: aeroloop dash, for sticks on a page"
-        )
+    for sentence in orders.scenario.notices(orders, flight_id):
+        say(sentence)
 
 
 def _write_junit(path: Path, summary: dict[str, Any]) -> None:

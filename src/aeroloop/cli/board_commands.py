@@ -6,7 +6,7 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -14,10 +14,11 @@ from rich.table import Table
 
 from aeroloop.cli.console import say
 from aeroloop.codegen.images import build_image, image_sizes
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.families import scenarios
-from aeroloop.families.tiltrotor import images
+
+if TYPE_CHECKING:
+    from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 app = typer.Typer(
     help="The board with our firmware: build its image, run it on the emulator, flash it.",
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-TARGETS = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
+TARGETS = ("emulator", "discovery")
 FLASH_B, RAM_B = 1024 * 1024, 128 * 1024
 
 Name = Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")]
@@ -46,8 +47,11 @@ def build(
     """Build the firmware that flies a scenario's law, and print its size."""
     if target not in (*TARGETS, "all"):
         raise ConfigError(f"--target {target}: expected one of: {', '.join(TARGETS)}, all")
+    from aeroloop.families.tiltrotor import images  # with the law's mathematics, which other commands do not need
+
+    kinds = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
     generated = images.generate(plan(name, law, overrides))
-    wanted = [image for key, kinds in TARGETS.items() if target in (key, "all") for image in kinds]
+    wanted = [image for key in TARGETS if target in (key, "all") for image in kinds[key]]
     table = Table("image", "flash", "RAM", box=None, header_style="bold")
     built = [build_image(generated, image) for image in wanted]
     for elf in built:
@@ -71,7 +75,8 @@ def run(
     link: Annotated[str, typer.Option(metavar="URL", help="The pty on which the board is served.")] = "pty://",
 ) -> None:
     """Serve the emulated board on a pty, as if it were plugged in; Ctrl-C ends it."""
-    from aeroloop.flight.board_service import pty_place, serve
+    from aeroloop.controllers.law.board_service import pty_place, serve
+    from aeroloop.families.tiltrotor import images
 
     place = pty_place(link)
     image = build_image(images.generate(plan(name, law, overrides)), images.UART)
@@ -86,14 +91,16 @@ def run(
 @app.command(epilog="Examples:\n\n`aeroloop board flash`\n\n`aeroloop board flash tiltrotor-spiral --law my_law.py`")
 def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides = None) -> None:
     """Flash the firmware onto an STM32F4-Discovery with openocd or st-flash, or print the command that would."""
-    from aeroloop.flight import board_service
+    from aeroloop.controllers.law import board_service
 
     board_service.flash(plan(name, law, overrides), say, typer.echo)
 
 
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
+    from aeroloop.families.tiltrotor.scenario import load_tiltrotor
+
     given = tuple(overrides or ())
-    return scenarios.load_tiltrotor(scenarios.find(name), (*given, *law_override(law)))
+    return load_tiltrotor(scenario_files.find(name), (*given, *law_override(law)))
 
 
 def _how_to_fly(name: str, law: Path | None, overrides: list[str] | None) -> str:

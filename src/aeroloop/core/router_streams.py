@@ -33,7 +33,6 @@ ROUTER_STREAMS: tuple[Stream, ...] = (
             ("round_trip_s", "s", "newest round trip over this line; NaN while none is known"),
             ("last_seen_s", "s", "since the last good frame; NaN while there was none"),
         ),
-        "router",
     ),
     Stream(
         "line_message",
@@ -54,6 +53,6 @@ ROUTER_STREAMS: tuple[Stream, ...] = (
             ("bytes", "B", "bytes so far"),
             ("last_seen_s", "s", "since the last one"),
         ),
-        "router",
     ),
 )
+LINE, LINE_MESSAGE = ROUTER_STREAMS

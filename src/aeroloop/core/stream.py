@@ -1,4 +1,4 @@
-"""What a stream is: a name, its fields with units, its rate, and who writes it. The table of them is `streams.py`."""
+"""What a stream is: a name, its fields with units, its rate, and who writes it. Each family lists its own."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 BATCH = 16
+"""Records that travel together, of a fast stream that nobody waits for."""
+REMEMBERED = 64
+"""Rows of events and faults that a late watcher is told: few datagrams, since its queue is short."""
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,17 @@ class Field:
 @dataclass(frozen=True)
 class Stream:
     name: str
-    producer: str  # the process that writes it; see `writes` for boards that have no process of ours
+    producer: str  # the process that writes it; `streams.writes` says who does for a board outside
     rate_hz: float  # nominal; 0 when it comes as it comes
     simulated: bool  # a function of scenario and seed alone, so part of the log hash
     logged: bool
     meaning: str
     fields: tuple[Field, ...]
-    family: str = "board"  # the flights that have it, scenario.Family
+    batch: int = 1  # how many records travel together: a board's loop waits for its own, high rates need not
+    told: bool = False  # a board with firmware of its own tells it over its link, and then the plant writes it
+    remembered: int = 0  # who begins to watch late is told so many of the newest rows
+    rings: bool = False  # a reader may wait for its next record
+    optional: bool = False  # without rows it counts for nothing in the log's hash: logs of before lack it
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -34,11 +41,6 @@ class Stream:
     @cached_property
     def packing(self) -> struct.Struct:
         return struct.Struct(f"<{len(self.fields)}d")
-
-    @property
-    def batch(self) -> int:
-        """How many records travel together: a board's loop waits for its own, an autopilot's high rates need not."""
-        return BATCH if self.family == "mavlink" and self.rate_hz >= BATCH else 1
 
     def json_schema(self) -> dict[str, object]:
         properties = {
@@ -51,10 +53,7 @@ def fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
     return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
 
 
-EVENT = (
-    ("code", "-", "number of the event in signals.Event"),
-    ("value", "-", "its value, as signals.Event says"),
-)
+EVENT = (("code", "-", "number of the event in signals.Event"), ("value", "-", "its value, as signals.Event says"))
 FAULT = (
     ("target", "-", "number of what fails in faults.TARGETS"),
     ("kind", "-", "number of how it fails in faults.KINDS"),
@@ -91,3 +90,5 @@ WIND = (
     ("wind_y_m_s", "m/s", "wind to the north"),
     ("wind_z_m_s", "m/s", "wind upwards"),
 )
+
+XYZ = (("x_m", "m", "position east"), ("y_m", "m", "position north"), ("z_m", "m", "position up"))

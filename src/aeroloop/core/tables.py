@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import AeroloopError, ConfigError
 
 FAMILIES: Mapping[str, str] = {
     "tiltrotor": "aeroloop.families.tiltrotor.family:ROW",
@@ -28,6 +28,7 @@ FAMILIES: Mapping[str, str] = {
 DEFAULT_FAMILY = next(iter(FAMILIES))
 ENTRY_POINTS = "aeroloop.families"
 FAMILY_FILE = "family.py"
+OURS = "aeroloop."
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,11 @@ class Family:
 
     name: str
     scenario: str  # struct of its TOML tables, a core.scenario.Scenario
+    streams: str  # tuple of core.stream.Stream, in the order of the log's hash
     vehicle: str  # (scenario, number, publish) -> sim.vehicle.Vehicle
     controllers: Mapping[str, str]  # which controllers fly it, and their rows
+    analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
+    faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,16 @@ class Controller:
 
 
 def part(reference: str) -> Any:
-    """What a row names as "module:name"."""
+    """What a row names as "module:name"; ConfigError where the code of a family outside the package fails."""
+    try:
+        return _imported(reference)
+    except Exception as error:
+        if isinstance(error, AeroloopError) or reference.startswith(OURS):
+            raise
+        raise ConfigError(f"vehicle.kind: {reference}: {type(error).__name__}: {error}") from error
+
+
+def _imported(reference: str) -> Any:
     module, _, name = reference.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -106,7 +119,7 @@ def _from_folder(folder: Path) -> Any:
     if str(folder.parent) not in sys.path:
         sys.path.append(str(folder.parent))
     try:
-        return part(f"{folder.name}.family:ROW")
+        return _imported(f"{folder.name}.family:ROW")
     except ConfigError:
         raise
     except Exception as error:  # whatever its author's code raises

@@ -7,8 +7,8 @@ import time
 from typing import Any
 
 from aeroloop.controllers.pixhawk.seam import FlightMode
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.dashboard.subject import Subject
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 
 MODES = tuple(mode.name.lower() for mode in FlightMode)

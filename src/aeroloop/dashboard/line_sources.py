@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis.timing import BIN_EDGES_S
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard.line_health import (
     WINDOW_S,
     Cell,
@@ -28,6 +28,7 @@ from aeroloop.dashboard.line_health import (
 from aeroloop.dashboard.store import Store
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 AT_PLANT, AT_AUTOPILOT, AT_BOARD = "counted at the plant", "counted at the autopilot", "counted at the board"
 SENT_BY_PLANT = ("IMU", "magnetometer", "barometer", "GNSS", "airspeed", "range finder")

@@ -14,12 +14,12 @@ from nicegui.events import GenericEventArguments
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
 from aeroloop.dashboard.subject import Subject
+from aeroloop.families.streams import BY_NAME
 
 REFRESH_S = 0.2
 TRAIL_S = 120.0

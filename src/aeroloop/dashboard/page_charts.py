@@ -28,17 +28,17 @@ WINDOWS_S = {10: "10 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min", in
 Charts = list[list[str]]
 
 DEFAULTS: dict[str, Charts] = {
-    "mavlink": [
+    "quadrotor": [
         ["rigid_truth.z_m", "nav_estimate.z_m", "nav_setpoint.z_m"],
         ["rigid_truth.roll_rad", "rigid_truth.pitch_rad", "rigid_truth.yaw_rad"],
         ["motors.command_1", "motors.command_2", "motors.command_3", "motors.command_4"],
     ],
-    "board": [
+    "tiltrotor": [
         ["truth.z_m", "reference.z_m"],
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["effort.thrust_right_N", "effort.thrust_left_N"],
     ],
-    "wing": [
+    "fixedwing": [
         ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
         ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
         ["wing_guidance.cross_m", "wing_guidance.along_m"],
@@ -125,7 +125,7 @@ class _Board:
         if self.subject.router:
             family = "router"
         else:
-            family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "mavlink"
+            family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "quadrotor"
         if family != self.family:
             self.family = family
             self._show(self._kept.get(family) or DEFAULTS[family])

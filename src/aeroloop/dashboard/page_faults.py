@@ -12,11 +12,11 @@ from typing import Any
 from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
+from aeroloop.core.fault_offers import Offer, offers, words
 from aeroloop.core.faults import ADDING, LARGEST, LINE_TARGETS
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.subject import FAULT_STREAMS, Fault, Subject
-from aeroloop.families.fault_offers import Offer, offers, words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 REFRESH_S = 0.25

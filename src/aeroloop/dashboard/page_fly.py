@@ -11,7 +11,6 @@ from nicegui import ui
 from nicegui.elements.button import Button
 
 from aeroloop.core.errors import AeroloopError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.dashboard import way_page
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import Desk, Entry, desk_of
@@ -34,6 +33,7 @@ from aeroloop.dashboard.stick_panel import StickPanel
 from aeroloop.dashboard.subject import Subject
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.missions import Item
 from aeroloop.world.earth import Earth
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from nicegui import ui
 
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import theme
 from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
 from aeroloop.dashboard.line_sources import Timing, heard_by, timing, views
 from aeroloop.dashboard.subject import Subject
+from aeroloop.families.streams import BY_NAME
 
 UPDATE_S = 0.5
 CLASS = {Level.NONE: "", Level.OK: "ln-ok", Level.AMBER: "ln-warn", Level.RED: "ln-bad"}

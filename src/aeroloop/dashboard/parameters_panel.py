@@ -14,12 +14,13 @@ from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.parameters import Row
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core.errors import AeroloopError
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.fly_orders import heard
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.subject import Subject
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 REFRESH_S = 0.5
 MOST_SHOWN = 40

@@ -13,11 +13,12 @@ from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.core.frames import Quat, Vec3, euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.signals import Mode
-from aeroloop.core.streams import BY_NAME, MOST_ROTORS
 from aeroloop.core.wing_signals import SURFACES, Step
 from aeroloop.dashboard.store import Rows, Store
 from aeroloop.dashboard.way_words import STEP_WORDS, letters, step_of
 from aeroloop.families.fixedwing.shape import deflections_rad
+from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.families.streams import BY_NAME
 
 SHOWN_PER_SPEED = 1 / 55
 """Rotors are shown this much slower than they turn: at the real speed a picture 20 to 60 times a second shows noise."""
@@ -239,7 +240,7 @@ def _wing_hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
 
 
 FAMILIES: dict[str, Family] = {
-    "board": Family(
+    "tiltrotor": Family(
         truth=Track("truth"),
         wanted=Track("reference"),
         estimate=None,
@@ -249,7 +250,7 @@ FAMILIES: dict[str, Family] = {
         rates=_board_rates,
         hinges=_board_hinges,
     ),
-    "mavlink": Family(
+    "quadrotor": Family(
         truth=Track("rigid_truth"),
         wanted=Track("nav_setpoint"),
         estimate=Track("nav_estimate"),
@@ -258,7 +259,7 @@ FAMILIES: dict[str, Family] = {
         doing=_autopilot_doing,
         rates=_autopilot_rates,
     ),
-    "wing": Family(
+    "fixedwing": Family(
         truth=Track("wing_truth"),
         wanted=Track("wing_guidance", "path_x_m", "path_y_m", "mission.height_m"),
         estimate=Track("wing_estimate"),

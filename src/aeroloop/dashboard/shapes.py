@@ -16,7 +16,7 @@ import numpy as np
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Quat, Vec, Vec3
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.fixedwing import airframe as fixedwing
 from aeroloop.families.fixedwing import shape as fixedwing_shape
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
@@ -24,6 +24,7 @@ from aeroloop.families.multirotor import airframe as multirotor
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.tiltrotor import airframe as tiltrotor
 from aeroloop.families.tiltrotor.design import parameters
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 KINDS = {
     mujoco.mjtGeom.mjGEOM_BOX: "box",

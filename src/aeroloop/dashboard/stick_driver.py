@@ -13,9 +13,9 @@ from collections.abc import Callable
 
 from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
+from aeroloop.families.streams import BY_NAME
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection

@@ -12,13 +12,13 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.fly_orders import STICK_MODES
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.parameters_panel import Order
 from aeroloop.dashboard.stick_driver import AutopilotDriver, Driver, ReferenceDriver
 from aeroloop.dashboard.subject import Subject
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.stick import Deflection
 from aeroloop.ground.trajectories import REST, Point
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import BY_NAME
+from aeroloop.families.streams import BY_NAME
 
 Rows = NDArray[np.float64]
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from aeroloop.core.errors import AeroloopError, LinkError
+from aeroloop.core.fault_offers import words
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
@@ -27,7 +28,6 @@ from aeroloop.dashboard import way_words
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
-from aeroloop.families.fault_offers import words
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Scenario, TiltrotorScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground import trajectories
 
 MOST_POINTS = 600

@@ -12,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.core.streams import BY_NAME
 from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.dashboard.store import Rows, Store
 from aeroloop.dashboard.way_words import MOST_NUMBER, status_of
 from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.lifting import forward

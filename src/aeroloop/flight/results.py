@@ -8,7 +8,7 @@ law.py, ...     copies of the files that the scenario names
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,17 +16,15 @@ from typing import Any
 import msgspec
 import tomli_w
 
+from aeroloop.analysis.family import render_report
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.scenario import Family, Scenario, TiltrotorScenario
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.scenarios import KINDS, load
-from aeroloop.families.tiltrotor.design import design
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario_files import load
+from aeroloop.core.streams import streams_of
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
-DELAY_STEPS = 73
 NAME_LENGTH = 160  # of a file; many file systems take 255 bytes
 KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
 """What a report needs of a summary."""
@@ -61,73 +59,40 @@ def _content(key: str, file: str) -> bytes:
         raise ConfigError(f"{key}: {file}: cannot be read: {error.strerror}") from None
 
 
-def discard(folder: Path) -> None:
+def discard(folder: Path, scenario: Scenario) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LOG, *(name for kind in KINDS.values() for name in kind.FILES.values())):
+    for name in (SCENARIO, LOG, *scenario.FILES.values()):
         for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
             path.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
 
 
-def write_summary(folder: Path, scenario: Scenario, outcome: Mapping[str, Any]) -> dict[str, Any]:
+def read_log(folder: Path, scenario: Scenario) -> Log:
+    """The log of a run; an empty one of a flight that recorded nothing."""
+    path, streams = folder / LOG, streams_of(scenario)
+    return read(path, streams) if path.exists() and path.stat().st_size else Log.empty(streams)
+
+
+def write_summary(folder: Path, scenario: Scenario, log: Log, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """summary.json from the log; also of a flight that was cut short."""
-    summary = summarise(scenario, _log(folder), outcome=outcome)
+    summary = summarise(scenario, log, outcome=outcome)
     _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
     return summary
 
 
-def write_report(folder: Path) -> Path:
-    """report.html of a run, from what its folder holds."""
-    scenario, summary = load_run(folder)
-    REPORTS[scenario.FAMILY](folder, scenario, summary)
+def write_report(folder: Path, scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> Path:
+    """report.html of a run."""
+    from aeroloop.analysis import page  # templates and drawing take a moment to import
+
+    page.write(folder / REPORT, render_report(scenario, log, summary), "report")
     return folder / REPORT
 
 
-# Drawing takes a moment to import, so it comes when it is needed.
-
-
-def _tiltrotor_report(folder: Path, scenario: TiltrotorScenario, summary: Mapping[str, Any]) -> None:
-    from aeroloop.analysis.plots import DelayMargin
-    from aeroloop.analysis.report import write_report as write
-
-    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
-    margin = DelayMargin(
-        delays_s=delays_s,
-        radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
-        margin_s=plan.delay_margin_s(),
-        flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
-    )
-    # The margin is the built-in gain's: of a law from a file nothing is known but how it flew.
-    known = margin if not scenario.control.law_file else None
-    write(folder / REPORT, scenario, _log(folder), summary, delay_margin=known)
-
-
-def _quad_report(folder: Path, scenario: QuadrotorScenario, summary: Mapping[str, Any]) -> None:
-    from aeroloop.analysis.quad.report import write_report as write
-
-    write(folder / REPORT, scenario, _log(folder), summary)
-
-
-def _wing_report(folder: Path, scenario: FixedWingScenario, summary: Mapping[str, Any]) -> None:
-    from aeroloop.analysis.wing.maps import Ground
-    from aeroloop.analysis.wing.report import write_report as write
-    from aeroloop.families.fixedwing import airframe, modes
-    from aeroloop.families.fixedwing.places import blocked_cells, planner_of
-
-    planner = planner_of(scenario)
-    ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
-    airspeed_m_s = scenario.mission.airspeed_m_s
-    table = modes.table(airframe.load(scenario.vehicle.airframe), airspeed_m_s)
-    write(folder / REPORT, scenario, _log(folder), summary, ground=ground, modes=table)
-
-
-REPORTS: dict[Family, Callable[[Path, Any, Mapping[str, Any]], None]] = {
-    "board": _tiltrotor_report,
-    "mavlink": _quad_report,
-    "wing": _wing_report,
-}
+def report_again(folder: Path) -> Path:
+    """report.html of a run, from what its folder holds."""
+    scenario, summary = load_run(folder)
+    return write_report(folder, scenario, read_log(folder, scenario), summary)
 
 
 def comparison_path(folders: list[Path]) -> Path:
@@ -154,7 +119,7 @@ def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
     runs = []
     for folder in folders:
         scenario, summary = load_run(folder)
-        runs.append(Run(folder.resolve().name, scenario, _log(folder), summary))
+        runs.append(Run(folder.resolve().name, scenario, read_log(folder, scenario), summary))
     comparison = compare(runs)
     page.write(out, render(runs, comparison), "comparison")
     return comparison
@@ -174,11 +139,6 @@ def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
     if missing:
         raise ConfigError(f"{folder / SUMMARY}: expected the summary of a flight, with the key {missing[0]}")
     return load(folder / SCENARIO), summary
-
-
-def _log(folder: Path) -> Log:
-    path = folder / LOG
-    return read(path) if path.exists() and path.stat().st_size else Log.empty()
 
 
 def _write(path: Path, text: str) -> None:

@@ -23,6 +23,7 @@ import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
+from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import stop
 from aeroloop.protocols.mavlink_signing import read_key
@@ -133,7 +134,7 @@ def route(config: RouterConfig, folder: Path, duration_s: float | None, say: Say
 
     from aeroloop.router.serving import serve_router  # costs every dialect; the command line has other commands too
 
-    feed = FeedOut(folder)
+    feed = FeedOut(folder, ROUTER_STREAMS)
     try:
         serve_router(config, folder, Topics(folder, wait=False), clock_s, over, say, feed=feed, ready=ready)
     finally:

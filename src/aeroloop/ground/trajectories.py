@@ -17,9 +17,9 @@ from typing import TypeAlias
 from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 from aeroloop.core.signals import NS, Reference
 from aeroloop.ground import waypoints
+from aeroloop.ground.config import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
 
 REST = (0.0, 0.0, 0.0)
 SHORTEST_FADE_S = 3.0

@@ -14,8 +14,10 @@ from enum import IntEnum
 from functools import cached_property
 
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
-from aeroloop.core.streams import BY_NAME, COUNTER_NAMES
+from aeroloop.core.stream import EVENT as EVENT_FIELDS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.protocols import board_fields, wing_fields
+from aeroloop.protocols.board_fields import COUNTER_NAMES
 
 C_TYPES = {"b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32", "f": "f32"}
 
@@ -97,13 +99,13 @@ START = Message(
 """Of every kind of board."""
 
 
-def _floats(stream: str) -> tuple[tuple[str, str], ...]:
-    """The values of a stream as they travel: single precision, under their names."""
-    return tuple((name, "f") for name in BY_NAME[stream].names[1:])
+def _floats(fields: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """Values as they travel: single precision, under their names."""
+    return tuple((name, "f") for name, _, _ in fields)
 
 
 REQUEST = Message("request", "board", 2, (), "a cycle begins: send sensors")
-ACTUATORS = Message("actuators", "board", 3, _floats("command"), "the end of the cycle")
+ACTUATORS = Message("actuators", "board", 3, _floats(board_fields.ACTUATORS), "the end of the cycle")
 CPU = Message(
     "cpu",
     "board",
@@ -141,7 +143,7 @@ ANSWER = Message(
     "answer",
     "plant",
     None,
-    _floats("sensors"),
+    _floats(board_fields.SENSORS),
     "sensors: the answer to a request",
 )
 HELLO = Message(
@@ -155,7 +157,7 @@ REFERENCE = Message(
     "reference",
     "ground",
     None,
-    (("t_ms", "I"), *_floats("reference")),
+    (("t_ms", "I"), *_floats(board_fields.REFERENCE)),
     "where the aircraft should be, and how it should be moving; on the reference link",
 )
 BARE_START = bytes([1])
@@ -205,14 +207,10 @@ _WHOLE = {
 }
 
 
-def _row(stream: str) -> tuple[tuple[str, str], ...]:
-    """The values of a stream as they travel, under their names."""
-    return tuple((name, _WHOLE.get(name, "f")) for name in BY_NAME[stream].names[1:])
-
-
-def _told(number: int, stream: str, meaning: str) -> Message:
+def _told(number: int, name: str, values: tuple[tuple[str, str, str], ...], meaning: str) -> Message:
     """What the board tells the ground: each message is a row of a stream, without its time."""
-    return Message(stream.removeprefix("wing_"), "board", number, (("sequence", "B"), *_row(stream)), meaning)
+    fields = tuple((value, _WHOLE.get(value, "f")) for value, _, _ in values)
+    return Message(name, "board", number, (("sequence", "B"), *fields), meaning)
 
 
 SENSORS = Message(
@@ -254,15 +252,15 @@ SERVOS = Message(
 DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
 GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
 TELLING: dict[str, Message] = {
-    "wing_estimate": _told(0x30, "wing_estimate", "where the board believes that it is, every period"),
-    "wing_guidance": _told(0x31, "wing_guidance", "path following, every period"),
-    "wing_step": _told(0x32, "wing_step", "the mission goes on to another step"),
-    "wing_plan": _told(0x33, "wing_plan", "a search for a way has ended"),
-    "wing_cell": _told(0x34, "wing_cell", "a cell on the way"),
-    "wing_path": _told(0x35, "wing_path", "a point of a path"),
-    "wing_cpu": _told(0x36, "wing_cpu", "run-time statistics of the processor, once a second"),
-    "wing_task": _told(0x37, "wing_task", "run-time statistics of one task, once a second"),
-    "wing_event": _told(0x38, "wing_event", "something worth a line in the log"),
+    "wing_estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "where the board believes that it is, every period"),
+    "wing_guidance": _told(0x31, "guidance", wing_fields.GUIDANCE, "path following, every period"),
+    "wing_step": _told(0x32, "step", wing_fields.STEP, "the mission goes on to another step"),
+    "wing_plan": _told(0x33, "plan", wing_fields.PLAN, "a search for a way has ended"),
+    "wing_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the way"),
+    "wing_path": _told(0x35, "path", wing_fields.PATH, "a point of a path"),
+    "wing_cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
+    "wing_task": _told(0x37, "task", wing_fields.TASK, "run-time statistics of one task, once a second"),
+    "wing_event": _told(0x38, "event", EVENT_FIELDS, "something worth a line in the log"),
 }
 """By stream."""
 

@@ -5,7 +5,7 @@
 A listener binds a socket of its own in the flight's folder, and is found there. What it does not read in time is lost,
 and counted at both ends. A datagram holds several rows, each behind the number of its stream:
 
-    table's hash (8 bytes) | number of the datagram (u64) | { stream (u16) | row } ...
+    hash of streams.json's table (8 bytes) | number of the datagram (u64) | { stream (u16) | row } ...
 
 Events come in full. Of streams up to 100 Hz every row comes, of faster ones 50 a second, for each vehicle; and never
 many more in a second of the wall's time, since in lockstep a flight may be far faster than who watches it.
@@ -19,18 +19,22 @@ import socket
 import stat
 import struct
 from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
+import msgspec
+
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import STREAMS
 
 LONGEST = 32 * 1024
 """Bytes of a datagram."""
 LISTENERS = "listeners"
+TABLE = "streams.json"
+"""In the flight's folder: its streams, in the order of their numbers, so that any flight can be watched."""
 MOST_LISTENERS = 16
 LOOK_PERIOD_NS = NS // 4
 SEND_PERIOD_NS = NS // 25
@@ -44,46 +48,24 @@ SLACK_S = 0.05
 WALL_PERIOD_NS = NS // 100
 WALL_BURST_NS = NS // 4
 
-MOST_REMEMBERED = 64
-REMEMBERED = {
-    "plant_event": MOST_REMEMBERED,
-    "board_event": MOST_REMEMBERED,
-    "flight_event": MOST_REMEMBERED,
-    "autopilot_event": MOST_REMEMBERED,
-    "plant_fault": MOST_REMEMBERED,
-    "flight_fault": MOST_REMEMBERED,
-    "parameter_change": MOST_REMEMBERED,
-    "wing_event": MOST_REMEMBERED,
-    "wing_fault": MOST_REMEMBERED,
-    "wing_step": MOST_REMEMBERED,
-    "wing_plan": 16,
-    "wing_cell": 256,  # of several plans
-    "wing_path": 1500,  # of several paths
-}
-"""Who comes late is told so many of the newest rows of these: few datagrams, since a listener's queue is short."""
-
 _HEAD = struct.Struct("<8sQ")
 _NUMBER = struct.Struct("<H")
 _T_S = struct.Struct("<d")
 _T_S_AND_VEHICLE = struct.Struct("<2d")
 
 
-def _hash() -> bytes:
+def _hash(streams: Sequence[Stream]) -> bytes:
     """Both ends must mean the same by a stream's number and its columns."""
-    table = "\n".join(f"{stream.name} {' '.join(stream.names)}" for stream in STREAMS)
+    table = "\n".join(f"{stream.name} {' '.join(stream.names)}" for stream in streams)
     return hashlib.blake2b(table.encode(), digest_size=8).digest()
-
-
-TABLE_HASH = _hash()
-_NUMBERS = {stream.name: _NUMBER.pack(number) for number, stream in enumerate(STREAMS)}
 
 
 class _Tap:
     """Which rows of one stream pass."""
 
-    def __init__(self, stream: Stream) -> None:
-        self.number = _NUMBERS[stream.name]
-        self.memory: deque[bytes] | None = deque(maxlen=REMEMBERED[stream.name]) if stream.name in REMEMBERED else None
+    def __init__(self, number: int, stream: Stream) -> None:
+        self.number = _NUMBER.pack(number)
+        self.memory: deque[bytes] | None = deque(maxlen=stream.remembered) if stream.remembered else None
         self._in_full = stream.rate_hz < SLOW_HZ
         thinned = stream.rate_hz > FULL_HZ
         self._period_s = 1 / (THINNED_HZ if thinned else FULL_HZ)
@@ -112,13 +94,15 @@ class _Tap:
 class FeedOut:
     """The sender. Nothing here waits or grows: what a listener has no room for, it loses."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, streams: Sequence[Stream]) -> None:
         self.dropped = 0  # datagrams that a listener had no room for
         self._folder = folder / LISTENERS
+        self._table = _hash(streams)
         with suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
+            (folder / TABLE).write_bytes(msgspec.json.encode(streams))
         self._listeners: dict[str, socket.socket] = {}
-        self._taps = {stream.name: _Tap(stream) for stream in STREAMS}
+        self._taps = {stream.name: _Tap(number, stream) for number, stream in enumerate(streams)}
         self._held: list[bytes] = []
         self._held_bytes = 0
         self._sequence = 0
@@ -130,7 +114,7 @@ class FeedOut:
 
     def offer(self, stream: Stream, record: bytes) -> None:
         """A packed row."""
-        if not self._listeners and stream.name not in REMEMBERED:
+        if not self._listeners and not stream.remembered:
             return
         tap = self._taps[stream.name]
         if tap.memory is not None:
@@ -196,7 +180,7 @@ class FeedOut:
         self._send_to(name, self._head() + b"".join(batch))
 
     def _head(self) -> bytes:
-        return _HEAD.pack(TABLE_HASH, self._sequence)
+        return _HEAD.pack(self._table, self._sequence)
 
     def _send(self) -> None:
         if not self._held:
@@ -240,6 +224,8 @@ class FeedIn:
         listeners = folder / LISTENERS
         self._path = listeners / f"{os.getpid()}-{next(_COUNT)}.sock"
         self._sequence: int | None = None
+        self._streams: tuple[Stream, ...] = ()
+        self._table = b""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)
         try:
@@ -262,7 +248,7 @@ class FeedIn:
             except OSError:
                 break
             if self._accepted(datagram):
-                taken += _unpacked(datagram)
+                taken += self._unpacked(datagram)
         return taken
 
     def close(self) -> None:
@@ -274,12 +260,9 @@ class FeedIn:
             self.refused += 1
             return False
         table, sequence = _HEAD.unpack_from(datagram)
-        if table != TABLE_HASH:
-            raise LinkError(
-                f"{self._path.parent.parent}: this flight has other streams than we know; "
-                "watch it with the version of Aeroloop that flies it"
-            )
-        if not _whole(datagram):
+        if table != self._table:
+            self._read_table()
+        if table != self._table or not self._whole(datagram):
             self.refused += 1
             return False
         if self._sequence is not None and sequence > self._sequence + 1:
@@ -287,23 +270,33 @@ class FeedIn:
         self._sequence = sequence
         return True
 
+    def _read_table(self) -> None:
+        try:
+            self._streams = msgspec.json.decode(
+                (self._path.parent.parent / TABLE).read_bytes(), type=tuple[Stream, ...]
+            )
+        except (OSError, msgspec.MsgspecError):
+            raise LinkError(
+                f"{self._path.parent.parent}: cannot be watched: its {TABLE} cannot be read; "
+                "watch it with the version of Aeroloop that flies it"
+            ) from None
+        self._table = _hash(self._streams)
 
-def _whole(datagram: bytes) -> bool:
-    """Whether it is made of rows of known streams to its end."""
-    at = _HEAD.size
-    while at + _NUMBER.size <= len(datagram):
-        (number,) = _NUMBER.unpack_from(datagram, at)
-        if number >= len(STREAMS):
-            return False
-        at += _NUMBER.size + STREAMS[number].packing.size
-    return at == len(datagram)
+    def _whole(self, datagram: bytes) -> bool:
+        """Whether it is made of rows of known streams to its end."""
+        at = _HEAD.size
+        while at + _NUMBER.size <= len(datagram):
+            (number,) = _NUMBER.unpack_from(datagram, at)
+            if number >= len(self._streams):
+                return False
+            at += _NUMBER.size + self._streams[number].packing.size
+        return at == len(datagram)
 
-
-def _unpacked(datagram: bytes) -> list[tuple[Stream, tuple[float, ...]]]:
-    rows = []
-    at = _HEAD.size
-    while at < len(datagram):
-        stream = STREAMS[_NUMBER.unpack_from(datagram, at)[0]]
-        rows.append((stream, stream.packing.unpack_from(datagram, at + _NUMBER.size)))
-        at += _NUMBER.size + stream.packing.size
-    return rows
+    def _unpacked(self, datagram: bytes) -> list[tuple[Stream, tuple[float, ...]]]:
+        rows = []
+        at = _HEAD.size
+        while at < len(datagram):
+            stream = self._streams[_NUMBER.unpack_from(datagram, at)[0]]
+            rows.append((stream, stream.packing.unpack_from(datagram, at + _NUMBER.size)))
+            at += _NUMBER.size + stream.packing.size
+        return rows

@@ -123,8 +123,6 @@ class Subscriber:
 class Topics:
     """The topics of one flight; `folder` is private to it, so that flights never see each other's."""
 
-    BELLS = frozenset({"clock"})
-
     def __init__(self, folder: Path, *, wait: bool) -> None:
         config = iox2.config.default()
         config.global_cfg.root_path = iox2.Path.new(str(folder / "topics"))
@@ -166,7 +164,7 @@ class Topics:
         )
 
     def _bell(self, stream: Stream) -> Any | None:
-        if stream.name not in self.BELLS:
+        if not stream.rings:
             return None
         return self._node.service_builder(iox2.ServiceName.new(f"{stream.name}/bell")).event().open_or_create()
 

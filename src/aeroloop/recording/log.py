@@ -1,17 +1,17 @@
-"""The log file of a flight: one MCAP file, one JSON channel per logged stream of the stream table.
+"""The log file of a flight: one MCAP file, one JSON channel per logged stream.
 
 A log is readable up to its last flush, however the recorder died. JSON has no NaN and no infinity: both are
-written as null and read back as NaN.
+written as null and read back as NaN. It says itself which streams it holds, in the order of its hash (metadata
+`streams`), so that it opens wherever it comes from.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,27 +19,40 @@ import foxglove
 import msgspec
 import numpy as np
 from foxglove.mcap import MCAPCompression, MCAPWriteOptions
-from mcap.records import Channel, Header, McapRecord, Message, Metadata
+from mcap.records import Channel, Header, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import BY_NAME, STREAMS, logged
 
 PROFILE = "aeroloop"
 MAGIC = b"\x89MCAP0\r\n"
 CHUNK_BYTES = 64 * 1024  # what a crash between two flushes can cost at most, before compression
 
-LOGGED = tuple(stream for stream in STREAMS if stream.logged)
+STREAMS = "streams"
+"""The metadata that holds the table of streams, under the key TABLE as JSON."""
+TABLE = "table"
 
 
-@cache
-def _record_type(name: str) -> type[msgspec.Struct]:
+class Logged(msgspec.Struct, frozen=True):
+    """A stream of a log, as the log describes it."""
+
+    name: str
+    columns: tuple[str, ...]
+    simulated: bool = True
+    optional: bool = False
+
+    @staticmethod
+    def of(stream: Stream) -> Logged:
+        return Logged(stream.name, stream.names, stream.simulated, stream.optional)
+
+
+def _record_type(stream: Logged) -> type[msgspec.Struct]:
     """A struct of one stream: msgspec encodes and decodes it several times faster than a dict."""
-    fields = [(field, float | None, None) for field in BY_NAME[name].names]
-    return msgspec.defstruct(f"{name}_record", fields, gc=False)
+    fields = [(field, float | None, None) for field in stream.columns]
+    return msgspec.defstruct(f"{stream.name}_record", fields, gc=False)
 
 
 class _Sink:
@@ -78,7 +91,7 @@ class _Sink:
 class LogWriter:
     """Writes a new log. Every method raises an AeroloopError once the disk refuses to take more."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, streams: Sequence[Stream]) -> None:
         self._path = path
         try:
             self._file = path.open("xb", buffering=0)
@@ -99,7 +112,10 @@ class LogWriter:
             ),
         )
         self._encode = msgspec.json.Encoder().encode
-        self._channels = {stream.name: self._open_channel(stream) for stream in LOGGED}
+        self._channels = {stream.name: self._open_channel(stream) for stream in streams}
+        # At the beginning, so that a log without its end has it too.
+        table = msgspec.json.encode([Logged.of(stream) for stream in streams])
+        self._writer.write_metadata(STREAMS, {TABLE: table.decode()})
 
     def _open_channel(self, stream: Stream) -> tuple[Callable[..., None], type[msgspec.Struct]]:
         channel = foxglove.Channel(
@@ -114,7 +130,7 @@ class LogWriter:
                 "units": ",".join(f"{field.name}={field.unit}" for field in stream.fields),
             },
         )
-        return channel.log, _record_type(stream.name)
+        return channel.log, _record_type(Logged.of(stream))
 
     def write(self, stream: Stream, row: tuple[float, ...] | bytes) -> None:
         """Add one row, as numbers or as `stream.packing` packs them."""
@@ -155,27 +171,36 @@ class Log:
     rows: dict[str, NDArray[np.float64]]
     metadata: dict[str, dict[str, str]]
     truncated: bool  # the file has no proper end, so the recorder was killed or the disk was full
+    streams: tuple[Logged, ...]  # its own, in the order of its hash; `rows` may have more, without rows
+    columns: dict[str, tuple[str, ...]]  # names of the columns of each stream
 
     @staticmethod
-    def empty() -> Log:
+    def empty(streams: Sequence[Stream]) -> Log:
         """The log of a flight that never recorded anything."""
-        return Log({stream.name: np.empty((0, len(stream.fields))) for stream in LOGGED}, {}, truncated=False)
+        own = tuple(Logged.of(stream) for stream in streams if stream.logged)
+        return _log({}, {}, own, own, truncated=False)
 
     def column(self, stream: str, field: str) -> NDArray[np.float64]:
-        return self.rows[stream][:, BY_NAME[stream].names.index(field)]
+        return self.rows[stream][:, self.columns[stream].index(field)]
 
 
-def read(path: Path) -> Log:
-    """Read a log, or as much of it as there is: a cut or a damaged chunk ends it."""
+def read(path: Path, expected: Sequence[Stream] = ()) -> Log:
+    """Read a log, or as much of it as there is: a cut or a damaged chunk ends it.
+
+    `expected`: streams that have no rows where the log lacks them. Of a log from before logs said which streams they
+    hold, they are what the hash is taken of.
+    """
     try:
         with path.open("rb") as file:
-            return _read(file, path)
+            return _read(file, path, tuple(Logged.of(stream) for stream in expected if stream.logged))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
 
 
-def _read(file: BinaryIO, path: Path) -> Log:
-    messages: dict[str, list[bytes]] = {stream.name: [] for stream in LOGGED}
+def _read(file: BinaryIO, path: Path, expected: tuple[Logged, ...]) -> Log:
+    schemas: dict[int, tuple[str, ...]] = {}
+    found: dict[str, Logged] = {}
+    lines: dict[str, list[bytes]] = {}
     by_channel: dict[int, list[bytes]] = {}
     metadata: dict[str, dict[str, str]] = {}
     truncated = False
@@ -184,17 +209,44 @@ def _read(file: BinaryIO, path: Path) -> Log:
     file.seek(0)
     for record in _until_damage(StreamReader(file, validate_crcs=True).records):
         match record:
-            case Message(channel_id=channel, data=data) if channel in by_channel:
+            case Message(channel_id=channel, data=data):
                 by_channel[channel].append(data)
-            case Channel(id=channel, topic=topic) if topic in messages:
-                by_channel[channel] = messages[topic]
+            case Schema(id=number, data=data):
+                schemas[number] = tuple(msgspec.json.decode(data)["properties"])
+            case Channel(id=channel, topic=topic, schema_id=number, metadata=notes):
+                found[topic] = Logged(topic, schemas[number], notes.get("simulated") == "true")
+                by_channel[channel] = lines.setdefault(topic, [])
             case Metadata(name=name, metadata=values):
                 metadata[name] = values
             case Header(profile=profile) if profile != PROFILE:
                 raise ConfigError(f"{path}: an MCAP file, but not a flight log of Aeroloop")
             case None:
                 truncated = True
-    return Log({name: _decode(name, lines) for name, lines in messages.items()}, metadata, truncated)
+    rows = {name: _decode(found[name], of_stream) for name, of_stream in lines.items()}
+    own = _told(metadata) or expected or tuple(found.values())
+    return _log(rows, metadata, own, (*expected, *own, *found.values()), truncated=truncated)
+
+
+def _told(metadata: Mapping[str, Mapping[str, str]]) -> tuple[Logged, ...]:
+    """The log's own table of streams; none in a log from before there was one, or where it is damaged."""
+    try:
+        return msgspec.json.decode(metadata[STREAMS][TABLE], type=tuple[Logged, ...])
+    except (KeyError, msgspec.MsgspecError):
+        return ()
+
+
+def _log(
+    rows: dict[str, NDArray[np.float64]],
+    metadata: dict[str, dict[str, str]],
+    own: tuple[Logged, ...],
+    known: tuple[Logged, ...],
+    *,
+    truncated: bool,
+) -> Log:
+    """With an empty array for each known stream without rows; of one known twice the later columns hold."""
+    columns = {stream.name: stream.columns for stream in known}
+    empty = {name: np.empty((0, len(names))) for name, names in columns.items()}
+    return Log({**empty, **rows}, metadata, truncated, own, columns)
 
 
 def _until_damage(records: Iterator[McapRecord]) -> Iterator[McapRecord | None]:
@@ -205,30 +257,19 @@ def _until_damage(records: Iterator[McapRecord]) -> Iterator[McapRecord | None]:
         yield None
 
 
-def _decode(name: str, lines: list[bytes]) -> NDArray[np.float64]:
-    records: list[Any] = msgspec.json.Decoder(_record_type(name)).decode_lines(b"\n".join(lines))
+def _decode(stream: Logged, lines: list[bytes]) -> NDArray[np.float64]:
+    records: list[Any] = msgspec.json.Decoder(_record_type(stream)).decode_lines(b"\n".join(lines))
     rows = [msgspec.structs.astuple(record) for record in records]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(BY_NAME[name].names))
-
-
-LATER = ("plant_fault", "flight_fault", "parameter_change")
-"""Streams that older logs lack: without rows they count for nothing, so that those logs keep their hashes."""
-
-
-def _family(log: Log) -> str:
-    """The kind of flight that a log is of: the one whose streams it holds."""
-    with_rows = (family for family in ("mavlink", "wing") if any(len(log.rows[s.name]) for s in logged(family)))
-    return next(with_rows, "board")
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(stream.columns))
 
 
 def log_sha256(log: Log) -> str:
     """Hash of what was simulated: equal for equal flights, whatever the wall clock and the interleaving."""
     digest = hashlib.sha256()
-    for stream in logged(_family(log)):
-        if stream.simulated:
-            rows = log.rows[stream.name]
-            if not len(rows) and stream.name in LATER:
-                continue
-            digest.update(f"{stream.name} {len(rows)}\n".encode())
-            digest.update(np.where(np.isnan(rows), np.nan, rows).astype("<f8").tobytes())
+    for stream in log.streams:
+        rows = log.rows[stream.name]
+        if not stream.simulated or (stream.optional and not len(rows)):
+            continue
+        digest.update(f"{stream.name} {len(rows)}\n".encode())
+        digest.update(np.where(np.isnan(rows), np.nan, rows).astype("<f8").tobytes())
     return digest.hexdigest()

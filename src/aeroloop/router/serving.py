@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from aeroloop.core.router_streams import LINE, LINE_MESSAGE
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
-from aeroloop.core.streams import BY_NAME
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Publisher, Topics
 from aeroloop.router.config import RouterConfig
@@ -24,7 +24,6 @@ from aeroloop.router.statistics import LINES
 
 PERIOD_NS = NS // 2
 LOOK_PERIOD_NS = NS // 20
-LINE, LINE_MESSAGE = BY_NAME["line"], BY_NAME["line_message"]
 
 
 def serve_router(

@@ -5,12 +5,14 @@ Angle derivatives are Euler rates, not body rates: the paper's gain expects them
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
+from aeroloop.core.config import Config, meta
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ADDING, Switch, Switched
 from aeroloop.core.frames import Vec, euler_from_quat, euler_rates_from_body
-from aeroloop.core.scenario import Sensors as Config
 from aeroloop.core.signals import SENSOR_COUNT, Sensors, Truth
 
 CHANNELS: dict[str, slice] = {
@@ -24,6 +26,16 @@ CHANNELS: dict[str, slice] = {
 """Which of the values belong together, for faults."""
 
 
+class StateNoise(Config, frozen=True):
+    """White noise on the sixteen measured values, one seeded stream; all zero is ideal."""
+
+    pos_std_m: Annotated[float, meta("m", "position", ge=0, le=10)] = 0.0
+    angle_std_rad: Annotated[float, meta("rad", "roll, pitch and yaw", ge=0, le=1)] = 0.0
+    tilt_std_rad: Annotated[float, meta("rad", "pod tilt", ge=0, le=1)] = 0.0
+    vel_std_m_s: Annotated[float, meta("m/s", "velocity", ge=0, le=10)] = 0.0
+    rate_std_rad_s: Annotated[float, meta("rad/s", "angle rates and tilt rates", ge=0, le=10)] = 0.0
+
+
 def ideal(truth: Truth) -> Sensors:
     angles = euler_from_quat(truth.quat_WB)
     rates = euler_rates_from_body(angles[0], angles[1], truth.rate_B)
@@ -33,7 +45,7 @@ def ideal(truth: Truth) -> Sensors:
 class StateSensors:
     """`ideal` plus white noise from its own seeded stream, and what faults that are switched in flight do to it."""
 
-    def __init__(self, config: Config, rng: np.random.Generator) -> None:
+    def __init__(self, config: StateNoise, rng: np.random.Generator) -> None:
         self._std = np.array(
             [config.pos_std_m] * 3
             + [config.angle_std_rad] * 3

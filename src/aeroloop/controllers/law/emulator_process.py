@@ -9,8 +9,8 @@ from pathlib import Path
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.url import parse
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aeroloop.core.scenario import Ground, TiltrotorScenario
 from aeroloop.core.signals import NS, Reference
-from aeroloop.core.streams import BY_NAME
+from aeroloop.core.streams import named
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.axes import AxisSource
 from aeroloop.ground.axis_map import AxisMap
+from aeroloop.ground.config import Ground
 from aeroloop.ground.evdev_stick import open_stick
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Pilot, Stick
@@ -156,8 +157,9 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     source = build_source(scenario)
     line.await_order("open")
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
-    publish = topics.publisher(BY_NAME["reference"])
-    clock = topics.subscriber(BY_NAME["clock"]) if not scenario.lockstep else None
+    streams = named(scenario)
+    publish = topics.publisher(streams["reference"])
+    clock = topics.subscriber(streams["clock"]) if not scenario.lockstep else None
     with claim(orders.reference_client, scenario.ground.source):
         link = open_link(orders.reference_client)
         if clock is not None:

@@ -9,8 +9,8 @@ from aeroloop.controllers.law.ground_process import Windows, build_source
 from aeroloop.controllers.law.period_process import PeriodServer, build_board
 from aeroloop.controllers.law.request_lockstep import LockstepTurns
 from aeroloop.controllers.law.request_shell import Shell
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.links.memory import memory_pair
 

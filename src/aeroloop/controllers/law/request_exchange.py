@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS
 from aeroloop.exchanges.barriers import BatonBarrier, BoardBaton, GroundBaton
 from aeroloop.exchanges.board_request import BoardRequest, Settings
 from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.families.tiltrotor.design import parameter_file
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.seat import Seat
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired

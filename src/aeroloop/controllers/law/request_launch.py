@@ -7,9 +7,9 @@ from typing import Any
 
 from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.tables import Role
 from aeroloop.families.tiltrotor import images
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.links.url import ends
 
 RELAYED = "loopback://"

@@ -14,9 +14,10 @@ from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.core.paths import cache_dir
-from aeroloop.core.scenario import Impairment, TiltrotorScenario
+from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
 from aeroloop.families.tiltrotor.design import design, flight_law, parameter_file
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.protocols.framing import FrameCutter

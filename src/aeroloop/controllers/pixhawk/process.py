@@ -15,7 +15,7 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk,
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
@@ -164,7 +164,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
         stream.name: topics.publisher(stream, batch=stream.batch).send
-        for stream in writes("board", scenario.FAMILY, scenario.loop)
+        for stream in writes("board", streams_of(scenario), scenario.loop)
     }
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work

@@ -7,6 +7,9 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="fixedwing",
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
+    streams="aeroloop.families.fixedwing.streams:STREAMS",
+    analysis="aeroloop.families.fixedwing.analysis.row:ANALYSIS",
+    faults="aeroloop.families.fixedwing.faults:offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
 )

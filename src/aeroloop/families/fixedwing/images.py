@@ -17,13 +17,13 @@ from aeroloop.codegen.embedded import content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.geodesy import radii_m
+from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation.wing import EXPONENT
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.scenarios import find, load, of_table
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
 from aeroloop.planning.mission_c import mission_c

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
@@ -11,7 +11,7 @@ from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
 from aeroloop.planning.planner import PlannerSettings
-from aeroloop.sensors.aboard import Aboard
+from aeroloop.sensors.aboard import Aboard, fitted_out
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.atmosphere import Day
@@ -119,7 +119,7 @@ class Processor(Config, frozen=True):
 class FixedWingScenario(Scenario, frozen=True):
     """A flight of a fixed wing that plans its way over terrain while it flies."""
 
-    FAMILY = "wing"
+    FAMILY = "fixedwing"
     FILES: ClassVar[dict[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain"}
 
     vehicle: Annotated[FixedWing, note("which aircraft")] = FixedWing()
@@ -203,6 +203,10 @@ class FixedWingScenario(Scenario, frozen=True):
         """Whether the plant waits for the board's work of each period. At any pace it waits for the emulated one, whose
         time is what it is granted: a host that is late must not cost it a period."""
         return self.lockstep or self.loop == "pil"
+
+    @classmethod
+    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
+        return fitted_out(table, WingAboard())
 
     def files(self) -> dict[str, str]:
         named = super().files()

@@ -7,6 +7,9 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="quadrotor",
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
+    streams="aeroloop.families.multirotor.streams:STREAMS",
+    analysis="aeroloop.families.multirotor.analysis.row:ANALYSIS",
+    faults="aeroloop.families.multirotor.faults:offers",
     vehicle="aeroloop.families.multirotor.build:vehicle",
     controllers={
         "pixhawk": "aeroloop.controllers.pixhawk.row:ROW",

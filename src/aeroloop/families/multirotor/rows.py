@@ -8,7 +8,7 @@ from typing import Any
 
 from aeroloop.actuators.motors import RotorEffort
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.streams import MOST_ROTORS
+from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import LinkEnds, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.ground.orders import PilotConfig
 from aeroloop.links.url import parse
 from aeroloop.router.config import EndpointConfig, Forward, SetRate
-from aeroloop.sensors.aboard import Aboard
+from aeroloop.sensors.aboard import Aboard, fitted_out
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
@@ -79,7 +79,7 @@ class Lines(Config, frozen=True):
 class QuadrotorScenario(Scenario, frozen=True):
     """A flight of multirotors, each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
 
-    FAMILY = "mavlink"
+    FAMILY = "quadrotor"
     FILES: ClassVar[dict[str, str]] = {
         "pilot.plan_file": "mission.plan",
         "pilot.stick_recording": "sticks.txt",
@@ -122,6 +122,24 @@ class QuadrotorScenario(Scenario, frozen=True):
         planned = self.pilot.waypoints or self.pilot.plan_file
         if self.pilot.source == "orders" and not planned and any(order.do == "mission" for order in self.pilot.orders):
             raise ValueError("pilot.orders: mission: there is none; expected pilot.waypoints or pilot.plan_file")
+
+    @classmethod
+    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
+        return fitted_out(table, Aboard())
+
+    def notices(self, ends: LinkEnds, flight_id: str) -> list[str]:
+        if self.loop != "hil":
+            return []
+        said = [
+            f"flight {flight_id} waits for an autopilot on {server}, {self.link.start_timeout_s:g} s at most"
+            for server, _ in ends.vehicle_links
+        ]
+        said.append("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
+        if self.pilot.source == "orders" and self.pilot.orders:
+            said.append(
+                "command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here"
+            )
+        return said
 
     def files(self) -> dict[str, str]:
         named = super().files()

@@ -9,11 +9,11 @@ import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.signals import NS, Command, Effort, Truth
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.state import StateSensors

@@ -15,7 +15,7 @@ from aeroloop.control import custom, lqr
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
-from aeroloop.core.scenario import Control
+from aeroloop.families.tiltrotor.scenario import Control
 from aeroloop.models import delay, linear, tiltrotor
 
 FILE = "families/tiltrotor/params.toml"

@@ -6,7 +6,10 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="tiltrotor",
-    scenario="aeroloop.core.scenario:TiltrotorScenario",
+    scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
+    streams="aeroloop.families.tiltrotor.streams:STREAMS",
+    analysis="aeroloop.families.tiltrotor.analysis.row:ANALYSIS",
+    faults="aeroloop.families.tiltrotor.faults:offers",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},
 )

@@ -11,10 +11,10 @@ from pathlib import Path
 from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Control, TiltrotorScenario
+from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS
-from aeroloop.families.scenarios import find, load_tiltrotor
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
+from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.interface_c import c_header

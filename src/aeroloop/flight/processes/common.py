@@ -19,7 +19,7 @@ import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.scenario import Scenario
-from aeroloop.families.scenarios import of_table
+from aeroloop.core.scenario_files import of_table
 from aeroloop.realtime.setup import die_with_parent
 
 S = TypeVar("S", bound=Scenario)

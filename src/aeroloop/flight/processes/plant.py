@@ -11,7 +11,7 @@ from collections.abc import Callable
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import writes
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import family, part
 from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.flight.pace_log import PaceLog
@@ -49,7 +49,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         line.tell("say", message=warning)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
-    streams = [stream for writer in writers for stream in writes(writer, scenario.FAMILY, scenario.loop)]
+    streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
     publish = {stream.name: topics.publisher(stream).send for stream in streams}
     build = part(family(scenario.kind).vehicle)
     vehicles = [build(scenario, number, publish) for number in range(scenario.aircraft)]

@@ -6,14 +6,13 @@ import time
 from pathlib import Path
 
 from aeroloop.core.signals import NS
-from aeroloop.core.streams import logged
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import logged, streams_of
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Subscriber, Topics
 from aeroloop.recording.log import LogWriter
 
-PROGRESS = ("truth", "rigid_truth", "wing_truth")
-"""The streams whose time is how far a flight has come."""
 IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4
 """After `kill -9` the file ends at the last flush, well within its last second."""
@@ -21,11 +20,9 @@ PROGRESS_PERIOD_NS = NS // 10
 
 
 class Recording:
-    def __init__(self, topics: Topics, log: LogWriter, feed: FeedOut, family: str) -> None:
+    def __init__(self, topics: Topics, log: LogWriter, feed: FeedOut, streams: tuple[Stream, ...]) -> None:
         self._log, self._feed = log, feed
-        self._subscribers: list[Subscriber] = [
-            topics.subscriber(stream, batch=stream.batch) for stream in logged(family)
-        ]
+        self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in streams]
         self.flown_s = 0.0
 
     def drain(self) -> int:
@@ -37,8 +34,8 @@ class Recording:
                 self._log.write(subscriber.stream, record)
                 self._feed.offer(subscriber.stream, record)
                 written += 1
-            if record is not None and subscriber.stream.name in PROGRESS:
-                self.flown_s = subscriber.stream.packing.unpack(record)[0]
+            if record is not None and subscriber.stream.simulated and subscriber.stream.producer == "plant":
+                self.flown_s = max(self.flown_s, subscriber.stream.packing.unpack(record)[0])
         return written
 
     @property
@@ -48,10 +45,11 @@ class Recording:
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("open")
-    log = LogWriter(Path(orders.log))
-    feed = FeedOut(orders.folder_path)
+    streams = logged(streams_of(orders.scenario))
+    log = LogWriter(Path(orders.log), streams)
+    feed = FeedOut(orders.folder_path, streams)
     topics = Topics(orders.folder_path, wait=orders.scenario.lockstep)
-    recording = Recording(topics, log, feed, orders.scenario.FAMILY)
+    recording = Recording(topics, log, feed, streams)
     line.tell("ready")
     line.await_order("start")
     flushed_ns = told_ns = time.monotonic_ns()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aeroloop.core.config import convert
-from aeroloop.core.streams import BY_NAME
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import named
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.realtime.topics import Topics
 from aeroloop.router.config import RouterConfig
@@ -16,8 +17,8 @@ WRITES = ("line", "line_message")
 class FlightClock:
     """Simulated time, as the plant tells it fifty times a second."""
 
-    def __init__(self, topics: Topics) -> None:
-        self._pace = topics.subscriber(BY_NAME["hil_pace"])
+    def __init__(self, topics: Topics, pace: Stream) -> None:
+        self._pace = topics.subscriber(pace)
         self._t_s = 0.0
 
     def __call__(self) -> float:
@@ -31,7 +32,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     assert orders.router is not None
     config = convert(orders.router, RouterConfig, "router")
     topics = Topics(orders.folder_path, wait=False)
-    clock_s = FlightClock(topics)
+    clock_s = FlightClock(topics, named(orders.scenario)["hil_pace"])
     line.await_order("open")
 
     def ready() -> None:

@@ -1,0 +1,192 @@
+"""Numbers of a multirotor flight, computed from its log alone. A name says what, which statistic and which unit.
+
+A number without a name in front is of the worst vehicle; of several, `v0_` and so on are each one's own.
+What cannot be computed is NaN: what an autopilot from outside keeps to itself is not known.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from aeroloop.analysis.statistics import Array, largest, last, lost_rows, rms
+from aeroloop.core.signals import LINK_SIGNALS, Event
+from aeroloop.families.multirotor.analysis import mission
+from aeroloop.families.multirotor.analysis.errors import Errors, estimation, rms_wanted, tracking
+from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flags, Flight, flights
+from aeroloop.families.multirotor.analysis.rates import Rate, rates
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.recording.log import Log
+
+LESS_IS_WORSE = ("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end")
+"""Of everything else more is worse, of measured rates the one farther from what was set."""
+AT_REST_M_S = 0.1
+EVENT_STREAMS = ("flight_event", "autopilot_event")
+
+
+def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
+    measured = rates(log, scenario)
+    of_vehicles = [
+        {**_flown(flight, scenario), **_rates([rate for rate in measured if rate.vehicle == flight.number])}
+        for flight in flights(log, scenario.vehicle.count)
+    ]
+    missed = log.column("hil_pace", "missed")
+    return {
+        **{name: _worst(name, [numbers[name] for numbers in of_vehicles]) for name in of_vehicles[0]},
+        "deadlines_missed": 0.0 if scenario.lockstep else largest(missed),
+        "log_lost_rows": lost_rows(log),
+        **{
+            f"v{number}_{name}": value
+            for number, numbers in enumerate(of_vehicles)
+            for name, value in numbers.items()
+            if len(of_vehicles) > 1
+        },
+    }
+
+
+def _worst(name: str, values: list[float]) -> float:
+    """NaN of one vehicle is NaN of all: no check passes on what is not known of each."""
+    return float(np.min(values) if name in LESS_IS_WORSE or name.endswith("_hz") else np.max(values))
+
+
+def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
+    wanted, believed = tracking(flight), estimation(flight)
+    passed = mission.passes(flight, scenario.pilot)
+    airborne = flight.airborne(flight.t_s)
+    return {
+        "flown_s": last(flight.t_s),
+        "diverged": float(_happened(flight, Event.DIVERGED) > 0),
+        "ground_contacts": _happened(flight, Event.GROUND_CONTACT),
+        "touchdown_speed_max_m_s": _touchdown_m_s(flight),
+        "armed_s": _state_s(flight, flight.state_at("armed", flight.t_s) == 1),
+        "airborne_s": _lasted_s(flight.t_s, airborne),
+        "height_max_m": largest(flight.height_m),
+        **tracking_rms(wanted),
+        "pos_max_m": _most(wanted.distance_m),
+        "roll_max_deg": math.degrees(largest(np.abs(flight.attitude_rad[:, 0]))),
+        "pitch_max_deg": math.degrees(largest(np.abs(flight.attitude_rad[:, 1]))),
+        **{
+            f"{name}_{metric}": value
+            for name, modes in MODE_CLASSES.items()
+            for metric, value in (
+                ("s", _state_s(flight, airborne & flight.in_modes(modes, flight.t_s))),
+                *tracking_rms(wanted.only(flight.in_modes(modes, wanted.t_s))).items(),
+            )
+        },
+        "waypoint_rms_m": rms(passed.miss_m),
+        "waypoint_max_m": largest(passed.miss_m),
+        "waypoints_reached": _told(flight, Event.WAYPOINT_REACHED),
+        "cross_track_rms_m": rms(mission.cross_track_m(flight, passed)),
+        "est_pos_rms_m": rms(believed.distance_m),
+        "est_horizontal_rms_m": rms(believed.horizontal_m),
+        "est_height_rms_m": rms(believed.pos_W[:, 2]),
+        "est_roll_rms_deg": math.degrees(rms(believed.attitude_rad[:, 0])),
+        "est_pitch_rms_deg": math.degrees(rms(believed.attitude_rad[:, 1])),
+        "est_yaw_rms_deg": math.degrees(rms(believed.attitude_rad[:, 2])),
+        "est_attitude_rms_deg": math.degrees(rms(believed.turn_rad)),
+        "saturated_steps": _saturated(flight),
+        "battery_used_pct": _battery_used_pct(flight),
+        "failsafes": _failsafes(flight),
+        "autopilot_restarts": _happened(flight, Event.AUTOPILOT_RESTARTED),
+        "autopilot_losses": _happened(flight, Event.AUTOPILOT_LEFT),
+        "actuators_refused": _refused(flight),
+        "orders_refused": float(sum(_events(flight, stream, Event.ORDER_REFUSED).size for stream in EVENT_STREAMS)),
+        "armed_at_end": last(flight.column("autopilot_state", "armed")),
+        "landed_at_end": _landed(flight),
+    }
+
+
+def tracking_rms(errors: Errors) -> dict[str, float]:
+    """RMS over the times at which the autopilot wanted something."""
+    angles = dict(zip(("roll", "pitch", "yaw"), errors.attitude_rad.T, strict=True))
+    return {
+        **{f"{name}_rms_deg": math.degrees(rms_wanted(angle_rad)) for name, angle_rad in angles.items()},
+        "altitude_rms_m": rms_wanted(errors.pos_W[:, 2]),
+        "horizontal_rms_m": rms_wanted(errors.horizontal_m),
+        "pos_rms_m": rms_wanted(errors.distance_m),
+    }
+
+
+def rate_name(signal: str) -> str:
+    return f"rate_{signal.lower().replace(' ', '_')}"
+
+
+def _rates(measured: list[Rate]) -> dict[str, float]:
+    """As counted at the plant; what it does not see, as counted at the autopilot."""
+    found = {rate.signal: rate for rate in sorted(measured, key=lambda rate: rate.at == "plant")}
+    nothing = {signal: Rate(signal, "", 0, math.nan, math.nan) for signal in LINK_SIGNALS}
+    return {
+        f"{rate_name(signal)}_{unit}": value
+        for signal, rate in {**nothing, **found}.items()
+        for unit, value in (("hz", rate.measured_hz), ("error_pct", rate.ratio_error_pct))
+    }
+
+
+def _events(flight: Flight, stream: str, event: Event) -> Array:
+    """The values that came with it."""
+    return np.asarray(flight.column(stream, "value")[flight.column(stream, "code") == event])
+
+
+def _happened(flight: Flight, event: Event) -> float:
+    """How often it happened at the plant."""
+    return float(_events(flight, "flight_event", event).size)
+
+
+def _told(flight: Flight, event: Event) -> float:
+    """How often the autopilot said so, if it says anything."""
+    return float(_events(flight, "autopilot_event", event).size) if flight.has_autopilot else math.nan
+
+
+def _failsafes(flight: Flight) -> float:
+    values = _events(flight, "autopilot_event", Event.FAILSAFE)
+    return float(np.count_nonzero(values)) if flight.has_autopilot else math.nan  # 0 says that it is over
+
+
+def _refused(flight: Flight) -> float:
+    values = _events(flight, "flight_event", Event.ACTUATORS_REFUSED)
+    return float(max(values.size, np.max(values))) if values.size else 0.0  # an event counts those before it too
+
+
+def _touchdown_m_s(flight: Flight) -> float:
+    """Of the hardest contact after the first time in the air."""
+    aloft_s = flight.t_s[flight.airborne(flight.t_s)]
+    if not aloft_s.size:
+        return math.nan
+    codes, t_s = flight.column("flight_event", "code"), flight.column("flight_event", "t_s")
+    landings = (codes == Event.GROUND_CONTACT) & (t_s >= aloft_s[0])
+    return largest(np.abs(flight.column("flight_event", "value")[landings]))
+
+
+def _lasted_s(t_s: Array, flags: Flags) -> float:
+    """How long something held: each sample until the next one."""
+    return float(np.sum(np.diff(t_s)[flags[:-1]])) if t_s.size else math.nan
+
+
+def _state_s(flight: Flight, flags: Flags) -> float:
+    return _lasted_s(flight.t_s, flags) if flight.has_autopilot else math.nan
+
+
+def _most(values: Array) -> float:
+    return largest(values[~np.isnan(values)])
+
+
+def _saturated(flight: Flight) -> float:
+    """Steps in the air with a motor at either end of its range."""
+    t_s = flight.column("motors", "t_s")
+    commands = flight.columns("motors", COMMANDS)
+    at_limit = ((commands <= 0) | (commands >= 1)).any(axis=1)
+    return float(np.count_nonzero(at_limit & flight.airborne(t_s))) if t_s.size else math.nan
+
+
+def _battery_used_pct(flight: Flight) -> float:
+    left = flight.column("autopilot_state", "battery")
+    return float(100 * (left[0] - left[-1])) if left.size else math.nan
+
+
+def _landed(flight: Flight) -> float:
+    """1 when it stands on the ground at the end, whatever the autopilot believes."""
+    if not flight.t_s.size:
+        return math.nan
+    speed_m_s = float(np.linalg.norm(flight.columns("rigid_truth", ("vx_m_s", "vy_m_s", "vz_m_s"))[-1]))
+    return float(not flight.airborne(flight.t_s)[-1] and speed_m_s < AT_REST_M_S)

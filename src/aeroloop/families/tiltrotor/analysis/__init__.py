@@ -1,0 +1,1 @@
+"""Flights of the tilt-rotor, beside the paper's."""

@@ -1,0 +1,90 @@
+"""Numbers of a flight, computed from its log alone. A name says what, which statistic and which unit.
+
+A number that cannot be computed because its stream is empty is NaN, and no check passes on NaN.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.core.signals import Event
+from aeroloop.families.tiltrotor.analysis.board import overruns
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.recording.log import Log
+
+SETTLED_S = 5.0
+"""When the transient of a start from rest is over."""
+
+
+def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
+    _, error_W = position_error(log)
+    thrust_N = np.concatenate([log.column("effort", f"thrust_{side}_N") for side in ("right", "left")])
+    thrust_min_N, thrust_max_N = -largest(-thrust_N), largest(thrust_N)
+    return {
+        "pos_x_rms_m": rms(error_W[:, 0]),
+        "pos_y_rms_m": rms(error_W[:, 1]),
+        "pos_z_rms_m": rms(error_W[:, 2]),
+        "pos_max_m": largest(np.linalg.norm(error_W, axis=1)),
+        "roll_max_deg": _max_abs_deg(log.column("truth", "roll_rad")),
+        "pitch_max_deg": _max_abs_deg(log.column("truth", "pitch_rad")),
+        "yaw_max_deg": _max_abs_deg(log.column("truth", "yaw_rad")),
+        "yaw_settled_max_deg": _max_abs_deg(log.column("truth", "yaw_rad")[log.column("truth", "t_s") >= SETTLED_S]),
+        "tilt_right_max_deg": _max_abs_deg(log.column("truth", "tilt_right_rad")),
+        "tilt_left_max_deg": _max_abs_deg(log.column("truth", "tilt_left_rad")),
+        "thrust_min_N": thrust_min_N,
+        "thrust_max_N": thrust_max_N,
+        "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.actuators.thrust_max_N - thrust_max_N)),
+        "saturated_steps": count(log.column("effort", "saturated")),
+        "flown_s": last(log.column("truth", "t_s")),
+        "diverged": float(_events(log, "plant_event", Event.DIVERGED) > 0),
+        "ground_contacts": _events(log, "plant_event", Event.GROUND_CONTACT),
+        "sensor_losses": _events(log, "board_event", Event.SENSORS_LOST),
+        "safe_commands": _events(log, "board_event", Event.SAFE_COMMAND),
+        "implausible_sensors": _events(log, "board_event", Event.IMPLAUSIBLE_SENSORS),
+        "implausible_commands": _events(log, "plant_event", Event.IMPLAUSIBLE_COMMAND),
+        "law_not_finite": _events(log, "board_event", Event.LAW_NOT_FINITE),
+        "references_lost": _events(log, "board_event", Event.REFERENCE_LOST),
+        "overruns": overruns(log),
+        "late_cycles": _events(log, "plant_event", Event.LATE_CYCLE),
+        "board_restarts": _events(log, "plant_event", Event.BOARD_RESTARTED),
+        "board_messages_lost": _sum_of_values(log, "plant_event", Event.MESSAGES_LOST),
+        "cpu_use_max_pct": largest(log.column("board_cpu", "use_pct")),
+        "cpu_use_mean_pct": mean(log.column("board_cpu", "use_pct")),
+        "stack_used_max_B": largest(log.column("board_cpu", "stack_used_B")),
+        "worst_cycle_max_s": largest(log.column("board_cpu", "worst_cycle_s")),
+        "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("pace", "missed")),
+        "log_lost_rows": lost_rows(log),
+    }
+
+
+def position_error(log: Log) -> tuple[Array, Array]:
+    """Times (n,) in s and truth minus reference (n, 3) in m, from the first to the last reference.
+
+    References come at the control period and truth at the finer integration step: interpolate between them.
+    """
+    t_ref_s = log.column("reference", "t_s")
+    t_s = log.column("truth", "t_s")
+    if not t_ref_s.size:
+        return np.empty(0), np.empty((0, 3))
+    compared = (t_s >= t_ref_s[0]) & (t_s <= t_ref_s[-1])
+    t_s = t_s[compared]
+    axes = [
+        log.column("truth", axis)[compared] - np.interp(t_s, t_ref_s, log.column("reference", axis))
+        for axis in ("x_m", "y_m", "z_m")
+    ]
+    return t_s, np.stack(axes, axis=1)
+
+
+def _max_abs_deg(angles_rad: Array) -> float:
+    return math.degrees(largest(np.abs(angles_rad)))
+
+
+def _events(log: Log, stream: str, event: Event) -> float:
+    return float(np.count_nonzero(log.column(stream, "code") == event))
+
+
+def _sum_of_values(log: Log, stream: str, event: Event) -> float:
+    return float(np.sum(log.column(stream, "value")[log.column(stream, "code") == event]))

@@ -1,0 +1,73 @@
+"""The tables of a scenario about references: who sends them to the board, and along which trajectory."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import Impairment, Scenario, value_at
+
+
+class Spiral(Config, frozen=True, tag_field="kind", tag="spiral"):
+    """The paper's spiral: `turns` circles of `radius_m` while climbing `height_m`, starting at `start_W`."""
+
+    radius_m: Annotated[float, meta("m", "radius", gt=0, le=1e4)] = 5.0
+    height_m: Annotated[float, meta("m", "climb over the whole path", ge=-1e4, le=1e4)] = 10.0
+    turns: Annotated[float, meta("-", "number of circles", gt=0, le=1000)] = 3.0
+    period_s: Annotated[float, meta("s", "time for all turns", gt=0, le=1e5)] = 60.0
+    start_W: Annotated[Vec3, meta("m", "first point")] = (2.0, 0.0, 0.5)
+
+
+class Hover(Config, frozen=True, tag_field="kind", tag="hover"):
+    """Stay at one point."""
+
+    pos_W: Annotated[Vec3, meta("m", "the point")] = (0.0, 0.0, 2.0)
+    yaw_rad: Annotated[float, meta("rad", "heading", ge=-3.2, le=3.2)] = 0.0
+
+
+class Circle(Config, frozen=True, tag_field="kind", tag="circle"):
+    """A level circle, started on its easternmost point."""
+
+    center_W: Annotated[Vec3, meta("m", "centre")] = (0.0, 0.0, 3.0)
+    radius_m: Annotated[float, meta("m", "radius", gt=0, le=1e4)] = 3.0
+    period_s: Annotated[float, meta("s", "time for one turn", gt=0, le=1e5)] = 20.0
+
+
+class Lemniscate(Config, frozen=True, tag_field="kind", tag="lemniscate"):
+    """A level figure of eight (Gerono), started at its crossing."""
+
+    center_W: Annotated[Vec3, meta("m", "crossing point")] = (0.0, 0.0, 3.0)
+    size_m: Annotated[float, meta("m", "half length; it is half as wide", gt=0, le=1e4)] = 4.0
+    period_s: Annotated[float, meta("s", "time for one figure", gt=0, le=1e5)] = 30.0
+
+
+class Waypoints(Config, frozen=True, tag_field="kind", tag="waypoints"):
+    """Points from a CSV file (`t_s,x_m,y_m,z_m` and optionally `yaw_rad`), with a rest at each point."""
+
+    file: Annotated[str, note("path of the CSV file, relative to the scenario file")]
+
+
+Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints
+
+
+class Ground(Config, frozen=True):
+    """Who tells the board where to fly."""
+
+    source: Annotated[
+        Literal["base-station", "joystick", "external"],
+        note("who drives the reference link; `external` leaves it to a command in another terminal"),
+    ] = "base-station"
+    url: Annotated[str, note("the reference link, as for `link.url`")] = "loopback://"
+    trajectory: Annotated[Trajectory, note("what the base station streams")] = Spiral()
+    velocity_feedforward: Annotated[bool, note("send the path's velocity, not only its position")] = True
+    joystick_device: Annotated[str, note("`/dev/input/event*`, or empty for the first stick found")] = ""
+    joystick_map: Annotated[str, note("axis map file, or empty for the map that ships with Aeroloop")] = ""
+    joystick_recording: Annotated[str, note("recorded event stream that stands in for a stick")] = ""
+    impair: Annotated[Impairment, note("impairment on the way to the board")] = Impairment()
+
+
+def ground_of(scenario: Scenario) -> Ground | None:
+    """Who sends references to its board; None of a scenario whose controller takes none."""
+    ground = value_at(scenario, "ground")
+    return ground if isinstance(ground, Ground) else None

@@ -1,0 +1,57 @@
+"""The values that the tilt-rotor's messages carry, which are columns of its streams too."""
+
+from __future__ import annotations
+
+POSE = (
+    ("x_m", "m", "position east"),
+    ("y_m", "m", "position north"),
+    ("z_m", "m", "position up"),
+    ("roll_rad", "rad", "roll, ZYX"),
+    ("pitch_rad", "rad", "pitch, ZYX"),
+    ("yaw_rad", "rad", "yaw, ZYX"),
+    ("tilt_right_rad", "rad", "tilt of the right rotor pod"),
+    ("tilt_left_rad", "rad", "tilt of the left rotor pod"),
+    ("vx_m_s", "m/s", "velocity east"),
+    ("vy_m_s", "m/s", "velocity north"),
+    ("vz_m_s", "m/s", "velocity up"),
+)
+TILT_RATES = (
+    ("tilt_right_rate_rad_s", "rad/s", "tilt rate of the right pod"),
+    ("tilt_left_rate_rad_s", "rad/s", "tilt rate of the left pod"),
+)
+SENSORS = (
+    *POSE,
+    ("roll_rate_rad_s", "rad/s", "derivative of roll"),
+    ("pitch_rate_rad_s", "rad/s", "derivative of pitch"),
+    ("yaw_rate_rad_s", "rad/s", "derivative of yaw"),
+    *TILT_RATES,
+)
+ACTUATORS = (
+    ("thrust_right_N", "N", "thrust of the right rotor"),
+    ("thrust_left_N", "N", "thrust of the left rotor"),
+    ("torque_right_Nm", "N m", "tilt torque on the right pod"),
+    ("torque_left_Nm", "N m", "tilt torque on the left pod"),
+)
+REFERENCE = (
+    ("x_m", "m", "position east"),
+    ("y_m", "m", "position north"),
+    ("z_m", "m", "position up"),
+    ("yaw_rad", "rad", "heading"),
+    ("vx_m_s", "m/s", "velocity east"),
+    ("vy_m_s", "m/s", "velocity north"),
+    ("vz_m_s", "m/s", "velocity up"),
+    ("yaw_rate_rad_s", "rad/s", "heading rate"),
+)
+COUNTERS = (
+    ("frames_in", "-", "valid frames received"),
+    ("frames_out", "-", "frames sent"),
+    ("bytes_in", "B", "bytes received"),
+    ("bytes_out", "B", "bytes sent"),
+    ("bad_checksums", "-", "frames whose checksum did not match"),
+    ("malformed", "-", "frames too short, too long, badly escaped or of no known message"),
+    ("lost", "-", "messages that were due and never came"),
+    ("duplicates", "-", "second messages for one cycle, ignored"),
+    ("late", "-", "messages that came after their cycle had ended, ignored"),
+    ("implausible", "-", "messages that passed the checksum and failed the plausibility check"),
+)
+COUNTER_NAMES: tuple[str, ...] = tuple(name for name, _, _ in COUNTERS)

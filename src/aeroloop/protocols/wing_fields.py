@@ -1,0 +1,82 @@
+"""The values that the fixed wing's board tells, which are columns of its streams too."""
+
+from __future__ import annotations
+
+from aeroloop.core.stream import VELOCITY
+
+XY = (("x_m", "m", "east of the map's centre"), ("y_m", "m", "north of the map's centre"))
+XYZ = (*XY, ("z_m", "m", "above mean sea level"))
+ANGLES = (("roll_rad", "rad", "roll, ZYX"), ("pitch_rad", "rad", "pitch, ZYX"), ("yaw_rad", "rad", "yaw, ZYX"))
+ESTIMATE = (
+    *XYZ,
+    *VELOCITY,
+    *ANGLES,
+    ("airspeed_m_s", "m/s", "true airspeed"),
+    ("course_rad", "rad", "direction of flight over ground, from east to the left"),
+    ("ground_speed_m_s", "m/s", "speed over ground"),
+)
+GUIDANCE = (
+    ("step", "-", "number of the mission's step in wing_signals.Step"),
+    ("path", "-", "number of the path that is followed, from 0"),
+    ("s_m", "m", "arc length of the virtual point on it"),
+    ("path_x_m", "m", "that point, east"),
+    ("path_y_m", "m", "that point, north"),
+    ("path_psi_rad", "rad", "direction of the path there, from east to the left"),
+    ("path_kappa_1_m", "1/m", "curvature there, positive to the left"),
+    ("along_m", "m", "error along the path"),
+    ("cross_m", "m", "error across the path, positive to its left"),
+    ("roll_command_rad", "rad", "roll asked of the inner loop"),
+    ("lag_s", "s", "what the adaptation believes the roll's time constant to be"),
+)
+STEP = (
+    ("step", "-", "number of the step in wing_signals.Step"),
+    ("value", "-", "number of the plan that belongs to it"),
+)
+PLAN = (
+    ("plan", "-", "its number, from 0"),
+    ("status", "-", "number in wing_signals.PlanStatus"),
+    ("began_s", "s", "simulated time at which it was asked for"),
+    ("start_x_m", "m", "where it starts, east"),
+    ("start_y_m", "m", "where it starts, north"),
+    ("goal_x_m", "m", "where it leads, east"),
+    ("goal_y_m", "m", "where it leads, north"),
+    ("leaves", "-", "cells of the map at several resolutions"),
+    ("expanded", "-", "states that A* expanded"),
+    ("cost", "-", "of the way, in the planner's fixed-point unit"),
+    ("work_s", "s", "execution time of planner and path generation; 0 on the host"),
+    ("cells", "-", "cells on the way"),
+    ("fine", "-", "of them at its beginning at the finest level: the channel"),
+    ("reaches_goal", "-", "1 when the channel ends at the goal"),
+)
+CELL = (
+    ("plan", "-", "number of the plan"),
+    ("index", "-", "place on the way, from 0"),
+    ("level", "-", "level of the cell; the map is one cell at level 0"),
+    ("col", "-", "its column, from the west"),
+    ("row", "-", "its row, from the south"),
+)
+PATH = (
+    ("path", "-", "number of the path"),
+    ("kind", "-", "0 circle round the start, 1 channel, 2 transient, 3 circle round the goal"),
+    ("s_m", "m", "arc length"),
+    *XY,
+    ("psi_rad", "rad", "direction"),
+    ("kappa_1_m", "1/m", "curvature"),
+)
+CPU = (
+    ("use_pct", "%", "processor time in tasks since the sample before"),
+    ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
+    ("stack_used_B", "B", "most stack ever in use"),
+    ("stack_size_B", "B", "stack there is"),
+    ("missed_cycles", "-", "control periods since the start without a command in time"),
+    ("worst_latency_s", "s", "longest time from sensors to servos since the start"),
+    ("planning_s", "s", "part of the time since the sample before in which a plan was under way"),
+    ("planning_use_pct", "%", "processor time in tasks while a plan was under way; 0 without one"),
+)
+TASK = (
+    ("task", "-", "number of the task in wing_signals.WING_TASKS"),
+    ("exec_s", "s", "execution time per control period, mean since the sample before"),
+    ("share_pct", "%", "its part of the execution time of all tasks"),
+    ("worst_s", "s", "longest single run since the start"),
+    ("runs", "-", "runs since the sample before"),
+)
