@@ -20,13 +20,14 @@ from aeroloop.core.config import convert
 from aeroloop.core.errors import LinkError
 from aeroloop.core.scenario import TiltrotorScenario
 from aeroloop.core.streams import BY_NAME
-from aeroloop.dashboard import from_browser
+from aeroloop.dashboard import family_page, from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
-from aeroloop.dashboard.fly_orders import MODES, checked, heard, impossible, no_aircraft, takeoff_height
-from aeroloop.dashboard.parameters_panel import changes, known, numbered, problem, table_rows, why_none
+from aeroloop.dashboard.fly_orders import checked, heard, impossible, no_aircraft, takeoff_height
+from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.subject import LineInfo, Subject
+from aeroloop.families.multirotor.page import COMMANDS, known_parameters
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands.state import VehicleState
@@ -65,10 +66,10 @@ def test_orders_wait_for_an_aircraft_that_listens(subject: Subject) -> None:
 def test_aircraft_that_take_no_orders_say_why(subject: Subject) -> None:
     subject.scenario = TiltrotorScenario(name="test")
     assert "sticks" in no_aircraft(subject, None)
-    assert "compiled" in why_none(subject.scenario)
+    assert "compiled" in family_page.of(subject.scenario).no_parameters
     subject.scenario = _quadrotor(pace="lockstep")
     assert "--pace real" in no_aircraft(subject, None)
-    assert why_none(subject.scenario) == ""
+    assert family_page.of(subject.scenario).no_parameters == ""
 
 
 @pytest.mark.parametrize(
@@ -103,7 +104,7 @@ def test_a_plan_and_a_target_open_their_orders() -> None:
 
 
 def test_every_mode_of_the_page_is_one_of_the_autopilots() -> None:
-    assert set(MODES) == set(PX4_MODES)
+    assert set(COMMANDS.modes) == set(PX4_MODES)
 
 
 def test_a_heartbeat_ages() -> None:
@@ -251,7 +252,7 @@ def test_a_desk_belongs_to_its_flight(subject: Subject) -> None:
 
 
 def test_gains_come_first_and_every_parameter_is_there() -> None:
-    names = list(known())
+    names = list(known_parameters())
     gains = {gain.name for gain in GAINS}
 
     assert set(names) == gains | {row.name for row in TABLE}
@@ -259,19 +260,19 @@ def test_gains_come_first_and_every_parameter_is_there() -> None:
 
 
 def test_a_search_finds_by_name_and_by_meaning() -> None:
-    values = {name: row.default for name, row in known().items()}
+    values = {name: row.default for name, row in known_parameters().items()}
 
-    assert [row["name"] for row in table_rows(values, "xy_p", "")] == ["MPC_XY_P"]
-    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(values, "way home", "")]
-    assert len(table_rows(values, "", "")) == len(values)
+    assert [row["name"] for row in table_rows(COMMANDS, values, "xy_p")] == ["MPC_XY_P"]
+    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(COMMANDS, values, "way home")]
+    assert len(table_rows(COMMANDS, values)) == len(values)
 
 
 def test_what_differs_from_its_default_is_marked() -> None:
     values = {"MPC_XY_P": 0.95, "MPC_Z_P": 1.5, "SOME_OTHER": 3.0}
-    rows = {row["name"]: row for row in table_rows(values, "", "MPC_Z_P")}
+    rows = {row["name"]: row for row in table_rows(COMMANDS, values, picked="MPC_Z_P")}
 
     assert not rows["MPC_XY_P"]["changed"]  # as a float32 has it, too:
-    assert not table_rows({"MPC_XY_P": 0.949999988079071}, "", "")[0]["changed"]
+    assert not table_rows(COMMANDS, {"MPC_XY_P": 0.949999988079071})[0]["changed"]
     assert rows["MPC_Z_P"]["changed"] and rows["MPC_Z_P"]["picked"]
     assert rows["SOME_OTHER"]["default"] == ""
 
@@ -289,15 +290,15 @@ def test_what_differs_from_its_default_is_marked() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_refused_before_it_is_sent(name: str, value: Any, why: str) -> None:
-    said = problem(known().get(name), value)
+    said = problem(known_parameters().get(name), value)
 
     assert (why in said) if why else said == ""
 
 
 def test_changes_of_anybody_are_shown_by_name(subject: Subject) -> None:
-    number = numbered().index("MPC_XY_P")
+    number = sorted(known_parameters()).index("MPC_XY_P")
     stream = BY_NAME["parameter_change"]
     subject.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
     subject.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))
 
-    assert [str(change) for change in changes(subject, 0)] == ["3.0 s MPC_XY_P 0.95 → 1.2"]
+    assert [str(change) for change in changes(subject, known_parameters(), 0)] == ["3.0 s MPC_XY_P 0.95 → 1.2"]

@@ -17,6 +17,7 @@ from nicegui import Client, core, ui
 from nicegui.page import page
 from starlette.requests import Request
 
+from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import app, layout, page_lines
 from aeroloop.dashboard.app import PAGES
@@ -25,7 +26,6 @@ from aeroloop.dashboard.page_faults import amount
 from aeroloop.dashboard.past_runs import read_run
 from aeroloop.dashboard.subject import LineInfo, Subject
 from aeroloop.families import scenarios
-from aeroloop.families.fault_offers import Offer, offers
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from aeroloop.dashboard import shapes
+from aeroloop.dashboard import family_page, shapes
 from aeroloop.families import scenarios
 from aeroloop.families.multirotor import airframe as multirotor
 from aeroloop.families.tiltrotor import airframe as tiltrotor
@@ -78,4 +78,5 @@ def test_a_mesh_keeps_its_triangles_and_what_is_invisible_is_left_out() -> None:
 
 @pytest.mark.parametrize(("name", "rotors"), [("quad-hover", 4), ("tiltrotor-spiral", 2)])
 def test_a_scenario_has_the_shape_of_what_flies_in_it(name: str, rotors: int) -> None:
-    assert len(shapes.of_scenario(scenarios.load(scenarios.find(name))).rotors) == rotors
+    scenario = scenarios.load(scenarios.find(name))
+    assert len(family_page.of(scenario).shape(scenario).rotors) == rotors

@@ -16,15 +16,15 @@ from sensor_scenes import AIR, PLACE, seconds, state
 
 from aeroloop.analysis.quad.words import PARAMETERS, change_words
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.core import fault_offers
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import offers
 from aeroloop.core.faults import KINDS, LARGEST, LINE_TARGETS, TARGETS, Switch
 from aeroloop.core.scenario import Impairment, TiltrotorScenario
 from aeroloop.core.scenario import Link as LinkConfig
 from aeroloop.core.scenario import Sensors as StateConfig
 from aeroloop.core.signals import Truth
 from aeroloop.exchanges.hil_samples import gathered
-from aeroloop.families import fault_offers
-from aeroloop.families.fault_offers import offers
 from aeroloop.families.scenarios import find, load
 from aeroloop.flight.processes.fault_desk import FaultDesk, WornLink
 from aeroloop.flight.processes.pixhawk_log import PixhawkLog

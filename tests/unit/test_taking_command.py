@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from aeroloop.cli import flight_command_line
 from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.dashboard.commander import other_commander, take_command
+from aeroloop.families import scenarios
 from aeroloop.ground.commands import HeldError, NoAnswerError, Patience, RefusedError, Station
 from aeroloop.ground.commands.taking_command import TakeCommand
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
@@ -85,6 +86,7 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
             assert station.holder == f"{BENCH}/4"
             subject: Any = SimpleNamespace(
                 orders=object(),
+                scenario=scenarios.load(scenarios.find("quad-hover")),
                 station=station,
                 lines=[SimpleNamespace(name=BENCH)],
                 store=SimpleNamespace(newest=lambda *_: [{"line": 0.0, "role": 11.0, "up": 1.0}]),

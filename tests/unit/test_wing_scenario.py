@@ -12,7 +12,7 @@ import pytest
 from aeroloop.analysis.checks import verify
 from aeroloop.analysis.kinds import metric_names
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.fault_offers import offers
+from aeroloop.core.fault_offers import offers
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells

@@ -36,6 +36,8 @@ class Family:
 
     name: str
     scenario: str  # struct of its TOML tables, a core.scenario.Scenario
+    offers: str = ""  # scenario -> the faults that a person can switch in its flight, core.fault_offers.Offer
+    page: str = ""  # what the dashboard shows of it, a dashboard.family_page.Page; without one it shows a plain page
 
 
 def part(reference: str) -> Any:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.core.errors import LinkError
+from aeroloop.dashboard import family_page
 from aeroloop.dashboard.subject import Subject
 from aeroloop.router import control
 from aeroloop.router.config import COMMANDS
+
+
+def bench_link(subject: Subject) -> str:
+    """The router's link that our commands take; empty where the aircraft takes none."""
+    commands = family_page.of(subject.scenario).commands if subject.scenario is not None else None
+    return commands.bench_link if commands is not None else ""
 
 
 def other_commander(subject: Subject) -> str:
@@ -18,7 +24,7 @@ def other_commander(subject: Subject) -> str:
         number = int(row["line"])
         if row["role"] >= COMMANDS and row["up"]:
             name = subject.lines[number].name if 0 <= number < len(subject.lines) else f"line {number}"
-            if name != BENCH:
+            if name != bench_link(subject):
                 return name
             return subject.station.holder if subject.station is not None else ""
     return ""
@@ -31,4 +37,4 @@ def take_command(subject: Subject) -> None:
     if subject.station is not None:
         subject.station.take_command()
         return
-    control.take_over(subject.orders.folder_path, BENCH)
+    control.take_over(subject.orders.folder_path, bench_link(subject))

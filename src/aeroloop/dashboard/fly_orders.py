@@ -6,13 +6,10 @@ import math
 import time
 from typing import Any
 
-from aeroloop.controllers.pixhawk.seam import FlightMode
-from aeroloop.core.scenario import TiltrotorScenario
+from aeroloop.dashboard import family_page
 from aeroloop.dashboard.subject import Subject
 from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 
-MODES = tuple(mode.name.lower() for mode in FlightMode)
-STICK_MODES = ("position", "altitude", "manual")
 GO_HEIGHTS_M = (0.5, 500.0)
 """Above home."""
 HOLDS_S = (0.0, 3600.0)
@@ -33,9 +30,11 @@ def no_aircraft(subject: Subject, state: Any) -> str:
     """Why nothing can be ordered; empty if somebody listens."""
     if not subject.running:
         return "no flight is running"
-    if isinstance(subject.scenario, TiltrotorScenario):
-        return "this aircraft's board takes references, not orders: take the sticks"
-    if subject.scenario is not None and subject.scenario.lockstep:
+    scenario = subject.scenario
+    page = family_page.of(scenario) if scenario is not None else None
+    if page is not None and page.commands is None:
+        return page.no_commands
+    if scenario is not None and scenario.lockstep:
         return "this flight runs in lockstep with its own pilot; fly with --pace real to command it"
     if not heard(state):
         return "no autopilot is heard yet"

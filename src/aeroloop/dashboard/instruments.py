@@ -36,7 +36,7 @@ class Readings:
     height_m: float = math.nan
     speed_m_s: float = math.nan  # over the ground
     climb_m_s: float = math.nan
-    wanted_height_m: float = math.nan
+    setpoint_height_m: float = math.nan
 
 
 def panel(now: Readings) -> str:
@@ -51,7 +51,7 @@ def panel(now: Readings) -> str:
         + horizon(now.roll_rad, now.nose_up_rad)
         + tape("speed", now.speed_m_s, "m/s", x=2.0, step=2.0, places=1, floor=0.0)
         + tape(
-            "altitude", now.height_m, "m", x=WIDTH - TAPE_WIDTH - 2.0, step=2.0, places=1, wanted=now.wanted_height_m
+            "altitude", now.height_m, "m", x=WIDTH - TAPE_WIDTH - 2.0, step=2.0, places=1, wanted=now.setpoint_height_m
         )
         + climb(now.climb_m_s)
         + heading(now.heading_deg)

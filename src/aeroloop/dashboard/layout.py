@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from nicegui import ui
 
 from aeroloop.dashboard import readings, theme
-from aeroloop.dashboard.readings import Doing
+from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.theme import Severity
 
@@ -182,21 +182,21 @@ def _status(subject: Subject) -> None:
         if report.props.get("href") != subject.report_url:
             report.props["href"] = subject.report_url
             report.update()
-        for label, (words, severity) in zip((armed, mode, failsafe), doing(subject), strict=True):
+        for label, (words, severity) in zip((armed, mode, failsafe), status_chips(subject), strict=True):
             set_chip(label, words, severity)
 
     refresh()
     every(REFRESH_S, refresh)
 
 
-def doing(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
+def status_chips(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
     """Armed, mode and failsafe of the first aircraft, as chips; empty words where it has no such thing."""
-    does = readings.doing(subject.store, subject.scenario, 0) if subject.scenario is not None else Doing()
+    status = readings.status(subject.store, subject.scenario, 0) if subject.scenario is not None else Status()
     state = subject.state()
-    if not does.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
-        does = Doing(mode=state.mode, armed="armed" if state.armed else "disarmed")
-    mode: Severity = "bad" if does.mode in ("safe", "holding") or does.mode.startswith("–") else "info"
-    return (does.armed, "warn" if does.armed == "armed" else "info"), (does.mode, mode), (does.failsafe, "bad")
+    if not status.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
+        status = Status(mode=state.mode, armed="armed" if state.armed else "disarmed")
+    mode: Severity = "bad" if status.mode in ("safe", "holding") or status.mode.startswith("–") else "info"
+    return (status.armed, "warn" if status.armed == "armed" else "info"), (status.mode, mode), (status.failsafe, "bad")
 
 
 DARK_MODES: tuple[tuple[str, bool | None, str], ...] = (

@@ -14,8 +14,7 @@ from nicegui.events import GenericEventArguments
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.core.streams import BY_NAME
-from aeroloop.dashboard import from_browser, readings
+from aeroloop.dashboard import family_page, from_browser, readings
 from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
@@ -119,7 +118,7 @@ class MapPanel:
             aircraft=mine,
             others=others,
             estimate=self._place("estimate") if self._view.m_per_px < APART_M_PER_PX else None,
-            setpoint=self._place("wanted"),
+            setpoint=self._place("setpoint"),
         )
         self._map.run_method("live", svg)
 
@@ -158,25 +157,23 @@ class MapPanel:
         if scenario is None:
             return {}
         poses = {}
-        for number in store.vehicles(readings.family(scenario).truth.stream):
+        for number in range(readings.vehicles(scenario)):
             pose = readings.pose(store, scenario, number)
             if pose:
                 poses[number] = Pose(*pose.pos_W[:2], euler_from_quat(pose.quat_WB)[2])
         return poses
 
-    def _place(self, what: Literal["estimate", "wanted"]) -> tuple[float, float] | None:
+    def _place(self, what: Literal["estimate", "setpoint"]) -> tuple[float, float] | None:
         scenario = self._subject.scenario
-        track = getattr(readings.family(scenario), what) if scenario is not None else None
+        track = getattr(family_page.of(scenario), what) if scenario is not None else None
         return readings.place(self._subject.store, track, self._vehicle()) if track else None
 
     def _trail(self) -> list[tuple[float, float]]:
         store, scenario = self._subject.store, self._subject.scenario
         if scenario is None:
             return []
-        stream = readings.family(scenario).truth.stream
-        names = BY_NAME[stream].names
-        rows = store.since(stream, store.t_s - self._beneath.trail_s, self._vehicle())
-        return thinned(rows[:, [names.index("x_m"), names.index("y_m")]], self._beneath.trail_points)
+        rows = readings.trail(store, scenario, self._vehicle(), store.t_s - self._beneath.trail_s)
+        return thinned(rows, self._beneath.trail_points)
 
     def _zoom(self, factor: float) -> None:
         self._view = self._view.zoomed(factor)

@@ -11,7 +11,8 @@ from typing import Any
 
 from nicegui import events, ui
 
-from aeroloop.dashboard import theme
+from aeroloop.dashboard import family_page, theme
+from aeroloop.dashboard.family_page import Charts
 from aeroloop.dashboard.layout import card, every, remember, remembered
 from aeroloop.dashboard.store import KEPT_S, Store, parse_signal
 from aeroloop.dashboard.subject import Subject
@@ -25,31 +26,11 @@ STALE_S = 5.0  # an older value is no current one
 SMALLEST = 1e-9  # what is shown as 0
 WINDOWS_S = {10: "10 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min", int(KEPT_S): "10 min"}
 
-Charts = list[list[str]]
-
-DEFAULTS: dict[str, Charts] = {
-    "mavlink": [
-        ["rigid_truth.z_m", "nav_estimate.z_m", "nav_setpoint.z_m"],
-        ["rigid_truth.roll_rad", "rigid_truth.pitch_rad", "rigid_truth.yaw_rad"],
-        ["motors.command_1", "motors.command_2", "motors.command_3", "motors.command_4"],
-    ],
-    "board": [
-        ["truth.z_m", "reference.z_m"],
-        ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
-        ["effort.thrust_right_N", "effort.thrust_left_N"],
-    ],
-    "wing": [
-        ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
-        ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
-        ["wing_guidance.cross_m", "wing_guidance.along_m"],
-        ["wing_guidance.roll_command_rad", "wing_truth.roll_rad", "wing_truth.pitch_rad"],
-        ["wing_effort.aileron_rad", "wing_effort.elevator_rad", "wing_effort.rudder_rad", "wing_effort.throttle"],
-    ],
-    "router": [
-        ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
-        ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
-    ],
-}
+ROUTER = "router"
+ROUTER_CHARTS: Charts = [
+    ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
+    ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
+]
 
 
 def build(subject: Subject) -> None:
@@ -88,7 +69,7 @@ class _Board:
         self.window_s = 30
         self.paused_at_s: float | None = None
         self.family = ""
-        self._kept = {family: checked(remembered(f"charts-{family}")) for family in DEFAULTS}
+        self._kept: dict[str, Charts | None] = {}
         self._charts: list[_Chart] = []
         kept_window = remembered("window")
         if kept_window in WINDOWS_S:
@@ -123,12 +104,22 @@ class _Board:
 
     def _follow_family(self) -> None:
         if self.subject.router:
-            family = "router"
+            family = ROUTER
         else:
-            family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "mavlink"
+            family = (
+                family_page.name(self.subject.scenario) if self.subject.scenario or not self.family else self.family
+            )
         if family != self.family:
             self.family = family
-            self._show(self._kept.get(family) or DEFAULTS[family])
+            if family not in self._kept:
+                self._kept[family] = checked(remembered(f"charts-{family}"))
+            self._show(self._kept[family] or self._defaults())
+        elif not self._charts and self._kept[family] is None and (first := self._defaults()):
+            self._show(first)  # of a family that names none: as soon as its first streams come
+
+    def _defaults(self) -> Charts:
+        subject = self.subject
+        return ROUTER_CHARTS if self.family == ROUTER else family_page.charts(subject.scenario, subject.store)
 
     def _show(self, charts: Charts) -> None:
         self._column.clear()
@@ -160,7 +151,7 @@ class _Board:
         remember(f"charts-{self.family}", charts)
 
     def _reset(self) -> None:
-        self._show(DEFAULTS[self.family])
+        self._show(self._defaults())
         self.keep()
 
     def _set_window(self, event: events.ValueChangeEventArguments[Any]) -> None:

@@ -12,17 +12,17 @@ from typing import Any
 from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
+from aeroloop.core.fault_offers import Offer, offers, words
 from aeroloop.core.faults import ADDING, LARGEST, LINE_TARGETS
-from aeroloop.dashboard import from_browser
+from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
-from aeroloop.dashboard.subject import FAULT_STREAMS, Fault, Subject
-from aeroloop.families.fault_offers import Offer, offers, words
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.dashboard.subject import Fault, Subject, is_fault
 
 REFRESH_S = 0.25
 PATIENCE_S = 2.0
 """A plant that takes an order says so in less; after this the switch shows what is."""
 MOST_SHOWN = 40
+NO_FAULTS = "No fault of this aircraft can be switched in flight."
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
         align-items:start; }
@@ -86,10 +86,10 @@ def keys(known: Iterable[Offer]) -> dict[tuple[str, str, int], Offer]:
 def log(subject: Subject) -> list[str]:
     """What was switched and when, newest first."""
     store = subject.store
-    several = isinstance(subject.scenario, QuadrotorScenario) and subject.scenario.vehicle.count > 1
+    several = readings.vehicles(subject.scenario) > 1
     rows = []
-    for stream in FAULT_STREAMS:
-        first = 2 if stream == "flight_fault" else 1
+    for stream in filter(lambda each: is_fault(store.names(each)), store.streams()):
+        first = store.names(stream).index("target")
         for vehicle in store.vehicles(stream):
             whose = f"aircraft {vehicle + 1}, " if several else ""
             kept = store.rows(stream, vehicle)[-MOST_SHOWN:].tolist()
@@ -119,7 +119,7 @@ class FaultPage:
             self._off = ui.button("All off", icon="healing", on_click=self._all_off)
             self._off.props('no-caps data-testid="faults-off"')
         if not known:
-            ui.label(subject.why_nothing_flies).classes("al-soft").props('data-testid="no-faults"')
+            ui.label(subject.why_nothing_flies or NO_FAULTS).classes("al-soft").props('data-testid="no-faults"')
         elif subject.scenario is not None and subject.scenario.lockstep:
             ui.label("A flight in lockstep is no longer repeatable once a fault is switched by hand.").classes(
                 "al-soft"

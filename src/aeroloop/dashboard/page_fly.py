@@ -11,13 +11,12 @@ from nicegui import ui
 from nicegui.elements.button import Button
 
 from aeroloop.core.errors import AeroloopError
-from aeroloop.core.scenario import TiltrotorScenario
-from aeroloop.dashboard import way_page
+from aeroloop.core.scenario import Scenario
+from aeroloop.dashboard import family_page, readings
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import Desk, Entry, desk_of
 from aeroloop.dashboard.fly_orders import (
     GO_HEIGHTS_M,
-    MODES,
     TAKEOFF_M,
     checked,
     heard,
@@ -28,14 +27,11 @@ from aeroloop.dashboard.fly_orders import (
 )
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.map_panel import MapPanel
-from aeroloop.dashboard.parameters_panel import ParametersPanel, why_none
+from aeroloop.dashboard.parameters_panel import ParametersPanel
 from aeroloop.dashboard.plan_panel import PlanPanel
 from aeroloop.dashboard.stick_panel import StickPanel
 from aeroloop.dashboard.subject import Subject
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.ground.missions import Item
-from aeroloop.world.earth import Earth
 
 REFRESH_S = 0.25
 MOST_SHOWN = 30
@@ -55,12 +51,14 @@ CSS = """
 
 
 def build(subject: Subject) -> None:
-    if subject.router:
+    scenario = subject.scenario
+    own = family_page.of(scenario).fly if scenario is not None else None
+    if scenario is None:
         _nothing(subject, subject.flight_id)
-    elif isinstance(subject.scenario, FixedWingScenario):
-        way_page.build(subject, subject.scenario)
+    elif own is not None:
+        own(subject, scenario)
     else:
-        FlyPage(subject)
+        FlyPage(subject, scenario)
 
 
 def _nothing(subject: Subject, shown: str) -> None:
@@ -80,34 +78,34 @@ class Switchable:
 class FlyPage:
     """One browser's fly page; what was done stands at the desk."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+    def __init__(self, subject: Subject, scenario: Scenario) -> None:
+        self._subject, self._scenario = subject, scenario
+        self._page = family_page.of(scenario)
+        self._commands = self._page.commands
+        self._earth = self._commands.earth(scenario) if self._commands is not None else None
         self._desk: Desk = desk_of(subject)
         self._chosen = 0  # which aircraft
         self._buttons: list[Switchable] = []
         self._asking: set[str] = set()
         self._shown = -1
-        scenario = subject.scenario
-        self._earth = Earth(scenario.world.home) if isinstance(scenario, QuadrotorScenario) else None
-        self._board = isinstance(scenario, TiltrotorScenario)
         ui.add_css(CSS)
         with ui.element("div").classes("fly-grid"):
             with ui.column():
-                self._plan_panel = PlanPanel(self._desk, self._items, read_only=self._board)
+                self._plan_panel = PlanPanel(self._desk, self._items, read_only=self._commands is None)
                 self._map()
-                if not self._board:
+                if self._commands is not None:
                     self._plan_panel.build_list(self._button)
             with ui.column():
                 self._orders_card()
-                self._sticks = StickPanel(subject, self._desk, self._vehicle, self.order)
+                if self._page.sticks is not None:
+                    StickPanel(subject, self._desk, self._page.sticks, self._vehicle, self.order)
                 self._log_card()
-        none = why_none(scenario)
-        if none:
+        if self._commands is not None:
+            ParametersPanel(subject, self._desk, self._commands, self._vehicle, self.order)
+        elif self._page.no_parameters:
             with card():
                 ui.label("Parameters").classes("text-weight-bold")
-                ui.label(none).classes("al-soft").props('data-testid="param-none"')
-        else:
-            ParametersPanel(subject, self._desk, self._vehicle, self.order)
+                ui.label(self._page.no_parameters).classes("al-soft").props('data-testid="param-none"')
         every(REFRESH_S, self._refresh)
 
     def _vehicle(self) -> int:
@@ -115,10 +113,11 @@ class FlyPage:
 
     def _items(self) -> tuple[Item, ...]:
         """The plan as the chosen aircraft's mission."""
-        scenario, earth = self._subject.scenario, self._earth
-        if not isinstance(scenario, QuadrotorScenario) or earth is None:
+        commands, earth = self._commands, self._earth
+        if commands is None or earth is None:
             return ()
-        return self._desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], scenario.start_m(self._chosen))
+        start_m = commands.start_m(self._scenario, self._chosen)
+        return self._desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], start_m)
 
     def _map(self) -> None:
         with card().style("order:2"):
@@ -130,7 +129,7 @@ class FlyPage:
                 on_tap=self._plan_panel.tap,
                 on_carry=lambda number, east_m, north_m: self._desk.change_waypoint(number, place=(east_m, north_m)),
                 vehicle=self._vehicle,
-                m_per_px=0.03 if self._board else 0.08,  # of the one's rooms, of the other's fields
+                m_per_px=self._page.map_m_per_px,
             )
 
     def _orders_card(self) -> None:
@@ -143,8 +142,10 @@ class FlyPage:
                 ui.space()
                 vehicle_picker(self._subject, self._choose)
             self._numbers = ui.label().classes("al-num al-soft").props('data-testid="numbers"')
-            self._why = ui.label().classes("al-soft" if self._board else "al-warn").props('data-testid="no-orders"')
-            if self._board:
+            self._why = (
+                ui.label().classes("al-soft" if self._commands is None else "al-warn").props('data-testid="no-orders"')
+            )
+            if self._commands is None:
                 return
             self._command_row()
             with ui.element("div").classes("fly-buttons fly-five"):
@@ -158,7 +159,8 @@ class FlyPage:
                 self._height.props('dense outlined data-testid="takeoff-height"').classes("col")
                 self._button("takeoff", "Take off", "flight_takeoff", None, press=self._take_off).classes("col")
             with ui.row().classes("items-center w-full no-wrap gap-2"):
-                self._mode = ui.select(list(MODES), value="hold", label="mode")
+                modes = list(self._commands.modes)
+                self._mode = ui.select(modes, value="hold" if "hold" in modes else modes[0], label="mode")
                 self._mode.props('dense outlined options-dense data-testid="mode"').classes("col")
                 self._button("set-mode", "Change mode", "tune", None, press=self._set_mode).classes("col")
             self._button("goto", "Go to the target", "near_me", None, press=self._go_to).classes("w-full")
@@ -233,7 +235,7 @@ class FlyPage:
 
     async def _set_mode(self) -> None:
         mode = self._mode.value
-        if mode in MODES:
+        if self._commands is not None and mode in self._commands.modes:
             await self.order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
 
     async def _go_to(self) -> None:
@@ -298,12 +300,12 @@ class FlyPage:
         none = no_aircraft(subject, state)
         self._why.set_text(none)
         self._why.set_visibility(bool(none))
-        if self._board:
-            row = subject.store.latest("truth")
+        if self._commands is None:
+            pose = readings.pose(subject.store, self._scenario, self._chosen)
             set_chip(self._heard, "flying" if subject.running else "no flight", "ok" if subject.running else "info")
             set_chip(self._armed, "", "info")
             set_chip(self._mode_chip, "", "info")
-            self._numbers.set_text(f"{row['x_m']:.2f} m E, {row['y_m']:.2f} m N, {row['z_m']:.2f} m up" if row else "")
+            self._numbers.set_text("{:.2f} m E, {:.2f} m N, {:.2f} m up".format(*pose.pos_W) if pose else "")
             return
         there = heard(state)
         set_chip(self._heard, "heard" if there else "not heard", "ok" if there else "warn")

@@ -9,13 +9,14 @@ from typing import Any
 
 from nicegui import ui
 
-from aeroloop.core.streams import BY_NAME
-from aeroloop.dashboard import theme
+from aeroloop.core.scenario import Scenario
+from aeroloop.dashboard import family_page, theme
 from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
-from aeroloop.dashboard.line_sources import Timing, heard_by, timing, views
+from aeroloop.dashboard.line_sources import heard_by, views
 from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.timing import Timing
 
 UPDATE_S = 0.5
 CLASS = {Level.NONE: "", Level.OK: "ln-ok", Level.AMBER: "ln-warn", Level.RED: "ln-bad"}
@@ -78,8 +79,7 @@ def build(subject: Subject) -> None:
         matrix_card.set_visibility(len(subject.lines) > 1)
         if len(subject.lines) > 1:
             matrix.set_content(_matrix([info.name for info in subject.lines], heard_by(subject.store)))
-        period_card.set_visibility(not subject.router)  # a router has no period to keep
-        periods.update(subject)
+        period_card.set_visibility(periods.update(subject))
         refused.set_text(told_refused(subject.refused))
 
     update()
@@ -225,26 +225,32 @@ class _Periods:
             ui.echart(_options()).classes("w-full").style("height:260px").props('data-testid="period-histogram"')
         )
         self._flight: str | None = None
-        self._begin(timing(None))
+        self._timing: Timing | None = None
 
-    def _begin(self, of: Timing) -> None:
-        self._timing = of
-        self._histogram = Histogram(of.edges_s)
-        self._counted_s = -math.inf
-        self._title.set_text(of.title)
+    def _begin(self, scenario: Scenario | None) -> None:
+        page = family_page.of(scenario) if scenario is not None else None
+        self._timing = page.timing(scenario) if page is not None and page.timing is not None else None
+        if self._timing is not None:
+            self._histogram = Histogram(self._timing.edges_s)
+            self._counted_s = -math.inf
+            self._title.set_text(self._timing.title)
 
-    def update(self, subject: Subject) -> None:
+    def update(self, subject: Subject) -> bool:
+        """False where there is nothing to count: a router has no period to keep."""
         if subject.flight_id != self._flight:
             self._flight = subject.flight_id
-            self._begin(timing(subject.scenario))
+            self._begin(subject.scenario)
         of = self._timing
+        if of is None:
+            return False
         rows = subject.store.since(of.stream, self._counted_s)
         if len(rows):
             self._counted_s = float(rows[-1, 0])
-            self._histogram.add(rows[:, BY_NAME[of.stream].names.index(of.column)])
+            self._histogram.add(rows[:, subject.store.names(of.stream).index(of.column)])
             self._draw()
         missed = subject.store.latest(of.missed_stream)
         self._words.set_text(_sentence(self._histogram, of, missed["missed"] if missed else math.nan))
+        return True
 
     def _draw(self) -> None:
         histogram, chosen = self._histogram, self._histogram.shown()

@@ -8,10 +8,11 @@ from collections import deque
 
 from nicegui import ui
 
-from aeroloop.dashboard import instruments, readings
+from aeroloop.dashboard import family_page, instruments, readings
 from aeroloop.dashboard.desk import desk_of
+from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.layout import card, chip, every, set_chip
-from aeroloop.dashboard.readings import Doing, Pose
+from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import Camera, View
 from aeroloop.dashboard.subject import Subject
 
@@ -161,7 +162,7 @@ class Page:
         if scenario is None:
             return
         pose = readings.pose(store, scenario, self.vehicle)
-        picture = instruments.panel(_readings(pose, readings.wanted_height_m(store, scenario, self.vehicle)))
+        picture = instruments.panel(_readings(pose, readings.setpoint_height_m(store, scenario, self.vehicle)))
         if picture != self.panel.content:
             self.panel.set_content(picture)
 
@@ -173,7 +174,7 @@ class Page:
             set_chip(self.pace, "", "info")
             set_chip(self.missed, "", "info")
             return
-        doing = readings.doing(subject.store, scenario, self.vehicle)
+        status = readings.status(subject.store, scenario, self.vehicle)
         factor = self.factor.feed(time.monotonic(), subject.store.t_s)
         known = subject.running and math.isfinite(factor)
         behind = not scenario.lockstep and factor < 0.95 * scenario.speed
@@ -182,14 +183,14 @@ class Page:
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
         pose = readings.pose(subject.store, scenario, self.vehicle)
         wind = readings.wind_W(subject.store, scenario, self.vehicle)
-        for name, words in facts(pose, doing, wind).items():
+        for name, words in facts(pose, status, wind, family_page.of(scenario).tilts).items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))
             value.set_visibility(bool(words))
             value.set_text(words)
 
 
-def _readings(pose: Pose | None, wanted_height_m: float) -> instruments.Readings:
+def _readings(pose: Pose | None, setpoint_height_m: float) -> instruments.Readings:
     if pose is None:
         return instruments.Readings()
     return instruments.Readings(
@@ -199,25 +200,27 @@ def _readings(pose: Pose | None, wanted_height_m: float) -> instruments.Readings
         height_m=pose.pos_W[2],
         speed_m_s=pose.speed_m_s,
         climb_m_s=pose.vel_W[2],
-        wanted_height_m=wanted_height_m,
+        setpoint_height_m=setpoint_height_m,
     )
 
 
-def facts(pose: Pose | None, doing: Doing, wind_W: tuple[float, float, float] | None) -> dict[str, str]:
+def facts(
+    pose: Pose | None, status: Status, wind_W: tuple[float, float, float] | None, tilts: tuple[str, ...] = ()
+) -> dict[str, str]:
     """Numbers in words; empty for what this aircraft does not have."""
     words = dict.fromkeys(FACTS, "")
     if pose is not None:
         x, y, z = (_plain(value, 2) for value in pose.pos_W)
         words["position"] = f"E {x}  N {y}  up {z} m"
-        x, y, z = (_plain(value, 2) for value in pose.vel_W)
-        words["velocity"] = f"E {x}  N {y}  up {z} m/s"
+        if all(map(math.isfinite, pose.vel_W)):
+            x, y, z = (_plain(value, 2) for value in pose.vel_W)
+            words["velocity"] = f"E {x}  N {y}  up {z} m/s"
         words["attitude"] = (
             f"roll {_plain(math.degrees(pose.roll_rad), 1)}°  nose {_plain(math.degrees(pose.nose_up_rad), 1)}°  "
             f"{pose.heading_deg:03.0f}°"
         )
-        if len(pose.hinges_rad) == 2:  # more of them are a wing's surfaces
-            right, left = (_plain(math.degrees(tilt), 1) for tilt in pose.hinges_rad)
-            words["tilt"] = f"right {right}°  left {left}°"
+        angles = (_plain(math.degrees(tilt), 1) for tilt in pose.hinges_rad)
+        words["tilt"] = "  ".join(f"{name} {angle}°" for name, angle in zip(tilts, angles, strict=False))
         if math.isfinite(pose.airspeed_m_s):
             words["airspeed"] = f"{pose.airspeed_m_s:.1f} m/s"
         if math.isfinite(pose.ground_m):
@@ -226,9 +229,9 @@ def facts(pose: Pose | None, doing: Doing, wind_W: tuple[float, float, float] | 
         strength_m_s = math.hypot(*wind_W[:2])
         comes_from_deg = math.degrees(math.atan2(-wind_W[0], -wind_W[1])) % 360.0
         words["wind"] = f"{strength_m_s:.1f} m/s from {comes_from_deg:03.0f}°" if strength_m_s > 0.05 else "calm"
-    words["mode"] = ", ".join(part for part in (doing.mode, doing.armed, doing.landed, doing.failsafe) if part)
-    if math.isfinite(doing.battery):
-        words["battery"] = f"{100.0 * doing.battery:.0f} %"
+    words["mode"] = ", ".join(part for part in (status.mode, status.armed, status.landed, status.failsafe) if part)
+    if math.isfinite(status.battery):
+        words["battery"] = f"{100.0 * status.battery:.0f} %"
     return words
 
 

@@ -12,13 +12,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.streams import BY_NAME
+from aeroloop.dashboard import readings
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
+from aeroloop.dashboard.subject import Subject
 from aeroloop.flight.processes.common import Orders
 from aeroloop.flight.processes.ground import Source, StickSource, run_wall
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection
-from aeroloop.ground.trajectories import Point
+from aeroloop.ground.trajectories import REST, Point
 from aeroloop.links.open import open_link
 from aeroloop.realtime.topics import Topics
 
@@ -26,6 +29,7 @@ OWNER = "the dashboard's sticks"
 STICK_PERIOD_S = 0.05
 """Autopilots take sticks as lost after half a second."""
 JOIN_S = 2.0
+NO_FLIGHT = "no flight is running"
 
 
 class Driver(ABC):
@@ -128,3 +132,27 @@ class AutopilotDriver(Driver):
             self._send(self._shaper.deflection())
             due_s = max(due_s + STICK_PERIOD_S, time.monotonic())
             self._stop.wait(due_s - time.monotonic())
+
+
+async def reference_driver(subject: Subject, hands: Hands, vehicle: int) -> Driver:
+    """For a flight whose board takes references: from where the aircraft is."""
+    if subject.orders is None or subject.scenario is None:
+        raise ConfigError(NO_FLIGHT)
+    pose = readings.pose(subject.store, subject.scenario, vehicle)
+    if pose is None:
+        raise ConfigError("the aircraft's position is not known yet; try again in a moment")
+    here = Point(pose.pos_W, euler_from_quat(pose.quat_WB)[2], REST, 0.0)
+    return ReferenceDriver(subject.orders, hands, here)
+
+
+async def autopilot_driver(subject: Subject, hands: Hands, vehicle: int) -> Driver:
+    """For a flight whose autopilot takes stick messages."""
+    if subject.orders is None:
+        raise ConfigError(NO_FLIGHT)
+    aircraft = await subject.command(lambda each: each, vehicle)
+    folder = subject.orders.folder_path
+
+    def send(deflection: Deflection) -> None:
+        aircraft.sticks(*deflection)
+
+    return AutopilotDriver(send, hands, lambda: not folder.exists())

@@ -200,6 +200,11 @@ class Store:
         """The streams of which something has come."""
         return sorted({name for name, _ in self._rings})
 
+    def names(self, stream: str) -> tuple[str, ...]:
+        """Of the columns of a stream; empty where there is no such stream."""
+        known = next((ring.stream for (name, _), ring in self._rings.items() if name == stream), BY_NAME.get(stream))
+        return known.names if known is not None else ()
+
     def vehicles(self, stream: str) -> list[int]:
         return sorted(vehicle for name, vehicle in self._rings if name == stream)
 
@@ -216,7 +221,7 @@ class Store:
         """The rows newer than `t_s`."""
         ring = self._rings.get((stream, vehicle))
         if ring is None:
-            return np.empty((0, len(BY_NAME[stream].fields)))
+            return np.empty((0, len(self.names(stream))))
         rows = ring.rows
         return rows[np.searchsorted(rows[:, 0], t_s, side="right") :].copy()
 

@@ -18,16 +18,16 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from aeroloop.core.errors import AeroloopError, LinkError
+from aeroloop.core.fault_offers import words
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Stream
-from aeroloop.dashboard import way_words
+from aeroloop.dashboard import family_page
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
-from aeroloop.families.fault_offers import words
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState
@@ -112,10 +112,16 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
     Event.ORDER_REFUSED: ("warn", "an order was refused"),
 }
-EVENT_STREAMS = ("plant_event", "board_event", "flight_event", "autopilot_event", "wing_event")
-FAULT_STREAMS = ("plant_fault", "flight_fault", "wing_fault")
-TOLD_STREAMS = {"wing_step": way_words.step_notice, "wing_plan": way_words.plan_notice}
-"""Streams whose rows are notices themselves."""
+
+
+def is_event(names: Sequence[str]) -> bool:
+    """Whether a stream with these columns tells events."""
+    return tuple(names[-2:]) == ("code", "value")
+
+
+def is_fault(names: Sequence[str]) -> bool:
+    """Whether a stream with these columns tells of faults that were switched."""
+    return {"target", "kind", "on"} <= set(names)
 
 
 class Subject:
@@ -270,6 +276,8 @@ class Subject:
         self._texts_ns = {}
         self.notices.clear()
         self.running = True
+        if self.scenario is not None and family_page.problem(self.scenario):
+            self.notice(family_page.problem(self.scenario), "warn")
         self._open_feed(self._folder)
         if isinstance(chosen, Orders) and chosen.dash_link:
             self._connecting = asyncio.get_running_loop().create_task(self._stay_connected(chosen.dash_link))
@@ -341,13 +349,13 @@ class Subject:
     def take(self, stream: Stream, row: tuple[float, ...]) -> None:
         """One row of the feed."""
         self.store.add(stream, row)
-        if stream.name in EVENT_STREAMS:
+        if is_event(stream.names):
             self._take_event(stream, row)
-        elif stream.name in FAULT_STREAMS:
+        elif is_fault(stream.names):
             self._take_fault(stream, row)
-        elif stream.name in TOLD_STREAMS:
+        elif self.scenario is not None and (notice := family_page.of(self.scenario).notices.get(stream.name)):
             numbers = self.store.rows(stream.name)[-MOST_TOLD:, 1].tolist() or [row[1]]
-            told = TOLD_STREAMS[stream.name](dict(zip(stream.names, row, strict=True)), numbers)
+            told = notice(dict(zip(stream.names, row, strict=True)), numbers)
             if told is not None:
                 self.notice(told[1], told[0], row[0])
 

@@ -7,4 +7,6 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="fixedwing",
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
+    offers="aeroloop.families.fixedwing.fault_offers:offers",
+    page="aeroloop.families.fixedwing.page:PAGE",
 )

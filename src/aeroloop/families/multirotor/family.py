@@ -7,4 +7,6 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="quadrotor",
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
+    offers="aeroloop.families.multirotor.fault_offers:offers",
+    page="aeroloop.families.multirotor.page:PAGE",
 )

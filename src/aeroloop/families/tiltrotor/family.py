@@ -7,4 +7,6 @@ from aeroloop.core.tables import Family
 ROW = Family(
     name="tiltrotor",
     scenario="aeroloop.core.scenario:TiltrotorScenario",
+    offers="aeroloop.families.tiltrotor.fault_offers:offers",
+    page="aeroloop.families.tiltrotor.page:PAGE",
 )

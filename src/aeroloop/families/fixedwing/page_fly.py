@@ -13,20 +13,22 @@ from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.wing_signals import PlanStatus, Step
-from aeroloop.dashboard import readings, way, way_map
+from aeroloop.dashboard import readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.map import View
 from aeroloop.dashboard.map_panel import Beneath, MapPanel
-from aeroloop.dashboard.processor_panel import ProcessorPanel
 from aeroloop.dashboard.store import KEPT_S
 from aeroloop.dashboard.subject import Subject
-from aeroloop.dashboard.way_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, letters
+from aeroloop.families.fixedwing import page_way as way
+from aeroloop.families.fixedwing import page_way_map as way_map
+from aeroloop.families.fixedwing.page_processor import ProcessorPanel
+from aeroloop.families.fixedwing.page_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, current_step, letters
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 REFRESH_S = 0.25
 LAYERS_S = 0.5
 TRAIL_POINTS = 900
-ORDERS = "This aircraft takes no orders from here: the ground sends it a goal, and it finds its way by itself."
+NO_COMMANDS = "This aircraft takes no commands from here: the ground sends it a goal, and it finds its way by itself."
 CSS = """
 .way-grid { display:grid; grid-template-columns:minmax(0,1.9fr) minmax(340px,1fr); gap:12px; width:100%;
         align-items:start; }
@@ -77,7 +79,7 @@ class WayPage:
                     ui.label("Plans").classes("text-weight-bold")
                     self._table = ui.html(plans_table([]), sanitize=False).classes("w-full")
                     self._table.props('data-testid="way-plans"')
-                ui.label(ORDERS).classes("al-soft text-caption").props('data-testid="no-orders"')
+                ui.label(NO_COMMANDS).classes("al-soft text-caption").props('data-testid="no-orders"')
         self._processor = ProcessorPanel(subject)
         every(REFRESH_S, self._refresh)
         every(LAYERS_S, self._learn)
@@ -193,7 +195,7 @@ class WayPage:
 
     def _show_step(self) -> None:
         store = self._subject.store
-        now = readings.wing_step(store)
+        now = current_step(store)
         if now is None:
             return
         step, letter = now
