@@ -23,7 +23,7 @@ from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import family_page, from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
-from aeroloop.dashboard.fly_orders import checked, heard, impossible, no_aircraft, takeoff_height
+from aeroloop.dashboard.fly_orders import checked, connected, impossible, no_aircraft, takeoff_height
 from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.subject import LineInfo, Subject
@@ -57,8 +57,8 @@ def _quadrotor(**table: Any) -> QuadrotorScenario:
 
 def test_orders_wait_for_an_aircraft_that_listens(subject: Subject) -> None:
     assert no_aircraft(subject, _state()) == ""
-    assert "heard" in no_aircraft(subject, None)
-    assert "heard" in no_aircraft(subject, _state(since_s=60.0))
+    assert "no MAVLink" in no_aircraft(subject, None)
+    assert "no MAVLink" in no_aircraft(subject, _state(since_s=60.0))
     subject.running = False
     assert no_aircraft(subject, _state()) == "no flight is running"
 
@@ -83,7 +83,7 @@ def test_aircraft_that_take_no_orders_say_why(subject: Subject) -> None:
         ("takeoff", {"armed": True, "landed": "in_air"}, "in the air"),
         ("land", {"armed": True, "landed": "in_air"}, ""),
         ("hold", {}, "arm it"),
-        ("goto", {"armed": True}, "tap the map"),
+        ("goto", {"armed": True}, "click the map"),
         ("mission-upload", {}, "waypoints"),
         ("mission-start", {"mission_count": 0}, "upload"),
         ("set-mode", {}, ""),
@@ -108,9 +108,9 @@ def test_every_mode_of_the_page_is_one_of_the_autopilots() -> None:
 
 
 def test_a_heartbeat_ages() -> None:
-    assert heard(_state())
-    assert not heard(_state(since_s=60.0))
-    assert not heard(None)
+    assert connected(_state())
+    assert not connected(_state(since_s=60.0))
+    assert not connected(None)
 
 
 @settings(max_examples=30)

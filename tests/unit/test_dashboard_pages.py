@@ -108,7 +108,7 @@ def test_a_router_alone_shows_its_lines_and_other_pages_say_what_is_missing(tmp_
     words = {each.title: built(watched, each.build, _words) for each in PAGES}
     for title in ("View", "Fly", "Faults"):
         assert any("stands alone" in word for word in words[title]), title
-    assert any(word.startswith("2 lines") for word in words["Lines"])
+    assert any(word.startswith("2 links") for word in words["Links"])
 
 
 def _words(client: Client) -> list[str]:

@@ -43,7 +43,7 @@ def test_from_arming_to_landing(desk: Desk) -> None:
 
 
 def take_off(watcher: Watcher) -> None:
-    expect(watcher.find("heard")).to_have_text("heard", timeout=FLIGHT_MS)
+    expect(watcher.find("connected")).to_have_text("connected", timeout=FLIGHT_MS)
     for _ in range(60):  # it refuses until its estimator has settled, and says so
         watcher.find("arm").click()
         watcher.page.wait_for_timeout(1000)

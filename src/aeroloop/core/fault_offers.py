@@ -89,13 +89,13 @@ _SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
 
 _LINES = {"to_plant": "board to plant", "to_board": "plant to board"}
 _LINE_FAULTS = {
-    "delay_s": ("s", 0.02, "every frame comes later by this much"),
-    "jitter_s": ("s", 0.02, "every frame comes later by up to this much, in order"),
-    "loss": ("-", 0.3, "this part of the frames is lost"),
-    "corrupt": ("-", 0.001, "this part of the bytes is another one"),
-    "duplicate": ("-", 0.2, "this part of the frames comes twice"),
-    "reorder": ("-", 0.2, "this part of the frames is overtaken by the next"),
-    "baud": ("Bd", 115_200.0, "no more than this many bits a second, ten a byte"),
+    "delay_s": ("s", 0.02, "every frame is delayed by this"),
+    "jitter_s": ("s", 0.02, "every frame is delayed by up to this, order kept"),
+    "loss": ("-", 0.3, "fraction of frames lost"),
+    "corrupt": ("-", 0.001, "fraction of bytes corrupted"),
+    "duplicate": ("-", 0.2, "fraction of frames duplicated"),
+    "reorder": ("-", 0.2, "fraction of frames overtaken by the next"),
+    "baud": ("Bd", 115_200.0, "limit of the bit rate, ten bits a byte"),
 }
 _WHOLE = {"silent": "sends nothing", "frozen": "sends its last values again and again"}
 

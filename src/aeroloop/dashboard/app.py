@@ -51,7 +51,7 @@ class Page:
 PAGES = (
     Page("/", "View", "view_in_ar", page_view.build),
     Page("/charts", "Charts", "show_chart", page_charts.build),
-    Page("/lines", "Lines", "lan", page_lines.build),
+    Page("/links", "Links", "lan", page_lines.build),
     Page("/fly", "Fly", "flight", page_fly.build),
     Page("/faults", "Faults", "report", page_faults.build),
     Page("/runs", "Runs", "folder", page_runs.build),

@@ -1,4 +1,4 @@
-"""The orders of the fly page: what each asks of the aircraft, and why it cannot be asked now."""
+"""The commands of the fly page: what each asks of the aircraft, and why it cannot be given now."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TAKEOFF_M = 5.0
 NEED_ARMED = {"takeoff", "land", "return", "hold", "goto", "mission-pause"}
 
 
-def heard(state: Any) -> bool:
+def connected(state: Any) -> bool:
     return state is not None and not state.silent(time.monotonic_ns())
 
 
@@ -27,7 +27,7 @@ def in_air(state: Any) -> bool:
 
 
 def no_aircraft(subject: Subject, state: Any) -> str:
-    """Why nothing can be ordered; empty if somebody listens."""
+    """Why no command can be given; empty if an autopilot is connected."""
     if not subject.running:
         return "no flight is running"
     scenario = subject.scenario
@@ -36,8 +36,8 @@ def no_aircraft(subject: Subject, state: Any) -> str:
         return page.no_commands
     if scenario is not None and scenario.lockstep:
         return "this flight runs in lockstep with its own pilot; fly with --pace real to command it"
-    if not heard(state):
-        return "no autopilot is heard yet"
+    if not connected(state):
+        return "no MAVLink received yet"
     return ""
 
 
@@ -48,9 +48,9 @@ def impossible(order: str, state: Any, *, waypoints: int, target: bool) -> str:
     if order == "disarm" and not state.armed:
         return "it is not armed"
     if order == "goto" and not target:
-        return "choose “go there” and tap the map first"
+        return "choose “go there” and click the map first"
     if order == "mission-upload" and not waypoints:
-        return "tap waypoints on the map first"
+        return "click waypoints on the map first"
     if order == "mission-start" and state.mission_count == 0:
         return "upload a mission first"
     if order == "takeoff" and in_air(state):

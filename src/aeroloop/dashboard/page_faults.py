@@ -1,4 +1,4 @@
-"""The fault page: sensors and lines fail at the touch of a switch, in flight, and are well again at another."""
+"""The fault page: switches faults of sensors and links on and off in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fly page: orders to the aircraft, a map to point at, its parameters, and sticks."""
+"""The fly page: commands to the aircraft, a map to point at, its parameters, and sticks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from aeroloop.dashboard.fly_orders import (
     GO_HEIGHTS_M,
     TAKEOFF_M,
     checked,
-    heard,
+    connected,
     impossible,
     in_air,
     no_aircraft,
@@ -63,7 +63,7 @@ def build(subject: Subject) -> None:
 
 def _nothing(subject: Subject, shown: str) -> None:
     with card():
-        ui.label(subject.why_nothing_flies).props('data-testid="no-orders"')
+        ui.label(subject.why_nothing_flies).props('data-testid="no-commands"')
     every(REFRESH_S, lambda: ui.navigate.reload() if subject.flight_id != shown else None)
 
 
@@ -96,7 +96,7 @@ class FlyPage:
                 if self._commands is not None:
                     self._plan_panel.build_list(self._button)
             with ui.column():
-                self._orders_card()
+                self._commands_card()
                 if self._page.sticks is not None:
                     StickPanel(subject, self._desk, self._page.sticks, self._vehicle, self.order)
                 self._log_card()
@@ -132,18 +132,20 @@ class FlyPage:
                 m_per_px=self._page.map_m_per_px,
             )
 
-    def _orders_card(self) -> None:
+    def _commands_card(self) -> None:
         with card().style("order:1"):
             with ui.row().classes("items-center w-full gap-2"):
                 ui.label("Aircraft").classes("text-weight-bold")
-                self._heard = chip(testid="heard")
+                self._connected = chip(testid="connected")
                 self._armed = chip(testid="armed")
                 self._mode_chip = chip(testid="mode-now")
                 ui.space()
                 vehicle_picker(self._subject, self._choose)
             self._numbers = ui.label().classes("al-num al-soft").props('data-testid="numbers"')
             self._why = (
-                ui.label().classes("al-soft" if self._commands is None else "al-warn").props('data-testid="no-orders"')
+                ui.label()
+                .classes("al-soft" if self._commands is None else "al-warn")
+                .props('data-testid="no-commands"')
             )
             if self._commands is None:
                 return
@@ -275,7 +277,7 @@ class FlyPage:
 
     def _log_card(self) -> None:
         with card().style("order:5"):
-            ui.label("Orders").classes("text-weight-bold")
+            ui.label("Commands").classes("text-weight-bold")
             self._log = ui.column().classes("fly-log gap-0 al-num").props('data-testid="order-log" role=log')
 
     def _refresh(self) -> None:
@@ -302,13 +304,13 @@ class FlyPage:
         self._why.set_visibility(bool(none))
         if self._commands is None:
             pose = readings.pose(subject.store, self._scenario, self._chosen)
-            set_chip(self._heard, "flying" if subject.running else "no flight", "ok" if subject.running else "info")
+            set_chip(self._connected, "flying" if subject.running else "no flight", "ok" if subject.running else "info")
             set_chip(self._armed, "", "info")
             set_chip(self._mode_chip, "", "info")
             self._numbers.set_text("{:.2f} m E, {:.2f} m N, {:.2f} m up".format(*pose.pos_W) if pose else "")
             return
-        there = heard(state)
-        set_chip(self._heard, "heard" if there else "not heard", "ok" if there else "warn")
+        there = connected(state)
+        set_chip(self._connected, "connected" if there else "not connected", "ok" if there else "warn")
         set_chip(
             self._armed,
             ("armed" if state.armed else "disarmed") if there else "",
@@ -322,7 +324,7 @@ class FlyPage:
         none = no_aircraft(self._subject, state)
         other = other_commander(self._subject)
         if other:
-            none = none or f"{other} commands: take command first"
+            none = none or f"{other} has command: take command first"
         for each in self._buttons:
             why = none or impossible(
                 each.order, state, waypoints=len(self._desk.plan), target=self._desk.target is not None

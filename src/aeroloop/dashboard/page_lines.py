@@ -1,4 +1,4 @@
-"""Lines page: every line of the flight and how it does, who hears whom, and how well the plant keeps time."""
+"""Links page: every link of the flight and its health, the routing table, and how well the plant keeps time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RATE, _LOAD, _LOSS, _DELAY = (LIMITS[name] for name in ("rate", "load", "loss",
 KEY = (
     f"Green and amber: rates within {100 * _RATE.amber:g} and {100 * _RATE.red:g} % of what is set, load up to "
     f"{_LOAD.amber:g} and {_LOAD.red:g} %, losses none and up to {_LOSS.red:g} %, a round trip up to {_DELAY.amber:g} "
-    f"and {_DELAY.red:g} of the control period, over the last {WINDOW_S:g} s; red beyond. Touch a line for more."
+    f"and {_DELAY.red:g} of the control period, over the last {WINDOW_S:g} s; red beyond. Click a link for more."
 )
 
 CSS = """
@@ -64,7 +64,7 @@ def build(subject: Subject) -> None:
         table = _Table()
         ui.label(KEY).classes("al-soft text-caption")
     with card().style("overflow-x:auto") as matrix_card:
-        ui.label("Who hears whom: messages a second from the line on the left to the line above").classes(
+        ui.label("Routing table: messages a second from the link on the left to the link above").classes(
             "text-weight-bold"
         )
         matrix = ui.html(sanitize=False).props('data-testid="hears"').classes("w-full")
@@ -88,10 +88,10 @@ def build(subject: Subject) -> None:
 
 def _title(shown: list[LineView], running: bool) -> str:
     if not shown:
-        return "Lines: none yet" if running else "Lines: no flight is running"
+        return "Links: none yet" if running else "Links: no flight is running"
     bad = sum(view.level >= Level.AMBER for view in shown)
     verdict = "all as set" if not bad else f"{bad} not as set"
-    return f"{len(shown)} lines, {verdict}" + ("" if running else " (it has ended)")
+    return f"{len(shown)} links, {verdict}" + ("" if running else " (it has ended)")
 
 
 def told_refused(refused: Mapping[str, int]) -> str:
@@ -111,7 +111,7 @@ class _Table:
             ui.element("table").classes("ln ln-main").props('data-testid="lines-table"') as self._table,
             _row("ln-head"),
         ):
-            _cell("line", tag="th")
+            _cell("link", tag="th")
             for words in COLUMNS.values():
                 _cell(words, tag="th")
 
@@ -192,7 +192,7 @@ def _slug(name: str) -> str:
 
 def _messages(messages: tuple[MessageView, ...]) -> str:
     if not messages:
-        return "<span class='al-soft'>Nothing is counted by message on this line.</span>"
+        return "<span class='al-soft'>Messages on this link are not counted by kind.</span>"
     rows = [
         f"<tr><td>{escape(m.name)}</td><td>{escape(m.sender)}</td><td>{'out' if m.outbound else 'in'}</td>"
         f"<td class='{CLASS[m.rate.level]}'>{escape(m.rate.text)}</td><td>{m.count:,}</td></tr>"

@@ -47,7 +47,7 @@ CSS = """
         .al-side { max-width:520px; width:100%; margin:0 auto; } }
 """
 LEGEND = (
-    '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> wanted &nbsp;'
+    '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> setpoint &nbsp;'
     '<span style="color:#94a3b8">━</span> plan &nbsp;<span style="color:#d946ef">━</span> mission'
 )
 FACTS = ("position", "velocity", "airspeed", "attitude", "tilt", "ground", "wind", "mode", "battery")

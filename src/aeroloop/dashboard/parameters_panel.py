@@ -14,7 +14,7 @@ from aeroloop.core.errors import AeroloopError
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.family_page import Commands, Parameter
-from aeroloop.dashboard.fly_orders import heard
+from aeroloop.dashboard.fly_orders import connected
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.subject import Subject
 
@@ -178,7 +178,7 @@ class ParametersPanel:
     def _refresh(self) -> None:
         vehicle = self._vehicle()
         state = self._subject.state(vehicle)
-        if heard(state) and vehicle not in self._desk.parameters and not self._loading:
+        if connected(state) and vehicle not in self._desk.parameters and not self._loading:
             self._loading = True
             ui.timer(0, self._load, once=True)
         self._hear_changes(vehicle)

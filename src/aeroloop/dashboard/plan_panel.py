@@ -1,4 +1,4 @@
-"""Waypoints: tapped on the map, listed with height and hold, and sent as a mission."""
+"""Waypoints: clicked on the map, listed with height and hold, and sent as a mission."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PlanPanel:
             if self._read_only:
                 return
             ui.space()
-            ui.label("a tap means").classes("al-soft al-wide")
+            ui.label("on click").classes("al-soft al-wide")
             self._taps = ui.toggle(TAPS, value="waypoint").props(
                 'dense no-caps unelevated padding="4px 10px" data-testid="map-tap"'
             )
@@ -64,7 +64,12 @@ class PlanPanel:
                 button("mission-upload", "Upload", "upload", self._upload)
                 button("mission-start", "Start", "play_arrow", lambda aircraft: aircraft.start_mission())
                 button("mission-pause", "Pause", "pause_circle", lambda aircraft: aircraft.pause_mission())
-                button("mission-clear", "Erase aboard", "delete_sweep", lambda aircraft: aircraft.clear_mission())
+                button(
+                    "mission-clear",
+                    "Clear mission on vehicle",
+                    "delete_sweep",
+                    lambda aircraft: aircraft.clear_mission(),
+                )
                 button("plan-clear", "Clear plan", "clear_all", None, press=self._clear)
         self.show()
 
@@ -79,7 +84,7 @@ class PlanPanel:
         self._list.clear()
         with self._list:
             if not self._desk.plan:
-                ui.label("No waypoints yet: tap the map. Drag one to move it.").classes("al-soft")
+                ui.label("No waypoints yet: click the map. Drag one to move it.").classes("al-soft")
             for number, waypoint in enumerate(self._desk.plan):
                 self._line(number, waypoint)
 

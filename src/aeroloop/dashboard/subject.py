@@ -97,7 +97,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DEADLINE_MISSED: ("warn", "a deadline was missed"),
     Event.DIVERGED: ("bad", "the aircraft left its bounds"),
     Event.GROUND_CONTACT: ("warn", "ground contact"),
-    Event.LAW_NOT_FINITE: ("bad", "the control law gave no number"),
+    Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
     Event.OVERRUN: ("warn", "a cycle took longer than its period"),
     Event.LATE_CYCLE: ("warn", "a request came late"),
     Event.BOARD_RESTARTED: ("bad", "the board restarted"),
@@ -110,7 +110,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DISARMED: ("ok", "disarmed"),
     Event.FAILSAFE: ("bad", "failsafe"),
     Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
-    Event.ORDER_REFUSED: ("warn", "an order was refused"),
+    Event.ORDER_REFUSED: ("warn", "a command was refused"),
 }
 
 
@@ -171,7 +171,7 @@ class Subject:
         """For a page that needs an aircraft; empty where there is one, or was."""
         if self.router:
             return (
-                f"{self.name} stands alone: it has lines and charts, but no flight, and so no aircraft for this page."
+                f"{self.name} stands alone: it has links and charts, but no flight, and so no aircraft for this page."
             )
         return "" if self.scenario is not None else "No flight is running: aeroloop fly starts one."
 
@@ -201,7 +201,9 @@ class Subject:
         """Let an aircraft do something, in a thread; what it refuses goes to the caller."""
         system = self._system(vehicle)
         if self.station is None or system is None:
-            raise LinkError("no aircraft to command: the flight has no line for this page, or nobody has answered yet")
+            raise LinkError(
+                "no aircraft to command: the flight has no link for this page, or no autopilot has answered yet"
+            )
         station = self.station
         return await asyncio.to_thread(lambda: deed(station.vehicle(system)))
 
@@ -315,7 +317,7 @@ class Subject:
                 with contextlib.suppress(OSError, AeroloopError):
                     self.station = await _station(link)
             elif self.station.lost:
-                self.notice(f"the line to the aircraft was lost: {self.station.lost}", "warn")
+                self.notice(f"the link to the aircraft was lost: {self.station.lost}", "warn")
                 self.station.close()
                 self.station = None
             await asyncio.sleep(RETRY_S)

@@ -79,7 +79,7 @@ class WayPage:
                     ui.label("Plans").classes("text-weight-bold")
                     self._table = ui.html(plans_table([]), sanitize=False).classes("w-full")
                     self._table.props('data-testid="way-plans"')
-                ui.label(NO_COMMANDS).classes("al-soft text-caption").props('data-testid="no-orders"')
+                ui.label(NO_COMMANDS).classes("al-soft text-caption").props('data-testid="no-commands"')
         self._processor = ProcessorPanel(subject)
         every(REFRESH_S, self._refresh)
         every(LAYERS_S, self._learn)
