@@ -26,7 +26,7 @@ from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.line_sources import views
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 PAGE = """
 from aeroloop.dashboard.family_page import Page, Status, Track
@@ -80,13 +80,13 @@ def kite(folder: Path, page: str = "") -> KiteScenario:
     return KiteScenario(name="test", vehicle=Kite(str(folder)))
 
 
-def watched(runs: Path, scenario: Scenario) -> Subject:
-    subject = Subject(runs)
-    subject.scenario, subject.flight_id, subject.running = scenario, "one", True
+def watching(runs: Path, scenario: Scenario) -> WatchedFlight:
+    watched = WatchedFlight(runs)
+    watched.scenario, watched.flight_id, watched.running = scenario, "one", True
     for t_s in (1.0, 2.0):
-        subject.take(GLIDE, (t_s, 10.0 * t_s, 0.0, 5.0))
-        subject.take(BY_NAME["truth"], tuple({"t_s": t_s, "z_m": 7.0, "qw": 1.0}.get(n, 0.0) for n in TRUTH))
-    return subject
+        watched.take(GLIDE, (t_s, 10.0 * t_s, 0.0, 5.0))
+        watched.take(BY_NAME["truth"], tuple({"t_s": t_s, "z_m": 7.0, "qw": 1.0}.get(n, 0.0) for n in TRUTH))
+    return watched
 
 
 TRUTH = BY_NAME["truth"].names
@@ -112,7 +112,7 @@ class TestPlain:
         store.add(GLIDE, (1.0, 3.0, 4.0, 5.0))
         pose = readings.pose(store, scenario, 0)
         assert pose is not None and pose.pos_W == (3.0, 4.0, 5.0) and pose.quat_WB == (1.0, 0.0, 0.0, 0.0)
-        store = watched(tmp_path, scenario).store
+        store = watching(tmp_path, scenario).store
         pose = readings.pose(store, scenario, 0)
         assert pose is not None and pose.pos_W[2] == 7.0
         assert [track.stream for track in family_page.found_tracks(store)] == ["truth", "glide"]
@@ -121,13 +121,13 @@ class TestPlain:
     def test_its_charts_are_of_its_first_streams(self, folder: Path, tmp_path: Path) -> None:
         scenario = kite(folder)
         assert family_page.charts(scenario, Store()) == []
-        charts = family_page.charts(scenario, watched(tmp_path, scenario).store)
+        charts = family_page.charts(scenario, watching(tmp_path, scenario).store)
         assert charts[0] == ["glide.x_m", "glide.y_m", "glide.z_m"]
         assert charts[1][0] == "truth.x_m" and len(charts[1]) == family_page.PLAIN_SIGNALS
 
     def test_it_has_no_links_of_its_own(self, folder: Path, tmp_path: Path) -> None:
         scenario = kite(folder)
-        assert views(watched(tmp_path, scenario).store, (), scenario) == []
+        assert views(watching(tmp_path, scenario).store, (), scenario) == []
 
     def test_the_scene_draws_every_stream_with_places_once(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -139,7 +139,7 @@ class TestPlain:
             view = View(ui.scene())
             view.show(scenario)
             before = len(view.scene.objects)
-            store = watched(tmp_path, scenario).store
+            store = watching(tmp_path, scenario).store
             for _ in range(8):
                 view.update(store)
             client.delete()
@@ -149,13 +149,13 @@ class TestPlain:
 
     @pytest.mark.parametrize("shown", PAGES[:5], ids=lambda shown: shown.title)
     def test_every_page_is_built(self, folder: Path, tmp_path: Path, shown: Any) -> None:
-        subject = watched(tmp_path, kite(folder))
-        assert built(subject, shown.build, texts)
+        watched = watching(tmp_path, kite(folder))
+        assert built(watched, shown.build, texts)
 
     def test_the_fly_page_says_that_it_takes_no_commands(self, folder: Path, tmp_path: Path) -> None:
-        subject = watched(tmp_path, kite(folder))
+        watched = watching(tmp_path, kite(folder))
         ids = built(
-            subject, page_fly.build, lambda client: {e.props.get("data-testid") for e in client.elements.values()}
+            watched, page_fly.build, lambda client: {e.props.get("data-testid") for e in client.elements.values()}
         )
         assert "map" in ids and not ids & {"arm", "takeoff", "stick-take", "param-set", "mission-upload"}
 

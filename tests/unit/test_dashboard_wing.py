@@ -30,7 +30,7 @@ from aeroloop.dashboard.map import View
 from aeroloop.dashboard.scene import MOST_TOLD_PATHS
 from aeroloop.dashboard.scene import View as Scene
 from aeroloop.dashboard.store import Store, parse_signal
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families import scenarios
 from aeroloop.families.fixedwing import page_processor as processor_panel
 from aeroloop.families.fixedwing import page_way as way
@@ -147,17 +147,17 @@ class TestFamilies:
 
 
 def test_steps_and_plans_are_notices_and_nonsense_is_none(tmp_path: Path, scenario: FixedWingScenario) -> None:
-    subject = Subject(tmp_path)
-    subject.scenario = scenario
+    watched = WatchedFlight(tmp_path)
+    watched.scenario = scenario
     for t_s, step in ((1.0, Step.REPLAN), (2.0, Step.REPLAN), (3.0, 99.0), (4.0, NAN), (5.0, HUGE)):
-        subject.take(BY_NAME["wing_step"], row("wing_step", t_s=t_s, step=float(step)))
-    subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
-    subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
+        watched.take(BY_NAME["wing_step"], row("wing_step", t_s=t_s, step=float(step)))
+    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
+    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
     for status in (NAN, HUGE, 77.0):
-        subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, status=status))
+        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, status=status))
     for number in (NAN, HUGE, -1.0):
-        subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, plan=number))
-    told = [(notice.severity, notice.words) for notice in subject.notices]
+        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, plan=number))
+    told = [(notice.severity, notice.words) for notice in watched.notices]
     assert told == [
         ("info", "step D: follows and replans"),
         ("info", "step F: follows and replans"),
@@ -282,11 +282,11 @@ def test_the_3d_view_draws_the_newest_paths_and_forgets_old_ones(scene: Scene, s
     assert len(scene.scene.objects) == before + MOST_TOLD_PATHS
 
 
-def watched(tmp_path: Path, scenario: FixedWingScenario) -> Subject:
-    subject = Subject(tmp_path)
-    subject.flight_id, subject.running, subject.scenario = "one", True, scenario
-    subject.notice(HOSTILE, "bad")
-    return subject
+def watching(tmp_path: Path, scenario: FixedWingScenario) -> WatchedFlight:
+    watched = WatchedFlight(tmp_path)
+    watched.flight_id, watched.running, watched.scenario = "one", True, scenario
+    watched.notice(HOSTILE, "bad")
+    return watched
 
 
 def words(client: Client) -> list[str]:
@@ -299,33 +299,33 @@ def shown(client: Client, testid: str) -> Any:
 
 class TestPages:
     def test_the_fly_page_says_what_there_is_and_what_is_not(self, tmp_path: Path, scenario: FixedWingScenario) -> None:
-        subject = watched(tmp_path, scenario)
-        fly(subject.store)
-        plan(subject.store, 0, scenario)
+        watched = watching(tmp_path, scenario)
+        fly(watched.store)
+        plan(watched.store, 0, scenario)
         fly_page = next(each for each in PAGES if each.title == "Fly")
 
         def look(client: Client) -> None:
             assert shown(client, "no-processor").visible
             assert any("takes no commands" in word for word in words(client))
 
-        built(subject, fly_page.build, look)
-        add(subject.store, "wing_cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
-        built(subject, fly_page.build, lambda client: _assert_processor(client))
+        built(watched, fly_page.build, look)
+        add(watched.store, "wing_cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
+        built(watched, fly_page.build, lambda client: _assert_processor(client))
 
     @pytest.mark.parametrize("value", [NAN, math.inf, -HUGE])
     def test_no_page_breaks_on_what_a_board_may_tell(
         self, tmp_path: Path, scenario: FixedWingScenario, value: float
     ) -> None:
-        subject = watched(tmp_path, scenario)
+        watched = watching(tmp_path, scenario)
         for t_s in (1.0, 2.0):
             for stream in BY_NAME.values():
                 if stream.family == "wing":
-                    subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
+                    watched.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:
-            built(subject, each.build, lambda client: None)
-        built(subject, lambda _: _beat(WayPage(subject, scenario)), lambda client: None)
-        assert all(len(words) < 400 for words in facts(subject, scenario).values())
-        assert len(plans_table(way.plans(subject.store))) < 2000
+            built(watched, each.build, lambda client: None)
+        built(watched, lambda _: _beat(WayPage(watched, scenario)), lambda client: None)
+        assert all(len(words) < 400 for words in facts(watched, scenario).values())
+        assert len(plans_table(way.plans(watched.store))) < 2000
 
 
 def _beat(shown: WayPage) -> None:

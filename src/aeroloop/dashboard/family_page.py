@@ -27,7 +27,7 @@ from aeroloop.world.earth import Earth
 if TYPE_CHECKING:
     from aeroloop.dashboard.stick_driver import Driver
     from aeroloop.dashboard.sticks import Hands
-    from aeroloop.dashboard.subject import Subject
+    from aeroloop.dashboard.watched_flight import WatchedFlight
 
 S = TypeVar("S", bound=Scenario)
 Charts = list[list[str]]
@@ -96,7 +96,7 @@ class Commands(Generic[S]):
 class Sticks:
     """For aircraft that the fly page's sticks can fly."""
 
-    driver: Callable[[Subject, Hands, int], Awaitable[Driver]]
+    driver: Callable[[WatchedFlight, Hands, int], Awaitable[Driver]]
     """ConfigError where they cannot drive."""
     modes: tuple[str, ...] = ()  # of the autopilot, in which sticks fly; none: sticks fly at once
     advice: str = ""
@@ -127,7 +127,7 @@ class Page(Generic[S]):
     timing: Callable[[S], Timing] | None = None
     notices: Mapping[str, Notice] = field(default_factory=dict)
     """Streams whose rows are notices themselves."""
-    fly: Callable[[Subject, S], None] | None = None
+    fly: Callable[[WatchedFlight, S], None] | None = None
     """A fly page of its own; the fields below are those of the common one."""
     commands: Commands[S] | None = None
     no_commands: str = "this aircraft takes no commands from this page"

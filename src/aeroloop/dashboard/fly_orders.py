@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from aeroloop.dashboard import family_page
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 
 GO_HEIGHTS_M = (0.5, 500.0)
@@ -26,11 +26,11 @@ def in_air(state: Any) -> bool:
     return bool(state.landed in ("in_air", "takeoff", "landing"))
 
 
-def no_aircraft(subject: Subject, state: Any) -> str:
+def no_aircraft(watched: WatchedFlight, state: Any) -> str:
     """Why no command can be given; empty if an autopilot is connected."""
-    if not subject.running:
+    if not watched.running:
         return "no flight is running"
-    scenario = subject.scenario
+    scenario = watched.scenario
     page = family_page.of(scenario) if scenario is not None else None
     if page is not None and page.commands is None:
         return page.no_commands

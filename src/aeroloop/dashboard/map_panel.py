@@ -18,7 +18,7 @@ from aeroloop.dashboard import family_page, from_browser, readings
 from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.2
 TRAIL_S = 120.0
@@ -58,7 +58,7 @@ class MapPanel:
 
     def __init__(
         self,
-        subject: Subject,
+        watched: WatchedFlight,
         *,
         waypoints: Callable[[], list[tuple[float, float]]],
         target: Callable[[], tuple[float, float] | None],
@@ -69,7 +69,7 @@ class MapPanel:
         beneath: Beneath | None = None,
     ) -> None:
         self._beneath = beneath or Beneath()
-        self._subject, self._vehicle = subject, vehicle
+        self._watched, self._vehicle = watched, vehicle
         self._waypoints, self._target = waypoints, target
         self._on_tap, self._on_carry = on_tap, on_carry
         self._view = View(m_per_px=m_per_px)
@@ -140,7 +140,7 @@ class MapPanel:
         self._map.update()
 
     def _learn_ground(self) -> None:
-        scenario = self._subject.scenario
+        scenario = self._watched.scenario
         if scenario is self._ground_of:
             return
         self._ground_of, self._ground, self._drawn = scenario, None, ""
@@ -149,11 +149,11 @@ class MapPanel:
             try:
                 self._ground = ground(surface(terrain))
             except AeroloopError as error:
-                self._subject.notice(str(error), "warn")
+                self._watched.notice(str(error), "warn")
         self._map.props["ground"] = self._ground.href if self._ground else ""
 
     def _poses(self) -> dict[int, Pose]:
-        store, scenario = self._subject.store, self._subject.scenario
+        store, scenario = self._watched.store, self._watched.scenario
         if scenario is None:
             return {}
         poses = {}
@@ -164,12 +164,12 @@ class MapPanel:
         return poses
 
     def _place(self, what: Literal["estimate", "setpoint"]) -> tuple[float, float] | None:
-        scenario = self._subject.scenario
+        scenario = self._watched.scenario
         track = getattr(family_page.of(scenario), what) if scenario is not None else None
-        return readings.place(self._subject.store, track, self._vehicle()) if track else None
+        return readings.place(self._watched.store, track, self._vehicle()) if track else None
 
     def _trail(self) -> list[tuple[float, float]]:
-        store, scenario = self._subject.store, self._subject.scenario
+        store, scenario = self._watched.store, self._watched.scenario
         if scenario is None:
             return []
         rows = readings.trail(store, scenario, self._vehicle(), store.t_s - self._beneath.trail_s)

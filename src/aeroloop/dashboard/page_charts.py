@@ -15,7 +15,7 @@ from aeroloop.dashboard import family_page, theme
 from aeroloop.dashboard.family_page import Charts
 from aeroloop.dashboard.layout import card, every, remember, remembered
 from aeroloop.dashboard.store import KEPT_S, Store, parse_signal
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 POINTS = 500
 FASTEST_S, SLOWEST_S = 0.2, 1.0
@@ -33,8 +33,8 @@ ROUTER_CHARTS: Charts = [
 ]
 
 
-def build(subject: Subject) -> None:
-    _Board(subject)
+def build(watched: WatchedFlight) -> None:
+    _Board(watched)
 
 
 def checked(kept: Any) -> Charts | None:
@@ -64,8 +64,8 @@ def points(store: Store, signal: str, start_s: float, end_s: float) -> list[list
 class _Board:
     """All charts of one browser's page."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, watched: WatchedFlight) -> None:
+        self.watched = watched
         self.window_s = 30
         self.paused_at_s: float | None = None
         self.family = ""
@@ -100,14 +100,14 @@ class _Board:
 
     @property
     def end_s(self) -> float:
-        return self.subject.store.t_s if self.paused_at_s is None else self.paused_at_s
+        return self.watched.store.t_s if self.paused_at_s is None else self.paused_at_s
 
     def _follow_family(self) -> None:
-        if self.subject.router:
+        if self.watched.router:
             family = ROUTER
         else:
             family = (
-                family_page.name(self.subject.scenario) if self.subject.scenario or not self.family else self.family
+                family_page.name(self.watched.scenario) if self.watched.scenario or not self.family else self.family
             )
         if family != self.family:
             self.family = family
@@ -118,8 +118,8 @@ class _Board:
             self._show(first)  # of a family that names none: as soon as its first streams come
 
     def _defaults(self) -> Charts:
-        subject = self.subject
-        return ROUTER_CHARTS if self.family == ROUTER else family_page.charts(subject.scenario, subject.store)
+        watched = self.watched
+        return ROUTER_CHARTS if self.family == ROUTER else family_page.charts(watched.scenario, watched.store)
 
     def _show(self, charts: Charts) -> None:
         self._column.clear()
@@ -162,7 +162,7 @@ class _Board:
             chart.go_live()
 
     def _turn_pause(self) -> None:
-        self.paused_at_s = self.subject.store.t_s if self.paused_at_s is None else None
+        self.paused_at_s = self.watched.store.t_s if self.paused_at_s is None else None
         paused = self.paused_at_s is not None
         self._pause.set_text("Go on" if paused else "Pause")
         self._pause.props(f"icon={'play_arrow' if paused else 'pause'}")
@@ -242,7 +242,7 @@ class _Chart:
         self._live.set_visibility(True)
 
     async def update(self) -> None:
-        store = self._board.subject.store
+        store = self._board.watched.store
         for label, name in zip(self._values, self.names, strict=True):
             label.set_text(shown(_newest(store, name)))
         base_s = self._base_s or self._window_s
@@ -265,7 +265,7 @@ class _Chart:
             await self._plot.run_chart_method("setOption", option, how, timeout=5.0)
 
     def choose(self) -> None:
-        _choose_signals(self._board.subject.store, self.names, self._chosen)
+        _choose_signals(self._board.watched.store, self.names, self._chosen)
 
     def _chosen(self, names: list[str]) -> None:
         self.names = names

@@ -15,8 +15,8 @@ from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
 from aeroloop.dashboard.line_sources import heard_by, views
-from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.timing import Timing
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 UPDATE_S = 0.5
 CLASS = {Level.NONE: "", Level.OK: "ln-ok", Level.AMBER: "ln-warn", Level.RED: "ln-bad"}
@@ -57,7 +57,7 @@ CSS = """
 """
 
 
-def build(subject: Subject) -> None:
+def build(watched: WatchedFlight) -> None:
     ui.add_css(CSS)
     with card().style("overflow-x:auto"):
         title = ui.label().classes("text-weight-bold")
@@ -73,14 +73,14 @@ def build(subject: Subject) -> None:
     refused = ui.label().classes("al-soft text-caption").props('data-testid="refused"')
 
     def update() -> None:
-        shown = views(subject.store, subject.lines, subject.scenario)
-        title.set_text(_title(shown, subject.running))
+        shown = views(watched.store, watched.lines, watched.scenario)
+        title.set_text(_title(shown, watched.running))
         table.show(shown)
-        matrix_card.set_visibility(len(subject.lines) > 1)
-        if len(subject.lines) > 1:
-            matrix.set_content(_matrix([info.name for info in subject.lines], heard_by(subject.store)))
-        period_card.set_visibility(periods.update(subject))
-        refused.set_text(told_refused(subject.refused))
+        matrix_card.set_visibility(len(watched.lines) > 1)
+        if len(watched.lines) > 1:
+            matrix.set_content(_matrix([info.name for info in watched.lines], heard_by(watched.store)))
+        period_card.set_visibility(periods.update(watched))
+        refused.set_text(told_refused(watched.refused))
 
     update()
     every(UPDATE_S, update)
@@ -235,20 +235,20 @@ class _Periods:
             self._counted_s = -math.inf
             self._title.set_text(self._timing.title)
 
-    def update(self, subject: Subject) -> bool:
+    def update(self, watched: WatchedFlight) -> bool:
         """False where there is nothing to count: a router has no period to keep."""
-        if subject.flight_id != self._flight:
-            self._flight = subject.flight_id
-            self._begin(subject.scenario)
+        if watched.flight_id != self._flight:
+            self._flight = watched.flight_id
+            self._begin(watched.scenario)
         of = self._timing
         if of is None:
             return False
-        rows = subject.store.since(of.stream, self._counted_s)
+        rows = watched.store.since(of.stream, self._counted_s)
         if len(rows):
             self._counted_s = float(rows[-1, 0])
-            self._histogram.add(rows[:, subject.store.names(of.stream).index(of.column)])
+            self._histogram.add(rows[:, watched.store.names(of.stream).index(of.column)])
             self._draw()
-        missed = subject.store.latest(of.missed_stream)
+        missed = watched.store.latest(of.missed_stream)
         self._words.set_text(_sentence(self._histogram, of, missed["missed"] if missed else math.nan))
         return True
 

@@ -9,12 +9,12 @@ from collections import deque
 from nicegui import ui
 
 from aeroloop.dashboard import family_page, instruments, readings
-from aeroloop.dashboard.desk import desk_of
 from aeroloop.dashboard.family_page import Status
+from aeroloop.dashboard.fly_page_state import state_of
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import Camera, View
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 SCENE_S = 0.05
 PANEL_S = 0.1
@@ -70,17 +70,17 @@ class Factor:
         return (t_s - self._seen[0][1]) / wall_s if wall_s > 0.8 else math.nan
 
 
-def build(subject: Subject) -> None:
+def build(watched: WatchedFlight) -> None:
     """The page's content."""
     ui.add_css(CSS)
-    Page(subject)
+    Page(watched)
 
 
 class Page:
     """What one browser sees; three timers keep it up to date, and send nothing where nothing changed."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, watched: WatchedFlight) -> None:
+        self.watched = watched
         self.vehicle = 0
         self.shown: str | None = None  # the flight in the scene
         self.factor = Factor()
@@ -141,24 +141,24 @@ class Page:
         self.view.follow(self.vehicle)
 
     def _follow_flight(self) -> None:
-        if self.shown == self.subject.flight_id:
+        if self.shown == self.watched.flight_id:
             return
-        self.shown = self.subject.flight_id
+        self.shown = self.watched.flight_id
         self.vehicle = 0
         self.factor = Factor()
-        count = readings.vehicles(self.subject.scenario)
+        count = readings.vehicles(self.watched.scenario)
         self.picker.set_options({number: f"aircraft {number + 1}" for number in range(count)}, value=0)
         self.picker.set_visibility(count > 1)
-        self.view.show(self.subject.scenario)
+        self.view.show(self.watched.scenario)
 
     def _fly(self) -> None:
         self._follow_flight()
-        self.view.update(self.subject.store)
-        if self.subject.scenario is not None:
-            self.view.show_mission([point.pos_m for point in desk_of(self.subject).plan])
+        self.view.update(self.watched.store)
+        if self.watched.scenario is not None:
+            self.view.show_mission([point.pos_m for point in state_of(self.watched).plan])
 
     def _show(self) -> None:
-        scenario, store = self.subject.scenario, self.subject.store
+        scenario, store = self.watched.scenario, self.watched.store
         if scenario is None:
             return
         pose = readings.pose(store, scenario, self.vehicle)
@@ -167,22 +167,22 @@ class Page:
             self.panel.set_content(picture)
 
     def _tell(self) -> None:
-        subject, scenario = self.subject, self.subject.scenario
-        self.nothing.set_text(subject.why_nothing_flies)
-        self.nothing.set_visibility(bool(subject.why_nothing_flies))
+        watched, scenario = self.watched, self.watched.scenario
+        self.nothing.set_text(watched.why_nothing_flies)
+        self.nothing.set_visibility(bool(watched.why_nothing_flies))
         if scenario is None:
             set_chip(self.pace, "", "info")
             set_chip(self.missed, "", "info")
             return
-        status = readings.status(subject.store, scenario, self.vehicle)
-        factor = self.factor.feed(time.monotonic(), subject.store.t_s)
-        known = subject.running and math.isfinite(factor)
+        status = readings.status(watched.store, scenario, self.vehicle)
+        factor = self.factor.feed(time.monotonic(), watched.store.t_s)
+        known = watched.running and math.isfinite(factor)
         behind = not scenario.lockstep and factor < 0.95 * scenario.speed
         set_chip(self.pace, f"{factor:.2f}x" if known else "", "warn" if behind else "ok")
-        missed = readings.missed_deadlines(subject.store, scenario)
+        missed = readings.missed_deadlines(watched.store, scenario)
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
-        pose = readings.pose(subject.store, scenario, self.vehicle)
-        wind = readings.wind_W(subject.store, scenario, self.vehicle)
+        pose = readings.pose(watched.store, scenario, self.vehicle)
+        wind = readings.wind_W(watched.store, scenario, self.vehicle)
         for name, words in facts(pose, status, wind, family_page.of(scenario).tilts).items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))

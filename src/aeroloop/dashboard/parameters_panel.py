@@ -12,11 +12,11 @@ from nicegui.events import GenericEventArguments
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.dashboard import from_browser
-from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.family_page import Commands, Parameter
 from aeroloop.dashboard.fly_orders import connected
+from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.5
 MOST_SHOWN = 40
@@ -71,11 +71,11 @@ def problem(row: Parameter | None, value: object) -> str:
     return ""
 
 
-def changes(subject: Subject, known: Mapping[str, Parameter], vehicle: int) -> list[Change]:
+def changes(watched: WatchedFlight, known: Mapping[str, Parameter], vehicle: int) -> list[Change]:
     """What was changed in flight, by whomever, newest first."""
     names = sorted(known)  # as the stream numbers them
     found = []
-    for t_s, _, number, old, new in subject.store.rows("parameter_change", vehicle)[-MOST_SHOWN:].tolist():
+    for t_s, _, number, old, new in watched.store.rows("parameter_change", vehicle)[-MOST_SHOWN:].tolist():
         if 0 <= number < len(names):
             found.append(Change(t_s, names[int(number)], old, new))
     return found[::-1]
@@ -113,9 +113,14 @@ class ParametersPanel:
     """One table for the aircraft that is chosen, and one line to change what is picked in it."""
 
     def __init__(
-        self, subject: Subject, desk: Desk, commands: Commands[Any], vehicle: Callable[[], int], order: Order
+        self,
+        watched: WatchedFlight,
+        fly_state: FlyPageState,
+        commands: Commands[Any],
+        vehicle: Callable[[], int],
+        order: Order,
     ) -> None:
-        self._subject, self._desk, self._vehicle, self._order = subject, desk, vehicle, order
+        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
         self._commands, self._known = commands, commands.parameters()
         self._picked = ""
         self._seen: tuple[object, ...] = ()
@@ -173,20 +178,20 @@ class ParametersPanel:
 
     @property
     def _values(self) -> dict[str, float]:
-        return self._desk.parameters.get(self._vehicle(), {})
+        return self._fly_state.parameters.get(self._vehicle(), {})
 
     def _refresh(self) -> None:
         vehicle = self._vehicle()
-        state = self._subject.state(vehicle)
-        if connected(state) and vehicle not in self._desk.parameters and not self._loading:
+        state = self._watched.state(vehicle)
+        if connected(state) and vehicle not in self._fly_state.parameters and not self._loading:
             self._loading = True
             ui.timer(0, self._load, once=True)
         self._hear_changes(vehicle)
         newest = (
             vehicle,
             len(self._values),
-            self._desk.revision,
-            len(self._subject.store.rows("parameter_change", vehicle)),
+            self._fly_state.revision,
+            len(self._watched.store.rows("parameter_change", vehicle)),
         )
         if newest != self._seen:
             self._seen = newest
@@ -194,10 +199,10 @@ class ParametersPanel:
 
     def _hear_changes(self, vehicle: int) -> None:
         """Others change parameters too."""
-        for change in reversed(changes(self._subject, self._known, vehicle)):
-            if change.t_s > self._applied_s.get(vehicle, -1.0) and vehicle in self._desk.parameters:
+        for change in reversed(changes(self._watched, self._known, vehicle)):
+            if change.t_s > self._applied_s.get(vehicle, -1.0) and vehicle in self._fly_state.parameters:
                 self._applied_s[vehicle] = change.t_s
-                self._desk.parameters[vehicle][change.name] = change.new
+                self._fly_state.parameters[vehicle][change.name] = change.new
 
     def _show(self) -> None:
         values = self._values
@@ -215,7 +220,7 @@ class ParametersPanel:
             self._title.set_text(f"{self._picked} is {values[self._picked]:.7g}{unit}{told}")
         self._log.clear()
         with self._log:
-            for change in changes(self._subject, self._known, self._vehicle())[:12]:
+            for change in changes(self._watched, self._known, self._vehicle())[:12]:
                 ui.label(str(change))
 
     def _pick(self, event: GenericEventArguments) -> None:
@@ -248,10 +253,10 @@ class ParametersPanel:
         self._loading = True
         self._reload.props("loading")
         try:
-            values = await self._subject.command(_read_all, vehicle)
-            self._desk.parameters[vehicle] = values
+            values = await self._watched.command(_read_all, vehicle)
+            self._fly_state.parameters[vehicle] = values
         except AeroloopError as error:
-            if self._subject.running:  # at the end of a flight the link goes, and nobody waits for parameters
+            if self._watched.running:  # at the end of a flight the link goes, and nobody waits for parameters
                 ui.notify(f"{error}", type="negative")
         finally:
             self._loading = False
@@ -266,9 +271,9 @@ class ParametersPanel:
             return
         stands = await self._order(f"set {name} to {value:g}", lambda aircraft: _set_and_read(aircraft, name, value))
         if stands is not None:
-            self._desk.parameters[vehicle][name] = stands
+            self._fly_state.parameters[vehicle][name] = stands
             self._value.set_value(stands)
-        self._desk.touched()
+        self._fly_state.touched()
         self._show()
 
 

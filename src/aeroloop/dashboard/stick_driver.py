@@ -16,7 +16,7 @@ from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.streams import BY_NAME
 from aeroloop.dashboard import readings
 from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.flight.processes.common import Orders
 from aeroloop.flight.processes.ground import Source, StickSource, run_wall
 from aeroloop.ground.lock import claim
@@ -134,23 +134,23 @@ class AutopilotDriver(Driver):
             self._stop.wait(due_s - time.monotonic())
 
 
-async def reference_driver(subject: Subject, hands: Hands, vehicle: int) -> Driver:
+async def reference_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
     """For a flight whose board takes references: from where the aircraft is."""
-    if subject.orders is None or subject.scenario is None:
+    if watched.orders is None or watched.scenario is None:
         raise ConfigError(NO_FLIGHT)
-    pose = readings.pose(subject.store, subject.scenario, vehicle)
+    pose = readings.pose(watched.store, watched.scenario, vehicle)
     if pose is None:
         raise ConfigError("the aircraft's position is not known yet; try again in a moment")
     here = Point(pose.pos_W, euler_from_quat(pose.quat_WB)[2], REST, 0.0)
-    return ReferenceDriver(subject.orders, hands, here)
+    return ReferenceDriver(watched.orders, hands, here)
 
 
-async def autopilot_driver(subject: Subject, hands: Hands, vehicle: int) -> Driver:
+async def autopilot_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
     """For a flight whose autopilot takes stick messages."""
-    if subject.orders is None:
+    if watched.orders is None:
         raise ConfigError(NO_FLIGHT)
-    aircraft = await subject.command(lambda each: each, vehicle)
-    folder = subject.orders.folder_path
+    aircraft = await watched.command(lambda each: each, vehicle)
+    folder = watched.orders.folder_path
 
     def send(deflection: Deflection) -> None:
         aircraft.sticks(*deflection)

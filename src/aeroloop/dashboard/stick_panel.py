@@ -12,11 +12,11 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.family_page import Sticks
+from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.parameters_panel import Order
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.25
 FIRST_STICKS_S = 0.3
@@ -34,11 +34,13 @@ class HandSticks(Element, component="hand_sticks.js"):
 
 
 class StickPanel:
-    def __init__(self, subject: Subject, desk: Desk, by: Sticks, vehicle: Callable[[], int], order: Order) -> None:
-        self._subject, self._desk, self._vehicle, self._order = subject, desk, vehicle, order
+    def __init__(
+        self, watched: WatchedFlight, fly_state: FlyPageState, by: Sticks, vehicle: Callable[[], int], order: Order
+    ) -> None:
+        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
         self._driver, self._modes = by.driver, by.modes
         self._page = ui.context.client.id
-        self._said = desk.ended
+        self._said = fly_state.ended
         self._asked_s = 0.0
         ui.add_css(CSS)
         with card().style("order:4"):
@@ -63,11 +65,11 @@ class StickPanel:
 
     @property
     def _mine(self) -> bool:
-        driver = self._desk.driver
-        return driver is not None and driver.running and self._desk.hands.holder == self._page
+        driver = self._fly_state.driver
+        return driver is not None and driver.running and self._fly_state.hands.holder == self._page
 
     def _hear(self, event: GenericEventArguments) -> None:
-        self._desk.hands.tell(self._page, event.args)
+        self._fly_state.hands.tell(self._page, event.args)
 
     async def _press(self) -> None:
         self._take.disable()
@@ -75,48 +77,48 @@ class StickPanel:
             await (self._release() if self._mine else self._begin())
         except AeroloopError as error:
             ui.notify(str(error), type="negative")
-            self._desk.finish(self._desk.begin(self._subject.store.t_s, "take the sticks"), str(error), "bad")
+            self._fly_state.finish(self._fly_state.begin(self._watched.store.t_s, "take the sticks"), str(error), "bad")
         finally:
             self._take.enable()
             self._refresh()
 
     async def _begin(self) -> None:
-        desk = self._desk
-        if desk.driver is not None and desk.driver.running and desk.hands.holder != self._page:
+        fly_state = self._fly_state
+        if fly_state.driver is not None and fly_state.driver.running and fly_state.hands.holder != self._page:
             raise ConfigError("another page has the sticks; release them there first")
         self._asked_s = time.monotonic()
         self._mode.set_value(self._mode.value or next(iter(self._modes), None))
-        desk.hands.take(self._page)
+        fly_state.hands.take(self._page)
         try:
-            desk.driver = await self._driver(self._subject, desk.hands, self._vehicle())
+            fly_state.driver = await self._driver(self._watched, fly_state.hands, self._vehicle())
         except AeroloopError:
-            desk.hands.release(self._page)
+            fly_state.hands.release(self._page)
             raise
-        desk.driver.start()
-        desk.finish(desk.begin(self._subject.store.t_s, "take the sticks"), "taken", "ok")
+        fly_state.driver.start()
+        fly_state.finish(fly_state.begin(self._watched.store.t_s, "take the sticks"), "taken", "ok")
         self._refresh()
         if not self._modes:
             return
         for _ in range(round(FIRST_WORD_S / FIRST_STICKS_S)):
             await asyncio.sleep(FIRST_STICKS_S)
-            if desk.hands.device:
+            if fly_state.hands.device:
                 await self._ask_mode()
                 return
-        await asyncio.to_thread(desk.driver.stop)
+        await asyncio.to_thread(fly_state.driver.stop)
         raise ConfigError("nothing came from the sticks of this page, so they were released")
 
     async def _release(self) -> None:
-        desk = self._desk
-        state = self._subject.state(self._vehicle())
+        fly_state = self._fly_state
+        state = self._watched.state(self._vehicle())
         if state is not None and state.armed and state.mode in self._modes:
             # Sticks that merely fall silent are a failure to the autopilot: it is told to stay where it is first.
             await self._order("hold, since the sticks are released", lambda aircraft: aircraft.hold())
-        if desk.driver is not None:
-            await asyncio.to_thread(desk.driver.stop)
-        desk.hands.release(self._page)
+        if fly_state.driver is not None:
+            await asyncio.to_thread(fly_state.driver.stop)
+        fly_state.hands.release(self._page)
 
     async def _change_mode(self) -> None:
-        state = self._subject.state(self._vehicle())
+        state = self._watched.state(self._vehicle())
         chosen = self._mode.value in self._modes and state is not None and state.mode != self._mode.value
         if chosen and self._mine:
             await self._ask_mode()
@@ -129,19 +131,19 @@ class StickPanel:
 
     def _show_mode(self) -> None:
         """Who flies: these sticks, unless the autopilot has left their mode, as it does after a failure."""
-        state = self._subject.state(self._vehicle()) if self._modes else None
+        state = self._watched.state(self._vehicle()) if self._modes else None
         left = state is not None and state.mode not in self._modes and time.monotonic() - self._asked_s > SETTLED_S
         if left and state is not None:
             set_chip(self._who, f"autopilot: {state.mode}", "warn")
             self._mode.set_value(None)  # so that choosing any mode flies on
         else:
-            set_chip(self._who, self._desk.hands.device or "these sticks", "ok")
+            set_chip(self._who, self._fly_state.hands.device or "these sticks", "ok")
 
     def _refresh(self) -> None:
-        desk = self._desk
-        desk.note_end_of_sticks(self._subject.store.t_s)
+        fly_state = self._fly_state
+        fly_state.note_end_of_sticks(self._watched.store.t_s)
         mine = self._mine
-        driver = desk.driver
+        driver = fly_state.driver
         if self._sticks.props.get("taken") != mine:
             self._sticks.props["taken"] = mine
             self._sticks.update()
@@ -153,7 +155,7 @@ class StickPanel:
             set_chip(self._who, "another page flies", "warn")
         else:
             set_chip(self._who, "nobody flies", "info")
-        if desk.ended is not self._said:
-            self._said = desk.ended
-            if desk.ended is not None and desk.ended.failed:
-                ui.notify(f"sticks: {desk.ended.ended}", type="negative")
+        if fly_state.ended is not self._said:
+            self._said = fly_state.ended
+            if fly_state.ended is not None and fly_state.ended.failed:
+                ui.notify(f"sticks: {fly_state.ended.ended}", type="negative")

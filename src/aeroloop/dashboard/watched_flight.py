@@ -1,9 +1,9 @@
-"""The flight that is watched: its orders, its rows, its lines and its notices, while it runs and after.
+"""The flight that is watched: its orders, its rows, its links and its notices, while it runs and after.
 
-running flights ─▶ Subject ─▶ feed rows ─▶ Store ─▶ pages
-                       └─▶ a station on the flight's own line for us ─▶ the aircraft
+running flights ─▶ WatchedFlight ─▶ feed rows ─▶ Store ─▶ pages
+                       └─▶ a station on the flight's own link for us ─▶ the aircraft
 
-A router that stands alone is watched alike: it has a feed and lines, but neither orders nor a scenario.
+A router that stands alone is watched alike: it has a feed and links, but neither orders nor a scenario.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Notice:
 
 
 class Fault(NamedTuple):
-    """What fails and how; the key of `Subject.faults_on`."""
+    """What fails and how; the key of `WatchedFlight.faults_on`."""
 
     vehicle: int
     target: str
@@ -124,7 +124,7 @@ def is_fault(names: Sequence[str]) -> bool:
     return {"target", "kind", "on"} <= set(names)
 
 
-class Subject:
+class WatchedFlight:
     """One for the process; pages read it, and only the loop of `follow` changes it."""
 
     def __init__(
