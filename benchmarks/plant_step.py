@@ -21,7 +21,7 @@ from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import Truth
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameter_file, parameters
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor

@@ -10,7 +10,7 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.flight.processes.recorder import IDLE_S
 from aeroloop.realtime.topics import Topics
 from benchmarks.crew import PATIENCE_S, flight_folder

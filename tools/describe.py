@@ -21,12 +21,12 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import Stream
+from aeroloop.core.stream_table import STREAMS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.multirotor import streams as multirotor_streams
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor_streams
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, World
 from aeroloop.protocols.interface import C_TYPES, TILTROTOR, WING, Interface

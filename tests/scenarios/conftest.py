@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from aeroloop.families.streams import BY_NAME, STREAMS
+from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import Log, read

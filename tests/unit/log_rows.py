@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 
 
 def rows(stream: str, t_s: Any, **columns: Any) -> np.ndarray:

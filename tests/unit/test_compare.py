@@ -18,8 +18,8 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.scenario import Check
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
-from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor.analysis.summary import COMMAND
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS

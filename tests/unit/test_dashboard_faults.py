@@ -10,10 +10,10 @@ from aeroloop.core.config import convert
 from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.sensors.aboard import fitted_out
 
@@ -77,17 +77,17 @@ def test_a_value_that_is_none_is_refused(typed: object) -> None:
 
 
 def test_the_log_tells_what_was_switched_newest_first(tmp_path: Path) -> None:
-    subject = Subject(tmp_path)
-    subject.scenario = _quadrotor(count=2)
+    watched = WatchedFlight(tmp_path)
+    watched.scenario = _quadrotor(count=2)
     gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
     stream = BY_NAME["flight_fault"]
-    subject.take(stream, (10.0, 0.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
-    subject.take(stream, (12.0, 1.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
-    subject.take(stream, (14.0, 0.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
+    watched.take(stream, (10.0, 0.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
+    watched.take(stream, (12.0, 1.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
+    watched.take(stream, (14.0, 0.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
 
-    assert log(subject) == [
+    assert log(watched) == [
         "14.0 s aircraft 1, GNSS: silent off",
         "12.0 s aircraft 2, GNSS: silent on",
         "10.0 s aircraft 1, GNSS: silent on",
     ]
-    assert [fault.vehicle for fault in subject.faults_on] == [1]
+    assert [fault.vehicle for fault in watched.faults_on] == [1]

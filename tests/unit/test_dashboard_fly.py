@@ -18,15 +18,16 @@ from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import TABLE
 from aeroloop.core.config import convert
 from aeroloop.core.errors import LinkError
-from aeroloop.dashboard import from_browser
+from aeroloop.core.stream_table import BY_NAME
+from aeroloop.dashboard import family_page, from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
-from aeroloop.dashboard.desk import MOST_ENTRIES, MOST_WAYPOINTS, Desk, desk_of
-from aeroloop.dashboard.fly_orders import MODES, checked, heard, impossible, no_aircraft, takeoff_height
-from aeroloop.dashboard.parameters_panel import changes, known, numbered, problem, table_rows, why_none
+from aeroloop.dashboard.fly_orders import checked, connected, impossible, no_aircraft, takeoff_height
+from aeroloop.dashboard.fly_page_state import MOST_ENTRIES, MOST_WAYPOINTS, FlyPageState, state_of
+from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver
-from aeroloop.dashboard.subject import LineInfo, Subject
+from aeroloop.dashboard.watched_flight import LineInfo, WatchedFlight
+from aeroloop.families.multirotor.page import COMMANDS, known_parameters
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands.state import VehicleState
@@ -42,8 +43,8 @@ def _state(*, since_s: float = 0.0, **told: Any) -> VehicleState:
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Subject:
-    watched = Subject(tmp_path)
+def watched(tmp_path: Path) -> WatchedFlight:
+    watched = WatchedFlight(tmp_path)
     watched.scenario = _quadrotor()
     watched.running = True
     return watched
@@ -54,21 +55,21 @@ def _quadrotor(**table: Any) -> QuadrotorScenario:
     return convert(fitted_out(whole), QuadrotorScenario, "test")
 
 
-def test_orders_wait_for_an_aircraft_that_listens(subject: Subject) -> None:
-    assert no_aircraft(subject, _state()) == ""
-    assert "heard" in no_aircraft(subject, None)
-    assert "heard" in no_aircraft(subject, _state(since_s=60.0))
-    subject.running = False
-    assert no_aircraft(subject, _state()) == "no flight is running"
+def test_orders_wait_for_an_aircraft_that_listens(watched: WatchedFlight) -> None:
+    assert no_aircraft(watched, _state()) == ""
+    assert "no MAVLink" in no_aircraft(watched, None)
+    assert "no MAVLink" in no_aircraft(watched, _state(since_s=60.0))
+    watched.running = False
+    assert no_aircraft(watched, _state()) == "no flight is running"
 
 
-def test_aircraft_that_take_no_orders_say_why(subject: Subject) -> None:
-    subject.scenario = TiltrotorScenario(name="test")
-    assert "sticks" in no_aircraft(subject, None)
-    assert "compiled" in why_none(subject.scenario)
-    subject.scenario = _quadrotor(pace="lockstep")
-    assert "--pace real" in no_aircraft(subject, None)
-    assert why_none(subject.scenario) == ""
+def test_aircraft_that_take_no_orders_say_why(watched: WatchedFlight) -> None:
+    watched.scenario = TiltrotorScenario(name="test")
+    assert "sticks" in no_aircraft(watched, None)
+    assert "compiled" in family_page.of(watched.scenario).no_parameters
+    watched.scenario = _quadrotor(pace="lockstep")
+    assert "--pace real" in no_aircraft(watched, None)
+    assert family_page.of(watched.scenario).no_parameters == ""
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_aircraft_that_take_no_orders_say_why(subject: Subject) -> None:
         ("takeoff", {"armed": True, "landed": "in_air"}, "in the air"),
         ("land", {"armed": True, "landed": "in_air"}, ""),
         ("hold", {}, "arm it"),
-        ("goto", {"armed": True}, "tap the map"),
+        ("goto", {"armed": True}, "click the map"),
         ("mission-upload", {}, "waypoints"),
         ("mission-start", {"mission_count": 0}, "upload"),
         ("set-mode", {}, ""),
@@ -103,13 +104,13 @@ def test_a_plan_and_a_target_open_their_orders() -> None:
 
 
 def test_every_mode_of_the_page_is_one_of_the_autopilots() -> None:
-    assert set(MODES) == set(PX4_MODES)
+    assert set(COMMANDS.modes) == set(PX4_MODES)
 
 
 def test_a_heartbeat_ages() -> None:
-    assert heard(_state())
-    assert not heard(_state(since_s=60.0))
-    assert not heard(None)
+    assert connected(_state())
+    assert not connected(_state(since_s=60.0))
+    assert not connected(None)
 
 
 @settings(max_examples=30)
@@ -139,45 +140,45 @@ def test_two_numbers_are_two_numbers(told: object) -> None:
 
 
 def test_an_order_stands_in_the_log_from_pending_to_its_outcome() -> None:
-    desk = Desk()
-    entry = desk.begin(12.34, "arm")
+    state = FlyPageState()
+    entry = state.begin(12.34, "arm")
     assert entry.pending and str(entry) == "12.3 s arm: …"
 
-    before = desk.revision
-    desk.finish(entry, "accepted", "ok")
+    before = state.revision
+    state.finish(entry, "accepted", "ok")
 
-    assert str(desk.log[0]) == "12.3 s arm: accepted"
-    assert desk.revision > before
+    assert str(state.log[0]) == "12.3 s arm: accepted"
+    assert state.revision > before
     for number in range(2 * MOST_ENTRIES):
-        desk.begin(float(number), "arm")
-    assert len(desk.log) == MOST_ENTRIES
+        state.begin(float(number), "arm")
+    assert len(state.log) == MOST_ENTRIES
 
 
 def test_a_plan_is_bounded_and_forgives_numbers_that_are_gone() -> None:
-    desk = Desk()
+    state = FlyPageState()
     for _ in range(MOST_WAYPOINTS):
-        assert desk.add_waypoint(1.0, 2.0, 3.0)
-    assert not desk.add_waypoint(1.0, 2.0, 3.0)
+        assert state.add_waypoint(1.0, 2.0, 3.0)
+    assert not state.add_waypoint(1.0, 2.0, 3.0)
 
-    desk.remove_waypoint(MOST_WAYPOINTS + 5)
-    desk.change_waypoint(-1, height_m=9.0)
-    assert len(desk.plan) == MOST_WAYPOINTS
+    state.remove_waypoint(MOST_WAYPOINTS + 5)
+    state.change_waypoint(-1, height_m=9.0)
+    assert len(state.plan) == MOST_WAYPOINTS
 
-    desk.change_waypoint(0, place=(7.0, 8.0))
-    desk.change_waypoint(0, hold_s=4.0)
-    desk.change_waypoint(0, height_m=6.0)
-    assert (desk.plan[0].pos_m, desk.plan[0].hold_s) == ((7.0, 8.0, 6.0), 4.0)
-    assert desk.plan[1].pos_m == (1.0, 2.0, 3.0)
+    state.change_waypoint(0, place=(7.0, 8.0))
+    state.change_waypoint(0, hold_s=4.0)
+    state.change_waypoint(0, height_m=6.0)
+    assert (state.plan[0].pos_m, state.plan[0].hold_s) == ((7.0, 8.0, 6.0), 4.0)
+    assert state.plan[1].pos_m == (1.0, 2.0, 3.0)
 
 
 def test_a_plan_becomes_a_mission_that_takes_off_where_the_aircraft_started() -> None:
     earth = Earth(Home())
-    desk = Desk()
-    desk.add_waypoint(20.0, 10.0, 6.0)
-    desk.change_waypoint(0, hold_s=3.0)
-    desk.ending = "land"
+    state = FlyPageState()
+    state.add_waypoint(20.0, 10.0, 6.0)
+    state.change_waypoint(0, hold_s=3.0)
+    state.ending = "land"
 
-    takeoff, waypoint, land = desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], (5.0, 0.0))
+    takeoff, waypoint, land = state.items(lambda pos_W: earth.geodetic(pos_W)[:2], (5.0, 0.0))
 
     assert takeoff.command == dialect.MAV_CMD_NAV_TAKEOFF and takeoff.alt_m == 6.0
     assert earth.pos_W(takeoff.lat_deg, takeoff.lon_deg, 488.0)[:2] == pytest.approx((5.0, 0.0), abs=0.01)
@@ -191,17 +192,17 @@ def test_the_end_of_the_sticks_is_written_once_and_frees_them() -> None:
         def drive(self) -> None:
             return
 
-    desk = Desk()
-    desk.hands.take("page")
-    desk.driver = Ended(desk.hands, lambda: True)
-    desk.driver.start()
-    desk.driver._thread.join(20)
+    state = FlyPageState()
+    state.hands.take("page")
+    state.driver = Ended(state.hands, lambda: True)
+    state.driver.start()
+    state.driver._thread.join(20)
 
-    desk.note_end_of_sticks(3.0)
-    desk.note_end_of_sticks(4.0)
+    state.note_end_of_sticks(3.0)
+    state.note_end_of_sticks(4.0)
 
-    assert [str(entry) for entry in desk.log] == ["3.0 s sticks: the flight has ended"]
-    assert desk.hands.holder == ""
+    assert [str(entry) for entry in state.log] == ["3.0 s sticks: the flight has ended"]
+    assert state.hands.holder == ""
 
 
 def _line(number: float, role: float) -> tuple[float, ...]:
@@ -210,29 +211,29 @@ def _line(number: float, role: float) -> tuple[float, ...]:
     return tuple(told.get(name, 0.0) for name in fields)
 
 
-def test_another_line_that_commands_is_named(subject: Subject) -> None:
+def test_another_line_that_commands_is_named(watched: WatchedFlight) -> None:
     names = ("pixhawk-0", "ground", BENCH)
-    subject.lines = [LineInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
+    watched.lines = [LineInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
     for number, role in enumerate((0.0, 11.0, 1.0)):
-        subject.take(BY_NAME["line"], _line(number, role))
-    assert other_commander(subject) == "ground"
+        watched.take(BY_NAME["line"], _line(number, role))
+    assert other_commander(watched) == "ground"
 
-    subject.take(BY_NAME["line"], _line(1.0, 1.0))
-    subject.take(BY_NAME["line"], _line(2.0, 11.0))
-    assert other_commander(subject) == ""
+    watched.take(BY_NAME["line"], _line(1.0, 1.0))
+    watched.take(BY_NAME["line"], _line(2.0, 11.0))
+    assert other_commander(watched) == ""
 
 
 def test_command_is_taken_at_the_flights_router(
-    subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    watched: WatchedFlight, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(LinkError, match="no flight"):
-        take_command(subject)
+        take_command(watched)
 
     asked: list[str] = []
     monkeypatch.chdir(tmp_path)  # a socket's name is short
     port = ControlPort(Path())
-    subject.orders = Orders(scenario=_quadrotor(), folder=".", log="", supervisor_pid=1, core_draw=0)
-    asking = threading.Thread(target=take_command, args=(subject,))
+    watched.orders = Orders(scenario=_quadrotor(), folder=".", log="", supervisor_pid=1, core_draw=0)
+    asking = threading.Thread(target=take_command, args=(watched,))
     asking.start()
     while asking.is_alive():
         port.serve({"take-over": asked.append})
@@ -241,17 +242,17 @@ def test_command_is_taken_at_the_flights_router(
     assert asked == [BENCH]
 
 
-def test_a_desk_belongs_to_its_flight(subject: Subject) -> None:
-    subject.flight_id = "one"
-    first = desk_of(subject)
-    assert desk_of(subject) is first
+def test_a_desk_belongs_to_its_flight(watched: WatchedFlight) -> None:
+    watched.flight_id = "one"
+    first = state_of(watched)
+    assert state_of(watched) is first
 
-    subject.flight_id = "two"
-    assert desk_of(subject) is not first
+    watched.flight_id = "two"
+    assert state_of(watched) is not first
 
 
 def test_gains_come_first_and_every_parameter_is_there() -> None:
-    names = list(known())
+    names = list(known_parameters())
     gains = {gain.name for gain in GAINS}
 
     assert set(names) == gains | {row.name for row in TABLE}
@@ -259,19 +260,19 @@ def test_gains_come_first_and_every_parameter_is_there() -> None:
 
 
 def test_a_search_finds_by_name_and_by_meaning() -> None:
-    values = {name: row.default for name, row in known().items()}
+    values = {name: row.default for name, row in known_parameters().items()}
 
-    assert [row["name"] for row in table_rows(values, "xy_p", "")] == ["MPC_XY_P"]
-    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(values, "way home", "")]
-    assert len(table_rows(values, "", "")) == len(values)
+    assert [row["name"] for row in table_rows(COMMANDS, values, "xy_p")] == ["MPC_XY_P"]
+    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(COMMANDS, values, "way home")]
+    assert len(table_rows(COMMANDS, values)) == len(values)
 
 
 def test_what_differs_from_its_default_is_marked() -> None:
     values = {"MPC_XY_P": 0.95, "MPC_Z_P": 1.5, "SOME_OTHER": 3.0}
-    rows = {row["name"]: row for row in table_rows(values, "", "MPC_Z_P")}
+    rows = {row["name"]: row for row in table_rows(COMMANDS, values, picked="MPC_Z_P")}
 
     assert not rows["MPC_XY_P"]["changed"]  # as a float32 has it, too:
-    assert not table_rows({"MPC_XY_P": 0.949999988079071}, "", "")[0]["changed"]
+    assert not table_rows(COMMANDS, {"MPC_XY_P": 0.949999988079071})[0]["changed"]
     assert rows["MPC_Z_P"]["changed"] and rows["MPC_Z_P"]["picked"]
     assert rows["SOME_OTHER"]["default"] == ""
 
@@ -289,15 +290,15 @@ def test_what_differs_from_its_default_is_marked() -> None:
     ],
 )
 def test_a_value_that_cannot_be_is_refused_before_it_is_sent(name: str, value: Any, why: str) -> None:
-    said = problem(known().get(name), value)
+    said = problem(known_parameters().get(name), value)
 
     assert (why in said) if why else said == ""
 
 
-def test_changes_of_anybody_are_shown_by_name(subject: Subject) -> None:
-    number = numbered().index("MPC_XY_P")
+def test_changes_of_anybody_are_shown_by_name(watched: WatchedFlight) -> None:
+    number = sorted(known_parameters()).index("MPC_XY_P")
     stream = BY_NAME["parameter_change"]
-    subject.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
-    subject.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))
+    watched.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
+    watched.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))
 
-    assert [str(change) for change in changes(subject, 0)] == ["3.0 s MPC_XY_P 0.95 → 1.2"]
+    assert [str(change) for change in changes(watched, known_parameters(), 0)] == ["3.0 s MPC_XY_P 0.95 → 1.2"]

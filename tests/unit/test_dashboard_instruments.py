@@ -54,10 +54,10 @@ def test_a_tape_is_centred_on_its_value() -> None:
     assert 'data-value="10.0"' in picture
 
 
-def test_the_wanted_height_is_marked_beside_the_tape_and_never_leaves_it() -> None:
+def test_the_setpoint_height_is_marked_beside_the_tape_and_never_leaves_it() -> None:
     assert instruments.WANTED not in instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1)
     near, far = (
-        instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1, wanted=wanted) for wanted in (12.0, 1000.0)
+        instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1, setpoint=setpoint) for setpoint in (12.0, 1000.0)
     )
     top = instruments.HORIZON_Y - instruments.HORIZON_HALF_H
     for picture, expected in ((near, HORIZON_Y - instruments.TAPE_PER_STEP), (far, top + 6)):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.line_health import (
     COLUMNS,
@@ -27,7 +28,6 @@ from aeroloop.dashboard.line_health import (
     signals,
     silence_cell,
 )
-from aeroloop.families.streams import BY_NAME
 
 
 @dataclass(frozen=True)

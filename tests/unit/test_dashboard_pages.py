@@ -17,26 +17,26 @@ from nicegui import Client, core, ui
 from nicegui.page import page
 from starlette.requests import Request
 
-from aeroloop.core import scenario_files
+from aeroloop.core import scenario_files as scenarios
 from aeroloop.core.fault_offers import Offer, offers
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import app, layout, page_lines
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.layout import frame
 from aeroloop.dashboard.page_faults import amount
 from aeroloop.dashboard.past_runs import read_run
-from aeroloop.dashboard.subject import LineInfo, Subject
-from aeroloop.families.streams import BY_NAME
+from aeroloop.dashboard.watched_flight import LineInfo, WatchedFlight
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def subject(tmp_path: Path, scenario: str | None) -> Subject:
-    watched = Subject(tmp_path)
+def watching(tmp_path: Path, scenario: str | None) -> WatchedFlight:
+    watched = WatchedFlight(tmp_path)
     watched.flight_id, watched.running = "one", True
     if scenario is None:
         watched.router = HOSTILE
     else:
-        watched.scenario = scenario_files.load(scenario_files.find(scenario))
+        watched.scenario = scenarios.load(scenarios.find(scenario))
     watched.lines = [LineInfo(i, f"{HOSTILE}{i}", HOSTILE, HOSTILE, "mavlink", 0) for i in range(2)]
     for name in ("line", "line_message", "rigid_truth", "truth", "autopilot_state", "board_cycle", "hil_link"):
         stream = BY_NAME[name]
@@ -46,7 +46,7 @@ def subject(tmp_path: Path, scenario: str | None) -> Subject:
     return watched
 
 
-def built(watched: Subject, show: Callable[[Subject], None], after: Callable[[Client], Any]) -> Any:
+def built(watched: WatchedFlight, show: Callable[[WatchedFlight], None], after: Callable[[Client], Any]) -> Any:
     """A browser opens the page, something is done with it, and the browser goes."""
 
     async def visit() -> Any:
@@ -74,7 +74,7 @@ def built(watched: Subject, show: Callable[[Subject], None], after: Callable[[Cl
 
 @pytest.mark.parametrize("scenario", ["quad-hover", "tiltrotor-spiral", None])
 def test_nothing_is_kept_of_a_browser_that_has_gone(tmp_path: Path, scenario: str | None) -> None:
-    watched = subject(tmp_path, scenario)
+    watched = watching(tmp_path, scenario)
     before = len(Client.instances)
     visitors = []
     for each in PAGES:
@@ -91,7 +91,7 @@ def markup(client: Client) -> list[str]:
 
 def test_what_strangers_named_is_text_not_markup(tmp_path: Path) -> None:
     for scenario in ("quad-hover", None):
-        watched = subject(tmp_path, scenario)
+        watched = watching(tmp_path, scenario)
         for each in PAGES:
             told = built(watched, each.build, lambda client: (markup(client), _props(client)))
             assert not any("<img" in html for html in told[0]), each.title
@@ -104,11 +104,11 @@ def _props(client: Client) -> list[str]:
 
 
 def test_a_router_alone_shows_its_lines_and_other_pages_say_what_is_missing(tmp_path: Path) -> None:
-    watched = subject(tmp_path, None)
+    watched = watching(tmp_path, None)
     words = {each.title: built(watched, each.build, _words) for each in PAGES}
     for title in ("View", "Fly", "Faults"):
         assert any("stands alone" in word for word in words[title]), title
-    assert any(word.startswith("2 lines") for word in words["Lines"])
+    assert any(word.startswith("2 links") for word in words["Links"])
 
 
 def _words(client: Client) -> list[str]:
@@ -116,14 +116,14 @@ def _words(client: Client) -> list[str]:
 
 
 def test_refused_requests_are_told_on_the_lines_page(tmp_path: Path) -> None:
-    watched = subject(tmp_path, "quad-hover")
+    watched = watching(tmp_path, "quad-hover")
     assert "This dashboard has refused no request." in built(watched, page_lines.build, _words)
     watched.refused.update(token=3, origin=1)
     assert "This dashboard has refused 4 requests: origin 1, token 3." in built(watched, page_lines.build, _words)
 
 
 def test_a_share_has_a_slider_that_moves_with_its_number(tmp_path: Path) -> None:
-    watched = subject(tmp_path, "quad-free")
+    watched = watching(tmp_path, "quad-free")
     offered = offers(watched.scenario)  # type: ignore[arg-type]
     shares = [offer for offer in offered if _is_share(offer)]
 
@@ -162,7 +162,7 @@ def test_what_a_browser_is_to_remember_fits_into_its_cookie(tmp_path: Path, monk
 
 
 def test_the_head_of_every_page_links_to_the_report_of_a_flight_that_has_ended(tmp_path: Path) -> None:
-    watched = subject(tmp_path, "quad-hover")
+    watched = watching(tmp_path, "quad-hover")
 
     def link(client: Client) -> tuple[bool, str]:
         (found,) = (each for each in client.elements.values() if each.props.get("data-testid") == "flight-report")
@@ -180,7 +180,7 @@ def test_the_head_of_every_page_links_to_the_report_of_a_flight_that_has_ended(t
 
 def test_pages_that_nobody_can_look_at_are_refused_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "MOST_PAGES", len(Client.instances))
-    watched = subject(tmp_path, "quad-hover")
+    watched = watching(tmp_path, "quad-hover")
     shown = app._shown(watched, PAGES[2], ())
     assert built(watched, lambda _: None, lambda _: shown()).status_code == 503
     assert watched.refused == {"pages": 1}

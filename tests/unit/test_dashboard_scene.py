@@ -13,21 +13,27 @@ pytest.importorskip("nicegui", reason="the dashboard needs nicegui")
 from nicegui import Client, ui
 from nicegui.page import page
 
-from aeroloop.core import scenario_files
-from aeroloop.core.frames import quat_from_euler
+from aeroloop.core import scenario_files as scenarios
+from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.scenario import Scenario
-from aeroloop.dashboard import ground, readings
+from aeroloop.core.stream_table import BY_NAME
+from aeroloop.dashboard import family_page, ground, readings
+from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.page_view import Factor, facts
-from aeroloop.dashboard.readings import Doing, Pose
+from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.trails import Trail, plan
-from aeroloop.families.streams import BY_NAME
+from aeroloop.dashboard.trails import Trail
 from aeroloop.world.terrain import Grid, Incline
 
 
 def scenario(name: str) -> Scenario:
-    return scenario_files.load(scenario_files.find(name))
+    return scenarios.load(scenarios.find(name))
+
+
+def plan(name: str, vehicle: int = 0) -> list[Vec3]:
+    flown = scenario(name)
+    return family_page.of(flown).plan(flown, vehicle)
 
 
 def add(store: Store, stream: str, **values: float) -> None:
@@ -81,16 +87,16 @@ class TestTrail:
 
 class TestPlan:
     def test_the_tiltrotors_is_its_reference_path(self) -> None:
-        path = plan(scenario("tiltrotor-spiral"), 0)
+        path = plan("tiltrotor-spiral")
         assert path[0] == pytest.approx((2.0, 0.0, 0.5))
         assert path[-1][2] == pytest.approx(10.5)
 
     def test_each_aircraft_of_a_swarm_has_its_own_from_where_it_starts(self) -> None:
-        first, third = (plan(scenario("quad-swarm"), vehicle) for vehicle in (0, 2))
+        first, third = (plan("quad-swarm", vehicle) for vehicle in (0, 2))
         assert [x for x, _, _ in third] == [x + 16.0 for x, _, _ in first]
 
     def test_there_is_none_where_somebody_outside_decides(self) -> None:
-        assert plan(scenario("quad-px4"), 0) == plan(scenario("tiltrotor-joystick"), 0) == []
+        assert plan("quad-px4") == plan("tiltrotor-joystick") == []
 
 
 class TestReadings:
@@ -119,8 +125,8 @@ class TestReadings:
         assert readings.pose(store, scenario("quad-hover"), 0) is None
 
     def test_the_wind_is_named_by_where_it_comes_from(self) -> None:
-        assert facts(None, Doing(), (3.0, 0.0, 0.0))["wind"] == "3.0 m/s from 270°"
-        assert facts(None, Doing(), (0.0, 0.0, 0.0))["wind"] == "calm"
+        assert facts(None, Status(), (3.0, 0.0, 0.0))["wind"] == "3.0 m/s from 270°"
+        assert facts(None, Status(), (0.0, 0.0, 0.0))["wind"] == "calm"
 
 
 def test_the_factor_is_simulated_seconds_a_second() -> None:

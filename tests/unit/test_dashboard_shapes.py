@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from aeroloop.core import scenario_files
-from aeroloop.dashboard import shapes
+from aeroloop.core import scenario_files as scenarios
+from aeroloop.dashboard import family_page, shapes
 from aeroloop.families.multirotor import airframe as multirotor
 from aeroloop.families.tiltrotor import airframe as tiltrotor
 from aeroloop.families.tiltrotor.design import parameters
@@ -78,4 +78,5 @@ def test_a_mesh_keeps_its_triangles_and_what_is_invisible_is_left_out() -> None:
 
 @pytest.mark.parametrize(("name", "rotors"), [("quad-hover", 4), ("tiltrotor-spiral", 2)])
 def test_a_scenario_has_the_shape_of_what_flies_in_it(name: str, rotors: int) -> None:
-    assert len(shapes.of_scenario(scenario_files.load(scenario_files.find(name))).rotors) == rotors
+    scenario = scenarios.load(scenarios.find(name))
+    assert len(family_page.of(scenario).shape(scenario).rotors) == rotors

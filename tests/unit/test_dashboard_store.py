@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.core.stream import Stream
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import store as store_module
-from aeroloop.dashboard.store import Store, parse_signal, thinned
-from aeroloop.families.streams import BY_NAME
+from aeroloop.dashboard.store import Store, is_multiplexed, parse_signal, selector, thinned
 
 NAN = math.nan
 
@@ -205,3 +205,14 @@ def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch)
     finally:
         tracemalloc.stop()
     assert used_B[1] <= 1.02 * used_B[0], used_B
+
+
+def test_what_a_row_is_about_follows_from_its_columns() -> None:
+    about = {name: selector(stream) for name, stream in BY_NAME.items() if selector(stream)}
+    assert about.keys() == {name for name in BY_NAME if name == "line" or name.endswith("_task")}
+    assert about["line"] == "line" and set(about.values()) == {"line", "task"}
+    assert all(
+        is_multiplexed(BY_NAME[name]) for name in BY_NAME if name.endswith(("_fault", "_count", "_cell", "_path"))
+    )
+    assert is_multiplexed(BY_NAME["line_message"]) and is_multiplexed(BY_NAME["parameter_change"])
+    assert not any(is_multiplexed(stream) for stream in BY_NAME.values() if {"x_m", "z_m"} <= set(stream.names))

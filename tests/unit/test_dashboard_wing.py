@@ -19,25 +19,27 @@ from nicegui import Client, ui
 from nicegui.page import page
 from test_dashboard_pages import HOSTILE, built
 
-from aeroloop.core import scenario_files
+from aeroloop.core import scenario_files as scenarios
+from aeroloop.core import tables
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.tables import FAMILIES
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.dashboard import page_charts, page_view, processor_panel, readings, shapes, way, way_map
+from aeroloop.dashboard import family_page, page_charts, page_view, readings
 from aeroloop.dashboard.app import PAGES
-from aeroloop.dashboard.line_sources import timing, views
+from aeroloop.dashboard.line_sources import views
 from aeroloop.dashboard.map import View
-from aeroloop.dashboard.scene import MOST_WAYS
+from aeroloop.dashboard.scene import MOST_TOLD_PATHS
 from aeroloop.dashboard.scene import View as Scene
 from aeroloop.dashboard.store import Store, parse_signal
-from aeroloop.dashboard.subject import Subject
-from aeroloop.dashboard.way_page import WayPage, facts, plans_table
-from aeroloop.dashboard.way_words import STATUS_WORDS, STEP_WORDS, letters
+from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.families.fixedwing import page_processor as processor_panel
+from aeroloop.families.fixedwing import page_way as way
+from aeroloop.families.fixedwing import page_way_map as way_map
+from aeroloop.families.fixedwing.page_fly import WayPage, facts, plans_table
+from aeroloop.families.fixedwing.page_words import STATUS_WORDS, STEP_WORDS, letters
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.shape import SURFACES
-from aeroloop.families.fixedwing.streams import STREAMS
-from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell
 
 START_M, GOAL_M = (-3375.0, 1425.0), (3975.0, -3975.0)
@@ -46,7 +48,7 @@ NAN, HUGE = math.nan, 1e300
 
 @pytest.fixture(scope="module")
 def scenario() -> FixedWingScenario:
-    loaded = scenario_files.load(scenario_files.find("fixedwing-hierarchical"))
+    loaded = scenarios.load(scenarios.find("fixedwing-hierarchical"))
     assert isinstance(loaded, FixedWingScenario)
     return loaded
 
@@ -89,30 +91,32 @@ def path(store: Store, number: int, points: int = 20, t_s: float = 20.0) -> None
 
 class TestFamilies:
     def test_every_kind_of_flight_has_its_streams_and_charts(self) -> None:
-        families = set(FAMILIES)
-        assert families == readings.FAMILIES.keys() == page_charts.DEFAULTS.keys() - {"router"}
-        for kept in readings.FAMILIES.values():
-            for track in filter(None, (kept.truth, kept.wanted, kept.estimate)):
+        for kind in tables.FAMILIES:
+            shown = tables.part(tables.family(kind).page)
+            assert isinstance(shown, family_page.Page) and shown.truth and shown.charts
+            for track in filter(None, (shown.truth, shown.setpoint, shown.estimate)):
                 assert {track.east, track.north} <= set(BY_NAME[track.stream].names)
-            assert "missed" in BY_NAME[kept.pace].names and "wind_x_m_s" in BY_NAME[kept.air].names
-        for charts in page_charts.DEFAULTS.values():
-            assert all(parse_signal(name) for chart in charts for name in chart)
+            assert "missed" in BY_NAME[shown.pace].names and "wind_x_m_s" in BY_NAME[shown.air].names
+            assert all(parse_signal(name) for chart in shown.charts for name in chart)
+        assert all(parse_signal(name) for chart in page_charts.ROUTER_CHARTS for name in chart)
 
     def test_where_a_wing_is_and_what_it_does(self, scenario: FixedWingScenario) -> None:
         store = Store()
-        assert readings.pose(store, scenario, 0) is None and readings.doing(store, scenario, 0).mode == ""
+        assert readings.pose(store, scenario, 0) is None and readings.status(store, scenario, 0).mode == ""
         fly(store)
         pose = readings.pose(store, scenario, 0)
         assert pose is not None
         assert pose.heading_deg == pytest.approx(0.0) and pose.roll_rad == pytest.approx(0.2)
         assert pose.hinges_rad == pytest.approx((0.1, -0.1, -0.25, -0.15))
         assert readings.shown_rates(store, scenario, 0, [-1.0]) == [-8.0]
-        assert readings.wanted_height_m(store, scenario, 0) == scenario.mission.height_m
+        assert readings.setpoint_height_m(store, scenario, 0) == scenario.mission.height_m
         assert readings.missed_deadlines(store, scenario) == 7
         assert readings.ground_m(store, scenario, 0) == 400.0
-        wanted = readings.places(store, scenario, readings.FAMILIES["fixedwing"].wanted, 0, -math.inf)
-        assert wanted == [(1.0, -2990.0, 1010.0, scenario.mission.height_m)]
-        words = page_view.facts(pose, readings.doing(store, scenario, 0), readings.wind_W(store, scenario, 0))
+        track = family_page.of(scenario).setpoint
+        assert track is not None
+        setpoints = readings.places(store, scenario, track, 0, -math.inf)
+        assert setpoints == [(1.0, -2990.0, 1010.0, scenario.mission.height_m)]
+        words = page_view.facts(pose, readings.status(store, scenario, 0), readings.wind_W(store, scenario, 0))
         assert words["airspeed"] == "20.5 m/s" and words["ground"] == "260 m below" and words["tilt"] == ""
         assert words["mode"] == "C follows its path"  # as guidance tells it, to who came late
 
@@ -122,13 +126,13 @@ class TestFamilies:
         store = Store()
         for t_s, step in enumerate(steps[:-1]):
             add(store, "wing_step", t_s=t_s, step=step)
-        assert readings.doing(store, scenario, 0).mode == "F follows and replans"
+        assert readings.status(store, scenario, 0).mode == "F follows and replans"
 
     def test_every_step_and_status_has_words(self) -> None:
         assert STEP_WORDS.keys() == set(Step) and STATUS_WORDS.keys() == set(PlanStatus)
 
     def test_its_shape_has_its_surfaces_in_order_and_one_propeller(self, scenario: FixedWingScenario) -> None:
-        shape = shapes.of_scenario(scenario)
+        shape = family_page.of(scenario).shape(scenario)
         assert tuple(body.hinge.name for body in shape.bodies if body.hinge) == SURFACES
         assert len(shape.rotors) == 1 and 1.3 < shape.reach_m < 1.7
 
@@ -138,20 +142,22 @@ class TestFamilies:
             add(store, "wing_link", t_s=t_s, frames_in=100.0 * t_s, frames_out=20.0 * t_s)
         (line,) = views(store, (), scenario)
         assert line.name == "board" and line.cells["rate_out"].text == "20.0 / 20"
-        assert timing(scenario).stream == "wing_pace"
+        timing = family_page.of(scenario).timing
+        assert timing is not None and timing(scenario).stream == "wing_pace"
 
 
-def test_steps_and_plans_are_notices_and_nonsense_is_none(tmp_path: Path) -> None:
-    subject = Subject(tmp_path)
+def test_steps_and_plans_are_notices_and_nonsense_is_none(tmp_path: Path, scenario: FixedWingScenario) -> None:
+    watched = WatchedFlight(tmp_path)
+    watched.scenario = scenario
     for t_s, step in ((1.0, Step.REPLAN), (2.0, Step.REPLAN), (3.0, 99.0), (4.0, NAN), (5.0, HUGE)):
-        subject.take(BY_NAME["wing_step"], row("wing_step", t_s=t_s, step=float(step)))
-    subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
-    subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
+        watched.take(BY_NAME["wing_step"], row("wing_step", t_s=t_s, step=float(step)))
+    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
+    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
     for status in (NAN, HUGE, 77.0):
-        subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, status=status))
+        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, status=status))
     for number in (NAN, HUGE, -1.0):
-        subject.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, plan=number))
-    told = [(notice.severity, notice.words) for notice in subject.notices]
+        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, plan=number))
+    told = [(notice.severity, notice.words) for notice in watched.notices]
     assert told == [
         ("info", "step D: follows and replans"),
         ("info", "step F: follows and replans"),
@@ -269,18 +275,18 @@ def test_the_3d_view_draws_the_newest_paths_and_forgets_old_ones(scene: Scene, s
     fly(store)
     scene.show(scenario)
     before = len(scene.scene.objects)
-    for number in range(MOST_WAYS + 4):
+    for number in range(MOST_TOLD_PATHS + 4):
         path(store, number)
         scene._updates = 0
         scene.update(store)
-    assert len(scene.scene.objects) == before + MOST_WAYS
+    assert len(scene.scene.objects) == before + MOST_TOLD_PATHS
 
 
-def watched(tmp_path: Path, scenario: FixedWingScenario) -> Subject:
-    subject = Subject(tmp_path)
-    subject.flight_id, subject.running, subject.scenario = "one", True, scenario
-    subject.notice(HOSTILE, "bad")
-    return subject
+def watching(tmp_path: Path, scenario: FixedWingScenario) -> WatchedFlight:
+    watched = WatchedFlight(tmp_path)
+    watched.flight_id, watched.running, watched.scenario = "one", True, scenario
+    watched.notice(HOSTILE, "bad")
+    return watched
 
 
 def words(client: Client) -> list[str]:
@@ -293,32 +299,33 @@ def shown(client: Client, testid: str) -> Any:
 
 class TestPages:
     def test_the_fly_page_says_what_there_is_and_what_is_not(self, tmp_path: Path, scenario: FixedWingScenario) -> None:
-        subject = watched(tmp_path, scenario)
-        fly(subject.store)
-        plan(subject.store, 0, scenario)
+        watched = watching(tmp_path, scenario)
+        fly(watched.store)
+        plan(watched.store, 0, scenario)
         fly_page = next(each for each in PAGES if each.title == "Fly")
 
         def look(client: Client) -> None:
             assert shown(client, "no-processor").visible
-            assert any("takes no orders" in word for word in words(client))
+            assert any("takes no commands" in word for word in words(client))
 
-        built(subject, fly_page.build, look)
-        add(subject.store, "wing_cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
-        built(subject, fly_page.build, lambda client: _assert_processor(client))
+        built(watched, fly_page.build, look)
+        add(watched.store, "wing_cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
+        built(watched, fly_page.build, lambda client: _assert_processor(client))
 
     @pytest.mark.parametrize("value", [NAN, math.inf, -HUGE])
     def test_no_page_breaks_on_what_a_board_may_tell(
         self, tmp_path: Path, scenario: FixedWingScenario, value: float
     ) -> None:
-        subject = watched(tmp_path, scenario)
+        watched = watching(tmp_path, scenario)
         for t_s in (1.0, 2.0):
-            for stream in STREAMS:
-                subject.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
+            for stream in BY_NAME.values():
+                if stream.family == "wing":
+                    watched.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:
-            built(subject, each.build, lambda client: None)
-        built(subject, lambda _: _beat(WayPage(subject, scenario)), lambda client: None)
-        assert all(len(words) < 400 for words in facts(subject, scenario).values())
-        assert len(plans_table(way.plans(subject.store))) < 2000
+            built(watched, each.build, lambda client: None)
+        built(watched, lambda _: _beat(WayPage(watched, scenario)), lambda client: None)
+        assert all(len(words) < 400 for words in facts(watched, scenario).values())
+        assert len(plans_table(way.plans(watched.store))) < 2000
 
 
 def _beat(shown: WayPage) -> None:

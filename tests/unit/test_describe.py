@@ -12,7 +12,7 @@ from tools import describe
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Field, Stream
-from aeroloop.families.streams import STREAMS
+from aeroloop.core.stream_table import STREAMS
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.interface import TILTROTOR, WING
 

@@ -15,7 +15,7 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import REMEMBERED, Stream, fields
-from aeroloop.families.streams import BY_NAME, STREAMS
+from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.flight.processes.recorder import Recording
 from aeroloop.realtime import feed
 from aeroloop.realtime.feed import LISTENERS, LONGEST, TABLE, FeedIn, FeedOut

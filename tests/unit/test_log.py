@@ -21,8 +21,8 @@ from mcap.writer import Writer
 
 from aeroloop.core.errors import EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.stream import Stream, fields
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
-from aeroloop.families.streams import BY_NAME
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.recording.log import Log, LogWriter, log_sha256, read
 

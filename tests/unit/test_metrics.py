@@ -13,7 +13,7 @@ from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.families.tiltrotor.analysis.metrics import metrics, position_error
 from aeroloop.families.tiltrotor.analysis.timing import MEASURED, timing
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario

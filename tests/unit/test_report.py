@@ -19,7 +19,7 @@ from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.families.tiltrotor.analysis import report
 from aeroloop.families.tiltrotor.analysis.plots import DelayMargin
 from aeroloop.families.tiltrotor.analysis.report import render

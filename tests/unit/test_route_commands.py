@@ -24,7 +24,7 @@ from rich.console import Console
 from aeroloop.cli.route_commands import colour, main, view
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.flight import routing
 from aeroloop.realtime.topics import Topics
 from aeroloop.router import control

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.flight.routing import check
 from aeroloop.router.config import ROLES, load
 from aeroloop.router.statistics import LineMessage, LineState

@@ -18,7 +18,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.signals import Truth
-from aeroloop.families.streams import BY_NAME, STREAMS
+from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.realtime.topics import BUFFERED_RECORDS, Topics, sweep
 from aeroloop.sensors.state import StateNoise, StateSensors, ideal

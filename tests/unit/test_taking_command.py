@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from aeroloop.cli import flight_command_line
 from aeroloop.controllers.pixhawk.lines import BENCH
+from aeroloop.core import scenario_files as scenarios
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.ground.commands import HeldError, NoAnswerError, Patience, RefusedError, Station
 from aeroloop.ground.commands.taking_command import TakeCommand
@@ -81,15 +82,16 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
             with pytest.raises(HeldError, match=f"disarm: the router refused: {BENCH}/4 commands"):
                 vehicle.disarm()
             assert station.holder == f"{BENCH}/4"
-            subject: Any = SimpleNamespace(
+            watched: Any = SimpleNamespace(
                 orders=object(),
+                scenario=scenarios.load(scenarios.find("quad-hover")),
                 station=station,
                 lines=[SimpleNamespace(name=BENCH)],
                 store=SimpleNamespace(newest=lambda *_: [{"line": 0.0, "role": 11.0, "up": 1.0}]),
             )
-            assert other_commander(subject) == f"{BENCH}/4"
-            take_command(subject)
-            assert other_commander(subject) == ""
+            assert other_commander(watched) == f"{BENCH}/4"
+            take_command(watched)
+            assert other_commander(watched) == ""
             vehicle.disarm()
             other.take_command()
         vehicle.arm()  # the other has left: command is free at once

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aeroloop.core.paths import runtime_dir
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, Publisher, Subscriber, Topics, sweep
 
 STREAM = BY_NAME["imu"]

@@ -16,11 +16,11 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import NS, Event, ResetCause
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.flight.processes.plant import switcher
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode

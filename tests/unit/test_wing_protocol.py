@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
-from aeroloop.families.streams import BY_NAME
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import Missing, Told
 from aeroloop.protocols.framing import encode

@@ -21,6 +21,7 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.analysis import maps, plots
@@ -29,7 +30,6 @@ from aeroloop.families.fixedwing.analysis.report import render
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS
-from aeroloop.families.streams import BY_NAME
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
 

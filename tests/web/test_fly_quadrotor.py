@@ -10,7 +10,7 @@ from browser import Desk, Watcher, place
 from playwright.sync_api import expect
 
 from aeroloop.core.faults import KINDS, TARGETS
-from aeroloop.dashboard.parameters_panel import numbered
+from aeroloop.families.multirotor.page import known_parameters
 from aeroloop.recording.log import Log
 
 HEIGHT_M = 3.0
@@ -43,7 +43,7 @@ def test_from_arming_to_landing(desk: Desk) -> None:
 
 
 def take_off(watcher: Watcher) -> None:
-    expect(watcher.find("heard")).to_have_text("heard", timeout=FLIGHT_MS)
+    expect(watcher.find("connected")).to_have_text("connected", timeout=FLIGHT_MS)
     for _ in range(60):  # it refuses until its estimator has settled, and says so
         watcher.find("arm").click()
         watcher.page.wait_for_timeout(1000)
@@ -145,7 +145,7 @@ def assert_flown(log: Log) -> None:
 
 def assert_tuned(log: Log) -> None:
     (change,) = log.rows["parameter_change"]
-    assert numbered()[int(change[2])] == GAIN
+    assert sorted(known_parameters())[int(change[2])] == GAIN
     assert change[4] == NEW_GAIN != change[3]
 
 

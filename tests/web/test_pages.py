@@ -11,7 +11,7 @@ import pytest
 from browser import DESKTOP, HANG_S, PHONE, Desk, Flight, Watcher, until
 from playwright.sync_api import Locator, expect
 
-PAGES = {"view": "/", "charts": "/charts", "lines": "/lines", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
+PAGES = {"view": "/", "charts": "/charts", "links": "/links", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 DRAWN_MS = 120_000  # in a process of its own
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
@@ -59,7 +59,7 @@ def test_a_page_opens(window: tuple[str, Watcher], name: str) -> None:
 
 def test_the_lines_page_shows_the_lines_and_how_time_is_kept(desk: Desk, airborne: Flight) -> None:
     watcher = desk.watch()
-    page = watcher.open("/lines")
+    page = watcher.open("/links")
     expect(watcher.find("line-pixhawk-0")).to_contain_text("up")  # the router's
     expect(watcher.find("line-autopilot")).to_contain_text("up")  # the plant's own
     expect(watcher.find("line-autopilot")).to_contain_text("250")
@@ -72,7 +72,7 @@ def test_the_lines_page_shows_the_lines_and_how_time_is_kept(desk: Desk, airborn
         arg=counted,
     )
     expect(watcher.find("period-histogram").locator("canvas")).to_be_visible()
-    watcher.shot("lines")
+    watcher.shot("links")
     watcher.assert_clean()
 
 
@@ -169,11 +169,11 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
     router = desk.route(HOSTILE, "radio", "station")
     router.says("has 2 endpoints")
     watcher = desk.watch()
-    watcher.open("/lines")
+    watcher.open("/links")
     choose(watcher, f"router {HOSTILE}")
     expect(watcher.find("line-radio")).to_contain_text("down")  # so the router itself says: nobody is there
     expect(watcher.find("line-autopilot")).not_to_be_attached()
-    watcher.shot("lines-router")
+    watcher.shot("links-router")
     router.end()
     expect(watcher.head("running")).to_have_text("ended")
     watcher.head("tab-faults").click()

@@ -72,14 +72,14 @@ def dash(
     if open_browser:
         webbrowser.open(url)
     from aeroloop.dashboard.app import serve
-    from aeroloop.dashboard.subject import Subject
+    from aeroloop.dashboard.watched_flight import WatchedFlight
     from aeroloop.flight import routing, running
 
     known = [running.flight_id(orders) for orders in running.flights()] + [place.id for place in routing.places()]
     if flight and not with_parent and flight not in known:
         now = ", ".join(dict.fromkeys(known)) or "nothing"
         say(f"{flight} is not running yet: waiting for it; running now: {now}")
-    ended_by = serve(Subject(runs, flight, routing.places), listener, host=host, token=asked)
+    ended_by = serve(WatchedFlight(runs, flight, routing.places), listener, host=host, token=asked)
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
 

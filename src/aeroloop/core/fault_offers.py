@@ -1,4 +1,4 @@
-"""What can be switched on and off in a flight: for the one who offers it to a person, with unit and a fair value."""
+"""Faults that a person can switch on and off in a flight, each with its unit and a value to begin with."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
 
 _LINES = {"to_plant": "board to plant", "to_board": "plant to board"}
 _LINE_FAULTS = {
-    "delay_s": ("s", 0.02, "every frame comes later by this much"),
-    "jitter_s": ("s", 0.02, "every frame comes later by up to this much, in order"),
-    "loss": ("-", 0.3, "this part of the frames is lost"),
-    "corrupt": ("-", 0.001, "this part of the bytes is another one"),
-    "duplicate": ("-", 0.2, "this part of the frames comes twice"),
-    "reorder": ("-", 0.2, "this part of the frames is overtaken by the next"),
-    "baud": ("Bd", 115_200.0, "no more than this many bits a second, ten a byte"),
+    "delay_s": ("s", 0.02, "every frame is delayed by this"),
+    "jitter_s": ("s", 0.02, "every frame is delayed by up to this, order kept"),
+    "loss": ("-", 0.3, "fraction of frames lost"),
+    "corrupt": ("-", 0.001, "fraction of bytes corrupted"),
+    "duplicate": ("-", 0.2, "fraction of frames duplicated"),
+    "reorder": ("-", 0.2, "fraction of frames overtaken by the next"),
+    "baud": ("Bd", 115_200.0, "limit of the bit rate, ten bits a byte"),
 }
 _WHOLE = {"silent": "sends nothing", "frozen": "sends its last values again and again"}
 
@@ -119,7 +119,7 @@ def of_sensor(target: str) -> tuple[Offer, ...]:
     return (*whole, *adding)
 
 
-def of_lines() -> tuple[Offer, ...]:
+def of_links() -> tuple[Offer, ...]:
     """What the link can do to frames, in both directions."""
     return tuple(
         Offer(target, kind, (), unit, value, 1, f"{way}: {words}")

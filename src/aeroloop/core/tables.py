@@ -41,6 +41,7 @@ class Family:
     vehicle: str  # (scenario, number, publish) -> sim.vehicle.Vehicle
     controllers: Mapping[str, str]  # which controllers fly it, and their rows
     analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
+    page: str = ""  # dashboard.family_page.Page: what the dashboard shows of it; without it the plain page serves
     faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
 
 

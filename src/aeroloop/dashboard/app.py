@@ -23,7 +23,7 @@ from aeroloop.dashboard import page_charts, page_faults, page_fly, page_lines, p
 from aeroloop.dashboard.layout import Tab, frame
 from aeroloop.dashboard.security import LARGEST_BODY, Guard
 from aeroloop.dashboard.slow_clients import impatient
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 NICENESS = 10
 MOST_CONNECTIONS = 256
@@ -45,32 +45,32 @@ class Page:
     path: str
     title: str
     icon: str
-    build: Callable[[Subject], None]
+    build: Callable[[WatchedFlight], None]
 
 
 PAGES = (
     Page("/", "View", "view_in_ar", page_view.build),
     Page("/charts", "Charts", "show_chart", page_charts.build),
-    Page("/lines", "Lines", "lan", page_lines.build),
+    Page("/links", "Links", "lan", page_lines.build),
     Page("/fly", "Fly", "flight", page_fly.build),
     Page("/faults", "Faults", "report", page_faults.build),
     Page("/runs", "Runs", "folder", page_runs.build),
 )
 
 
-def web_app(subject: Subject, *, host: str, port: int, token: str) -> Guard:
+def web_app(watched: WatchedFlight, *, host: str, port: int, token: str) -> Guard:
     """Pages, files and websockets behind the guard."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        following = asyncio.get_running_loop().create_task(subject.follow())
+        following = asyncio.get_running_loop().create_task(watched.follow())
         yield
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
 
     outer = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    register(subject)
+    register(watched)
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     ui.run_with(
         outer,
@@ -83,20 +83,20 @@ def web_app(subject: Subject, *, host: str, port: int, token: str) -> Guard:
         binding_refresh_interval=None,
         show_welcome_message=False,
     )
-    return Guard(outer, host=host, port=port, token=token, refused=subject.refused)
+    return Guard(outer, host=host, port=port, token=token, refused=watched.refused)
 
 
-def serve(subject: Subject, listener: socket.socket, *, host: str, token: str = "") -> int:
+def serve(watched: WatchedFlight, listener: socket.socket, *, host: str, token: str = "") -> int:
     """Until SIGTERM or SIGINT, whose number it returns."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    guarded = web_app(subject, host=host, port=listener.getsockname()[1], token=token)
+    guarded = web_app(watched, host=host, port=listener.getsockname()[1], token=token)
     ended_by: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again when it has ended
         signal.signal(number, lambda got, _: ended_by.append(got))
     config = uvicorn.Config(
         guarded,
-        http=impatient(subject.refused),
+        http=impatient(watched.refused),
         ws="wsproto",
         ws_max_size=LARGEST_BODY,
         ws_per_message_deflate=False,  # a few bytes cannot become many, and the plant keeps the processor
@@ -111,20 +111,20 @@ def serve(subject: Subject, listener: socket.socket, *, host: str, token: str = 
     return ended_by[0] if ended_by else 0
 
 
-def register(subject: Subject) -> None:
-    page_runs.register(subject)
+def register(watched: WatchedFlight) -> None:
+    page_runs.register(watched)
     tabs = tuple(Tab(page.path, page.title, page.icon) for page in PAGES)
     for page in PAGES:
-        ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(subject, page, tabs))
+        ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(watched, page, tabs))
 
 
-def _shown(subject: Subject, page: Page, tabs: tuple[Tab, ...]) -> Callable[[], PlainTextResponse | None]:
+def _shown(watched: WatchedFlight, page: Page, tabs: tuple[Tab, ...]) -> Callable[[], PlainTextResponse | None]:
     def show() -> PlainTextResponse | None:
         if len(Client.instances) > MOST_PAGES:
-            subject.refused["pages"] += 1
+            watched.refused["pages"] += 1
             return PlainTextResponse("Too many pages of this dashboard are open; close some.", 503)
-        with frame(subject, page.path, tabs):
-            page.build(subject)
+        with frame(watched, page.path, tabs):
+            page.build(watched)
         return None
 
     return show

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.core.errors import LinkError
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard import family_page
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.router import control
 from aeroloop.router.config import COMMANDS
 
 
-def other_commander(subject: Subject) -> str:
+def bench_link(watched: WatchedFlight) -> str:
+    """The router's link that our commands take; empty where the aircraft takes none."""
+    commands = family_page.of(watched.scenario).commands if watched.scenario is not None else None
+    return commands.bench_link if commands is not None else ""
+
+
+def other_commander(watched: WatchedFlight) -> str:
     """Who commands instead of us; empty when we do, or nobody.
 
     Other programs of the bench share our line: that one of them commands, we learn when it refuses us.
     """
-    for row in subject.store.newest("line", ("line",)):
+    for row in watched.store.newest("line", ("line",)):
         number = int(row["line"])
         if row["role"] >= COMMANDS and row["up"]:
-            name = subject.lines[number].name if 0 <= number < len(subject.lines) else f"line {number}"
-            if name != BENCH:
+            name = watched.lines[number].name if 0 <= number < len(watched.lines) else f"line {number}"
+            if name != bench_link(watched):
                 return name
-            return subject.station.holder if subject.station is not None else ""
+            return watched.station.holder if watched.station is not None else ""
     return ""
 
 
-def take_command(subject: Subject) -> None:
+def take_command(watched: WatchedFlight) -> None:
     """CommandError, LinkError or ConfigError with a sentence when the router will not."""
-    if subject.orders is None:
+    if watched.orders is None:
         raise LinkError("no flight is running")
-    if subject.station is not None:
-        subject.station.take_command()
+    if watched.station is not None:
+        watched.station.take_command()
         return
-    control.take_over(subject.orders.folder_path, BENCH)
+    control.take_over(watched.orders.folder_path, bench_link(watched))

@@ -1,4 +1,4 @@
-"""The orders of the fly page: what each asks of the aircraft, and why it cannot be asked now."""
+"""The commands of the fly page: what each asks of the aircraft, and why it cannot be given now."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import math
 import time
 from typing import Any
 
-from aeroloop.controllers.pixhawk.seam import FlightMode
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.dashboard import family_page
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 
-MODES = tuple(mode.name.lower() for mode in FlightMode)
-STICK_MODES = ("position", "altitude", "manual")
 GO_HEIGHTS_M = (0.5, 500.0)
 """Above home."""
 HOLDS_S = (0.0, 3600.0)
@@ -21,7 +18,7 @@ TAKEOFF_M = 5.0
 NEED_ARMED = {"takeoff", "land", "return", "hold", "goto", "mission-pause"}
 
 
-def heard(state: Any) -> bool:
+def connected(state: Any) -> bool:
     return state is not None and not state.silent(time.monotonic_ns())
 
 
@@ -29,16 +26,18 @@ def in_air(state: Any) -> bool:
     return bool(state.landed in ("in_air", "takeoff", "landing"))
 
 
-def no_aircraft(subject: Subject, state: Any) -> str:
-    """Why nothing can be ordered; empty if somebody listens."""
-    if not subject.running:
+def no_aircraft(watched: WatchedFlight, state: Any) -> str:
+    """Why no command can be given; empty if an autopilot is connected."""
+    if not watched.running:
         return "no flight is running"
-    if isinstance(subject.scenario, TiltrotorScenario):
-        return "this aircraft's board takes references, not orders: take the sticks"
-    if subject.scenario is not None and subject.scenario.lockstep:
+    scenario = watched.scenario
+    page = family_page.of(scenario) if scenario is not None else None
+    if page is not None and page.commands is None:
+        return page.no_commands
+    if scenario is not None and scenario.lockstep:
         return "this flight runs in lockstep with its own pilot; fly with --pace real to command it"
-    if not heard(state):
-        return "no autopilot is heard yet"
+    if not connected(state):
+        return "no MAVLink received yet"
     return ""
 
 
@@ -49,9 +48,9 @@ def impossible(order: str, state: Any, *, waypoints: int, target: bool) -> str:
     if order == "disarm" and not state.armed:
         return "it is not armed"
     if order == "goto" and not target:
-        return "choose “go there” and tap the map first"
+        return "choose “go there” and click the map first"
     if order == "mission-upload" and not waypoints:
-        return "tap waypoints on the map first"
+        return "click waypoints on the map first"
     if order == "mission-start" and state.mission_count == 0:
         return "upload a mission first"
     if order == "takeoff" and in_air(state):

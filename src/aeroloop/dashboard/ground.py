@@ -12,8 +12,7 @@ import numpy as np
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.families.fixedwing.places import ground_of
-from aeroloop.world.elevation_map import ElevationConfig
+from aeroloop.world.elevation_map import ElevationConfig, ElevationMap, elevation_map
 from aeroloop.world.terrain import Flat, Grid, Incline, Level, TerrainConfig, terrain
 
 POINTS = 96
@@ -48,8 +47,14 @@ def of_scenario(scenario: Scenario) -> Relief | None:
 def surface(config: TerrainConfig | ElevationConfig) -> Flat | Incline | Grid:
     """The ground that a scenario's `world.terrain` asks for."""
     if isinstance(config, ElevationConfig):
-        return ground_of(config).grid()
+        return elevation(config).grid()
     return terrain(config)
+
+
+@lru_cache(maxsize=4)
+def elevation(config: ElevationConfig) -> ElevationMap:
+    """Read once, for it may be large."""
+    return elevation_map(config)
 
 
 @lru_cache(maxsize=4)

@@ -36,7 +36,7 @@ class Readings:
     height_m: float = math.nan
     speed_m_s: float = math.nan  # over the ground
     climb_m_s: float = math.nan
-    wanted_height_m: float = math.nan
+    setpoint_height_m: float = math.nan
 
 
 def panel(now: Readings) -> str:
@@ -51,7 +51,13 @@ def panel(now: Readings) -> str:
         + horizon(now.roll_rad, now.nose_up_rad)
         + tape("speed", now.speed_m_s, "m/s", x=2.0, step=2.0, places=1, floor=0.0)
         + tape(
-            "altitude", now.height_m, "m", x=WIDTH - TAPE_WIDTH - 2.0, step=2.0, places=1, wanted=now.wanted_height_m
+            "altitude",
+            now.height_m,
+            "m",
+            x=WIDTH - TAPE_WIDTH - 2.0,
+            step=2.0,
+            places=1,
+            setpoint=now.setpoint_height_m,
         )
         + climb(now.climb_m_s)
         + heading(now.heading_deg)
@@ -122,9 +128,9 @@ def tape(
     step: float,
     places: int,
     floor: float = -math.inf,
-    wanted: float = math.nan,
+    setpoint: float = math.nan,
 ) -> str:
-    """Numbers that move past a window with the value in it; `wanted` is marked beside them."""
+    """Numbers that move past a window with the value in it; `setpoint` is marked beside them."""
     top, half = HORIZON_Y - HORIZON_HALF_H, HORIZON_HALF_H
     frame = f'x="{_n(x)}" y="{_n(top)}" width="{TAPE_WIDTH}" height="{_n(2 * half)}"'
     inside = ""
@@ -143,8 +149,8 @@ def tape(
                 f'<path d="M{_n(x + TAPE_WIDTH - 9)} {_n(y)}h9" stroke="{DIM}"/>'
                 f'<text x="{_n(x + TAPE_WIDTH - 13)}" y="{_n(y + 4)}" text-anchor="end">{number * step:g}</text>'
             )
-        if _known(wanted):
-            y = HORIZON_Y - max(-half + 6, min(half - 6, (wanted - value) * per_unit))
+        if _known(setpoint):
+            y = HORIZON_Y - max(-half + 6, min(half - 6, (setpoint - value) * per_unit))
             inside += f'<path d="M{_n(x)} {_n(y - 7)}h8l-6 7l6 7h-8z" fill="{WANTED}"/>'
     return (
         f'<g data-testid="{testid}" data-value="{words}"><clipPath id="al-{testid}"><rect {frame} rx="6"/></clipPath>'

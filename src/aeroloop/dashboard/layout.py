@@ -12,9 +12,9 @@ from urllib.parse import quote, unquote
 from nicegui import ui
 
 from aeroloop.dashboard import readings, theme
-from aeroloop.dashboard.readings import Doing
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.theme import Severity
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.5
 LONGEST_MEMORY = 3500  # of a cookie; browsers take 4096 bytes
@@ -66,9 +66,9 @@ def remembered(name: str) -> Any:
         return None
 
 
-def vehicle_picker(subject: Subject, chosen: Callable[[int], None]) -> None:
+def vehicle_picker(watched: WatchedFlight, chosen: Callable[[int], None]) -> None:
     """Which aircraft of several; nothing where there is one."""
-    count = readings.vehicles(subject.scenario)
+    count = readings.vehicles(watched.scenario)
 
     def choose(number: object) -> None:
         if isinstance(number, int):
@@ -114,7 +114,7 @@ def _notice_hiding() -> None:
 
 
 @contextmanager
-def frame(subject: Subject, current: str, tabs: tuple[Tab, ...]) -> Iterator[None]:
+def frame(watched: WatchedFlight, current: str, tabs: tuple[Tab, ...]) -> Iterator[None]:
     """`with frame(...):` the page's own content follows."""
     ui.add_css(theme.CSS)
     ui.colors(primary=theme.PRIMARY)
@@ -122,8 +122,8 @@ def frame(subject: Subject, current: str, tabs: tuple[Tab, ...]) -> Iterator[Non
     with ui.header().classes("al-head"):
         with ui.row().classes("al-bar"):
             ui.label("Aeroloop").classes("text-weight-bold al-wide")
-            _flight_picker(subject)
-            _status(subject)
+            _flight_picker(watched)
+            _status(watched)
             ui.space()
             _dark_toggle()
         with ui.element("nav").classes("al-tabs").props('aria-label="pages"'):
@@ -132,38 +132,38 @@ def frame(subject: Subject, current: str, tabs: tuple[Tab, ...]) -> Iterator[Non
                 with ui.link(target=tab.path).classes("al-tab").props(f'data-testid="tab-{tab.title.lower()}" {here}'):
                     ui.icon(tab.icon).classes("al-wide").props("aria-hidden=true")
                     ui.label(tab.title)
-        _alert_line(subject)
+        _alert_line(watched)
     with ui.column().classes("al-page"):
         yield
 
 
-def _flight_picker(subject: Subject) -> None:
+def _flight_picker(watched: WatchedFlight) -> None:
     def options() -> dict[str, str]:
-        shown = {flight_id: f"{name} · {flight_id}" for flight_id, name in subject.flights()}
-        if subject.flight_id and subject.flight_id not in shown:
-            shown[subject.flight_id] = f"{subject.name} · {subject.flight_id} (ended)"
+        shown = {flight_id: f"{name} · {flight_id}" for flight_id, name in watched.flights()}
+        if watched.flight_id and watched.flight_id not in shown:
+            shown[watched.flight_id] = f"{watched.name} · {watched.flight_id} (ended)"
         return shown or {"": "no flight is running"}
 
-    picker = ui.select(options(), value=subject.flight_id if subject.flight_id in options() else None)
+    picker = ui.select(options(), value=watched.flight_id if watched.flight_id in options() else None)
     picker.props('dense outlined options-dense data-testid="flight" aria-label="flight"').classes("al-picker")
     picker.tooltip("the flight that every page of this dashboard shows")
 
     def refresh() -> None:
         present = options()
-        value = subject.flight_id if subject.flight_id in present else ""
+        value = watched.flight_id if watched.flight_id in present else ""
         if present != picker.options or value != picker.value:
             picker.set_options(present, value=value if value in present else None)
 
     def chosen(event: Any) -> None:
-        if event.value and event.value != subject.flight_id:
-            subject.choose(event.value)
+        if event.value and event.value != watched.flight_id:
+            watched.choose(event.value)
 
     picker.on_value_change(chosen)
     refresh()
     every(REFRESH_S, refresh)
 
 
-def _status(subject: Subject) -> None:
+def _status(watched: WatchedFlight) -> None:
     time = ui.label().classes("al-num").props('data-testid="time"').style("min-width:5em")
     how = ui.label().classes("al-soft al-wide").props('data-testid="pace"')
     flight, armed, mode, failsafe = (chip(testid=name) for name in ("running", "armed", "mode", "failsafe"))
@@ -171,32 +171,32 @@ def _status(subject: Subject) -> None:
     report = ui.link("report", "", new_tab=True).classes("al-link").props('data-testid="flight-report"')
 
     def refresh() -> None:
-        plan, watching = subject.scenario, bool(subject.flight_id)
-        time.set_text(f"{subject.store.t_s:.1f} s" if watching else "")
+        plan, watching = watched.scenario, bool(watched.flight_id)
+        time.set_text(f"{watched.store.t_s:.1f} s" if watching else "")
         how.set_text(f"{plan.loop} · {plan.pace}" if plan else "")
-        running: Severity = "ok" if subject.running else "info"
-        set_chip(flight, ("live" if subject.running else "ended") if watching else "", running)
-        judged = subject.outcome
+        running: Severity = "ok" if watched.running else "info"
+        set_chip(flight, ("live" if watched.running else "ended") if watching else "", running)
+        judged = watched.outcome
         set_chip(verdict, judged.verdict if judged else "", judged.severity if judged else "info")
-        report.set_visibility(bool(subject.report_url))
-        if report.props.get("href") != subject.report_url:
-            report.props["href"] = subject.report_url
+        report.set_visibility(bool(watched.report_url))
+        if report.props.get("href") != watched.report_url:
+            report.props["href"] = watched.report_url
             report.update()
-        for label, (words, severity) in zip((armed, mode, failsafe), doing(subject), strict=True):
+        for label, (words, severity) in zip((armed, mode, failsafe), status_chips(watched), strict=True):
             set_chip(label, words, severity)
 
     refresh()
     every(REFRESH_S, refresh)
 
 
-def doing(subject: Subject) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
+def status_chips(watched: WatchedFlight) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
     """Armed, mode and failsafe of the first aircraft, as chips; empty words where it has no such thing."""
-    does = readings.doing(subject.store, subject.scenario, 0) if subject.scenario is not None else Doing()
-    state = subject.state()
-    if not does.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
-        does = Doing(mode=state.mode, armed="armed" if state.armed else "disarmed")
-    mode: Severity = "bad" if does.mode in ("safe", "holding") or does.mode.startswith("–") else "info"
-    return (does.armed, "warn" if does.armed == "armed" else "info"), (does.mode, mode), (does.failsafe, "bad")
+    status = readings.status(watched.store, watched.scenario, 0) if watched.scenario is not None else Status()
+    state = watched.state()
+    if not status.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
+        status = Status(mode=state.mode, armed="armed" if state.armed else "disarmed")
+    mode: Severity = "bad" if status.mode in ("safe", "holding") or status.mode.startswith("–") else "info"
+    return (status.armed, "warn" if status.armed == "armed" else "info"), (status.mode, mode), (status.failsafe, "bad")
 
 
 DARK_MODES: tuple[tuple[str, bool | None, str], ...] = (
@@ -224,11 +224,11 @@ def _dark_toggle() -> None:
     )
 
 
-def _alert_line(subject: Subject) -> None:
+def _alert_line(watched: WatchedFlight) -> None:
     line = ui.label().classes("al-alert").props('data-testid="alert" role=status')
 
     def refresh() -> None:
-        newest = subject.notices[-1] if subject.notices else None
+        newest = watched.notices[-1] if watched.notices else None
         line.set_text(f"{newest.t_s:.1f} s  {newest.words}" if newest else "no notices")
         severity = newest.severity if newest else "info"
         line.classes(remove=" ".join(f"al-{each}" for each in ("ok", "warn", "bad", "soft") if each != severity))
@@ -238,7 +238,7 @@ def _alert_line(subject: Subject) -> None:
         tip = ui.tooltip().props('data-testid="notices"').style("white-space:pre-line;font-size:13px;max-width:90vw")
 
     def recent() -> None:
-        told = [f"{each.t_s:.1f} s  {each.words}" for each in list(subject.notices)[-12:]]
+        told = [f"{each.t_s:.1f} s  {each.words}" for each in list(watched.notices)[-12:]]
         tip.set_text("\n".join(told) or "no notices")
 
     line.on("mouseenter", recent)

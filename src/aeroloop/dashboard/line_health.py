@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.signals import LINK_SIGNALS
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.router.messages import name_of
 
 Row = Mapping[str, float]

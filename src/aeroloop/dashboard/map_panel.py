@@ -14,12 +14,11 @@ from nicegui.events import GenericEventArguments
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.dashboard import from_browser, readings
+from aeroloop.dashboard import family_page, from_browser, readings
 from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.streams import BY_NAME
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.2
 TRAIL_S = 120.0
@@ -59,7 +58,7 @@ class MapPanel:
 
     def __init__(
         self,
-        subject: Subject,
+        watched: WatchedFlight,
         *,
         waypoints: Callable[[], list[tuple[float, float]]],
         target: Callable[[], tuple[float, float] | None],
@@ -70,7 +69,7 @@ class MapPanel:
         beneath: Beneath | None = None,
     ) -> None:
         self._beneath = beneath or Beneath()
-        self._subject, self._vehicle = subject, vehicle
+        self._watched, self._vehicle = watched, vehicle
         self._waypoints, self._target = waypoints, target
         self._on_tap, self._on_carry = on_tap, on_carry
         self._view = View(m_per_px=m_per_px)
@@ -119,7 +118,7 @@ class MapPanel:
             aircraft=mine,
             others=others,
             estimate=self._place("estimate") if self._view.m_per_px < APART_M_PER_PX else None,
-            setpoint=self._place("wanted"),
+            setpoint=self._place("setpoint"),
         )
         self._map.run_method("live", svg)
 
@@ -141,7 +140,7 @@ class MapPanel:
         self._map.update()
 
     def _learn_ground(self) -> None:
-        scenario = self._subject.scenario
+        scenario = self._watched.scenario
         if scenario is self._ground_of:
             return
         self._ground_of, self._ground, self._drawn = scenario, None, ""
@@ -150,33 +149,31 @@ class MapPanel:
             try:
                 self._ground = ground(surface(terrain))
             except AeroloopError as error:
-                self._subject.notice(str(error), "warn")
+                self._watched.notice(str(error), "warn")
         self._map.props["ground"] = self._ground.href if self._ground else ""
 
     def _poses(self) -> dict[int, Pose]:
-        store, scenario = self._subject.store, self._subject.scenario
+        store, scenario = self._watched.store, self._watched.scenario
         if scenario is None:
             return {}
         poses = {}
-        for number in store.vehicles(readings.family(scenario).truth.stream):
+        for number in range(readings.vehicles(scenario)):
             pose = readings.pose(store, scenario, number)
             if pose:
                 poses[number] = Pose(*pose.pos_W[:2], euler_from_quat(pose.quat_WB)[2])
         return poses
 
-    def _place(self, what: Literal["estimate", "wanted"]) -> tuple[float, float] | None:
-        scenario = self._subject.scenario
-        track = getattr(readings.family(scenario), what) if scenario is not None else None
-        return readings.place(self._subject.store, track, self._vehicle()) if track else None
+    def _place(self, what: Literal["estimate", "setpoint"]) -> tuple[float, float] | None:
+        scenario = self._watched.scenario
+        track = getattr(family_page.of(scenario), what) if scenario is not None else None
+        return readings.place(self._watched.store, track, self._vehicle()) if track else None
 
     def _trail(self) -> list[tuple[float, float]]:
-        store, scenario = self._subject.store, self._subject.scenario
+        store, scenario = self._watched.store, self._watched.scenario
         if scenario is None:
             return []
-        stream = readings.family(scenario).truth.stream
-        names = BY_NAME[stream].names
-        rows = store.since(stream, store.t_s - self._beneath.trail_s, self._vehicle())
-        return thinned(rows[:, [names.index("x_m"), names.index("y_m")]], self._beneath.trail_points)
+        rows = readings.trail(store, scenario, self._vehicle(), store.t_s - self._beneath.trail_s)
+        return thinned(rows, self._beneath.trail_points)
 
     def _zoom(self, factor: float) -> None:
         self._view = self._view.zoomed(factor)

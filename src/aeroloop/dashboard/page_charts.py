@@ -11,10 +11,11 @@ from typing import Any
 
 from nicegui import events, ui
 
-from aeroloop.dashboard import theme
+from aeroloop.dashboard import family_page, theme
+from aeroloop.dashboard.family_page import Charts
 from aeroloop.dashboard.layout import card, every, remember, remembered
 from aeroloop.dashboard.store import KEPT_S, Store, parse_signal
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 POINTS = 500
 FASTEST_S, SLOWEST_S = 0.2, 1.0
@@ -25,35 +26,15 @@ STALE_S = 5.0  # an older value is no current one
 SMALLEST = 1e-9  # what is shown as 0
 WINDOWS_S = {10: "10 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min", int(KEPT_S): "10 min"}
 
-Charts = list[list[str]]
-
-DEFAULTS: dict[str, Charts] = {
-    "quadrotor": [
-        ["rigid_truth.z_m", "nav_estimate.z_m", "nav_setpoint.z_m"],
-        ["rigid_truth.roll_rad", "rigid_truth.pitch_rad", "rigid_truth.yaw_rad"],
-        ["motors.command_1", "motors.command_2", "motors.command_3", "motors.command_4"],
-    ],
-    "tiltrotor": [
-        ["truth.z_m", "reference.z_m"],
-        ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
-        ["effort.thrust_right_N", "effort.thrust_left_N"],
-    ],
-    "fixedwing": [
-        ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
-        ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
-        ["wing_guidance.cross_m", "wing_guidance.along_m"],
-        ["wing_guidance.roll_command_rad", "wing_truth.roll_rad", "wing_truth.pitch_rad"],
-        ["wing_effort.aileron_rad", "wing_effort.elevator_rad", "wing_effort.rudder_rad", "wing_effort.throttle"],
-    ],
-    "router": [
-        ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
-        ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
-    ],
-}
+ROUTER = "router"
+ROUTER_CHARTS: Charts = [
+    ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
+    ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
+]
 
 
-def build(subject: Subject) -> None:
-    _Board(subject)
+def build(watched: WatchedFlight) -> None:
+    _Board(watched)
 
 
 def checked(kept: Any) -> Charts | None:
@@ -83,12 +64,12 @@ def points(store: Store, signal: str, start_s: float, end_s: float) -> list[list
 class _Board:
     """All charts of one browser's page."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, watched: WatchedFlight) -> None:
+        self.watched = watched
         self.window_s = 30
         self.paused_at_s: float | None = None
         self.family = ""
-        self._kept = {family: checked(remembered(f"charts-{family}")) for family in DEFAULTS}
+        self._kept: dict[str, Charts | None] = {}
         self._charts: list[_Chart] = []
         kept_window = remembered("window")
         if kept_window in WINDOWS_S:
@@ -119,16 +100,26 @@ class _Board:
 
     @property
     def end_s(self) -> float:
-        return self.subject.store.t_s if self.paused_at_s is None else self.paused_at_s
+        return self.watched.store.t_s if self.paused_at_s is None else self.paused_at_s
 
     def _follow_family(self) -> None:
-        if self.subject.router:
-            family = "router"
+        if self.watched.router:
+            family = ROUTER
         else:
-            family = str(self.subject.scenario.FAMILY) if self.subject.scenario else self.family or "quadrotor"
+            family = (
+                family_page.name(self.watched.scenario) if self.watched.scenario or not self.family else self.family
+            )
         if family != self.family:
             self.family = family
-            self._show(self._kept.get(family) or DEFAULTS[family])
+            if family not in self._kept:
+                self._kept[family] = checked(remembered(f"charts-{family}"))
+            self._show(self._kept[family] or self._defaults())
+        elif not self._charts and self._kept[family] is None and (first := self._defaults()):
+            self._show(first)  # of a family that names none: as soon as its first streams come
+
+    def _defaults(self) -> Charts:
+        watched = self.watched
+        return ROUTER_CHARTS if self.family == ROUTER else family_page.charts(watched.scenario, watched.store)
 
     def _show(self, charts: Charts) -> None:
         self._column.clear()
@@ -160,7 +151,7 @@ class _Board:
         remember(f"charts-{self.family}", charts)
 
     def _reset(self) -> None:
-        self._show(DEFAULTS[self.family])
+        self._show(self._defaults())
         self.keep()
 
     def _set_window(self, event: events.ValueChangeEventArguments[Any]) -> None:
@@ -171,7 +162,7 @@ class _Board:
             chart.go_live()
 
     def _turn_pause(self) -> None:
-        self.paused_at_s = self.subject.store.t_s if self.paused_at_s is None else None
+        self.paused_at_s = self.watched.store.t_s if self.paused_at_s is None else None
         paused = self.paused_at_s is not None
         self._pause.set_text("Go on" if paused else "Pause")
         self._pause.props(f"icon={'play_arrow' if paused else 'pause'}")
@@ -251,7 +242,7 @@ class _Chart:
         self._live.set_visibility(True)
 
     async def update(self) -> None:
-        store = self._board.subject.store
+        store = self._board.watched.store
         for label, name in zip(self._values, self.names, strict=True):
             label.set_text(shown(_newest(store, name)))
         base_s = self._base_s or self._window_s
@@ -274,7 +265,7 @@ class _Chart:
             await self._plot.run_chart_method("setOption", option, how, timeout=5.0)
 
     def choose(self) -> None:
-        _choose_signals(self._board.subject.store, self.names, self._chosen)
+        _choose_signals(self._board.watched.store, self.names, self._chosen)
 
     def _chosen(self, names: list[str]) -> None:
         self.names = names

@@ -1,4 +1,4 @@
-"""The fault page: sensors and lines fail at the touch of a switch, in flight, and are well again at another."""
+"""The fault page: switches faults of sensors and links on and off in flight."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from nicegui import ui
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
 from aeroloop.core.faults import ADDING, LARGEST, LINE_TARGETS
-from aeroloop.dashboard import from_browser
+from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
-from aeroloop.dashboard.subject import FAULT_STREAMS, Fault, Subject
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.dashboard.watched_flight import Fault, WatchedFlight, is_fault
 
 REFRESH_S = 0.25
 PATIENCE_S = 2.0
 """A plant that takes an order says so in less; after this the switch shows what is."""
 MOST_SHOWN = 40
+NO_FAULTS = "No fault of this aircraft can be switched in flight."
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
         align-items:start; }
@@ -83,13 +83,13 @@ def keys(known: Iterable[Offer]) -> dict[tuple[str, str, int], Offer]:
     return numbered
 
 
-def log(subject: Subject) -> list[str]:
+def log(watched: WatchedFlight) -> list[str]:
     """What was switched and when, newest first."""
-    store = subject.store
-    several = isinstance(subject.scenario, QuadrotorScenario) and subject.scenario.vehicle.count > 1
+    store = watched.store
+    several = readings.vehicles(watched.scenario) > 1
     rows = []
-    for stream in FAULT_STREAMS:
-        first = 2 if stream == "flight_fault" else 1
+    for stream in filter(lambda each: is_fault(store.names(each)), store.streams()):
+        first = store.names(stream).index("target")
         for vehicle in store.vehicles(stream):
             whose = f"aircraft {vehicle + 1}, " if several else ""
             kept = store.rows(stream, vehicle)[-MOST_SHOWN:].tolist()
@@ -97,30 +97,30 @@ def log(subject: Subject) -> list[str]:
     return [text for _, text in sorted(rows, key=lambda row: row[0], reverse=True)][:MOST_SHOWN]
 
 
-def build(subject: Subject) -> None:
-    FaultPage(subject)
+def build(watched: WatchedFlight) -> None:
+    FaultPage(watched)
 
 
 class FaultPage:
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._flight = subject.flight_id
+    def __init__(self, watched: WatchedFlight) -> None:
+        self._watched = watched
+        self._flight = watched.flight_id
         self._vehicle = 0
         self._lines: list[_Line] = []
         self._logged: list[str] | None = None
-        known = offers(subject.scenario) if subject.scenario else ()
+        known = offers(watched.scenario) if watched.scenario else ()
         self._keys = keys(known)
         ui.add_css(CSS)
         with card(), ui.row().classes("items-center w-full gap-2"):
             ui.label("Faults in flight").classes("text-weight-bold")
             self._count = chip(testid="faults-on")
             ui.space()
-            vehicle_picker(self._subject, self._choose)
+            vehicle_picker(self._watched, self._choose)
             self._off = ui.button("All off", icon="healing", on_click=self._all_off)
             self._off.props('no-caps data-testid="faults-off"')
         if not known:
-            ui.label(subject.why_nothing_flies).classes("al-soft").props('data-testid="no-faults"')
-        elif subject.scenario is not None and subject.scenario.lockstep:
+            ui.label(watched.why_nothing_flies or NO_FAULTS).classes("al-soft").props('data-testid="no-faults"')
+        elif watched.scenario is not None and watched.scenario.lockstep:
             ui.label("A flight in lockstep is no longer repeatable once a fault is switched by hand.").classes(
                 "al-soft"
             )
@@ -150,7 +150,7 @@ class FaultPage:
 
     def _switch(self, offer: Offer, on: bool, value: float | None) -> bool:
         try:
-            self._subject.switch(offer.switch(on=on, value=value, vehicle=self._vehicle))
+            self._watched.switch(offer.switch(on=on, value=value, vehicle=self._vehicle))
         except AeroloopError as error:
             ui.notify(str(error), type="negative", multi_line=True)
             return False
@@ -159,24 +159,24 @@ class FaultPage:
     def _all_off(self) -> None:
         """Of every aircraft."""
         try:
-            for fault in list(self._subject.faults_on):
+            for fault in list(self._watched.faults_on):
                 offer = self._keys.get((fault.target, fault.kind, fault.channel))
                 if offer:
-                    self._subject.switch(offer.switch(on=False, vehicle=fault.vehicle))
+                    self._watched.switch(offer.switch(on=False, vehicle=fault.vehicle))
         except AeroloopError as error:
             ui.notify(str(error), type="negative", multi_line=True)
 
     def _refresh(self) -> None:
-        subject = self._subject
-        if subject.flight_id != self._flight:
+        watched = self._watched
+        if watched.flight_id != self._flight:
             ui.navigate.reload()
             return
-        on = len(subject.faults_on)
+        on = len(watched.faults_on)
         set_chip(self._count, f"{on} on" if on else "none on", "bad" if on else "ok")
-        self._off.set_enabled(bool(on) and subject.running)
+        self._off.set_enabled(bool(on) and watched.running)
         for line in self._lines:
-            line.show(subject.faults_on, able=subject.running)
-        logged = log(subject)
+            line.show(watched.faults_on, able=watched.running)
+        logged = log(watched)
         if logged != self._logged:
             self._logged = logged
             self._log.clear()

@@ -1,4 +1,4 @@
-"""The fly page: orders to the aircraft, a map to point at, its parameters, and sticks."""
+"""The fly page: commands to the aircraft, a map to point at, its parameters, and sticks."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from nicegui import ui
 from nicegui.elements.button import Button
 
 from aeroloop.core.errors import AeroloopError
-from aeroloop.dashboard import way_page
+from aeroloop.core.scenario import Scenario
+from aeroloop.dashboard import family_page, readings
 from aeroloop.dashboard.commander import other_commander, take_command
-from aeroloop.dashboard.desk import Desk, Entry, desk_of
 from aeroloop.dashboard.fly_orders import (
     GO_HEIGHTS_M,
-    MODES,
     TAKEOFF_M,
     checked,
-    heard,
+    connected,
     impossible,
     in_air,
     no_aircraft,
     takeoff_height,
 )
+from aeroloop.dashboard.fly_page_state import Entry, FlyPageState, state_of
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.map_panel import MapPanel
-from aeroloop.dashboard.parameters_panel import ParametersPanel, why_none
+from aeroloop.dashboard.parameters_panel import ParametersPanel
 from aeroloop.dashboard.plan_panel import PlanPanel
 from aeroloop.dashboard.stick_panel import StickPanel
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.missions import Item
-from aeroloop.world.earth import Earth
 
 REFRESH_S = 0.25
 MOST_SHOWN = 30
@@ -54,19 +50,21 @@ CSS = """
 """
 
 
-def build(subject: Subject) -> None:
-    if subject.router:
-        _nothing(subject, subject.flight_id)
-    elif isinstance(subject.scenario, FixedWingScenario):
-        way_page.build(subject, subject.scenario)
+def build(watched: WatchedFlight) -> None:
+    scenario = watched.scenario
+    own = family_page.of(scenario).fly if scenario is not None else None
+    if scenario is None:
+        _nothing(watched, watched.flight_id)
+    elif own is not None:
+        own(watched, scenario)
     else:
-        FlyPage(subject)
+        FlyPage(watched, scenario)
 
 
-def _nothing(subject: Subject, shown: str) -> None:
+def _nothing(watched: WatchedFlight, shown: str) -> None:
     with card():
-        ui.label(subject.why_nothing_flies).props('data-testid="no-orders"')
-    every(REFRESH_S, lambda: ui.navigate.reload() if subject.flight_id != shown else None)
+        ui.label(watched.why_nothing_flies).props('data-testid="no-commands"')
+    every(REFRESH_S, lambda: ui.navigate.reload() if watched.flight_id != shown else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,36 +76,36 @@ class Switchable:
 
 
 class FlyPage:
-    """One browser's fly page; what was done stands at the desk."""
+    """One browser's fly page; what was done stands at the fly_state."""
 
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._desk: Desk = desk_of(subject)
+    def __init__(self, watched: WatchedFlight, scenario: Scenario) -> None:
+        self._watched, self._scenario = watched, scenario
+        self._page = family_page.of(scenario)
+        self._commands = self._page.commands
+        self._earth = self._commands.earth(scenario) if self._commands is not None else None
+        self._fly_state: FlyPageState = state_of(watched)
         self._chosen = 0  # which aircraft
         self._buttons: list[Switchable] = []
         self._asking: set[str] = set()
         self._shown = -1
-        scenario = subject.scenario
-        self._earth = Earth(scenario.world.home) if isinstance(scenario, QuadrotorScenario) else None
-        self._board = isinstance(scenario, TiltrotorScenario)
         ui.add_css(CSS)
         with ui.element("div").classes("fly-grid"):
             with ui.column():
-                self._plan_panel = PlanPanel(self._desk, self._items, read_only=self._board)
+                self._plan_panel = PlanPanel(self._fly_state, self._items, read_only=self._commands is None)
                 self._map()
-                if not self._board:
+                if self._commands is not None:
                     self._plan_panel.build_list(self._button)
             with ui.column():
-                self._orders_card()
-                self._sticks = StickPanel(subject, self._desk, self._vehicle, self.order)
+                self._commands_card()
+                if self._page.sticks is not None:
+                    StickPanel(watched, self._fly_state, self._page.sticks, self._vehicle, self.order)
                 self._log_card()
-        none = why_none(scenario)
-        if none:
+        if self._commands is not None:
+            ParametersPanel(watched, self._fly_state, self._commands, self._vehicle, self.order)
+        elif self._page.no_parameters:
             with card():
                 ui.label("Parameters").classes("text-weight-bold")
-                ui.label(none).classes("al-soft").props('data-testid="param-none"')
-        else:
-            ParametersPanel(subject, self._desk, self._vehicle, self.order)
+                ui.label(self._page.no_parameters).classes("al-soft").props('data-testid="param-none"')
         every(REFRESH_S, self._refresh)
 
     def _vehicle(self) -> int:
@@ -115,36 +113,43 @@ class FlyPage:
 
     def _items(self) -> tuple[Item, ...]:
         """The plan as the chosen aircraft's mission."""
-        scenario, earth = self._subject.scenario, self._earth
-        if not isinstance(scenario, QuadrotorScenario) or earth is None:
+        commands, earth = self._commands, self._earth
+        if commands is None or earth is None:
             return ()
-        return self._desk.items(lambda pos_W: earth.geodetic(pos_W)[:2], scenario.start_m(self._chosen))
+        start_m = commands.start_m(self._scenario, self._chosen)
+        return self._fly_state.items(lambda pos_W: earth.geodetic(pos_W)[:2], start_m)
 
     def _map(self) -> None:
         with card().style("order:2"):
             self._plan_panel.build_tools()
             self.map = MapPanel(
-                self._subject,
-                waypoints=lambda: [point.pos_m[:2] for point in self._desk.plan],
-                target=lambda: self._desk.target,
+                self._watched,
+                waypoints=lambda: [point.pos_m[:2] for point in self._fly_state.plan],
+                target=lambda: self._fly_state.target,
                 on_tap=self._plan_panel.tap,
-                on_carry=lambda number, east_m, north_m: self._desk.change_waypoint(number, place=(east_m, north_m)),
+                on_carry=lambda number, east_m, north_m: self._fly_state.change_waypoint(
+                    number, place=(east_m, north_m)
+                ),
                 vehicle=self._vehicle,
-                m_per_px=0.03 if self._board else 0.08,  # of the one's rooms, of the other's fields
+                m_per_px=self._page.map_m_per_px,
             )
 
-    def _orders_card(self) -> None:
+    def _commands_card(self) -> None:
         with card().style("order:1"):
             with ui.row().classes("items-center w-full gap-2"):
                 ui.label("Aircraft").classes("text-weight-bold")
-                self._heard = chip(testid="heard")
+                self._connected = chip(testid="connected")
                 self._armed = chip(testid="armed")
                 self._mode_chip = chip(testid="mode-now")
                 ui.space()
-                vehicle_picker(self._subject, self._choose)
+                vehicle_picker(self._watched, self._choose)
             self._numbers = ui.label().classes("al-num al-soft").props('data-testid="numbers"')
-            self._why = ui.label().classes("al-soft" if self._board else "al-warn").props('data-testid="no-orders"')
-            if self._board:
+            self._why = (
+                ui.label()
+                .classes("al-soft" if self._commands is None else "al-warn")
+                .props('data-testid="no-commands"')
+            )
+            if self._commands is None:
                 return
             self._command_row()
             with ui.element("div").classes("fly-buttons fly-five"):
@@ -158,7 +163,8 @@ class FlyPage:
                 self._height.props('dense outlined data-testid="takeoff-height"').classes("col")
                 self._button("takeoff", "Take off", "flight_takeoff", None, press=self._take_off).classes("col")
             with ui.row().classes("items-center w-full no-wrap gap-2"):
-                self._mode = ui.select(list(MODES), value="hold", label="mode")
+                modes = list(self._commands.modes)
+                self._mode = ui.select(modes, value="hold" if "hold" in modes else modes[0], label="mode")
                 self._mode.props('dense outlined options-dense data-testid="mode"').classes("col")
                 self._button("set-mode", "Change mode", "tune", None, press=self._set_mode).classes("col")
             self._button("goto", "Go to the target", "near_me", None, press=self._go_to).classes("w-full")
@@ -173,8 +179,8 @@ class FlyPage:
         self._command.set_visibility(False)
 
     async def _take_command(self) -> None:
-        entry = self._desk.begin(self._subject.store.t_s, "take command")
-        await self._done(entry, asyncio.to_thread(take_command, self._subject))
+        entry = self._fly_state.begin(self._watched.store.t_s, "take command")
+        await self._done(entry, asyncio.to_thread(take_command, self._watched))
 
     def _button(
         self,
@@ -205,22 +211,22 @@ class FlyPage:
 
     async def order(self, words: str, deed: Callable[[Any], Any]) -> Any:
         """Ask the aircraft for something and write down what became of it; None when it was not done."""
-        entry = self._desk.begin(self._subject.store.t_s, words)
-        return await self._done(entry, self._subject.command(deed, self._chosen))
+        entry = self._fly_state.begin(self._watched.store.t_s, words)
+        return await self._done(entry, self._watched.command(deed, self._chosen))
 
     async def _done(self, entry: Entry, deed: Any) -> Any:
         try:
             result = await deed
         except (AeroloopError, ValueError) as error:
-            self._desk.finish(entry, str(error), "bad")
+            self._fly_state.finish(entry, str(error), "bad")
             ui.notify(f"{entry.order}: {error}", type="negative", multi_line=True)
             return None
-        self._desk.finish(entry, "accepted", "ok")
+        self._fly_state.finish(entry, "accepted", "ok")
         ui.notify(f"{entry.order}: accepted", type="positive", timeout=1500)
         return True if result is None else result
 
     def _refuse(self, words: str, error: ValueError) -> None:
-        self._desk.finish(self._desk.begin(self._subject.store.t_s, words), str(error), "bad")
+        self._fly_state.finish(self._fly_state.begin(self._watched.store.t_s, words), str(error), "bad")
         ui.notify(str(error), type="negative")
 
     async def _take_off(self) -> None:
@@ -233,11 +239,11 @@ class FlyPage:
 
     async def _set_mode(self) -> None:
         mode = self._mode.value
-        if mode in MODES:
+        if self._commands is not None and mode in self._commands.modes:
             await self.order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
 
     async def _go_to(self) -> None:
-        target, earth = self._desk.target, self._earth
+        target, earth = self._fly_state.target, self._earth
         if target is None or earth is None:
             return
         try:
@@ -250,7 +256,7 @@ class FlyPage:
         await self.order(words, lambda aircraft: aircraft.go_to(lat_deg, lon_deg, alt_m))
 
     async def _disarm(self) -> None:
-        state = self._subject.state(self._chosen)
+        state = self._watched.state(self._chosen)
         if state is None or not in_air(state):
             await self.order("disarm", lambda aircraft: aircraft.disarm())
         elif await self._sure():
@@ -273,40 +279,40 @@ class FlyPage:
 
     def _log_card(self) -> None:
         with card().style("order:5"):
-            ui.label("Orders").classes("text-weight-bold")
+            ui.label("Commands").classes("text-weight-bold")
             self._log = ui.column().classes("fly-log gap-0 al-num").props('data-testid="order-log" role=log')
 
     def _refresh(self) -> None:
-        if self._desk.flight_id != self._subject.flight_id:
+        if self._fly_state.flight_id != self._watched.flight_id:
             ui.navigate.reload()  # another flight: other aircraft, other pages
             return
-        state = self._subject.state(self._chosen)
+        state = self._watched.state(self._chosen)
         self._show_state(state)
         self._show_buttons(state)
-        if self._desk.revision != self._shown:
-            self._shown = self._desk.revision
+        if self._fly_state.revision != self._shown:
+            self._shown = self._fly_state.revision
             self._log.clear()
             with self._log:
-                if not self._desk.log:
+                if not self._fly_state.log:
                     ui.label("nothing yet").classes("al-soft")
-                for entry in list(self._desk.log)[:MOST_SHOWN]:
+                for entry in list(self._fly_state.log)[:MOST_SHOWN]:
                     ui.label(str(entry)).classes(f"al-{entry.severity}" if entry.severity != "info" else "al-soft")
             self._plan_panel.show()
 
     def _show_state(self, state: Any) -> None:
-        subject = self._subject
-        none = no_aircraft(subject, state)
+        watched = self._watched
+        none = no_aircraft(watched, state)
         self._why.set_text(none)
         self._why.set_visibility(bool(none))
-        if self._board:
-            row = subject.store.latest("truth")
-            set_chip(self._heard, "flying" if subject.running else "no flight", "ok" if subject.running else "info")
+        if self._commands is None:
+            pose = readings.pose(watched.store, self._scenario, self._chosen)
+            set_chip(self._connected, "flying" if watched.running else "no flight", "ok" if watched.running else "info")
             set_chip(self._armed, "", "info")
             set_chip(self._mode_chip, "", "info")
-            self._numbers.set_text(f"{row['x_m']:.2f} m E, {row['y_m']:.2f} m N, {row['z_m']:.2f} m up" if row else "")
+            self._numbers.set_text("{:.2f} m E, {:.2f} m N, {:.2f} m up".format(*pose.pos_W) if pose else "")
             return
-        there = heard(state)
-        set_chip(self._heard, "heard" if there else "not heard", "ok" if there else "warn")
+        there = connected(state)
+        set_chip(self._connected, "connected" if there else "not connected", "ok" if there else "warn")
         set_chip(
             self._armed,
             ("armed" if state.armed else "disarmed") if there else "",
@@ -314,19 +320,19 @@ class FlyPage:
         )
         set_chip(self._mode_chip, state.mode if there else "", "info")
         self._numbers.set_text(_numbers(state) if there else "")
-        self._command.set_visibility(bool(other_commander(subject)))
+        self._command.set_visibility(bool(other_commander(watched)))
 
     def _show_buttons(self, state: Any) -> None:
-        none = no_aircraft(self._subject, state)
-        other = other_commander(self._subject)
+        none = no_aircraft(self._watched, state)
+        other = other_commander(self._watched)
         if other:
-            none = none or f"{other} commands: take command first"
+            none = none or f"{other} has command: take command first"
         for each in self._buttons:
             why = none or impossible(
-                each.order, state, waypoints=len(self._desk.plan), target=self._desk.target is not None
+                each.order, state, waypoints=len(self._fly_state.plan), target=self._fly_state.target is not None
             )
             if each.order == "plan-clear":
-                why = "" if self._desk.plan else "there are no waypoints"
+                why = "" if self._fly_state.plan else "there are no waypoints"
             each.button.set_enabled(not why)
             if each.button.props.get("title") != why:
                 each.button.props["title"] = why

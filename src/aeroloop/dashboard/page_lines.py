@@ -1,4 +1,4 @@
-"""Lines page: every line of the flight and how it does, who hears whom, and how well the plant keeps time."""
+"""Links page: every link of the flight and its health, the routing table, and how well the plant keeps time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from nicegui import ui
 
-from aeroloop.dashboard import theme
+from aeroloop.core.scenario import Scenario
+from aeroloop.dashboard import family_page, theme
 from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
-from aeroloop.dashboard.line_sources import Timing, heard_by, timing, views
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.streams import BY_NAME
+from aeroloop.dashboard.line_sources import heard_by, views
+from aeroloop.dashboard.timing import Timing
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 UPDATE_S = 0.5
 CLASS = {Level.NONE: "", Level.OK: "ln-ok", Level.AMBER: "ln-warn", Level.RED: "ln-bad"}
@@ -24,7 +25,7 @@ _RATE, _LOAD, _LOSS, _DELAY = (LIMITS[name] for name in ("rate", "load", "loss",
 KEY = (
     f"Green and amber: rates within {100 * _RATE.amber:g} and {100 * _RATE.red:g} % of what is set, load up to "
     f"{_LOAD.amber:g} and {_LOAD.red:g} %, losses none and up to {_LOSS.red:g} %, a round trip up to {_DELAY.amber:g} "
-    f"and {_DELAY.red:g} of the control period, over the last {WINDOW_S:g} s; red beyond. Touch a line for more."
+    f"and {_DELAY.red:g} of the control period, over the last {WINDOW_S:g} s; red beyond. Click a link for more."
 )
 
 CSS = """
@@ -56,14 +57,14 @@ CSS = """
 """
 
 
-def build(subject: Subject) -> None:
+def build(watched: WatchedFlight) -> None:
     ui.add_css(CSS)
     with card().style("overflow-x:auto"):
         title = ui.label().classes("text-weight-bold")
         table = _Table()
         ui.label(KEY).classes("al-soft text-caption")
     with card().style("overflow-x:auto") as matrix_card:
-        ui.label("Who hears whom: messages a second from the line on the left to the line above").classes(
+        ui.label("Routing table: messages a second from the link on the left to the link above").classes(
             "text-weight-bold"
         )
         matrix = ui.html(sanitize=False).props('data-testid="hears"').classes("w-full")
@@ -72,15 +73,14 @@ def build(subject: Subject) -> None:
     refused = ui.label().classes("al-soft text-caption").props('data-testid="refused"')
 
     def update() -> None:
-        shown = views(subject.store, subject.lines, subject.scenario)
-        title.set_text(_title(shown, subject.running))
+        shown = views(watched.store, watched.lines, watched.scenario)
+        title.set_text(_title(shown, watched.running))
         table.show(shown)
-        matrix_card.set_visibility(len(subject.lines) > 1)
-        if len(subject.lines) > 1:
-            matrix.set_content(_matrix([info.name for info in subject.lines], heard_by(subject.store)))
-        period_card.set_visibility(not subject.router)  # a router has no period to keep
-        periods.update(subject)
-        refused.set_text(told_refused(subject.refused))
+        matrix_card.set_visibility(len(watched.lines) > 1)
+        if len(watched.lines) > 1:
+            matrix.set_content(_matrix([info.name for info in watched.lines], heard_by(watched.store)))
+        period_card.set_visibility(periods.update(watched))
+        refused.set_text(told_refused(watched.refused))
 
     update()
     every(UPDATE_S, update)
@@ -88,10 +88,10 @@ def build(subject: Subject) -> None:
 
 def _title(shown: list[LineView], running: bool) -> str:
     if not shown:
-        return "Lines: none yet" if running else "Lines: no flight is running"
+        return "Links: none yet" if running else "Links: no flight is running"
     bad = sum(view.level >= Level.AMBER for view in shown)
     verdict = "all as set" if not bad else f"{bad} not as set"
-    return f"{len(shown)} lines, {verdict}" + ("" if running else " (it has ended)")
+    return f"{len(shown)} links, {verdict}" + ("" if running else " (it has ended)")
 
 
 def told_refused(refused: Mapping[str, int]) -> str:
@@ -111,7 +111,7 @@ class _Table:
             ui.element("table").classes("ln ln-main").props('data-testid="lines-table"') as self._table,
             _row("ln-head"),
         ):
-            _cell("line", tag="th")
+            _cell("link", tag="th")
             for words in COLUMNS.values():
                 _cell(words, tag="th")
 
@@ -192,7 +192,7 @@ def _slug(name: str) -> str:
 
 def _messages(messages: tuple[MessageView, ...]) -> str:
     if not messages:
-        return "<span class='al-soft'>Nothing is counted by message on this line.</span>"
+        return "<span class='al-soft'>Messages on this link are not counted by kind.</span>"
     rows = [
         f"<tr><td>{escape(m.name)}</td><td>{escape(m.sender)}</td><td>{'out' if m.outbound else 'in'}</td>"
         f"<td class='{CLASS[m.rate.level]}'>{escape(m.rate.text)}</td><td>{m.count:,}</td></tr>"
@@ -225,26 +225,32 @@ class _Periods:
             ui.echart(_options()).classes("w-full").style("height:260px").props('data-testid="period-histogram"')
         )
         self._flight: str | None = None
-        self._begin(timing(None))
+        self._timing: Timing | None = None
 
-    def _begin(self, of: Timing) -> None:
-        self._timing = of
-        self._histogram = Histogram(of.edges_s)
-        self._counted_s = -math.inf
-        self._title.set_text(of.title)
+    def _begin(self, scenario: Scenario | None) -> None:
+        page = family_page.of(scenario) if scenario is not None else None
+        self._timing = page.timing(scenario) if page is not None and page.timing is not None else None
+        if self._timing is not None:
+            self._histogram = Histogram(self._timing.edges_s)
+            self._counted_s = -math.inf
+            self._title.set_text(self._timing.title)
 
-    def update(self, subject: Subject) -> None:
-        if subject.flight_id != self._flight:
-            self._flight = subject.flight_id
-            self._begin(timing(subject.scenario))
+    def update(self, watched: WatchedFlight) -> bool:
+        """False where there is nothing to count: a router has no period to keep."""
+        if watched.flight_id != self._flight:
+            self._flight = watched.flight_id
+            self._begin(watched.scenario)
         of = self._timing
-        rows = subject.store.since(of.stream, self._counted_s)
+        if of is None:
+            return False
+        rows = watched.store.since(of.stream, self._counted_s)
         if len(rows):
             self._counted_s = float(rows[-1, 0])
-            self._histogram.add(rows[:, BY_NAME[of.stream].names.index(of.column)])
+            self._histogram.add(rows[:, watched.store.names(of.stream).index(of.column)])
             self._draw()
-        missed = subject.store.latest(of.missed_stream)
+        missed = watched.store.latest(of.missed_stream)
         self._words.set_text(_sentence(self._histogram, of, missed["missed"] if missed else math.nan))
+        return True
 
     def _draw(self) -> None:
         histogram, chosen = self._histogram, self._histogram.shown()

@@ -18,7 +18,7 @@ from nicegui import app, events, ui
 from aeroloop.core.errors import AeroloopError
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.past_runs import PastRun, PastRuns
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 LOOK_S = 5.0
 DRAWING_S = 300.0
@@ -108,9 +108,9 @@ async def aeroloop(*words: str) -> None:
         raise AeroloopError(told.decode(errors="replace").strip()[-500:] or f"{words[0]}: failed")
 
 
-def register(subject: Subject) -> None:
+def register(watched: WatchedFlight) -> None:
     """The files that the page links to: reports of runs that are there, and comparisons made here."""
-    runs, comparisons = PastRuns(subject.runs_dir), Comparisons()
+    runs, comparisons = PastRuns(watched.runs_dir), Comparisons()
 
     @app.get("/runs/{name}/report.html")
     def report(name: str) -> FileResponse:
@@ -148,14 +148,14 @@ def as_row(run: PastRun, flying: str = "") -> dict[str, Any]:
     }
 
 
-def build(subject: Subject) -> None:
-    _RunsPage(subject)
+def build(watched: WatchedFlight) -> None:
+    _RunsPage(watched)
 
 
 class _RunsPage:
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._runs = PastRuns(subject.runs_dir)
+    def __init__(self, watched: WatchedFlight) -> None:
+        self._watched = watched
+        self._runs = PastRuns(watched.runs_dir)
         with ui.row().classes("items-center w-full gap-2"):
             search = ui.input(placeholder="filter").props(
                 'dense outlined clearable data-testid="filter-runs" aria-label="filter runs"'
@@ -181,10 +181,10 @@ class _RunsPage:
         every(LOOK_S, self._look)
 
     async def _look(self) -> None:
-        rows = [as_row(run, self._subject.flying_run) for run in await asyncio.to_thread(self._runs.list)]
+        rows = [as_row(run, self._watched.flying_run) for run in await asyncio.to_thread(self._runs.list)]
         if rows != self._table.rows:
             self._table.update_rows(rows, clear_selection=False)
-        self._told.set_text(f"{len(rows)} runs in {self._subject.runs_dir}")
+        self._told.set_text(f"{len(rows)} runs in {self._watched.runs_dir}")
 
     async def _write(self, event: events.GenericEventArguments) -> None:
         folder = self._runs.path(str(event.args))
@@ -213,7 +213,7 @@ class _RunsPage:
         try:
             await drawing
         except AeroloopError as error:
-            self._subject.notice(str(error), "bad")
+            self._watched.notice(str(error), "bad")
             ui.notify(str(error), type="negative", multi_line=True)
             return False
         finally:

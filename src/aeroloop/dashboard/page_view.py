@@ -8,12 +8,13 @@ from collections import deque
 
 from nicegui import ui
 
-from aeroloop.dashboard import instruments, readings
-from aeroloop.dashboard.desk import desk_of
+from aeroloop.dashboard import family_page, instruments, readings
+from aeroloop.dashboard.family_page import Status
+from aeroloop.dashboard.fly_page_state import state_of
 from aeroloop.dashboard.layout import card, chip, every, set_chip
-from aeroloop.dashboard.readings import Doing, Pose
+from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import Camera, View
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 SCENE_S = 0.05
 PANEL_S = 0.1
@@ -46,7 +47,7 @@ CSS = """
         .al-side { max-width:520px; width:100%; margin:0 auto; } }
 """
 LEGEND = (
-    '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> wanted &nbsp;'
+    '<span style="color:#1e88e5">━</span> flown &nbsp;<span style="color:#f59e0b">━</span> setpoint &nbsp;'
     '<span style="color:#94a3b8">━</span> plan &nbsp;<span style="color:#d946ef">━</span> mission'
 )
 FACTS = ("position", "velocity", "airspeed", "attitude", "tilt", "ground", "wind", "mode", "battery")
@@ -69,17 +70,17 @@ class Factor:
         return (t_s - self._seen[0][1]) / wall_s if wall_s > 0.8 else math.nan
 
 
-def build(subject: Subject) -> None:
+def build(watched: WatchedFlight) -> None:
     """The page's content."""
     ui.add_css(CSS)
-    Page(subject)
+    Page(watched)
 
 
 class Page:
     """What one browser sees; three timers keep it up to date, and send nothing where nothing changed."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, watched: WatchedFlight) -> None:
+        self.watched = watched
         self.vehicle = 0
         self.shown: str | None = None  # the flight in the scene
         self.factor = Factor()
@@ -140,56 +141,56 @@ class Page:
         self.view.follow(self.vehicle)
 
     def _follow_flight(self) -> None:
-        if self.shown == self.subject.flight_id:
+        if self.shown == self.watched.flight_id:
             return
-        self.shown = self.subject.flight_id
+        self.shown = self.watched.flight_id
         self.vehicle = 0
         self.factor = Factor()
-        count = readings.vehicles(self.subject.scenario)
+        count = readings.vehicles(self.watched.scenario)
         self.picker.set_options({number: f"aircraft {number + 1}" for number in range(count)}, value=0)
         self.picker.set_visibility(count > 1)
-        self.view.show(self.subject.scenario)
+        self.view.show(self.watched.scenario)
 
     def _fly(self) -> None:
         self._follow_flight()
-        self.view.update(self.subject.store)
-        if self.subject.scenario is not None:
-            self.view.show_mission([point.pos_m for point in desk_of(self.subject).plan])
+        self.view.update(self.watched.store)
+        if self.watched.scenario is not None:
+            self.view.show_mission([point.pos_m for point in state_of(self.watched).plan])
 
     def _show(self) -> None:
-        scenario, store = self.subject.scenario, self.subject.store
+        scenario, store = self.watched.scenario, self.watched.store
         if scenario is None:
             return
         pose = readings.pose(store, scenario, self.vehicle)
-        picture = instruments.panel(_readings(pose, readings.wanted_height_m(store, scenario, self.vehicle)))
+        picture = instruments.panel(_readings(pose, readings.setpoint_height_m(store, scenario, self.vehicle)))
         if picture != self.panel.content:
             self.panel.set_content(picture)
 
     def _tell(self) -> None:
-        subject, scenario = self.subject, self.subject.scenario
-        self.nothing.set_text(subject.why_nothing_flies)
-        self.nothing.set_visibility(bool(subject.why_nothing_flies))
+        watched, scenario = self.watched, self.watched.scenario
+        self.nothing.set_text(watched.why_nothing_flies)
+        self.nothing.set_visibility(bool(watched.why_nothing_flies))
         if scenario is None:
             set_chip(self.pace, "", "info")
             set_chip(self.missed, "", "info")
             return
-        doing = readings.doing(subject.store, scenario, self.vehicle)
-        factor = self.factor.feed(time.monotonic(), subject.store.t_s)
-        known = subject.running and math.isfinite(factor)
+        status = readings.status(watched.store, scenario, self.vehicle)
+        factor = self.factor.feed(time.monotonic(), watched.store.t_s)
+        known = watched.running and math.isfinite(factor)
         behind = not scenario.lockstep and factor < 0.95 * scenario.speed
         set_chip(self.pace, f"{factor:.2f}x" if known else "", "warn" if behind else "ok")
-        missed = readings.missed_deadlines(subject.store, scenario)
+        missed = readings.missed_deadlines(watched.store, scenario)
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
-        pose = readings.pose(subject.store, scenario, self.vehicle)
-        wind = readings.wind_W(subject.store, scenario, self.vehicle)
-        for name, words in facts(pose, doing, wind).items():
+        pose = readings.pose(watched.store, scenario, self.vehicle)
+        wind = readings.wind_W(watched.store, scenario, self.vehicle)
+        for name, words in facts(pose, status, wind, family_page.of(scenario).tilts).items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))
             value.set_visibility(bool(words))
             value.set_text(words)
 
 
-def _readings(pose: Pose | None, wanted_height_m: float) -> instruments.Readings:
+def _readings(pose: Pose | None, setpoint_height_m: float) -> instruments.Readings:
     if pose is None:
         return instruments.Readings()
     return instruments.Readings(
@@ -199,25 +200,27 @@ def _readings(pose: Pose | None, wanted_height_m: float) -> instruments.Readings
         height_m=pose.pos_W[2],
         speed_m_s=pose.speed_m_s,
         climb_m_s=pose.vel_W[2],
-        wanted_height_m=wanted_height_m,
+        setpoint_height_m=setpoint_height_m,
     )
 
 
-def facts(pose: Pose | None, doing: Doing, wind_W: tuple[float, float, float] | None) -> dict[str, str]:
+def facts(
+    pose: Pose | None, status: Status, wind_W: tuple[float, float, float] | None, tilts: tuple[str, ...] = ()
+) -> dict[str, str]:
     """Numbers in words; empty for what this aircraft does not have."""
     words = dict.fromkeys(FACTS, "")
     if pose is not None:
         x, y, z = (_plain(value, 2) for value in pose.pos_W)
         words["position"] = f"E {x}  N {y}  up {z} m"
-        x, y, z = (_plain(value, 2) for value in pose.vel_W)
-        words["velocity"] = f"E {x}  N {y}  up {z} m/s"
+        if all(map(math.isfinite, pose.vel_W)):
+            x, y, z = (_plain(value, 2) for value in pose.vel_W)
+            words["velocity"] = f"E {x}  N {y}  up {z} m/s"
         words["attitude"] = (
             f"roll {_plain(math.degrees(pose.roll_rad), 1)}°  nose {_plain(math.degrees(pose.nose_up_rad), 1)}°  "
             f"{pose.heading_deg:03.0f}°"
         )
-        if len(pose.hinges_rad) == 2:  # more of them are a wing's surfaces
-            right, left = (_plain(math.degrees(tilt), 1) for tilt in pose.hinges_rad)
-            words["tilt"] = f"right {right}°  left {left}°"
+        angles = (_plain(math.degrees(tilt), 1) for tilt in pose.hinges_rad)
+        words["tilt"] = "  ".join(f"{name} {angle}°" for name, angle in zip(tilts, angles, strict=False))
         if math.isfinite(pose.airspeed_m_s):
             words["airspeed"] = f"{pose.airspeed_m_s:.1f} m/s"
         if math.isfinite(pose.ground_m):
@@ -226,9 +229,9 @@ def facts(pose: Pose | None, doing: Doing, wind_W: tuple[float, float, float] | 
         strength_m_s = math.hypot(*wind_W[:2])
         comes_from_deg = math.degrees(math.atan2(-wind_W[0], -wind_W[1])) % 360.0
         words["wind"] = f"{strength_m_s:.1f} m/s from {comes_from_deg:03.0f}°" if strength_m_s > 0.05 else "calm"
-    words["mode"] = ", ".join(part for part in (doing.mode, doing.armed, doing.landed, doing.failsafe) if part)
-    if math.isfinite(doing.battery):
-        words["battery"] = f"{100.0 * doing.battery:.0f} %"
+    words["mode"] = ", ".join(part for part in (status.mode, status.armed, status.landed, status.failsafe) if part)
+    if math.isfinite(status.battery):
+        words["battery"] = f"{100.0 * status.battery:.0f} %"
     return words
 
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from aeroloop.control.flight_gains import GAINS
-from aeroloop.controllers.pixhawk.parameters import Row
-from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core.errors import AeroloopError
-from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import from_browser
-from aeroloop.dashboard.desk import Desk
-from aeroloop.dashboard.fly_orders import heard
+from aeroloop.dashboard.family_page import Commands, Parameter
+from aeroloop.dashboard.fly_orders import connected
+from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.5
 MOST_SHOWN = 40
@@ -31,7 +27,6 @@ NUDGES = (("−10 %", 1 / STEP, "param-less"), ("+10 %", STEP, "param-more"))
 Order = Callable[[str, Callable[[Any], Any]], Awaitable[Any]]
 """Gives an order of that name to the aircraft; None when it was refused, and everybody was told."""
 
-_GAIN_NAMES = {gain.name for gain in GAINS}
 BODY = """
 <q-tr :props="props" :data-testid="'param-' + props.row.name" @click="$parent.$emit('pick', props.row.name)"
       style="cursor:pointer" :class="props.row.picked ? 'al-picked' : ''">
@@ -62,18 +57,7 @@ class Change:
         return f"{self.t_s:.1f} s {self.name} {self.old:.6g} → {self.new:.6g}"
 
 
-def known() -> dict[str, Row]:
-    """The virtual Pixhawk's, gains of the law first; another autopilot's by the same name mean the same."""
-    rows = sorted(parameters({}), key=lambda row: row.name not in _GAIN_NAMES)
-    return {row.name: row for row in rows}
-
-
-def numbered() -> list[str]:
-    """As the stream `parameter_change` numbers them."""
-    return sorted(known())
-
-
-def problem(row: Row | None, value: object) -> str:
+def problem(row: Parameter | None, value: object) -> str:
     """Why this value cannot be set; empty if it can. The autopilot has the last word."""
     if from_browser.number(value, -math.inf, math.inf) is None:
         return "expected a number"
@@ -87,21 +71,23 @@ def problem(row: Row | None, value: object) -> str:
     return ""
 
 
-def changes(subject: Subject, vehicle: int) -> list[Change]:
+def changes(watched: WatchedFlight, known: Mapping[str, Parameter], vehicle: int) -> list[Change]:
     """What was changed in flight, by whomever, newest first."""
-    names = numbered()
+    names = sorted(known)  # as the stream numbers them
     found = []
-    for t_s, _, number, old, new in subject.store.rows("parameter_change", vehicle)[-MOST_SHOWN:].tolist():
+    for t_s, _, number, old, new in watched.store.rows("parameter_change", vehicle)[-MOST_SHOWN:].tolist():
         if 0 <= number < len(names):
             found.append(Change(t_s, names[int(number)], old, new))
     return found[::-1]
 
 
-def table_rows(values: dict[str, float], wanted: str, picked: str) -> list[dict[str, Any]]:
+def table_rows(
+    commands: Commands[Any], values: dict[str, float], search: str = "", picked: str = ""
+) -> list[dict[str, Any]]:
     """What the table shows: of a search every word must be in the name or the meaning."""
-    table = known()
+    table = commands.parameters()
     names = [name for name in table if name in values] + sorted(set(values) - set(table))
-    words = wanted.lower().split()
+    words = search.lower().split()
     shown = []
     for name in names:
         row, value = table.get(name), values[name]
@@ -116,7 +102,7 @@ def table_rows(values: dict[str, float], wanted: str, picked: str) -> list[dict[
                 "range": f"{row.minimum:g} to {row.maximum:g}" if row else "",
                 "meaning": row.meaning if row else "",
                 "changed": bool(row and not math.isclose(value, row.default, rel_tol=1e-6, abs_tol=1e-9)),
-                "gain": name in _GAIN_NAMES,
+                "gain": name in commands.gains,
                 "picked": name == picked,
             }
         )
@@ -126,8 +112,16 @@ def table_rows(values: dict[str, float], wanted: str, picked: str) -> list[dict[
 class ParametersPanel:
     """One table for the aircraft that is chosen, and one line to change what is picked in it."""
 
-    def __init__(self, subject: Subject, desk: Desk, vehicle: Callable[[], int], order: Order) -> None:
-        self._subject, self._desk, self._vehicle, self._order = subject, desk, vehicle, order
+    def __init__(
+        self,
+        watched: WatchedFlight,
+        fly_state: FlyPageState,
+        commands: Commands[Any],
+        vehicle: Callable[[], int],
+        order: Order,
+    ) -> None:
+        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
+        self._commands, self._known = commands, commands.parameters()
         self._picked = ""
         self._seen: tuple[object, ...] = ()
         self._applied_s: dict[int, float] = {}
@@ -184,20 +178,20 @@ class ParametersPanel:
 
     @property
     def _values(self) -> dict[str, float]:
-        return self._desk.parameters.get(self._vehicle(), {})
+        return self._fly_state.parameters.get(self._vehicle(), {})
 
     def _refresh(self) -> None:
         vehicle = self._vehicle()
-        state = self._subject.state(vehicle)
-        if heard(state) and vehicle not in self._desk.parameters and not self._loading:
+        state = self._watched.state(vehicle)
+        if connected(state) and vehicle not in self._fly_state.parameters and not self._loading:
             self._loading = True
             ui.timer(0, self._load, once=True)
         self._hear_changes(vehicle)
         newest = (
             vehicle,
             len(self._values),
-            self._desk.revision,
-            len(self._subject.store.rows("parameter_change", vehicle)),
+            self._fly_state.revision,
+            len(self._watched.store.rows("parameter_change", vehicle)),
         )
         if newest != self._seen:
             self._seen = newest
@@ -205,20 +199,20 @@ class ParametersPanel:
 
     def _hear_changes(self, vehicle: int) -> None:
         """Others change parameters too."""
-        for change in reversed(changes(self._subject, vehicle)):
-            if change.t_s > self._applied_s.get(vehicle, -1.0) and vehicle in self._desk.parameters:
+        for change in reversed(changes(self._watched, self._known, vehicle)):
+            if change.t_s > self._applied_s.get(vehicle, -1.0) and vehicle in self._fly_state.parameters:
                 self._applied_s[vehicle] = change.t_s
-                self._desk.parameters[vehicle][change.name] = change.new
+                self._fly_state.parameters[vehicle][change.name] = change.new
 
     def _show(self) -> None:
         values = self._values
         words = from_browser.words(self._search.value, 80)
-        self._table.rows = table_rows(values, words, self._picked)[:MOST_ROWS]
+        self._table.rows = table_rows(self._commands, values, words, self._picked)[:MOST_ROWS]
         self._table.update()
-        changed = sum(row["changed"] for row in table_rows(values, "", ""))
+        changed = sum(row["changed"] for row in table_rows(self._commands, values))
         said = f"{len(values)}, {changed} not at default" if values else "not read yet"
         set_chip(self._count, said, "info")
-        row = known().get(self._picked)
+        row = self._known.get(self._picked)
         self._edit.set_visibility(self._picked in values)
         if self._picked in values:
             unit = f" {row.unit}" if row and row.unit != "-" else ""
@@ -226,7 +220,7 @@ class ParametersPanel:
             self._title.set_text(f"{self._picked} is {values[self._picked]:.7g}{unit}{told}")
         self._log.clear()
         with self._log:
-            for change in changes(self._subject, self._vehicle())[:12]:
+            for change in changes(self._watched, self._known, self._vehicle())[:12]:
                 ui.label(str(change))
 
     def _pick(self, event: GenericEventArguments) -> None:
@@ -239,7 +233,7 @@ class ParametersPanel:
 
     def _nudge(self, factor: float) -> None:
         now = from_browser.number(self._value.value, -1e30, 1e30)
-        row = known().get(self._picked)
+        row = self._known.get(self._picked)
         if now is None:
             return
         value = now * factor
@@ -250,7 +244,7 @@ class ParametersPanel:
         self._value.set_value(float(f"{value:.4g}"))
 
     def _default(self) -> None:
-        row = known().get(self._picked)
+        row = self._known.get(self._picked)
         if row:
             self._value.set_value(row.default)
 
@@ -259,10 +253,10 @@ class ParametersPanel:
         self._loading = True
         self._reload.props("loading")
         try:
-            values = await self._subject.command(_read_all, vehicle)
-            self._desk.parameters[vehicle] = values
+            values = await self._watched.command(_read_all, vehicle)
+            self._fly_state.parameters[vehicle] = values
         except AeroloopError as error:
-            if self._subject.running:  # at the end of a flight the link goes, and nobody waits for parameters
+            if self._watched.running:  # at the end of a flight the link goes, and nobody waits for parameters
                 ui.notify(f"{error}", type="negative")
         finally:
             self._loading = False
@@ -271,15 +265,15 @@ class ParametersPanel:
 
     async def _set(self) -> None:
         name, value, vehicle = self._picked, self._value.value, self._vehicle()
-        trouble = problem(known().get(name), value)
+        trouble = problem(self._known.get(name), value)
         self._trouble.set_text(trouble)
         if trouble or name not in self._values:
             return
         stands = await self._order(f"set {name} to {value:g}", lambda aircraft: _set_and_read(aircraft, name, value))
         if stands is not None:
-            self._desk.parameters[vehicle][name] = stands
+            self._fly_state.parameters[vehicle][name] = stands
             self._value.set_value(stands)
-        self._desk.touched()
+        self._fly_state.touched()
         self._show()
 
 
@@ -290,13 +284,3 @@ def _read_all(aircraft: Any) -> dict[str, float]:
 def _set_and_read(aircraft: Any, name: str, value: float) -> float:
     """The value that stands afterwards."""
     return float(aircraft.set_parameter(name, value))
-
-
-def why_none(scenario: Scenario | None) -> str:
-    """Why this flight has no parameters to change; empty if it has."""
-    if isinstance(scenario, TiltrotorScenario):
-        return (
-            "The gain of this aircraft's law is compiled into it, as its board flies it: nothing can be changed in "
-            "flight. Change [control] in the scenario and fly again."
-        )
-    return ""

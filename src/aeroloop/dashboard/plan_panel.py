@@ -1,4 +1,4 @@
-"""Waypoints: tapped on the map, listed with height and hold, and sent as a mission."""
+"""Waypoints: clicked on the map, listed with height and hold, and sent as a mission."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui import ui
 
-from aeroloop.dashboard.desk import Desk
 from aeroloop.dashboard.fly_orders import GO_HEIGHTS_M, HOLDS_S, TAKEOFF_M, checked
+from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card
 from aeroloop.ground.missions import Item
 
@@ -19,8 +19,8 @@ ENDINGS = {"return": "then return", "land": "then land", "hold": "then hold"}
 class PlanPanel:
     """The tools above the map, and the list of waypoints below it."""
 
-    def __init__(self, desk: Desk, items: Callable[[], tuple[Item, ...]], *, read_only: bool) -> None:
-        self._desk, self._items, self._read_only = desk, items, read_only
+    def __init__(self, fly_state: FlyPageState, items: Callable[[], tuple[Item, ...]], *, read_only: bool) -> None:
+        self._fly_state, self._items, self._read_only = fly_state, items, read_only
         self._list: ui.column | None = None
         self._listed: tuple[Any, ...] | None = None
 
@@ -30,7 +30,7 @@ class PlanPanel:
             if self._read_only:
                 return
             ui.space()
-            ui.label("a tap means").classes("al-soft al-wide")
+            ui.label("on click").classes("al-soft al-wide")
             self._taps = ui.toggle(TAPS, value="waypoint").props(
                 'dense no-caps unelevated padding="4px 10px" data-testid="map-tap"'
             )
@@ -47,9 +47,9 @@ class PlanPanel:
             ui.notify(str(error), type="negative")
             return
         if self._taps.value == "target":
-            self._desk.target = east_m, north_m
-            self._desk.touched()
-        elif not self._desk.add_waypoint(east_m, north_m, height_m):
+            self._fly_state.target = east_m, north_m
+            self._fly_state.touched()
+        elif not self._fly_state.add_waypoint(east_m, north_m, height_m):
             ui.notify("a plan has no more room for waypoints", type="warning")
 
     def build_list(self, button: Callable[..., Any]) -> None:
@@ -57,38 +57,45 @@ class PlanPanel:
             with ui.row().classes("items-center w-full gap-2"):
                 ui.label("Mission").classes("text-weight-bold")
                 ui.space()
-                ending = ui.select(ENDINGS, value=self._desk.ending, on_change=lambda event: self._end(event.value))
+                ending = ui.select(
+                    ENDINGS, value=self._fly_state.ending, on_change=lambda event: self._end(event.value)
+                )
                 ending.props('dense outlined options-dense data-testid="mission-ending"')
             self._list = ui.column().classes("w-full gap-1").props('data-testid="waypoints"')
             with ui.element("div").classes("fly-buttons"):
                 button("mission-upload", "Upload", "upload", self._upload)
                 button("mission-start", "Start", "play_arrow", lambda aircraft: aircraft.start_mission())
                 button("mission-pause", "Pause", "pause_circle", lambda aircraft: aircraft.pause_mission())
-                button("mission-clear", "Erase aboard", "delete_sweep", lambda aircraft: aircraft.clear_mission())
+                button(
+                    "mission-clear",
+                    "Clear mission on vehicle",
+                    "delete_sweep",
+                    lambda aircraft: aircraft.clear_mission(),
+                )
                 button("plan-clear", "Clear plan", "clear_all", None, press=self._clear)
         self.show()
 
     def show(self) -> None:
         """The list as it is now; built anew only when it is different."""
-        if self._list is None or self._listed == tuple(self._desk.plan):
+        if self._list is None or self._listed == tuple(self._fly_state.plan):
             return
         if self._editing():
-            self._listed = tuple(self._desk.plan)
+            self._listed = tuple(self._fly_state.plan)
             return
-        self._listed = tuple(self._desk.plan)
+        self._listed = tuple(self._fly_state.plan)
         self._list.clear()
         with self._list:
-            if not self._desk.plan:
-                ui.label("No waypoints yet: tap the map. Drag one to move it.").classes("al-soft")
-            for number, waypoint in enumerate(self._desk.plan):
+            if not self._fly_state.plan:
+                ui.label("No waypoints yet: click the map. Drag one to move it.").classes("al-soft")
+            for number, waypoint in enumerate(self._fly_state.plan):
                 self._line(number, waypoint)
 
     def _editing(self) -> bool:
         """Heights and holds change in their own inputs: the same number of waypoints at the same places."""
         return (
             self._listed is not None
-            and len(self._listed) == len(self._desk.plan) > 0
-            and all(old.pos_m[:2] == new.pos_m[:2] for old, new in zip(self._listed, self._desk.plan, strict=True))
+            and len(self._listed) == len(self._fly_state.plan) > 0
+            and all(old.pos_m[:2] == new.pos_m[:2] for old, new in zip(self._listed, self._fly_state.plan, strict=True))
         )
 
     def _line(self, number: int, waypoint: Any) -> None:
@@ -105,7 +112,7 @@ class PlanPanel:
                 entry.on_value_change(
                     lambda event, name=name, bounds=bounds: self._change(number, name, event.value, bounds)
                 )
-            remove = ui.button(icon="close", color=None, on_click=lambda: self._desk.remove_waypoint(number))
+            remove = ui.button(icon="close", color=None, on_click=lambda: self._fly_state.remove_waypoint(number))
             remove.props(
                 f'flat dense round aria-label="remove waypoint {number + 1}" data-testid="waypoint-{number + 1}-remove"'
             )
@@ -116,16 +123,16 @@ class PlanPanel:
         except ValueError:
             return  # half typed; the old value stands
         if name == "height_m":
-            self._desk.change_waypoint(number, height_m=wanted)
+            self._fly_state.change_waypoint(number, height_m=wanted)
         else:
-            self._desk.change_waypoint(number, hold_s=wanted)
+            self._fly_state.change_waypoint(number, hold_s=wanted)
 
     def _end(self, ending: object) -> None:
         if ending in ENDINGS:
-            self._desk.ending = ending  # type: ignore[assignment]  # one of the keys
+            self._fly_state.ending = ending  # type: ignore[assignment]  # one of the keys
 
     def _upload(self, aircraft: Any) -> None:
         aircraft.upload_mission(self._items())
 
     async def _clear(self) -> None:
-        self._desk.clear_plan()
+        self._fly_state.clear_plan()

@@ -7,6 +7,8 @@ them and turns the rotors, `path.js` lets lines grow, `stage.js` holds ground an
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from nicegui import ui
@@ -14,22 +16,21 @@ from nicegui.elements.scene.scene_object3d import Object3D
 
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
-from aeroloop.dashboard import ground, readings, shapes, way
-from aeroloop.dashboard.readings import Track
+from aeroloop.dashboard import family_page, ground, readings, shapes
+from aeroloop.dashboard.family_page import Track
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail, plan
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail
 
 Camera = Literal["follow", "free", "top"]
 
 FLOWN_COLOURS = ("#1e88e5", "#e53935", "#43a047", "#8e24aa", "#fb8c00", "#00897b", "#d81b60", "#5e35b1")
 """One for each aircraft of a swarm, over again after the last."""
-WANTED_COLOUR = "#f59e0b"
+SETPOINT_COLOUR = "#f59e0b"
 PLAN_COLOUR = "#94a3b8"
 MISSION_COLOUR = "#d946ef"
 MOST_WAYPOINTS = 100
-MOST_WAYS = 8
-"""Paths of a fixed wing, the newest."""
+MOST_TOLD_PATHS, MOST_TOLD_POINTS = 8, 400
+"""Of the paths that a board tells of, the newest, and of each the last points."""
 LABELS = (("N", (0.0, 3.0, 0.0)), ("E", (3.0, 0.0, 0.0)), ("home", (0.0, 0.0, 0.0)))
 """Of flights that begin at the origin of the world."""
 LABEL_STYLE = "font: 600 12px sans-serif; color: #fff; background: #0008; padding: 0 5px; border-radius: 6px"
@@ -63,10 +64,8 @@ class Line:
     def __init__(self, scenario: Scenario, track: Track, vehicle: int, path: Path) -> None:
         self.scenario, self.track, self.vehicle, self.path = scenario, track, vehicle, path
         self.trail = Trail()
-
-    def flown_by(self, vehicle: int) -> bool:
-        flown = self.track == readings.family(self.scenario).truth
-        return self.vehicle == vehicle and flown and bool(self.trail.points)
+        page = family_page.of(scenario)
+        self.flown = track == page.truth or page.truth is None  # not a setpoint
 
     def calls(self, store: Store) -> list[list[Any]]:
         change = self.trail.feed(readings.places(store, self.scenario, self.track, self.vehicle, self.trail.t_s))
@@ -75,23 +74,23 @@ class Line:
         return [] if change is None else [_call(self.path, change.deed, change.points)]
 
 
-class Ways:
-    """The paths that a fixed wing's board has told of, each a line that grows as its points come."""
+class ToldPaths:
+    """The paths that a board has told of, each a line that grows as its points come."""
 
-    def __init__(self, scene: ui.scene, height_m: float) -> None:
-        self._scene, self._height_m = scene, height_m
+    def __init__(self, scene: ui.scene, told: Callable[[Store], Mapping[int, list[Vec3]]]) -> None:
+        self._scene, self._told = scene, told
         self._lines: dict[int, tuple[Path, int]] = {}
 
     def calls(self, store: Store) -> list[list[Any]]:
-        told = {path.number: path for path in way.paths(store)[-MOST_WAYS:]}
+        told = dict(list(self._told(store).items())[-MOST_TOLD_PATHS:])
         for number in self._lines.keys() - told.keys():
             self._lines.pop(number)[0].delete()
         calls = []
-        for number, path in told.items():
-            points: list[Vec3] = [(x, y, self._height_m) for x, y in path.points_m]
+        for number, all_points in told.items():
+            points = all_points[-MOST_TOLD_POINTS:]
             if number not in self._lines:
                 with self._scene:
-                    line = Path(points, PLAN_COLOUR, width_px=2.0, opacity=0.9, most=way.MOST_POINTS)
+                    line = Path(points, PLAN_COLOUR, width_px=2.0, opacity=0.9, most=MOST_TOLD_POINTS)
                 self._lines[number] = line, len(points)
             elif self._lines[number][1] != len(points):
                 line = self._lines[number][0]
@@ -113,7 +112,7 @@ class View:
         self._crafts: list[Craft] = []
         self._lines: list[Line] = []
         self._stage: Stage | None = None
-        self._ways: Ways | None = None
+        self._told_paths: ToldPaths | None = None
         self._waypoints: list[Vec3] = []
         self._mission: list[Object3D] = []
         self._updates = 0
@@ -129,34 +128,48 @@ class View:
         self.scene.delete_objects()
         self._crafts, self._lines, self._last = [], [], []
         self._waypoints, self._mission = [], []
-        self._ways = None
+        self._told_paths = None
         self._scenario = scenario
         self.followed = 0
         relief = ground.of_scenario(scenario) if scenario is not None else None
+        page = family_page.of(scenario) if scenario is not None else family_page.PLAIN
         with self.scene as scene:
             surface = scene.texture(relief.picture_url, relief.coordinates) if relief is not None else None
-            wing = isinstance(scenario, FixedWingScenario)  # its world's origin is a place like any other
-            self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "", not wing)
-            for words, place in () if wing else LABELS:
+            self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "", page.home)
+            for words, place in LABELS if page.home else ():
                 scene.text(words, LABEL_STYLE).move(*place)
-            if isinstance(scenario, FixedWingScenario):
-                self._ways = Ways(scene, scenario.mission.height_m)
+            if page.told_paths is not None:
+                self._told_paths = ToldPaths(scene, partial(page.told_paths, scenario))
             if scenario is not None:
-                self._shape = shapes.of_scenario(scenario)
+                self._shape = page.shape(scenario)
                 for vehicle in range(readings.vehicles(scenario)):
                     self._add(scenario, self._shape, vehicle)
         self.look(self.camera)
 
     def _add(self, scenario: Scenario, shape: shapes.Shape, vehicle: int) -> None:
         colour = FLOWN_COLOURS[vehicle % len(FLOWN_COLOURS)]
-        planned = plan(scenario, vehicle)
+        page = family_page.of(scenario)
+        planned = page.plan(scenario, vehicle)
         if planned:
             Path(planned, PLAN_COLOUR, width_px=1.5, opacity=0.8, most=max(PLAN_POINTS, len(planned)))
-        kept = readings.family(scenario)
-        for track, tint, width_px in ((kept.wanted, WANTED_COLOUR, 2.0), (kept.truth, colour, 3.0)):
-            path = Path([], tint, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
-            self._lines.append(Line(scenario, track, vehicle, path))
+        for track, tint, width_px in ((page.setpoint, SETPOINT_COLOUR, 2.0), (page.truth, colour, 3.0)):
+            if track is not None:
+                self._add_line(scenario, track, vehicle, tint, width_px)
         self._crafts.append(Craft(shape, colour))
+
+    def _add_line(self, scenario: Scenario, track: Track, vehicle: int, colour: str, width_px: float) -> None:
+        path = Path([], colour, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
+        self._lines.append(Line(scenario, track, vehicle, path))
+
+    def _add_found(self, scenario: Scenario, store: Store) -> None:
+        """Trails of a family that does not say where its places stand: of each stream that has some, once it comes."""
+        known = {line.track for line in self._lines}
+        for number, track in enumerate(family_page.found_tracks(store)):
+            if track not in known:
+                with self.scene:
+                    for vehicle in store.vehicles(track.stream):
+                        colour = FLOWN_COLOURS[(number + vehicle) % len(FLOWN_COLOURS)]
+                        self._add_line(scenario, track, vehicle, colour, 2.0)
 
     def show_mission(self, waypoints: list[Vec3]) -> None:
         """The waypoints that were planned on the fly page; drawn anew only when they are different."""
@@ -186,7 +199,8 @@ class View:
     def _span_m(self) -> float:
         """How far the flight reaches from the followed aircraft, for the camera that looks down on all of it."""
         points = [point for line in self._lines for point in line.trail.points] + self._waypoints
-        here = next((line.trail.points[-1] for line in self._lines if line.flown_by(self.followed)), None)
+        mine = [line.trail.points for line in self._lines if line.vehicle == self.followed and line.flown]
+        here = next((trail[-1] for trail in mine if trail), None)
         return max((math.dist(point[:2], here[:2]) for point in points), default=0.0) if here else 0.0
 
     def update(self, store: Store) -> None:
@@ -199,9 +213,11 @@ class View:
         else:
             self._last = calls
         if self._updates % LINES_EVERY == 0:
+            if family_page.of(self._scenario).truth is None:
+                self._add_found(self._scenario, store)
             calls = calls + [call for line in self._lines for call in line.calls(store)]
-            if self._ways is not None:
-                calls += self._ways.calls(store)
+            if self._told_paths is not None:
+                calls += self._told_paths.calls(store)
             wind_W = readings.wind_W(store, self._scenario, self.followed)
             ground_m = readings.ground_m(store, self._scenario, self.followed)
             if calls and wind_W is not None and math.isfinite(ground_m):

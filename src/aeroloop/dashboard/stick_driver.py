@@ -11,22 +11,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall
-from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.dashboard.sticks import HandAxes, Hands, Shaper, mapping
-from aeroloop.families.streams import BY_NAME
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.flight.processes.common import Orders
-from aeroloop.ground.lock import claim
+from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.dashboard.sticks import Hands, Shaper
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.stick import Deflection
-from aeroloop.ground.trajectories import Point
-from aeroloop.links.open import open_link
-from aeroloop.realtime.topics import Topics
 
 OWNER = "the dashboard's sticks"
 STICK_PERIOD_S = 0.05
 """Autopilots take sticks as lost after half a second."""
 JOIN_S = 2.0
+NO_FLIGHT = "no flight is running"
 
 
 class Driver(ABC):
@@ -74,44 +68,6 @@ class Driver(ABC):
             self.failed, self.ended = True, "the page that had the sticks is gone; they were released"
 
 
-class ReferenceDriver(Driver):
-    """Drives the reference link of a flight with a board, from where the aircraft is, after the flight's clock."""
-
-    def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
-        """ConfigError where sticks cannot drive, or another program does."""
-        super().__init__(hands, lambda: not orders.folder_path.exists())
-        scenario = orders.flown(TiltrotorScenario)
-        if scenario.lockstep:
-            raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
-        self._orders = orders
-        self._source = reference_source(hands, orders, here)
-        self._claim = claim(orders.reference_client, OWNER)
-        self._claim.__enter__()  # here, so that whoever asked gets the sentence; the thread gives it back
-
-    def drive(self) -> None:
-        try:
-            topics = Topics(self._orders.folder_path, wait=False)
-            clock, publish = topics.subscriber(BY_NAME["clock"]), topics.publisher(BY_NAME["reference"])
-            link = open_link(self._orders.reference_client)
-            try:
-                run_wall(self._source, link, publish, clock, over=self.over)
-            except LinkError:
-                # At the end of a flight the board goes first, its folder last.
-                self._stop.wait(JOIN_S)
-                raise
-            finally:
-                link.close()
-        finally:
-            self._claim.__exit__(None, None, None)
-
-
-def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
-    """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
-    scenario = orders.flown(TiltrotorScenario)
-    ground = scenario.ground
-    return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
-
-
 class AutopilotDriver(Driver):
     """Sends the hands' deflection to an autopilot, twenty times a second until the page is gone.
 
@@ -129,3 +85,16 @@ class AutopilotDriver(Driver):
             self._send(self._shaper.deflection())
             due_s = max(due_s + STICK_PERIOD_S, time.monotonic())
             self._stop.wait(due_s - time.monotonic())
+
+
+async def autopilot_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
+    """For a flight whose autopilot takes stick messages."""
+    if watched.orders is None:
+        raise ConfigError(NO_FLIGHT)
+    aircraft = await watched.command(lambda each: each, vehicle)
+    folder = watched.orders.folder_path
+
+    def send(deflection: Deflection) -> None:
+        aircraft.sticks(*deflection)
+
+    return AutopilotDriver(send, hands, lambda: not folder.exists())

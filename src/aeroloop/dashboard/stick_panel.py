@@ -12,15 +12,11 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.dashboard.desk import Desk
-from aeroloop.dashboard.fly_orders import STICK_MODES
+from aeroloop.dashboard.family_page import Sticks
+from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.parameters_panel import Order
-from aeroloop.dashboard.stick_driver import AutopilotDriver, Driver, ReferenceDriver
-from aeroloop.dashboard.subject import Subject
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.ground.stick import Deflection
-from aeroloop.ground.trajectories import REST, Point
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.25
 FIRST_STICKS_S = 0.3
@@ -31,7 +27,6 @@ SETTLED_S = 3.0
 """After this long an autopilot has told of a mode that it was asked for."""
 CSS = Path(__file__).with_name("hand_sticks.css").read_text(encoding="utf-8")
 WORDS = "Let go, both sticks are centred: the aircraft stands. Keys: W A S D and the arrows, with shift all the way."
-LEAVING = "Release them before you leave this page: an autopilot whose sticks are lost does what NAV_RCL_ACT says."
 
 
 class HandSticks(Element, component="hand_sticks.js"):
@@ -39,21 +34,25 @@ class HandSticks(Element, component="hand_sticks.js"):
 
 
 class StickPanel:
-    def __init__(self, subject: Subject, desk: Desk, vehicle: Callable[[], int], order: Order) -> None:
-        self._subject, self._desk, self._vehicle, self._order = subject, desk, vehicle, order
+    def __init__(
+        self, watched: WatchedFlight, fly_state: FlyPageState, by: Sticks, vehicle: Callable[[], int], order: Order
+    ) -> None:
+        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
+        self._driver, self._modes = by.driver, by.modes
         self._page = ui.context.client.id
-        self._said = desk.ended
+        self._said = fly_state.ended
         self._asked_s = 0.0
-        self._board = isinstance(subject.scenario, TiltrotorScenario)
         ui.add_css(CSS)
         with card().style("order:4"):
             with ui.row().classes("items-center w-full gap-2"):
                 ui.label("Sticks").classes("text-weight-bold")
                 self._who = chip("nobody flies", testid="stick-device")
                 ui.space()
-                self._mode = ui.select(list(STICK_MODES), value="position", label="mode", on_change=self._change_mode)
+                self._mode = ui.select(
+                    list(self._modes), value=next(iter(self._modes), None), label="mode", on_change=self._change_mode
+                )
                 self._mode.props('dense outlined options-dense data-testid="stick-mode"').style("min-width:110px")
-                self._mode.set_visibility(not self._board)
+                self._mode.set_visibility(bool(self._modes))
                 self._take = ui.button("Take the sticks", on_click=self._press).props(
                     'no-caps icon=sports_esports data-testid="stick-take"'
                 )
@@ -61,16 +60,16 @@ class StickPanel:
             self._sticks.props["taken"] = False
             self._sticks.props["up_label"], self._sticks.props["down_label"] = "up", "down"
             self._sticks.on("hands", self._hear)
-            ui.label(WORDS if self._board else f"{WORDS} {LEAVING}").classes("al-soft text-caption")
+            ui.label(f"{WORDS} {by.advice}".rstrip()).classes("al-soft text-caption")
         every(REFRESH_S, self._refresh)
 
     @property
     def _mine(self) -> bool:
-        driver = self._desk.driver
-        return driver is not None and driver.running and self._desk.hands.holder == self._page
+        driver = self._fly_state.driver
+        return driver is not None and driver.running and self._fly_state.hands.holder == self._page
 
     def _hear(self, event: GenericEventArguments) -> None:
-        self._desk.hands.tell(self._page, event.args)
+        self._fly_state.hands.tell(self._page, event.args)
 
     async def _press(self) -> None:
         self._take.disable()
@@ -78,91 +77,73 @@ class StickPanel:
             await (self._release() if self._mine else self._begin())
         except AeroloopError as error:
             ui.notify(str(error), type="negative")
-            self._desk.finish(self._desk.begin(self._subject.store.t_s, "take the sticks"), str(error), "bad")
+            self._fly_state.finish(self._fly_state.begin(self._watched.store.t_s, "take the sticks"), str(error), "bad")
         finally:
             self._take.enable()
             self._refresh()
 
     async def _begin(self) -> None:
-        desk = self._desk
-        if desk.driver is not None and desk.driver.running and desk.hands.holder != self._page:
+        fly_state = self._fly_state
+        if fly_state.driver is not None and fly_state.driver.running and fly_state.hands.holder != self._page:
             raise ConfigError("another page has the sticks; release them there first")
         self._asked_s = time.monotonic()
-        self._mode.set_value(self._mode.value or STICK_MODES[0])
-        desk.hands.take(self._page)
+        self._mode.set_value(self._mode.value or next(iter(self._modes), None))
+        fly_state.hands.take(self._page)
         try:
-            desk.driver = await self._driver()
+            fly_state.driver = await self._driver(self._watched, fly_state.hands, self._vehicle())
         except AeroloopError:
-            desk.hands.release(self._page)
+            fly_state.hands.release(self._page)
             raise
-        desk.driver.start()
-        desk.finish(desk.begin(self._subject.store.t_s, "take the sticks"), "taken", "ok")
+        fly_state.driver.start()
+        fly_state.finish(fly_state.begin(self._watched.store.t_s, "take the sticks"), "taken", "ok")
         self._refresh()
-        if self._board:
+        if not self._modes:
             return
         for _ in range(round(FIRST_WORD_S / FIRST_STICKS_S)):
             await asyncio.sleep(FIRST_STICKS_S)
-            if desk.hands.device:
+            if fly_state.hands.device:
                 await self._ask_mode()
                 return
-        await asyncio.to_thread(desk.driver.stop)
+        await asyncio.to_thread(fly_state.driver.stop)
         raise ConfigError("nothing came from the sticks of this page, so they were released")
 
-    async def _driver(self) -> Driver:
-        subject, desk = self._subject, self._desk
-        if subject.orders is None:
-            raise ConfigError("no flight is running")
-        if self._board:
-            row = subject.store.latest("truth")
-            if row is None:
-                raise ConfigError("nobody knows yet where the aircraft is; try again in a moment")
-            here = Point((row["x_m"], row["y_m"], row["z_m"]), row["yaw_rad"], REST, 0.0)
-            return ReferenceDriver(subject.orders, desk.hands, here)
-        aircraft = await subject.command(lambda vehicle: vehicle, self._vehicle())
-        folder = subject.orders.folder_path
-
-        def send(deflection: Deflection) -> None:
-            aircraft.sticks(*deflection)
-
-        return AutopilotDriver(send, desk.hands, lambda: not folder.exists())
-
     async def _release(self) -> None:
-        desk = self._desk
-        state = self._subject.state(self._vehicle())
-        if not self._board and state is not None and state.armed and state.mode in STICK_MODES:
+        fly_state = self._fly_state
+        state = self._watched.state(self._vehicle())
+        if state is not None and state.armed and state.mode in self._modes:
             # Sticks that merely fall silent are a failure to the autopilot: it is told to stay where it is first.
             await self._order("hold, since the sticks are released", lambda aircraft: aircraft.hold())
-        if desk.driver is not None:
-            await asyncio.to_thread(desk.driver.stop)
-        desk.hands.release(self._page)
+        if fly_state.driver is not None:
+            await asyncio.to_thread(fly_state.driver.stop)
+        fly_state.hands.release(self._page)
 
     async def _change_mode(self) -> None:
-        state = self._subject.state(self._vehicle())
-        chosen = self._mode.value in STICK_MODES and state is not None and state.mode != self._mode.value
-        if chosen and self._mine and not self._board:
+        state = self._watched.state(self._vehicle())
+        chosen = self._mode.value in self._modes and state is not None and state.mode != self._mode.value
+        if chosen and self._mine:
             await self._ask_mode()
 
     async def _ask_mode(self) -> None:
         mode = self._mode.value
         self._asked_s = time.monotonic()
-        if mode in STICK_MODES:
+        if mode in self._modes:
             await self._order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
 
     def _show_mode(self) -> None:
         """Who flies: these sticks, unless the autopilot has left their mode, as it does after a failure."""
-        state = None if self._board else self._subject.state(self._vehicle())
-        left = state is not None and state.mode not in STICK_MODES and time.monotonic() - self._asked_s > SETTLED_S
+        state = self._watched.state(self._vehicle()) if self._modes else None
+        left = state is not None and state.mode not in self._modes and time.monotonic() - self._asked_s > SETTLED_S
         if left and state is not None:
             set_chip(self._who, f"autopilot: {state.mode}", "warn")
             self._mode.set_value(None)  # so that choosing any mode flies on
         else:
-            set_chip(self._who, self._desk.hands.device or "these sticks", "ok")
+            set_chip(self._who, self._fly_state.hands.device or "these sticks", "ok")
 
     def _refresh(self) -> None:
-        desk = self._desk
-        desk.note_end_of_sticks(self._subject.store.t_s)
+        fly_state = self._fly_state
+        fly_state.note_end_of_sticks(self._watched.store.t_s)
         mine = self._mine
-        driver = desk.driver
+        driver = fly_state.driver
         if self._sticks.props.get("taken") != mine:
             self._sticks.props["taken"] = mine
             self._sticks.update()
@@ -174,7 +155,7 @@ class StickPanel:
             set_chip(self._who, "another page flies", "warn")
         else:
             set_chip(self._who, "nobody flies", "info")
-        if desk.ended is not self._said:
-            self._said = desk.ended
-            if desk.ended is not None and desk.ended.failed:
-                ui.notify(f"sticks: {desk.ended.ended}", type="negative")
+        if fly_state.ended is not self._said:
+            self._said = fly_state.ended
+            if fly_state.ended is not None and fly_state.ended.failed:
+                ui.notify(f"sticks: {fly_state.ended.ended}", type="negative")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.stream import Stream
-from aeroloop.families.streams import BY_NAME
+from aeroloop.core.stream_table import BY_NAME
 
 Rows = NDArray[np.float64]
 
@@ -27,21 +27,13 @@ MOST_VEHICLES = 16
 MOST_KEYS = 4096  # of one index of newest rows
 FIRST_ROWS = 64
 
-SELECTORS = {"line": "line", "board_task": "task", "wing_task": "task"}
-"""Streams whose rows are about one of several things in turn: the number in a signal's brackets says which."""
-
-MULTIPLEXED = {
-    "line_message",
-    "signal_count",
-    "telemetry_count",
-    "parameter_change",
-    "plant_fault",
-    "flight_fault",
-    "wing_fault",
-    "wing_cell",
-    "wing_path",
-}
-"""Streams whose columns are no function of time alone, so no signals."""
+SELECTORS = ("line", "task")
+"""First columns of streams whose rows are about one of several things in turn: the number in a signal's brackets says
+which."""
+KEYS = frozenset({"target", "message", "parameter", "signal", "index"})
+"""Columns of streams whose other columns are no function of time alone, so no signals."""
+PATH = "path"
+"""First column of a stream of points along paths, which are no signals either."""
 
 _SIGNAL = re.compile(r"([a-z_]{1,32})(?:\[(\d{1,5})\])?\.(\w{1,64})", re.ASCII)
 
@@ -50,17 +42,32 @@ ANGLES = {"roll_rad": "roll, ZYX", "pitch_rad": "pitch, ZYX", "yaw_rad": "yaw, Z
 """Signals of streams that hold a quaternion alone: nobody reads quaternions off a chart."""
 
 
+def selector(stream: Stream) -> str | None:
+    """The column that says which of several things a row is about."""
+    first = _first(stream)
+    return first if first in SELECTORS and not is_multiplexed(stream) else None
+
+
+def is_multiplexed(stream: Stream) -> bool:
+    return bool(KEYS & set(stream.names)) or _first(stream) == PATH
+
+
+def _first(stream: Stream) -> str:
+    """After the time and the aircraft's number."""
+    return next((each for each in stream.names if each not in ("t_s", "vehicle")), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Signal:
     """What can be drawn over time; its name is `stream.field`, or `stream[number].field`."""
 
     stream: Stream
-    number: int  # which aircraft; for the streams of SELECTORS, which of their things
+    number: int  # which aircraft; for streams with a selector, which of their things
     field: str
 
     @property
     def name(self) -> str:
-        shown = f"[{self.number}]" if self.number or self.stream.name in SELECTORS else ""
+        shown = f"[{self.number}]" if self.number or selector(self.stream) else ""
         return f"{self.stream.name}{shown}.{self.field}"
 
     @property
@@ -200,6 +207,11 @@ class Store:
         """The streams of which something has come."""
         return sorted({name for name, _ in self._rings})
 
+    def names(self, stream: str) -> tuple[str, ...]:
+        """Of the columns of a stream; empty where there is no such stream."""
+        known = next((ring.stream for (name, _), ring in self._rings.items() if name == stream), BY_NAME.get(stream))
+        return known.names if known is not None else ()
+
     def vehicles(self, stream: str) -> list[int]:
         return sorted(vehicle for name, vehicle in self._rings if name == stream)
 
@@ -216,7 +228,7 @@ class Store:
         """The rows newer than `t_s`."""
         ring = self._rings.get((stream, vehicle))
         if ring is None:
-            return np.empty((0, len(BY_NAME[stream].fields)))
+            return np.empty((0, len(self.names(stream))))
         rows = ring.rows
         return rows[np.searchsorted(rows[:, 0], t_s, side="right") :].copy()
 
@@ -236,15 +248,15 @@ class Store:
         """The names of all columns that can be drawn: "truth.x_m", "rigid_truth[1].z_m", "line[2].load_in_pct"."""
         found = []
         for (name, vehicle), ring in sorted(self._rings.items()):
-            if name in MULTIPLEXED:
+            if is_multiplexed(ring.stream):
                 continue
-            selector = SELECTORS.get(name)
+            which = selector(ring.stream)
             unseen = {each for each, seen in zip(ring.stream.names, ring.ever_finite(), strict=True) if not seen}
-            hidden = {"t_s", "vehicle", selector} | unseen
+            hidden = {"t_s", "vehicle", which} | unseen
             fields = [each for each in _drawable(ring.stream) if each not in hidden]
             numbers: Iterable[int] = [vehicle]
-            if selector is not None:
-                numbers = sorted(int(row[selector]) for row in self.newest(name, (selector,)))
+            if which is not None:
+                numbers = sorted(int(row[which]) for row in self.newest(name, (which,)))
             found += [Signal(ring.stream, number, each).name for number in numbers for each in fields]
         return found
 
@@ -254,15 +266,15 @@ class Store:
         nothing = np.empty(0), np.empty(0)
         if wanted is None:
             return nothing
-        selector = SELECTORS.get(wanted.stream.name)
-        ring = self._rings.get((wanted.stream.name, 0 if selector else wanted.number))
+        which = selector(wanted.stream)
+        ring = self._rings.get((wanted.stream.name, 0 if which else wanted.number))
         if ring is None:
             return nothing
         rows = ring.rows
         first, end = np.searchsorted(rows[:, 0], (start_s, end_s), side="left")
         rows = rows[first : end + 1] if end < len(rows) and rows[end, 0] == end_s else rows[first:end]
-        if selector is not None:
-            rows = rows[rows[:, wanted.stream.names.index(selector)] == wanted.number]
+        if which is not None:
+            rows = rows[rows[:, wanted.stream.names.index(which)] == wanted.number]
         return thinned(rows[:, 0].copy(), wanted.of(rows), points, end_s - start_s)
 
 

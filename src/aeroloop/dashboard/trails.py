@@ -1,4 +1,4 @@
-"""Lines in the 3D view: where an aircraft has been, where it should be, and where it is meant to go."""
+"""Lines in the 3D view: where an aircraft has been and where it should be."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Scenario
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.ground import trajectories
 
 MOST_POINTS = 600
 KEPT_S = 300.0
 FINEST_M = 0.05
 PLAN_POINTS = 300
+"""Of the path that a scenario asks for."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +64,3 @@ class Trail:
             keep = slice((len(self.points) - 1) % 2, None, 2)  # the newest stays
             self._spacing_m *= 2.0
         self.points, self._times_s = self.points[keep], self._times_s[keep]
-
-
-def plan(scenario: Scenario, vehicle: int) -> list[Vec3]:
-    """The path that the scenario itself asks for; empty where somebody outside decides."""
-    match scenario:
-        case TiltrotorScenario() if scenario.ground.source == "base-station":
-            path = trajectories.build(scenario.ground.trajectory)
-            times_s = (scenario.duration_s * i / (PLAN_POINTS - 1) for i in range(PLAN_POINTS))
-            return [path(t_s).pos_W for t_s in times_s]
-        case QuadrotorScenario() if scenario.pilot.source == "orders" and scenario.pilot.waypoints:
-            east_m, north_m = scenario.start_m(vehicle)
-            points = [waypoint.pos_m for waypoint in scenario.pilot.waypoints]
-            above_start = 0.0, 0.0, points[0][2]
-            return [(x + east_m, y + north_m, z) for x, y, z in ((0.0, 0.0, 0.0), above_start, *points)]
-    return []

@@ -12,4 +12,5 @@ ROW = Family(
     faults="aeroloop.families.fixedwing.faults:offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
+    page="aeroloop.families.fixedwing.page:PAGE",
 )

@@ -15,4 +15,5 @@ ROW = Family(
         "pixhawk": "aeroloop.controllers.pixhawk.row:ROW",
         "px4": "aeroloop.controllers.px4.row:ROW",
     },
+    page="aeroloop.families.multirotor.page:PAGE",
 )

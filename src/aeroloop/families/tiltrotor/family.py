@@ -12,4 +12,5 @@ ROW = Family(
     faults="aeroloop.families.tiltrotor.faults:offers",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},
+    page="aeroloop.families.tiltrotor.page:PAGE",
 )

@@ -13,20 +13,22 @@ from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.wing_signals import PlanStatus, Step
-from aeroloop.dashboard import readings, way, way_map
+from aeroloop.dashboard import readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.map import View
 from aeroloop.dashboard.map_panel import Beneath, MapPanel
-from aeroloop.dashboard.processor_panel import ProcessorPanel
 from aeroloop.dashboard.store import KEPT_S
-from aeroloop.dashboard.subject import Subject
-from aeroloop.dashboard.way_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, letters
+from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.families.fixedwing import page_way as way
+from aeroloop.families.fixedwing import page_way_map as way_map
+from aeroloop.families.fixedwing.page_processor import ProcessorPanel
+from aeroloop.families.fixedwing.page_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, current_step, letters
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 REFRESH_S = 0.25
 LAYERS_S = 0.5
 TRAIL_POINTS = 900
-ORDERS = "This aircraft takes no orders from here: the ground sends it a goal, and it finds its way by itself."
+NO_COMMANDS = "This aircraft takes no commands from here: the ground sends it a goal, and it finds its way by itself."
 CSS = """
 .way-grid { display:grid; grid-template-columns:minmax(0,1.9fr) minmax(340px,1fr); gap:12px; width:100%;
         align-items:start; }
@@ -51,17 +53,17 @@ CSS = """
 FACTS = ("height", "airspeed", "off the path", "roll", "above ground", "wind")
 
 
-def build(subject: Subject, scenario: FixedWingScenario) -> None:
+def build(watched: WatchedFlight, scenario: FixedWingScenario) -> None:
     ui.add_css(CSS)
     ui.add_css(way_map.CSS)
-    WayPage(subject, scenario)
+    WayPage(watched, scenario)
 
 
 class WayPage:
     """What one browser sees."""
 
-    def __init__(self, subject: Subject, scenario: FixedWingScenario) -> None:
-        self._subject, self._scenario, self._flight = subject, scenario, subject.flight_id
+    def __init__(self, watched: WatchedFlight, scenario: FixedWingScenario) -> None:
+        self._watched, self._scenario, self._flight = watched, scenario, watched.flight_id
         self._layers = way_map.Layers()
         self._drawn: tuple[View, way_map.Layers, str] | None = None
         self._seen: object = None
@@ -77,8 +79,8 @@ class WayPage:
                     ui.label("Plans").classes("text-weight-bold")
                     self._table = ui.html(plans_table([]), sanitize=False).classes("w-full")
                     self._table.props('data-testid="way-plans"')
-                ui.label(ORDERS).classes("al-soft text-caption").props('data-testid="no-orders"')
-        self._processor = ProcessorPanel(subject)
+                ui.label(NO_COMMANDS).classes("al-soft text-caption").props('data-testid="no-commands"')
+        self._processor = ProcessorPanel(watched)
         every(REFRESH_S, self._refresh)
         every(LAYERS_S, self._learn)
 
@@ -87,7 +89,7 @@ class WayPage:
         try:
             return way.country(self._scenario)
         except AeroloopError as error:  # its file is gone: a map without ground beats none
-            self._subject.notice(str(error), "warn")
+            self._watched.notice(str(error), "warn")
             return None
 
     @cached_property
@@ -108,7 +110,7 @@ class WayPage:
         )
         self._learn()
         self.map = MapPanel(
-            self._subject,
+            self._watched,
             waypoints=list,
             target=lambda: None,
             on_tap=lambda _east_m, _north_m: None,
@@ -130,7 +132,7 @@ class WayPage:
 
     def _learn(self) -> None:
         """What the board has told since: a new plan, more of its cells, more of a path."""
-        store = self._subject.store
+        store = self._watched.store
         self._plans = way.plans(store)
         paths = way.paths(store)
         guidance = store.latest("wing_guidance")
@@ -176,12 +178,12 @@ class WayPage:
             self._reach = chip(testid="way-reach")
 
     def _refresh(self) -> None:
-        subject = self._subject
-        if subject.flight_id != self._flight:
+        watched = self._watched
+        if watched.flight_id != self._flight:
             ui.navigate.reload()  # another flight, perhaps of another family
             return
         self._show_step()
-        for name, words in facts(subject, self._scenario).items():
+        for name, words in facts(watched, self._scenario).items():
             self._facts[name].set_text(words)
         plan = self._plans[-1] if self._plans else None
         reaches = plan is not None and plan.reaches_goal and plan.status == PlanStatus.FOUND
@@ -192,8 +194,8 @@ class WayPage:
         self._processor.refresh()
 
     def _show_step(self) -> None:
-        store = self._subject.store
-        now = readings.wing_step(store)
+        store = self._watched.store
+        now = current_step(store)
         if now is None:
             return
         step, letter = now
@@ -210,9 +212,9 @@ class WayPage:
             label.classes(add=kind, remove=" ".join({"way-here", "way-been"} - {kind}))
 
 
-def facts(subject: Subject, scenario: FixedWingScenario) -> dict[str, str]:
+def facts(watched: WatchedFlight, scenario: FixedWingScenario) -> dict[str, str]:
     """In words; a dash for what has not come."""
-    store = subject.store
+    store = watched.store
     words = dict.fromkeys(FACTS, "–")
     pose = readings.pose(store, scenario, 0)
     if pose is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from aeroloop.core.wing_signals import LETTERS, PlanStatus, Step
+from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
 
 STEP_WORDS: dict[Step, str] = {
@@ -57,6 +58,16 @@ def letters(numbers: Iterable[float]) -> list[str]:
         replanned = replanned or step == Step.REPLAN
         told.append(AGAIN if again else LETTERS[step].replace("-", "–") if step else "–")
     return told
+
+
+def current_step(store: Store) -> tuple[Step, str] | None:
+    """The mission's step and the paper's letter for it. Guidance tells the step too, to who comes late."""
+    numbers = store.rows("wing_step")[:, 1].tolist()
+    guidance = store.latest("wing_guidance")
+    if not numbers and guidance:
+        numbers = [guidance["step"]]
+    step = step_of(numbers[-1]) if numbers else None
+    return None if step is None else (step, letters(numbers)[-1])
 
 
 def step_notice(values: Mapping[str, float], numbers: Sequence[float]) -> tuple[Severity, str] | None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.dashboard.map import View, png
-from aeroloop.dashboard.way import Boxes, Path, Place
+from aeroloop.families.fixedwing.page_way import Boxes, Path, Place
 
 SMALLEST_PX = 2.5
 BLOCKED_RGBA = (200, 40, 40, 105)

@@ -15,8 +15,8 @@ import msgspec
 from aeroloop.core.frames import Vec3
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.sticks import Hands
-from aeroloop.dashboard.subject import Subject
 from aeroloop.dashboard.theme import Severity
+from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.missions import Geodetic, Item, mission
 from aeroloop.ground.orders import PilotConfig, Waypoint
 
@@ -43,7 +43,7 @@ class Entry:
 
 
 @dataclass
-class Desk:
+class FlyPageState:
     """The state of the fly page that outlives a page."""
 
     flight_id: str = ""
@@ -123,14 +123,14 @@ class Desk:
         return mission(config, lambda pos_m: geodetic(moved(pos_m, 1.0)))
 
 
-_DESKS: WeakKeyDictionary[Subject, Desk] = WeakKeyDictionary()
+_STATES: WeakKeyDictionary[WatchedFlight, FlyPageState] = WeakKeyDictionary()
 
 
-def desk_of(subject: Subject) -> Desk:
-    """The desk of the flight that is watched; a new flight gets a new one."""
-    desk = _DESKS.get(subject)
-    if desk is None or desk.flight_id != subject.flight_id:
-        if desk is not None and desk.driver is not None:
-            desk.driver.stop()
-        desk = _DESKS[subject] = Desk(subject.flight_id)
-    return desk
+def state_of(watched: WatchedFlight) -> FlyPageState:
+    """Of the flight that is watched; a new flight gets a new one."""
+    fly_state = _STATES.get(watched)
+    if fly_state is None or fly_state.flight_id != watched.flight_id:
+        if fly_state is not None and fly_state.driver is not None:
+            fly_state.driver.stop()
+        fly_state = _STATES[watched] = FlyPageState(watched.flight_id)
+    return fly_state

@@ -1,9 +1,9 @@
-"""The flight that is watched: its orders, its rows, its lines and its notices, while it runs and after.
+"""The flight that is watched: its orders, its rows, its links and its notices, while it runs and after.
 
-running flights ─▶ Subject ─▶ feed rows ─▶ Store ─▶ pages
-                       └─▶ a station on the flight's own line for us ─▶ the aircraft
+running flights ─▶ WatchedFlight ─▶ feed rows ─▶ Store ─▶ pages
+                       └─▶ a station on the flight's own link for us ─▶ the aircraft
 
-A router that stands alone is watched alike: it has a feed and lines, but neither orders nor a scenario.
+A router that stands alone is watched alike: it has a feed and links, but neither orders nor a scenario.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Stream
-from aeroloop.dashboard import way_words
+from aeroloop.core.stream_table import learn
+from aeroloop.core.streams import streams_of
+from aeroloop.dashboard import family_page
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
@@ -66,7 +68,7 @@ class Notice:
 
 
 class Fault(NamedTuple):
-    """What fails and how; the key of `Subject.faults_on`."""
+    """What fails and how; the key of `WatchedFlight.faults_on`."""
 
     vehicle: int
     target: str
@@ -97,7 +99,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DEADLINE_MISSED: ("warn", "a deadline was missed"),
     Event.DIVERGED: ("bad", "the aircraft left its bounds"),
     Event.GROUND_CONTACT: ("warn", "ground contact"),
-    Event.LAW_NOT_FINITE: ("bad", "the control law gave no number"),
+    Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
     Event.OVERRUN: ("warn", "a cycle took longer than its period"),
     Event.LATE_CYCLE: ("warn", "a request came late"),
     Event.BOARD_RESTARTED: ("bad", "the board restarted"),
@@ -110,15 +112,21 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DISARMED: ("ok", "disarmed"),
     Event.FAILSAFE: ("bad", "failsafe"),
     Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
-    Event.ORDER_REFUSED: ("warn", "an order was refused"),
+    Event.ORDER_REFUSED: ("warn", "a command was refused"),
 }
-EVENT_STREAMS = ("plant_event", "board_event", "flight_event", "autopilot_event", "wing_event")
-FAULT_STREAMS = ("plant_fault", "flight_fault", "wing_fault")
-TOLD_STREAMS = {"wing_step": way_words.step_notice, "wing_plan": way_words.plan_notice}
-"""Streams whose rows are notices themselves."""
 
 
-class Subject:
+def is_event(names: Sequence[str]) -> bool:
+    """Whether a stream with these columns tells events."""
+    return tuple(names[-2:]) == ("code", "value")
+
+
+def is_fault(names: Sequence[str]) -> bool:
+    """Whether a stream with these columns tells of faults that were switched."""
+    return {"target", "kind", "on"} <= set(names)
+
+
+class WatchedFlight:
     """One for the process; pages read it, and only the loop of `follow` changes it."""
 
     def __init__(
@@ -165,7 +173,7 @@ class Subject:
         """For a page that needs an aircraft; empty where there is one, or was."""
         if self.router:
             return (
-                f"{self.name} stands alone: it has lines and charts, but no flight, and so no aircraft for this page."
+                f"{self.name} stands alone: it has links and charts, but no flight, and so no aircraft for this page."
             )
         return "" if self.scenario is not None else "No flight is running: aeroloop fly starts one."
 
@@ -195,7 +203,9 @@ class Subject:
         """Let an aircraft do something, in a thread; what it refuses goes to the caller."""
         system = self._system(vehicle)
         if self.station is None or system is None:
-            raise LinkError("no aircraft to command: the flight has no line for this page, or nobody has answered yet")
+            raise LinkError(
+                "no aircraft to command: the flight has no link for this page, or no autopilot has answered yet"
+            )
         station = self.station
         return await asyncio.to_thread(lambda: deed(station.vehicle(system)))
 
@@ -261,6 +271,8 @@ class Subject:
         self._leave()
         self.orders = chosen if isinstance(chosen, Orders) else None
         self.scenario = chosen.scenario if isinstance(chosen, Orders) else None
+        if self.scenario is not None:
+            learn(streams_of(self.scenario))
         self.router = "" if isinstance(chosen, Orders) else chosen.name
         self.flight_id = running.flight_id(chosen) if isinstance(chosen, Orders) else chosen.id
         self._folder = _folder(chosen)
@@ -270,6 +282,8 @@ class Subject:
         self._texts_ns = {}
         self.notices.clear()
         self.running = True
+        if self.scenario is not None and family_page.problem(self.scenario):
+            self.notice(family_page.problem(self.scenario), "warn")
         self._open_feed(self._folder)
         if isinstance(chosen, Orders) and chosen.dash_link:
             self._connecting = asyncio.get_running_loop().create_task(self._stay_connected(chosen.dash_link))
@@ -307,7 +321,7 @@ class Subject:
                 with contextlib.suppress(OSError, AeroloopError):
                     self.station = await _station(link)
             elif self.station.lost:
-                self.notice(f"the line to the aircraft was lost: {self.station.lost}", "warn")
+                self.notice(f"the link to the aircraft was lost: {self.station.lost}", "warn")
                 self.station.close()
                 self.station = None
             await asyncio.sleep(RETRY_S)
@@ -341,13 +355,13 @@ class Subject:
     def take(self, stream: Stream, row: tuple[float, ...]) -> None:
         """One row of the feed."""
         self.store.add(stream, row)
-        if stream.name in EVENT_STREAMS:
+        if is_event(stream.names):
             self._take_event(stream, row)
-        elif stream.name in FAULT_STREAMS:
+        elif is_fault(stream.names):
             self._take_fault(stream, row)
-        elif stream.name in TOLD_STREAMS:
+        elif self.scenario is not None and (notice := family_page.of(self.scenario).notices.get(stream.name)):
             numbers = self.store.rows(stream.name)[-MOST_TOLD:, 1].tolist() or [row[1]]
-            told = TOLD_STREAMS[stream.name](dict(zip(stream.names, row, strict=True)), numbers)
+            told = notice(dict(zip(stream.names, row, strict=True)), numbers)
             if told is not None:
                 self.notice(told[1], told[0], row[0])
 

@@ -12,7 +12,7 @@ from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.dashboard import theme
 from aeroloop.dashboard.layout import card, chip, set_chip
 from aeroloop.dashboard.store import KEPT_S, Store
-from aeroloop.dashboard.subject import Subject
+from aeroloop.dashboard.watched_flight import WatchedFlight
 
 POINTS = 240
 COLOURS = (*theme.TRACES, "#b58900", "#5b7fd6", "#7a8f2a", "#a14d6b", "#6d7b86")
@@ -36,8 +36,8 @@ CHARTS = (
 
 
 class ProcessorPanel:
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
+    def __init__(self, watched: WatchedFlight) -> None:
+        self._watched = watched
         self._sent: float | None = None
         ui.add_css(CSS)
         with card().props('data-testid="processor"'):
@@ -67,7 +67,7 @@ class ProcessorPanel:
 
     def refresh(self) -> None:
         """New rows come once a second; nothing is sent when none has."""
-        newest = self._subject.store.latest("wing_cpu")
+        newest = self._watched.store.latest("wing_cpu")
         for each in (self._grid, self._key):
             each.set_visibility(newest is not None)
         self._none.set_visibility(newest is None)
@@ -80,7 +80,7 @@ class ProcessorPanel:
         missed = newest["missed_cycles"]
         words = f"{missed:.0f} cycles missed" if math.isfinite(missed) else ""
         set_chip(self._missed, words, "bad" if missed > 0 else "ok")
-        for name, series in all_series(self._subject.store).items():
+        for name, series in all_series(self._watched.store).items():
             start_s = max(0.0, newest["t_s"] - KEPT_S)
             chart = self._charts[name]
             chart.options["xAxis"].update(min=round(start_s), max=max(math.ceil(newest["t_s"]), round(start_s) + 10))

@@ -12,12 +12,12 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.wing_signals import PlanStatus
+from aeroloop.dashboard.ground import elevation
 from aeroloop.dashboard.store import Rows, Store
-from aeroloop.dashboard.way_words import MOST_NUMBER, status_of
-from aeroloop.families.fixedwing.places import ground_of
+from aeroloop.families.fixedwing.page_words import MOST_NUMBER, status_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
-from aeroloop.families.streams import BY_NAME
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.lifting import forward
@@ -69,14 +69,14 @@ def country(scenario: FixedWingScenario) -> Country:
 
 @lru_cache(maxsize=2)
 def _country(terrain: ElevationConfig, settings: PlannerSettings) -> Country:
-    ground = ground_of(terrain)
-    elevation = Elevation(ground.values, ground.unit_m)
-    means = forward(elevation.values).approximations[settings.resolution.finest]
+    ground = elevation(terrain)
+    heights = Elevation(ground.values, ground.unit_m)
+    means = forward(heights.values).approximations[settings.resolution.finest]
     blocked: NDArray[np.bool_] = np.asarray(means > settings.blocked_above_m)
     each = max(1, len(blocked) // MOST_SHOWN)
     side = len(blocked) // each
     shown = np.asarray(blocked.reshape(side, each, side, each).any(axis=(1, 3)))
-    return Country(elevation, settings, shown)
+    return Country(heights, settings, shown)
 
 
 @dataclass(frozen=True)

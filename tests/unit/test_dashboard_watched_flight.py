@@ -16,9 +16,9 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS, Event
-from aeroloop.dashboard import subject as subject_module
-from aeroloop.dashboard.subject import Fault, Subject, read_lines
-from aeroloop.families.streams import BY_NAME, STREAMS
+from aeroloop.core.stream_table import BY_NAME
+from aeroloop.dashboard import watched_flight as watched_module
+from aeroloop.dashboard.watched_flight import Fault, WatchedFlight, read_lines
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands import Text
@@ -39,14 +39,14 @@ def orders(folder: Path) -> Orders:
 def flights(monkeypatch: pytest.MonkeyPatch) -> list[Orders]:
     present: list[Orders] = []
     monkeypatch.setattr(running, "flights", lambda: list(present))
-    monkeypatch.setattr(subject_module, "READ_S", 0.002)
-    monkeypatch.setattr(subject_module, "LOOK_S", 0.01)
+    monkeypatch.setattr(watched_module, "READ_S", 0.002)
+    monkeypatch.setattr(watched_module, "LOOK_S", 0.01)
     return present
 
 
-def following(subject: Subject, story: Callable[[], Awaitable[None]]) -> None:
+def following(watched: WatchedFlight, story: Callable[[], Awaitable[None]]) -> None:
     async def tell() -> None:
-        task = asyncio.create_task(subject.follow())
+        task = asyncio.create_task(watched.follow())
         try:
             async with asyncio.timeout(20):
                 await story()
@@ -67,118 +67,118 @@ def row(t_s: float, z_m: float = 0.0) -> bytes:
 
 
 def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, flights: list[Orders]) -> None:
-    subject = Subject(tmp_path)
+    watched = WatchedFlight(tmp_path)
     folder = tmp_path / "flight-one"
 
     async def story() -> None:
-        assert not subject.running and subject.orders is None and subject.scenario is None
+        assert not watched.running and watched.orders is None and watched.scenario is None
         flights.append(orders(folder))
-        await until(lambda: subject.running)
-        assert subject.flight_id == "one" and subject.flights() == [("one", "quad-hover")]
-        feed = FeedOut(folder, STREAMS)
+        await until(lambda: watched.running)
+        assert watched.flight_id == "one" and watched.flights() == [("one", "quad-hover")]
+        feed = FeedOut(folder)
         now_ns = 0
-        while subject.store.latest("rigid_truth") is None:
+        while watched.store.latest("rigid_truth") is None:
             now_ns += NS
             feed.step(now_ns)
             feed.offer(TRUTH, row(now_ns / NS, z_m=3.0))
             await asyncio.sleep(0.002)
-        assert subject.store.latest("rigid_truth")["z_m"] == 3.0
+        assert watched.store.latest("rigid_truth")["z_m"] == 3.0
         flights.clear()
-        await until(lambda: not subject.running)
+        await until(lambda: not watched.running)
         assert list((folder / "listeners").glob("*.sock")) == []
         feed.close()
-        assert subject.orders is None and subject.flight_id == "one" and subject.scenario is not None
-        assert subject.store.latest("rigid_truth") is not None
-        assert subject.notices[-1].words == "the flight has ended"
+        assert watched.orders is None and watched.flight_id == "one" and watched.scenario is not None
+        assert watched.store.latest("rigid_truth") is not None
+        assert watched.notices[-1].words == "the flight has ended"
         with pytest.raises(LinkError, match="no flight is running"):
-            subject.switch(Switch(target="gnss", kind="silent", on=True))
+            watched.switch(Switch(target="gnss", kind="silent", on=True))
         flights.append(orders(tmp_path / "flight-two"))
-        await until(lambda: subject.flight_id == "two")
-        assert subject.running and subject.store.latest("rigid_truth") is None
+        await until(lambda: watched.flight_id == "two")
+        assert watched.running and watched.store.latest("rigid_truth") is None
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_a_flight_that_begins_at_once_when_the_last_one_ends_is_watched(tmp_path: Path, flights: list[Orders]) -> None:
-    subject = Subject(tmp_path)
+    watched = WatchedFlight(tmp_path)
 
     async def story() -> None:
         flights.append(orders(tmp_path / "flight-one"))
-        await until(lambda: subject.flight_id == "one")
+        await until(lambda: watched.flight_id == "one")
         flights[:] = [orders(tmp_path / "flight-two")]  # between two looks
-        await until(lambda: subject.flight_id == "two")
+        await until(lambda: watched.flight_id == "two")
         flights.append(orders(tmp_path / "flight-three"))
-        await until(lambda: len(subject.flights()) == 2)
+        await until(lambda: len(watched.flights()) == 2)
         del flights[0]
-        await until(lambda: not subject.running)
+        await until(lambda: not watched.running)
         await asyncio.sleep(0.05)
-        assert subject.flight_id == "two", "the third ran beside it"
+        assert watched.flight_id == "two", "the third ran beside it"
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_the_chosen_flight_is_watched(tmp_path: Path, flights: list[Orders]) -> None:
     flights += [orders(tmp_path / "flight-a"), orders(tmp_path / "flight-b")]
-    subject = Subject(tmp_path, "a")
+    watched = WatchedFlight(tmp_path, "a")
 
     async def story() -> None:
-        await until(lambda: subject.flight_id == "a")
-        subject.choose("b")
-        assert subject.flight_id == "b" and subject.running
-        subject.choose("none such")
-        assert subject.flight_id == "b"
+        await until(lambda: watched.flight_id == "a")
+        watched.choose("b")
+        assert watched.flight_id == "b" and watched.running
+        watched.choose("none such")
+        assert watched.flight_id == "b"
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_switches_reach_the_plant(tmp_path: Path, flights: list[Orders]) -> None:
     folder = tmp_path / "flight-a"
     flights.append(orders(folder))
     port = ControlPort(folder, now_ns=lambda: 10 * NS)
-    subject = Subject(tmp_path)
+    watched = WatchedFlight(tmp_path)
     switch = Switch(target="gnss", kind="silent", on=True)
 
     async def story() -> None:
-        await until(lambda: subject.running)
-        subject.switch(switch)
+        await until(lambda: watched.running)
+        watched.switch(switch)
         assert port.poll() == [switch]
         with pytest.raises(LinkError, match="no aircraft to command"):
-            await subject.command(lambda vehicle: None)
+            await watched.command(lambda vehicle: None)
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_faults_that_are_on_are_learnt_from_the_log(tmp_path: Path) -> None:
-    subject = Subject(tmp_path)
+    watched = WatchedFlight(tmp_path)
     gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
-    subject.take(FAULT, (1.0, 2.0, gnss, silent, 1.0, 0.0, 0.5, 0.0, 0.0))
-    assert subject.faults_on == {Fault(2, "gnss", "silent", 0): (0.5, 0.0, 0.0)}
-    assert subject.notices[-1].words == "GNSS: silent on" and subject.notices[-1].t_s == 1.0
-    subject.take(FAULT, (2.0, 2.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
-    assert subject.faults_on == {}
-    subject.take(FAULT, (3.0, 0.0, 99.0, float("nan"), 1.0, 0.0, 0.0, 0.0, 0.0))
-    assert subject.faults_on == {}
+    watched.take(FAULT, (1.0, 2.0, gnss, silent, 1.0, 0.0, 0.5, 0.0, 0.0))
+    assert watched.faults_on == {Fault(2, "gnss", "silent", 0): (0.5, 0.0, 0.0)}
+    assert watched.notices[-1].words == "GNSS: silent on" and watched.notices[-1].t_s == 1.0
+    watched.take(FAULT, (2.0, 2.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))
+    assert watched.faults_on == {}
+    watched.take(FAULT, (3.0, 0.0, 99.0, float("nan"), 1.0, 0.0, 0.0, 0.0, 0.0))
+    assert watched.faults_on == {}
 
 
 def test_events_become_notices_of_their_severity(tmp_path: Path) -> None:
-    subject = Subject(tmp_path)
-    subject.take(EVENT, (1.0, 0.0, float(Event.FAILSAFE), 3.0))
-    subject.take(EVENT, (2.0, 0.0, 12345.0, 0.0))
-    subject.take(EVENT, (3.0, 1.0, float(Event.ARMED), 0.0))
-    assert [(each.t_s, each.severity) for each in subject.notices] == [(1.0, "bad"), (3.0, "ok")]
-    assert subject.notices[-1].words == "aircraft 2: armed"
+    watched = WatchedFlight(tmp_path)
+    watched.take(EVENT, (1.0, 0.0, float(Event.FAILSAFE), 3.0))
+    watched.take(EVENT, (2.0, 0.0, 12345.0, 0.0))
+    watched.take(EVENT, (3.0, 1.0, float(Event.ARMED), 0.0))
+    assert [(each.t_s, each.severity) for each in watched.notices] == [(1.0, "bad"), (3.0, "ok")]
+    assert watched.notices[-1].words == "aircraft 2: armed"
 
 
 def test_notices_are_bounded(tmp_path: Path) -> None:
-    subject = Subject(tmp_path)
-    for i in range(2 * subject_module.MOST_NOTICES):
-        subject.notice(str(i))
-    assert len(subject.notices) == subject_module.MOST_NOTICES
-    assert subject.notices[-1].number == 2 * subject_module.MOST_NOTICES
+    watched = WatchedFlight(tmp_path)
+    for i in range(2 * watched_module.MOST_NOTICES):
+        watched.notice(str(i))
+    assert len(watched.notices) == watched_module.MOST_NOTICES
+    assert watched.notices[-1].number == 2 * watched_module.MOST_NOTICES
 
 
 def test_texts_of_the_autopilot_have_their_severity() -> None:
-    assert [subject_module._severity(Text(0, each, "")) for each in (0, 3, 4, 6)] == ["bad", "bad", "warn", "info"]
+    assert [watched_module._severity(Text(0, each, "")) for each in (0, 3, 4, 6)] == ["bad", "bad", "warn", "info"]
 
 
 def test_lines_are_read_from_their_file(tmp_path: Path) -> None:
@@ -216,66 +216,66 @@ def alone(folder: Path, name: str = "bench") -> Alone:
 
 def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: Path, flights: list[Orders]) -> None:
     routers = [alone(tmp_path / "route-r1")]
-    subject = Subject(tmp_path, routers=lambda: list(routers))
+    watched = WatchedFlight(tmp_path, routers=lambda: list(routers))
     line = BY_NAME["line"]
 
     async def story() -> None:
-        await until(lambda: subject.running and subject.lines)
-        assert subject.flight_id == "r1" and subject.router == "bench" and subject.name == "router bench"
-        assert subject.flights() == [("r1", "router bench")]
-        assert subject.scenario is None and subject.orders is None
-        assert [each.name for each in subject.lines] == ["pixhawk", "qgc"]
-        assert "stands alone" in subject.why_nothing_flies
-        feed = FeedOut(routers[0].folder, STREAMS)
+        await until(lambda: watched.running and watched.lines)
+        assert watched.flight_id == "r1" and watched.router == "bench" and watched.name == "router bench"
+        assert watched.flights() == [("r1", "router bench")]
+        assert watched.scenario is None and watched.orders is None
+        assert [each.name for each in watched.lines] == ["pixhawk", "qgc"]
+        assert "stands alone" in watched.why_nothing_flies
+        feed = FeedOut(routers[0].folder)
         now_ns = 0
-        while subject.store.latest("line") is None:
+        while watched.store.latest("line") is None:
             now_ns += NS
             feed.step(now_ns)
             feed.offer(line, line.packing.pack(now_ns / NS, *([0.0] * (len(line.fields) - 1))))
             await asyncio.sleep(0.002)
         feed.close()
         flights.append(orders(tmp_path / "flight-one"))
-        await until(lambda: subject.flight_id == "one")
-        assert subject.router == "" and subject.why_nothing_flies == ""
-        assert subject.flights() == [("one", "quad-hover"), ("r1", "router bench")]
-        subject.choose("r1")
+        await until(lambda: watched.flight_id == "one")
+        assert watched.router == "" and watched.why_nothing_flies == ""
+        assert watched.flights() == [("one", "quad-hover"), ("r1", "router bench")]
+        watched.choose("r1")
         await asyncio.sleep(0.05)
-        assert subject.flight_id == "r1"  # chosen, it stays although a flight runs
+        assert watched.flight_id == "r1"  # chosen, it stays although a flight runs
         routers.clear()
-        await until(lambda: not subject.running)
+        await until(lambda: not watched.running)
         await asyncio.sleep(0.05)
-        assert subject.flight_id == "r1"  # what came of it stays, although another flies
+        assert watched.flight_id == "r1"  # what came of it stays, although another flies
         flights.append(orders(tmp_path / "flight-two"))
-        await until(lambda: subject.flight_id == "two")
-        subject.choose("one")
-        assert subject.flight_id == "one"
+        await until(lambda: watched.flight_id == "two")
+        watched.choose("one")
+        assert watched.flight_id == "one"
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_the_router_of_a_flight_is_no_router_alone(tmp_path: Path, flights: list[Orders]) -> None:
     flights.append(orders(tmp_path / "flight-one"))
-    subject = Subject(tmp_path, routers=lambda: [Alone("one", "quad-hover", tmp_path / "flight-one")])
+    watched = WatchedFlight(tmp_path, routers=lambda: [Alone("one", "quad-hover", tmp_path / "flight-one")])
 
     async def story() -> None:
-        await until(lambda: subject.running)
-        assert subject.flights() == [("one", "quad-hover")] and subject.router == ""
+        await until(lambda: watched.running)
+        assert watched.flights() == [("one", "quad-hover")] and watched.router == ""
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_a_router_that_ends_says_so(tmp_path: Path, flights: list[Orders]) -> None:
     routers = [alone(tmp_path / "route-r1")]
-    subject = Subject(tmp_path, "r1", routers=lambda: list(routers))
+    watched = WatchedFlight(tmp_path, "r1", routers=lambda: list(routers))
 
     async def story() -> None:
-        await until(lambda: subject.running)
+        await until(lambda: watched.running)
         routers.clear()
-        await until(lambda: not subject.running)
-        assert subject.notices[-1].words == "the router has ended"
-        assert subject.name == "router bench" and subject.outcome is None
+        await until(lambda: not watched.running)
+        assert watched.notices[-1].words == "the router has ended"
+        assert watched.name == "router bench" and watched.outcome is None
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_the_verdict_and_the_report_are_found_when_they_appear(tmp_path: Path, flights: list[Orders]) -> None:
@@ -283,27 +283,27 @@ def test_the_verdict_and_the_report_are_found_when_they_appear(tmp_path: Path, f
     run = runs / "a run"
     run.mkdir(parents=True)
     flights.append(msgspec.structs.replace(orders(tmp_path / "flight-one"), log=str(run / "flight.mcap")))
-    subject = Subject(runs)
+    watched = WatchedFlight(runs)
 
     async def story() -> None:
-        await until(lambda: subject.running)
+        await until(lambda: watched.running)
         (run / "summary.json").write_text('{"scenario": "quad-hover", "ok": false, "exit_code": 1}')
         await asyncio.sleep(0.05)
-        assert subject.outcome is None  # it still flies
+        assert watched.outcome is None  # it still flies
         flights.clear()
-        await until(lambda: subject.outcome)
-        assert subject.outcome is not None and subject.outcome.verdict == "failed"
-        assert subject.notices[-1].words == "the flight has failed" and subject.notices[-1].severity == "bad"
-        assert subject.report_url == ""
+        await until(lambda: watched.outcome)
+        assert watched.outcome is not None and watched.outcome.verdict == "failed"
+        assert watched.notices[-1].words == "the flight has failed" and watched.notices[-1].severity == "bad"
+        assert watched.report_url == ""
         (run / "report.html").write_text("report")
-        await until(lambda: subject.report_url)
-        assert subject.report_url == "/runs/a%20run/report.html"
-        assert [each.words for each in subject.notices].count("the flight has failed") == 1
+        await until(lambda: watched.report_url)
+        assert watched.report_url == "/runs/a%20run/report.html"
+        assert [each.words for each in watched.notices].count("the flight has failed") == 1
         flights.append(orders(tmp_path / "flight-two"))
-        await until(lambda: subject.flight_id == "two")
-        assert subject.outcome is None and subject.report_url == ""
+        await until(lambda: watched.flight_id == "two")
+        assert watched.outcome is None and watched.report_url == ""
 
-    following(subject, story)
+    following(watched, story)
 
 
 def test_a_report_that_is_not_among_the_runs_has_no_address(tmp_path: Path, flights: list[Orders]) -> None:
@@ -312,12 +312,12 @@ def test_a_report_that_is_not_among_the_runs_has_no_address(tmp_path: Path, flig
     (run / "summary.json").write_text('{"scenario": "quad-hover", "ok": true, "exit_code": 0}')
     (run / "report.html").write_text("report")
     flights.append(msgspec.structs.replace(orders(tmp_path / "flight-one"), log=str(run / "flight.mcap")))
-    subject = Subject(tmp_path / "runs")
+    watched = WatchedFlight(tmp_path / "runs")
 
     async def story() -> None:
-        await until(lambda: subject.running)
+        await until(lambda: watched.running)
         flights.clear()
-        await until(lambda: subject.outcome)
-        assert subject.outcome is not None and subject.outcome.verdict == "passed" and subject.report_url == ""
+        await until(lambda: watched.outcome)
+        assert watched.outcome is not None and watched.outcome.verdict == "passed" and watched.report_url == ""
 
-    following(subject, story)
+    following(watched, story)

@@ -1,0 +1,80 @@
+"""What the dashboard shows of a fixed wing that finds its own way."""
+
+from __future__ import annotations
+
+from aeroloop.core.frames import Vec3
+from aeroloop.core.wing_signals import SURFACES
+from aeroloop.dashboard import shapes
+from aeroloop.dashboard.family_page import Page, Status, Track
+from aeroloop.dashboard.line_health import LineView, Span, counted_line
+from aeroloop.dashboard.line_sources import AT_PLANT
+from aeroloop.dashboard.shapes import Shape
+from aeroloop.dashboard.store import Store
+from aeroloop.dashboard.timing import lateness
+from aeroloop.families.fixedwing import airframe, page_fly, page_way
+from aeroloop.families.fixedwing import shape as model
+from aeroloop.families.fixedwing.page_words import STEP_WORDS, current_step, plan_notice, step_notice
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+
+SHOWN_PER_THROTTLE = 16.0
+"""rad/s at full throttle, for a propeller whose throttle alone is known."""
+
+
+def shape(scenario: FixedWingScenario) -> Shape:
+    return shapes.of_model(model.build(airframe.load(scenario.vehicle.airframe)))
+
+
+def status(store: Store, _vehicle: int) -> Status:
+    now = current_step(store)
+    return Status() if now is None else Status(mode=f"{now[1]} {STEP_WORDS[now[0]]}")
+
+
+def rotor_rates(store: Store, _vehicle: int) -> list[float]:
+    effort = store.latest("wing_effort") or {}
+    return [SHOWN_PER_THROTTLE * effort.get("throttle", 0.0)]
+
+
+def hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
+    effort = store.latest("wing_effort") or {}
+    controls = tuple(effort.get(name if name == "throttle" else f"{name}_rad", 0.0) for name in SURFACES)
+    return model.deflections_rad(controls)
+
+
+def told_paths(scenario: FixedWingScenario, store: Store) -> dict[int, list[Vec3]]:
+    height_m = scenario.mission.height_m
+    return {path.number: [(x, y, height_m) for x, y in path.points_m] for path in page_way.paths(store)}
+
+
+def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[LineView]:
+    """Servos come in each control period and sensors go out; what else the board tells has no rate of its own."""
+    span = Span.of("wing_link", store.since("wing_link", since_s))
+    if span is None:
+        return []
+    set_hz = 0.0, 1.0 / scenario.board.period_s
+    return [counted_line("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
+
+
+PAGE = Page[FixedWingScenario](
+    truth=Track("wing_truth"),
+    setpoint=Track("wing_guidance", "path_x_m", "path_y_m", "mission.height_m"),
+    estimate=Track("wing_estimate"),
+    air="wing_air",
+    pace="wing_pace",
+    shape=shape,
+    status=status,
+    rotor_rates=rotor_rates,
+    hinges=hinges,
+    charts=[
+        ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
+        ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
+        ["wing_guidance.cross_m", "wing_guidance.along_m"],
+        ["wing_guidance.roll_command_rad", "wing_truth.roll_rad", "wing_truth.pitch_rad"],
+        ["wing_effort.aileron_rad", "wing_effort.elevator_rad", "wing_effort.rudder_rad", "wing_effort.throttle"],
+    ],
+    told_paths=told_paths,
+    home=False,  # the origin of its world is the middle of the map, a place like any other
+    links=links,
+    timing=lambda _scenario: lateness("Lateness of the plant's steps, twenty times a second", "wing_pace"),
+    notices={"wing_step": step_notice, "wing_plan": plan_notice},
+    fly=page_fly.build,
+)

@@ -1,0 +1,124 @@
+"""What the dashboard shows of multirotors, and what their autopilots take from it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from aeroloop.control.flight_gains import GAINS
+from aeroloop.controllers.pixhawk.lines import BENCH
+from aeroloop.controllers.pixhawk.parameters import Row
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
+from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.core.frames import Vec3
+from aeroloop.dashboard import shapes
+from aeroloop.dashboard.family_page import Commands, Page, Status, Sticks, Track
+from aeroloop.dashboard.line_health import LineView, Span, counted_line, signals
+from aeroloop.dashboard.line_sources import AT_AUTOPILOT, AT_PLANT
+from aeroloop.dashboard.readings import word
+from aeroloop.dashboard.shapes import Shape
+from aeroloop.dashboard.stick_driver import autopilot_driver
+from aeroloop.dashboard.store import Store
+from aeroloop.dashboard.timing import lateness
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.world.earth import Earth
+
+SHOWN_PER_SPEED = 1 / 55
+"""Rotors are shown this much slower than they turn: at the real speed a picture 20 to 60 times a second shows noise."""
+SENT_BY_PLANT = ("IMU", "magnetometer", "barometer", "GNSS", "airspeed", "range finder")
+SENT_BY_AUTOPILOT = ("actuators", "attitude", "position", "heartbeat")
+GAIN_NAMES = frozenset(gain.name for gain in GAINS)
+
+
+def shape(scenario: QuadrotorScenario) -> Shape:
+    return shapes.of_model(airframe.build(airframe.load(scenario.vehicle.airframe), scenario.world.step_s))
+
+
+def status(store: Store, vehicle: int) -> Status:
+    row = store.latest("autopilot_state", vehicle)
+    if row is None:
+        return Status()
+    failsafe = word(Failsafe, row["failsafe"])
+    return Status(
+        mode=word(FlightMode, row["mode"]),
+        armed="armed" if row["armed"] else "disarmed",
+        landed=word(Landed, row["landed"]),
+        failsafe="" if failsafe == "none" else failsafe,
+        battery=row["battery"],
+    )
+
+
+def rotor_rates(store: Store, vehicle: int) -> list[float]:
+    motors = store.latest("motors", vehicle) or {}
+    return [SHOWN_PER_SPEED * motors.get(f"speed_{i}_rad_s", 0.0) for i in range(1, MOST_ROTORS + 1)]
+
+
+def plan(scenario: QuadrotorScenario, vehicle: int) -> list[Vec3]:
+    if scenario.pilot.source != "orders" or not scenario.pilot.waypoints:
+        return []
+    east_m, north_m = scenario.start_m(vehicle)
+    points = [waypoint.pos_m for waypoint in scenario.pilot.waypoints]
+    above_start = 0.0, 0.0, points[0][2]
+    return [(x + east_m, y + north_m, z) for x, y, z in ((0.0, 0.0, 0.0), above_start, *points)]
+
+
+def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[LineView]:
+    ends = (
+        ("hil_link", "autopilot", AT_PLANT, "signal_count", SENT_BY_PLANT),
+        ("pixhawk_link", "plant", AT_AUTOPILOT, "telemetry_count", SENT_BY_AUTOPILOT),
+    )
+    vehicles = store.vehicles("hil_link")
+    found = []
+    for vehicle in vehicles:
+        url = scenario.vehicle_url(vehicle)
+        for stream, name, where, counts, sent in ends:
+            span = Span.of(stream, store.since(stream, since_s, vehicle))
+            if span is not None:
+                number = f"-{vehicle + 1}" if len(vehicles) > 1 else ""
+                messages = signals(store.since(counts, since_s, vehicle), counts, sent)
+                found.append(counted_line(f"{name}{number}", url, where, span, store.t_s, messages=messages))
+    return found
+
+
+@cache
+def known_parameters() -> dict[str, Row]:
+    """The virtual Pixhawk's, gains of the law first; another autopilot's by the same name mean the same."""
+    rows = sorted(parameters({}), key=lambda row: row.name not in GAIN_NAMES)
+    return {row.name: row for row in rows}
+
+
+COMMANDS = Commands[QuadrotorScenario](
+    modes=tuple(mode.name.lower() for mode in FlightMode),
+    bench_link=BENCH,
+    earth=lambda scenario: Earth(scenario.world.home),
+    start_m=lambda scenario, vehicle: scenario.start_m(vehicle),
+    parameters=known_parameters,
+    gains=GAIN_NAMES,
+)
+PAGE = Page[QuadrotorScenario](
+    truth=Track("rigid_truth"),
+    setpoint=Track("nav_setpoint"),
+    estimate=Track("nav_estimate"),
+    air="air",
+    pace="hil_pace",
+    shape=shape,
+    status=status,
+    rotor_rates=rotor_rates,
+    charts=[
+        ["rigid_truth.z_m", "nav_estimate.z_m", "nav_setpoint.z_m"],
+        ["rigid_truth.roll_rad", "rigid_truth.pitch_rad", "rigid_truth.yaw_rad"],
+        ["motors.command_1", "motors.command_2", "motors.command_3", "motors.command_4"],
+    ],
+    plan=plan,
+    links=links,
+    timing=lambda _scenario: lateness(
+        "Lateness of the plant's steps: the largest in each fiftieth of a second", "hil_pace"
+    ),
+    commands=COMMANDS,
+    sticks=Sticks(
+        autopilot_driver,
+        modes=("position", "altitude", "manual"),
+        advice="Release them before leaving this page: an autopilot that loses its sticks does what NAV_RCL_ACT says.",
+    ),
+)

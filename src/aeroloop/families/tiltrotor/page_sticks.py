@@ -1,0 +1,68 @@
+"""Sticks on a page that fly the tilt-rotor: references for its board, after the flight's clock."""
+
+from __future__ import annotations
+
+from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall
+from aeroloop.core.errors import ConfigError, LinkError
+from aeroloop.core.frames import euler_from_quat
+from aeroloop.core.streams import named
+from aeroloop.dashboard import readings
+from aeroloop.dashboard.stick_driver import JOIN_S, NO_FLIGHT, OWNER, Driver
+from aeroloop.dashboard.sticks import HandAxes, Hands, mapping
+from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.flight.processes.common import Orders
+from aeroloop.ground.lock import claim
+from aeroloop.ground.trajectories import REST, Point
+from aeroloop.links.open import open_link
+from aeroloop.realtime.topics import Topics
+
+
+class ReferenceDriver(Driver):
+    """Drives the reference link of a flight with a board, from where the aircraft is, after the flight's clock."""
+
+    def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
+        """ConfigError where sticks cannot drive, or another program does."""
+        super().__init__(hands, lambda: not orders.folder_path.exists())
+        scenario = orders.flown(TiltrotorScenario)
+        if scenario.lockstep:
+            raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
+        self._orders = orders
+        self._source = reference_source(hands, orders, here)
+        self._claim = claim(orders.reference_client, OWNER)
+        self._claim.__enter__()  # here, so that whoever asked gets the sentence; the thread gives it back
+
+    def drive(self) -> None:
+        try:
+            topics = Topics(self._orders.folder_path, wait=False)
+            streams = named(self._orders.scenario)
+            clock, publish = topics.subscriber(streams["clock"]), topics.publisher(streams["reference"])
+            link = open_link(self._orders.reference_client)
+            try:
+                run_wall(self._source, link, publish, clock, over=self.over)
+            except LinkError:
+                # At the end of a flight the board goes first, its folder last.
+                self._stop.wait(JOIN_S)
+                raise
+            finally:
+                link.close()
+        finally:
+            self._claim.__exit__(None, None, None)
+
+
+def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
+    """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
+    scenario = orders.flown(TiltrotorScenario)
+    ground = scenario.ground
+    return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
+
+
+async def reference_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
+    """For a flight whose board takes references: from where the aircraft is."""
+    if watched.orders is None or watched.scenario is None:
+        raise ConfigError(NO_FLIGHT)
+    pose = readings.pose(watched.store, watched.scenario, vehicle)
+    if pose is None:
+        raise ConfigError("the aircraft's position is not known yet; try again in a moment")
+    here = Point(pose.pos_W, euler_from_quat(pose.quat_WB)[2], REST, 0.0)
+    return ReferenceDriver(watched.orders, hands, here)
