@@ -154,10 +154,9 @@ class ActuatorsOut(MavlinkOut):
             motors = ()
         else:
             mode |= ARMED
-            # The sum is for NaN, which neither least nor greatest need show.
-            bounded = min(motors, default=0.0) >= -1.0 and max(motors, default=0.0) <= 1.0
-            if not (bounded and _isfinite(sum(motors))):
-                raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
+            for command in motors:
+                if not -1.0 <= command <= 1.0:  # nor is NaN
+                    raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
         flags = LOCKSTEP if lockstep else 0
         payload = _pack_actuators(t_ns // 1000, flags, *motors, *_UNUSED[len(motors)], mode)
         return self._framed(payload, _ACTUATORS.id, _ACTUATORS_EXTRA)

@@ -122,20 +122,22 @@ class MavlinkOut:
             payload = message.unpacker.pack(*fields(message))
             return self._framed(payload, message.get_msgId(), bytes([message.crc_extra]))
         self._sender.seq = self._number
-        return self._counted(message.pack(self._sender))
-
-    def _framed(self, payload: bytes, msg_id: int, extra: bytes) -> bytes:
-        # MAVLink 2 sends no zeros at the end, but one byte at least.
-        payload = payload.rstrip(b"\0") or b"\0"
-        head: bytes = _pack_head(
-            V2, len(payload), 0, 0, self._number, self._system, self._component, msg_id & 0xFFFF, msg_id >> 16
-        )
-        return self._counted(sealed(head + payload, extra))
-
-    def _counted(self, wire: bytes) -> bytes:
+        wire: bytes = message.pack(self._sender)
         self._number = (self._number + 1) & 0xFF
         self._counters.frames_out += 1
         self._counters.bytes_out += len(wire)
+        return wire
+
+    def _framed(self, payload: bytes, msg_id: int, extra: bytes) -> bytes:
+        # MAVLink 2 sends no zeros at the end, but one byte at least.
+        if payload[-1] == 0:
+            payload = payload.rstrip(b"\0") or b"\0"
+        number, counters = self._number, self._counters
+        head = _pack_head(V2, len(payload), 0, 0, number, self._system, self._component, msg_id & 0xFFFF, msg_id >> 16)
+        wire = sealed(head + payload, extra)
+        self._number = (number + 1) & 0xFF
+        counters.frames_out += 1
+        counters.bytes_out += len(wire)
         return wire
 
 
