@@ -75,7 +75,8 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def kite(folder: Path, page: str = "") -> KiteScenario:
-    row = f'Family(name="kite", scenario="nowhere:Nothing", page={page!r})'
+    nowhere = 'scenario="nowhere:Nothing", streams="nowhere:NONE", vehicle="nowhere:none", controllers={}'
+    row = f'Family(name="kite", {nowhere}, page={page!r})'
     (folder / "family.py").write_text(f"from aeroloop.core.tables import Family\n\nROW = {row}\n")
     return KiteScenario(name="test", vehicle=Kite(str(folder)))
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
-from aeroloop.dashboard import stick_driver
-from aeroloop.dashboard.stick_driver import OWNER, AutopilotDriver, ReferenceDriver, reference_source
+from aeroloop.dashboard.stick_driver import OWNER, AutopilotDriver
 from aeroloop.dashboard.sticks import (
     CENTRED,
     GONE_S,
@@ -26,6 +25,8 @@ from aeroloop.dashboard.sticks import (
     hand,
     mapping,
 )
+from aeroloop.families.tiltrotor import page_sticks
+from aeroloop.families.tiltrotor.page_sticks import ReferenceDriver, reference_source
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.config import Ground
@@ -229,7 +230,7 @@ def test_the_link_is_free_again_when_a_driver_has_ended(
     hands: Hands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr(stick_driver, "JOIN_S", 0.01)
+    monkeypatch.setattr(page_sticks, "JOIN_S", 0.01)
     orders = _orders(tmp_path)
     driver = ReferenceDriver(orders, hands, HERE)  # nobody listens at the other end, so it cannot drive
     driver.start()

@@ -16,7 +16,7 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.dashboard import watched_flight as watched_module
 from aeroloop.dashboard.watched_flight import Fault, WatchedFlight, read_lines
 from aeroloop.flight import running
@@ -75,7 +75,7 @@ def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, f
         flights.append(orders(folder))
         await until(lambda: watched.running)
         assert watched.flight_id == "one" and watched.flights() == [("one", "quad-hover")]
-        feed = FeedOut(folder)
+        feed = FeedOut(folder, STREAMS)
         now_ns = 0
         while watched.store.latest("rigid_truth") is None:
             now_ns += NS
@@ -226,7 +226,7 @@ def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: P
         assert watched.scenario is None and watched.orders is None
         assert [each.name for each in watched.lines] == ["pixhawk", "qgc"]
         assert "stands alone" in watched.why_nothing_flies
-        feed = FeedOut(routers[0].folder)
+        feed = FeedOut(routers[0].folder, STREAMS)
         now_ns = 0
         while watched.store.latest("line") is None:
             now_ns += NS

@@ -58,7 +58,13 @@ STREAMS = (
 """
 ROW = """
 from aeroloop.core.tables import Family
-ROW = Family(name="NAME", scenario="NAME.scenario:GliderScenario", streams="NAME.streams:STREAMS")
+ROW = Family(
+    name="NAME",
+    scenario="NAME.scenario:GliderScenario",
+    streams="NAME.streams:STREAMS",
+    vehicle="NAME.build:vehicle",
+    controllers={},
+)
 """
 FLOWN = {"ended": "completed", "wall_s": 1.0, "exit_code": 0, "error": None}
 

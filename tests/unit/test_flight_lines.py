@@ -10,7 +10,7 @@ from aeroloop.controllers.pixhawk.lines import router_config
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.flight.process_table import cast
+from aeroloop.flight.process_table import roles
 from aeroloop.router.config import RouterConfig
 
 FOLDER = Path("/run/flight-1")
@@ -67,8 +67,8 @@ def test_in_lockstep_and_for_an_autopilot_outside_nobody_is_routed_unless_a_line
     assert router_config(scenario('pace="lockstep"', 'pilot.source="orders"'), FOLDER) is None
     assert router_config(scenario(*outside), FOLDER) is None
     assert urls(lines(*outside, named)).keys() == {"px4", "bench"}
-    assert [role.name for role in cast(scenario(*outside, named))] == ["recorder", "plant", "router"]
-    assert [role.name for role in cast(scenario())] == ["recorder", "plant", "board", "router"]
+    assert [role.name for role in roles(scenario(*outside, named))] == ["recorder", "plant", "router"]
+    assert [role.name for role in roles(scenario())] == ["recorder", "plant", "board", "router"]
 
 
 def test_rates_are_those_of_wall_time() -> None:

@@ -18,8 +18,7 @@ from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
 from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario
-from aeroloop.flight import process_table as crew
-from aeroloop.flight import results
+from aeroloop.flight import process_table, results
 from aeroloop.planning.planner import Planner
 
 OURS = [path for path in available() if path.stem.startswith("fixedwing")]
@@ -164,16 +163,14 @@ def test_a_first_circle_through_the_ground_is_refused(tmp_path: Path) -> None:
 def test_a_map_without_room_is_said_before_anything_starts(tmp_path: Path) -> None:
     low = plan({"planner": {"safe_m": 0, "highest_m": 100, "blocked_above_m": 100}})
     with pytest.raises(ConfigError, match="mission: no start and goal were found with a free circle of 150 m"):
-        crew.equipment(low, tmp_path)
+        process_table.launch_settings(low, tmp_path)
 
 
-def test_the_cast_is_plant_and_board_and_nobody_passes_a_baton() -> None:
-    roles = {role.name: role for role in crew.cast(plan())}
-    assert {name: role.module for name, role in roles.items() if role.module} == {
-        "plant": "wing_plant",
-        "board": "wing_board",
-    }
-    assert not any(role.peers for role in roles.values() if role.module)
+def test_the_processes_are_plant_and_board_and_nobody_passes_a_baton() -> None:
+    roles = {role.name: role for role in process_table.roles(plan())}
+    assert list(roles) == ["recorder", "plant", "board"]
+    assert roles["board"].main == "aeroloop.controllers.law.period_process"
+    assert not any(role.peers for role in roles.values())
 
 
 def test_every_sensor_can_fail_in_flight() -> None:
@@ -245,7 +242,7 @@ def test_what_the_airframe_cannot_fly_is_said_before_anything_starts(tmp_path: P
     mine.write_text(known.replace("mass_kg = 11.0", f"mass_kg = {15.0 if heavy else 11.0}"), "utf-8")
     table = {"vehicle": {"airframe": str(mine)}, "mission": {"height_m": 660.0 if heavy else 7000.0}}
     with pytest.raises(ConfigError, match=r"^mission\.airspeed_m_s: the airframe cannot fly at 20 m/s") as told:
-        crew.equipment(plan(table), tmp_path)
+        process_table.launch_settings(plan(table), tmp_path)
     assert ("turn 11.5 deg/s" in str(told.value)) is heavy
 
 
