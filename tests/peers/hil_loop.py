@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Event, RigidState
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sim.loop import Craft, run
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle, beyond
+from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.surroundings import InAir, Surroundings
 
 BOUND_M = 10_000.0

@@ -27,7 +27,11 @@ HANG_S = 60.0
 GONE_S = 10.0
 """A guard, not the promise: what has not gone by then never goes."""
 
-_PROCESS = re.compile(r"aeroloop\.flight\.processes\.(\w+)")
+_PROCESS = re.compile(r"aeroloop\.(?:flight\.processes|controllers\.\w+)\.(\w+)")
+_ROLES = {"ground_process": "ground", "emulator_process": "emulator"} | dict.fromkeys(
+    ("request_process", "period_process", "values_process", "process"), "board"
+)
+"""Modules of processes that are not called as their role is."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ class Running:
             stat = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
             role = _PROCESS.search(command)
             if role and stat and int(stat[1]) == self.process.pid:
-                found[role[1]] = pid
+                found[_ROLES.get(role[1], role[1])] = pid
         self.seen |= set(found.values())
         return found
 

@@ -198,7 +198,7 @@ def strike(bench: Bench, role: str, number: signal.Signals, *arguments: str) -> 
     flight = bench.start(*LOITER, "--set", "duration_s=3600", *arguments)
     until(lambda: len(bench.log().rows["wing_truth"]) > 50, HANG_S, "a second of flight in the log")
     children = flight.children()
-    assert set(children) == {"recorder", "wing_plant", "wing_board"}
+    assert set(children) == {"recorder", "plant", "board"}
     os.kill(children[role], number)
     ended = flight.wait()
     bench.await_gone(children.values())
@@ -209,12 +209,12 @@ def strike(bench: Bench, role: str, number: signal.Signals, *arguments: str) -> 
 
 
 def test_a_board_that_dies_is_named(bench: Bench) -> None:
-    ended = strike(bench, "wing_board", signal.SIGKILL)
+    ended = strike(bench, "board", signal.SIGKILL)
     assert ended.sentence() == "the board process was killed by SIGKILL"
 
 
 def test_a_board_that_freezes_in_real_time_is_a_silent_link(bench: Bench) -> None:
-    ended = strike(bench, "wing_board", signal.SIGSTOP, "--pace", "real")
+    ended = strike(bench, "board", signal.SIGSTOP, "--pace", "real")
     assert "the board has been silent on loopback://" in ended.sentence()
 
 
@@ -225,5 +225,5 @@ def test_a_line_that_loses_everything_is_a_silent_link(bench: Bench) -> None:
 
 
 def test_a_plant_that_dies_is_named(bench: Bench) -> None:
-    ended = strike(bench, "wing_plant", signal.SIGKILL)
+    ended = strike(bench, "plant", signal.SIGKILL)
     assert ended.sentence() == "the plant process was killed by SIGKILL"

@@ -306,9 +306,7 @@ def test_a_bad_item_is_named_and_the_old_mission_stays() -> None:
     station = SimStation()
     good, bad = (Item(16, lat_deg, 8.0, 5.0, params=(0.0,) * 4) for lat_deg in (47.0, 147.0))
     station.vehicle.upload_mission([good])
-    with pytest.raises(
-        RefusedError, match="the autopilot refused: Mission item 1: latitude 147, allowed"
-    ):
+    with pytest.raises(RefusedError, match="the autopilot refused: Mission item 1: latitude 147, allowed"):
         station.vehicle.upload_mission([good, bad])
     assert station.bench.brain.mission == (flown(good),)
 

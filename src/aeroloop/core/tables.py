@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -40,6 +41,7 @@ class Family:
     streams: str  # tuple of core.stream.Stream, in the order of the log's hash
     vehicle: str  # (scenario, number, publish) -> sim.vehicle.Vehicle
     controllers: Mapping[str, str]  # which controllers fly it, and their rows
+    law: str = ""  # (scenario) -> control.board_law.BoardLaw, for the controller `controllers.law.rows:VALUES`
     analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
     page: str = ""  # dashboard.family_page.Page: what the dashboard shows of it; without it the plain page serves
     faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
@@ -69,8 +71,22 @@ class Controller:
 
 def part(reference: str) -> Any:
     """What a row names as "module:name"; ConfigError where the code of a family outside the package fails."""
-    try:
+    with _one_sentence(reference):
         return _imported(reference)
+
+
+def made(reference: str, *arguments: Any) -> Any:
+    """What the function gives that a row names; ConfigError as for `part`."""
+    function = part(reference)
+    with _one_sentence(reference):
+        return function(*arguments)
+
+
+@contextmanager
+def _one_sentence(reference: str) -> Iterator[None]:
+    """Whatever the author's code raises outside the package; ours has no such excuse."""
+    try:
+        yield
     except Exception as error:
         if isinstance(error, AeroloopError) or reference.startswith(OURS):
             raise
@@ -86,7 +102,12 @@ def controller(row: Family, name: str) -> Controller:
     """The row of a controller that flies this family; ConfigError names those that do."""
     if name not in row.controllers:
         raise ConfigError(f"{row.name}: no {name} flies it; expected one of: {', '.join(row.controllers)}")
-    found: Controller = part(row.controllers[name])
+    try:
+        found = part(row.controllers[name])
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"{row.name}: controllers: {name}: {error}") from None
+    if not isinstance(found, Controller):
+        raise ConfigError(f"{row.name}: controllers: {name}: expected a Controller, not {type(found).__name__}")
     return found
 
 

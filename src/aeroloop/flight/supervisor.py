@@ -31,7 +31,7 @@ from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import Role
 from aeroloop.flight import process_table
-from aeroloop.flight.processes.common import Orders, read_orders
+from aeroloop.flight.processes.common import Orders, read_supervisor_pid
 from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import sweep
 
@@ -345,11 +345,11 @@ def _clear_away_dead_flights() -> None:
     """What a supervisor left that was killed itself."""
     for path in runtime_dir().glob("flight-*/orders.json"):
         try:
-            os.kill(read_orders(path).supervisor_pid, 0)
+            os.kill(read_supervisor_pid(path), 0)
         except ProcessLookupError:
             sweep(path.parent)
             shutil.rmtree(path.parent, ignore_errors=True)
-        except (OSError, msgspec.MsgspecError):
+        except (OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
             continue  # another user's, or being written
 
 

@@ -79,12 +79,6 @@ class Stages(Generic[E, S]):
     measure: Callable[[S], Row | None] = lambda state: None  # state sensors, on request; None while silent
 
 
-def beyond(pos_W: Vec3, bound_m: float) -> bool:
-    """Outside a sphere about the origin; what is no number is outside too."""
-    x, y, z = pos_W
-    return not x * x + y * y + z * z < bound_m * bound_m
-
-
 class TouchDown:
     """Contact that does not end a flight: an event where the aircraft had been in the air for a moment."""
 

@@ -1,4 +1,4 @@
-"""The rows of our own boards: one that owns its timer and asks, and one that works by the plant's clock."""
+"""The rows of our own boards: one that owns its timer and asks, two that work by the plant's clock."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ PERIOD = Controller(
     exchange="aeroloop.controllers.law.period_exchange:exchange",
     inline="aeroloop.controllers.law.inline:period",
 )
+VALUES = Controller(
+    name="law",
+    roles="aeroloop.controllers.law.values:roles",
+    launch="aeroloop.controllers.law.values:launch",
+    exchange="aeroloop.controllers.law.values:exchange",
+    inline="aeroloop.controllers.law.values:inline",
+)
+"""Of any family whose row names a `law`."""

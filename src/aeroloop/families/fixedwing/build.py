@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.places import ground_of, places
@@ -16,7 +17,7 @@ from aeroloop.families.fixedwing.trim import trim
 from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Suite
-from aeroloop.sim.vehicle import Stages, Vehicle, beyond
+from aeroloop.sim.vehicle import Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.surroundings import InAir, Surroundings

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from aeroloop.actuators.motors import Motors, RotorEffort
+from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.rows import MultirotorRows
@@ -12,7 +13,7 @@ from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sensors.suite import Sample, Suite
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle, beyond
+from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.surroundings import InAir, Surroundings

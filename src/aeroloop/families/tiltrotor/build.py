@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.signals import NS, Command, Effort, Truth
 from aeroloop.families.tiltrotor import airframe
@@ -17,7 +18,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.state import StateSensors
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle, beyond
+from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.multibody import Multibody
 
 

@@ -112,6 +112,11 @@ class Stop:
 stop = Stop()
 
 
+def read_supervisor_pid(path: Path) -> int:
+    """Of a flight whose family need not be known here."""
+    return int(msgspec.json.decode(path.read_bytes(), type=dict[str, Any])["supervisor_pid"])
+
+
 def read_orders(path: Path) -> Orders:
     """msgspec's error for a flight of another version of Aeroloop, which may run beside ours."""
     table = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])

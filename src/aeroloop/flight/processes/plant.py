@@ -12,7 +12,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.signals import NS
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.core.tables import family, part
+from aeroloop.core.tables import family, made, part
 from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.flight.pace_log import PaceLog
 from aeroloop.flight.process_table import controller_of
@@ -51,8 +51,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
     publish = {stream.name: topics.publisher(stream).send for stream in streams}
-    build = part(family(scenario.kind).vehicle)
-    vehicles = [build(scenario, number, publish) for number in range(scenario.aircraft)]
+    row = family(scenario.kind)
+    vehicles = [made(row.vehicle, scenario, number, publish) for number in range(scenario.aircraft)]
     finishers: list[Callable[[], None]] = []
 
     def seated(seat: Seat) -> Exchange:

@@ -1,0 +1,15 @@
+"""A sled on a rail, pushed by a propeller: a family of one's own in five small files, none of them in the package.
+
+Fly it: aeroloop fly examples/aircraft/sled.toml
+"""
+
+from aeroloop.core.tables import Family
+
+ROW = Family(
+    name="sled",
+    scenario="sled.scenario:SledScenario",
+    streams="sled.streams:STREAMS",
+    vehicle="sled.build:vehicle",
+    controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
+    law="sled.law:law",
+)

@@ -1,0 +1,107 @@
+"""A family from a folder outside the package: flown over links and inline, judged, reported and shown on a page."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_fly_dash import address, answer
+
+from aeroloop.recording.log import read
+from conftest import HANG_S, Bench, until
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aircraft"
+
+
+@pytest.fixture
+def sled(bench: Bench) -> Path:
+    """A copy of the example, where no package is."""
+    shutil.copytree(EXAMPLE, bench.folder / "mine", ignore=shutil.ignore_patterns("__pycache__"))
+    return bench.folder / "mine" / "sled.toml"
+
+
+def summary(bench: Bench, run: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((bench.folder / run / "summary.json").read_text())
+    return told
+
+
+def test_it_flies_with_one_hash_over_every_link_and_inline(bench: Bench, sled: Path) -> None:
+    ways = {
+        "mil": (),
+        "sil": ("--loop", "sil"),
+        "pty": ("--link", "pty://"),
+        "udp": ("--link", "udp://127.0.0.1:0"),
+        "inline": ("--link", "memory://"),
+    }
+    for run, way in ways.items():
+        ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", "duration_s=4", *way, "--out", run)
+        assert ended.code == 0, ended.err
+    assert len({summary(bench, run)["log_sha256"] for run in ways}) == 1
+    bench.assert_clean()
+
+
+def test_it_gets_a_verdict_and_a_report(bench: Bench, sled: Path) -> None:
+    check = 'checks=[{metric="sled_truth_x_m_last", above=4.9}]'
+    ended = bench.run("fly", "mine/sled.toml", "--out", "run")
+    assert ended.code == 0, ended.err
+    names = summary(bench, "run")["metrics"]
+    assert {"diverged", "flown_s"} <= set(names)
+    page = (bench.folder / "run" / "report.html").read_text()
+    assert "sled_truth" in page and "push_N" in page and page.count("<svg") >= 2
+    stopped_at_m = read(bench.folder / "run" / "flight.mcap").column("sled_truth", "x_m")[-1]
+    assert stopped_at_m == pytest.approx(5.0, abs=0.1)
+    ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", check, "--out", "again")
+    assert ended.code == 2
+    assert "sled_truth_x_m_last" in ended.sentence(), "a metric that does not exist is named"
+
+
+def test_off_its_rail_it_has_diverged(bench: Bench, sled: Path) -> None:
+    ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", "goal.x_m=50.0", "--out", "run")
+    assert ended.code == 1
+    assert summary(bench, "run")["ended"] == "diverged"
+
+
+def test_it_has_a_page(bench: Bench, sled: Path) -> None:
+    flight = bench.start(
+        "fly", "mine/sled.toml", "--no-report", "--set", "duration_s=600", "--dash", "--dash-port", "0", "--out", "run"
+    )
+    flight.says("dashboard: ")
+    url = address(flight.err)
+    until(lambda: answer(url)[0] == 200, HANG_S, "an answer of the dashboard")
+    for page in ("", "fly", "charts", "links", "faults"):
+        status, text = answer(f"{url}{page}")
+        assert status == 200 and "sled" in text, page
+    flight.process.send_signal(signal.SIGINT)
+    assert flight.wait().code == 130
+    bench.assert_clean()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "says"),
+    [
+        ("law.py", "STIFFNESS_N_m * error_m", "1 / 0 * error_m", r"sled\.law:law.*ZeroDivisionError"),
+        ("family.py", 'law="sled.law:law",', "", r"sled: its row names no law"),
+        ("family.py", "rows:VALUES", "rows:NOTHING", r"rows.*no attribute 'NOTHING'"),
+        (
+            "build.py",
+            "start_m: float) -> None:",
+            "start_m: float) -> None:\n        raise ValueError('no rail')",
+            "no rail",
+        ),
+    ],
+)
+def test_what_is_wrong_in_the_folder_is_one_sentence(
+    bench: Bench, sled: Path, file: str, old: str, new: str, says: str
+) -> None:
+    path = sled.parent / "sled" / file
+    path.write_text(path.read_text().replace(old, new))
+    ended = bench.run("fly", "mine/sled.toml", "--no-report", "--out", "run")
+    assert ended.code in (2, 3), ended.err
+    assert re.search(says, ended.err), ended.err
+    assert "Traceback" not in ended.err
+    bench.assert_clean()
