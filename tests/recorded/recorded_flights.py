@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -137,18 +137,23 @@ def stream_hashes(log: Path) -> dict[str, str]:
         table = np.array(values, dtype="<f8")
         measured = [i for i, name in enumerate(fields[topic]) if name in PROCESSOR_COLUMNS]
         if topic in PROCESSOR_STREAMS:
-            found[f"processor {topic}"] = _table_hash(table)
+            found[f"processor {topic}"] = _hash(table)
             continue
         if measured:
-            found[f"processor {topic}"] = _table_hash(table[:, measured])
-            table = np.delete(table, measured, axis=1)
-        found[topic] = _table_hash(table)
+            found[f"processor {topic}"] = _hash(table[:, measured])
+        found[topic] = table_hash(fields[topic], table)
     return found
 
 
-def _table_hash(table: np.ndarray) -> str:
+def table_hash(columns: Sequence[str], table: np.ndarray) -> str:
+    """Of a stream without what the emulated processor measured of itself."""
+    measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
+    return _hash(np.delete(table, measured, axis=1))
+
+
+def _hash(table: np.ndarray) -> str:
     settled = np.where(np.isnan(table), np.nan, table)
-    return f"{len(table)}:{hashlib.sha256(np.ascontiguousarray(settled).tobytes()).hexdigest()[:16]}"
+    return f"{len(table)}:{hashlib.sha256(np.ascontiguousarray(settled.astype('<f8')).tobytes()).hexdigest()[:16]}"
 
 
 def _digest(lines: Iterable[str]) -> str:
