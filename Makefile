@@ -40,7 +40,7 @@ record: .venv/.ready-dev ## record those hashes anew; a change of one belongs al
 	$(BIN)/python tests/recorded/recorded_flights.py record $(ARGS)
 
 explore: .venv/.ready-dev ## look for new counterexamples with hypothesis: many random examples; ARGS go to pytest
-	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests/unit $(ARGS)
+	HYPOTHESIS_PROFILE=explore $(BIN)/pytest -n 2 -m "not realtime" -q tests --ignore=tests/web --ignore=tests/scenarios --ignore=tests/recorded --ignore=tests/timing $(ARGS)
 
 lint: .venv/.ready-dev ## check format, style, types, who imports whom, and the firmware's warnings
 	$(BIN)/ruff format --check .

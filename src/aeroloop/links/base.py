@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Link(Protocol):
-    """One end of a byte link. Every implementation passes `tests/unit/test_links.py`."""
+    """One end of a byte link. Every implementation passes `tests/links/test_links.py`."""
 
     url: str
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tools import describe
 
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.signals import Event
@@ -15,6 +14,7 @@ from aeroloop.core.stream import Field, Stream
 from aeroloop.core.stream_table import STREAMS
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.interface import TILTROTOR, WING
+from tools import describe
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 USUAL = ("Every scenario", "The tilt-rotor")
