@@ -16,6 +16,9 @@ HANG_S = 300
 FLIGHTS = ("mil over loopback (its own link)", "sil over pty", "pil over loopback (its own link)")
 ROWS = {
     "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
+    "inline": tuple(
+        f"{scenario} mil over memory" for scenario in ("tiltrotor-spiral", "quad-mission", "fixedwing-loiter")
+    ),
     "schedulers": ("3.91 MIPS, preemptive, planning", "3.91 MIPS, slices of 20 ms, planning"),
     "emulated-board": ("31.25 million instructions a second", "125 million instructions a second"),
     "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
