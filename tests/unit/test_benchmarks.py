@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import inline
+from benchmarks.command import Flown
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG_S = 300
@@ -167,6 +169,15 @@ def test_a_quick_run_gives_every_row_with_its_peer_and_ratio(name: str, tmp_path
         assert row["what"].partition(",")[0].partition(" (")[0] in " ".join(done.stdout.split())
     for heading in ("what", "value", "peer", "ratio", "aim", "met?"):
         assert heading in done.stdout
+
+
+def test_flights_that_are_not_the_same_over_both_links_give_no_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fly(scenario: str, *options: str) -> Flown:
+        return Flown({"real_time_factor": 1.0, "log_sha256": "memory" if "memory://" in options else "link"}, 1.0)
+
+    monkeypatch.setattr(inline, "fly", fly)
+    with pytest.raises(RuntimeError, match="not the same flight"):
+        inline.run(quick=True)
 
 
 def test_an_unknown_benchmark_is_refused_with_the_names_there_are() -> None:
