@@ -74,7 +74,7 @@ KINDS = {
         "tiltrotor-spiral",
         "pace",
         {
-            "lateness of a step": lambda log: _settled(log, "pace", "lateness_s"),
+            "lateness of a step, worst in 20 ms": lambda log: _settled(log, "pace", "lateness_s"),
             "request period off 12 ms by": _off_period,
         },
     ),

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tempfile
-import time
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.command import SHORT, SHORT_S, fly
 from benchmarks.measure import Aim, Outcome, row, take_turns
 
+SCENARIO, WHOLE_S = "tiltrotor-spiral", 60.0
 DEFAULT_LINK = {"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": "loopback://"}
 LINKS = ("loopback://", "tcp://127.0.0.1:0", "udp://127.0.0.1:0", "pty://")
 AIMS = {"mil": Aim(30.0, at_least=True), "sil": Aim(30.0, at_least=True), "pil": Aim(20.0, at_least=True)}
-TIMEOUT_S = 300.0
-SHORT_S = 1.2
 
 
 class Contestant(NamedTuple):
@@ -28,22 +22,27 @@ class Contestant(NamedTuple):
         own = " (its own link)" if self.link == DEFAULT_LINK[self.rung] else ""
         return f"{self.rung} over {self.link.partition(':')[0]}{own}"
 
+    @property
+    def options(self) -> tuple[str, ...]:
+        return "--loop", self.rung, "--link", self.link
+
 
 def run(quick: bool) -> Outcome:
     if quick:
         quickest = [Contestant("mil", LINKS[0]), Contestant("sil", LINKS[-1]), Contestant("pil", LINKS[0])]
         contestants, rounds, duration_s = quickest, 1, SHORT_S
     else:
-        contestants, rounds, duration_s = _all(), 5, 60.0
+        contestants, rounds, duration_s = _all(), 5, WHOLE_S
+    length = SHORT if quick else ("--set", f"duration_s={WHOLE_S}")
     wall_s: dict[str, list[float]] = {str(c): [] for c in contestants}
 
     def timed(contestant: Contestant) -> float:
-        factor, took_s = fly(contestant, duration_s)
-        wall_s[str(contestant)].append(took_s)
-        return factor
+        flown = fly(SCENARIO, *contestant.options, *length)
+        wall_s[str(contestant)].append(flown.took_s)
+        return flown.real_time_factor
 
     for rung in ("sil", "pil"):  # C and image are compiled once and kept: no part of a flight
-        fly(Contestant(rung, DEFAULT_LINK[rung]), SHORT_S)
+        fly(SCENARIO, *Contestant(rung, DEFAULT_LINK[rung]).options, *SHORT)
     factors = take_turns({str(c): partial(timed, c) for c in contestants}, rounds)
     outcome = Outcome()
     for contestant in contestants:
@@ -59,19 +58,3 @@ def run(quick: bool) -> Outcome:
 def _all() -> list[Contestant]:
     hosts = [Contestant(rung, link) for rung in ("mil", "sil") for link in LINKS]
     return [*hosts, Contestant("pil", DEFAULT_LINK["pil"])]
-
-
-def fly(contestant: Contestant, duration_s: float) -> tuple[float, float]:
-    """(real-time factor of the flight alone, wall time of the whole command in s)."""
-    with tempfile.TemporaryDirectory(prefix="aeroloop-bench-") as folder:
-        command = [sys.executable, "-m", "aeroloop.cli", "fly", "tiltrotor-spiral", "--pace", "lockstep", "--json"]
-        command += ["--loop", contestant.rung, "--link", contestant.link, "--out", str(Path(folder) / "run")]
-        command += ["--set", f"duration_s={duration_s}"]
-        if duration_s == SHORT_S:
-            command += ["--set", "checks=[]", "--no-report"]  # they are for the whole spiral
-        began_s = time.perf_counter()
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        took_s = time.perf_counter() - began_s
-    if done.returncode != 0:
-        raise RuntimeError(f"{contestant}: the flight failed with status {done.returncode}\n{done.stdout}{done.stderr}")
-    return float(json.loads(done.stdout)["real_time_factor"]), took_s

@@ -13,79 +13,43 @@ from dataclasses import dataclass
 from statistics import median
 
 import mujoco
-import numpy as np
-from aeroloop.exchanges.board_loop import Loop, Publish
 
-from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.controllers.law import request_exchange
 from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.core.scenario_files import find
-from aeroloop.core.signals import Truth
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.signals import NS, Truth
+from aeroloop.core.stream import Stream
+from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.tiltrotor import airframe
-from aeroloop.families.tiltrotor.design import parameter_file, parameters
+from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
-from aeroloop.flight.processes.plant import WRITES, build_world, ns
+from aeroloop.links.memory import memory_pair
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.topics import Topics
-from aeroloop.sensors.state import StateSensors
+from aeroloop.sim.loop import Craft
 from aeroloop.world.multibody import Multibody
 from benchmarks.crew import Crew, flight_folder
 from benchmarks.measure import Outcome, row, take_turns
+from benchmarks.seats import Publish, discard, seat
 
 BARE, SILENT, PUBLISHING = "bare mj_step", "plant step, publishing nothing", "plant step, publishing to the recorder"
 
 
-class MemoryLink:
-    url = "memory"
-
-    def __init__(self) -> None:
-        self.to_plant = self.to_board = b""
-
-    def send(self, data: bytes) -> None:
-        self.to_board += data
-
-    def poll(self) -> bytes:
-        chunk, self.to_plant = self.to_plant, b""
-        return chunk
-
-
-class NoPace:
-    """Time is moved by hand here."""
-
-    missed_deadlines = 0
-    lateness_s = 0.0
-
-    def start(self) -> None:
-        """Nothing to start."""
-
-    def wait(self, t_ns: int) -> int:
-        return t_ns
-
-
 class Plant:
-    """The loop as the lockstep plant process builds it, over a link in memory."""
+    """Vehicle and exchange as the plant process builds them, over a link in memory; time is moved by hand."""
 
     def __init__(self, scenario: TiltrotorScenario, publish: dict[str, Publish]) -> None:
-        self.world, hover = build_world(scenario)
-        self.link = MemoryLink()
-        self.loop = Loop(
-            actuators=LaggedActuators(scenario.actuators, hover),
-            world=self.world,
-            sensors=StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1])),
-            link=self.link,
-            pace=NoPace(),
-            publish=publish,
-            bounds=parameter_file().plausible.command,
-            initial_command=hover,
-            scenario=scenario,
-        )
+        plant_end, self._board_end = memory_pair()
+        place = seat(scenario, 0, publish)
+        self.vehicle = place.vehicle
+        self._exchange = request_exchange.behind(place, plant_end, None, None)
+        self.advance_to = Craft(self.vehicle, [self._exchange], scenario.end_ns).advance
 
     def serve(self, to_plant: bytes) -> bytes:
-        self.link.to_plant = to_plant
-        self.loop.serve()
-        to_board, self.link.to_board = self.link.to_board, b""
-        return to_board
+        self._board_end.send(to_plant)
+        self._exchange.serve()
+        return self._board_end.poll()
 
 
 @dataclass(frozen=True)
@@ -100,7 +64,12 @@ class Flight:
 
     @property
     def period_ns(self) -> int:
-        return ns(self.scenario.control.period_s)
+        return round(self.scenario.control.period_s * NS)
+
+    @property
+    def steps(self) -> int:
+        """In a control period."""
+        return self.period_ns // round(self.scenario.world.step_s * NS)
 
     def check_end(self, end: Truth, who: str) -> None:
         if end != self.end:
@@ -114,26 +83,24 @@ def run(quick: bool) -> Outcome:
     with flight_folder() as folder, Crew(folder, scenario) as crew:
         crew.start("recorder")
         topics = Topics(folder, wait=scenario.lockstep)
-        to_topics = {name: topics.publisher(BY_NAME[name]).send for name in WRITES}
-        nowhere = dict.fromkeys(WRITES, _discard)
+        to_topics = {stream.name: topics.publisher(stream).send for stream in _streams(scenario)}
         contestants: dict[str, Callable[[], float]] = {
             BARE: lambda: again_bare(flight),
-            SILENT: lambda: again(flight, nowhere),
+            SILENT: lambda: again(flight, _nowhere(scenario)),
             PUBLISHING: lambda: again(flight, to_topics),
         }
         taken = take_turns(contestants, rounds)
-    steps = round(scenario.control.period_s / scenario.world.step_s)
     outcome = Outcome([row(who, "µs", taken[who], BARE, taken[BARE]) for who in (SILENT, PUBLISHING)])
-    outcome.notes.append(f"time for one control period ({steps} steps of {scenario.world.step_s * 1e3:g} ms)")
+    outcome.notes.append(f"time for one control period ({flight.steps} steps of {scenario.world.step_s * 1e3:g} ms)")
     return outcome
 
 
 def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
     rows: list[tuple[float, ...]] = []
-    plant = Plant(scenario, {**dict.fromkeys(WRITES, _discard), "effort": lambda *row: rows.append(row)})
+    plant = Plant(scenario, {**_nowhere(scenario), "effort": lambda *row: rows.append(row)})
     board, _ = build_host_board(scenario, lambda *_: None)
     ground = base_station(scenario.ground)
-    start, step_ns, period_ns = plant.world.state(0), ns(scenario.world.step_s), ns(scenario.control.period_s)
+    start, period_ns = plant.vehicle.state, round(scenario.control.period_s * NS)
     to_plant = []
     for cycle in range(periods):
         t_ns = cycle * period_ns
@@ -142,24 +109,24 @@ def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
         actuators = board.on_link(plant.serve(request), t_ns)
         plant.serve(actuators)
         to_plant.append(request + actuators)
-        plant.loop.advance_to(t_ns + period_ns)
-    end = plant.world.state(plant.loop.t_ns)
+        plant.advance_to(t_ns + period_ns)
+    end = plant.vehicle.state
     path_end = ground(end.t_ns).pos_W
-    if plant.loop.ended or math.dist(end.pos_W, path_end) > 0.5:
+    if plant.vehicle.ended or math.dist(end.pos_W, path_end) > 0.5:
         raise RuntimeError(f"the aircraft does not fly: it is at {end.pos_W} instead of {path_end}")
-    return Flight(scenario, start, to_plant, [row[1:5] for row in rows[:: period_ns // step_ns]], end)
+    return Flight(scenario, start, to_plant, [row[1:5] for row in rows[:: len(rows) // periods]], end)
 
 
 def again(flight: Flight, publish: dict[str, Publish]) -> float:
     """Median wall time of a control period, in µs."""
     plant = Plant(flight.scenario, publish)
-    advance_to, took_ns = plant.loop.advance_to, []
+    advance_to, took_ns = plant.advance_to, []
     for cycle, to_plant in enumerate(flight.to_plant, start=1):
         plant.serve(to_plant)
         began_ns = time.perf_counter_ns()
         advance_to(cycle * flight.period_ns)
         took_ns.append(time.perf_counter_ns() - began_ns)
-    flight.check_end(plant.world.state(plant.loop.t_ns), "the loop")
+    flight.check_end(plant.vehicle.state, "the loop")
     return median(took_ns) / 1e3
 
 
@@ -170,7 +137,7 @@ def again_bare(flight: Flight) -> float:
     data = mujoco.MjData(model)
     data.qpos[:] = (*start.pos_W, *start.quat_WB, *start.tilt_rad)
     data.qvel[:] = (*start.vel_W, *start.rate_B, *start.tilt_rate_rad_s)
-    steps, took_ns = range(flight.period_ns // ns(scenario.world.step_s)), []
+    steps, took_ns = range(flight.steps), []
     for effort in flight.efforts:
         data.ctrl[:] = effort
         began_ns = time.perf_counter_ns()
@@ -185,5 +152,9 @@ def again_bare(flight: Flight) -> float:
     return median(took_ns) / 1e3
 
 
-def _discard(*_: float) -> None:
-    pass
+def _streams(scenario: TiltrotorScenario) -> tuple[Stream, ...]:
+    return writes("plant", streams_of(scenario), scenario.loop)
+
+
+def _nowhere(scenario: TiltrotorScenario) -> dict[str, Publish]:
+    return {stream.name: discard for stream in _streams(scenario)}

@@ -6,19 +6,20 @@ Rows are thrown away, so what is left is the arithmetic of both sides and the MA
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-from aeroloop.flight.processes.hil_log import FlightLog
-from aeroloop.flight.processes.hil_plant import build_loop
-from aeroloop.sim.fleet import FleetPace, fly_together
-
+from aeroloop.controllers.pixhawk.exchange import behind
 from aeroloop.controllers.pixhawk.process import Aircraft
 from aeroloop.core.scenario_files import find, load
+from aeroloop.exchanges.mavlink_hil import Timing
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.links.memory import memory_pair
+from aeroloop.sim.loop import Craft, run
+from aeroloop.sim.pace import Pace
 from benchmarks.measure import Outcome, row, take_turns
+from benchmarks.seats import Nowhere, seat
+from benchmarks.stop_watch import watch
 
 SCENARIO = "quad-mission"
 STAGES = {
@@ -31,7 +32,7 @@ STAGES = {
     "log": ("_log.note",),
 }
 """Calls of an Aircraft, by their path in it."""
-
+START_TIMEOUT_S = 10.0
 
 RUNGS = ("mil", "sil")
 ARMED_S = 6.6
@@ -58,33 +59,6 @@ def add_rows(outcome: Outcome, quick: bool) -> None:
         outcome.rows.append(row(f"Pixhawk: {stage}", "µs", stage_us, "the whole Pixhawk", whole_us))
 
 
-class MemoryEnd:
-    """One end of a link whose ends take turns in one process."""
-
-    url = "memory"
-
-    def __init__(self) -> None:
-        self.peer = self
-        self.inbox = b""
-        self.before_poll: Callable[[], None] = lambda: None
-
-    def fileno(self) -> int:
-        return -1
-
-    def send(self, data: bytes) -> None:
-        self.peer.inbox += data
-
-    def poll(self) -> bytes:
-        self.before_poll()
-        data, self.inbox = self.inbox, b""
-        return data
-
-    def next_due_ns(self) -> int | None:
-        return None
-
-    def close(self) -> None: ...
-
-
 @dataclass
 class Spent:
     """Nanoseconds of wall time."""
@@ -108,60 +82,29 @@ def fly(duration_s: float, rung: str, *, stages: bool = False) -> Spent:
     """From the start of the mission. `stages` puts a stop watch on each, which costs some of what it shows."""
     scenario = load(find(SCENARIO), (f"loop={rung}", "pace=lockstep"))
     assert isinstance(scenario, QuadrotorScenario)
-    plant_end, board_end = MemoryEnd(), MemoryEnd()
-    plant_end.peer, board_end.peer = board_end, plant_end
-    spent = Spent()
-    rows = _Nowhere()
+    plant_end, board_end = memory_pair()
+    spent, rows = Spent(), Nowhere()
     aircraft = Aircraft(scenario, 0, board_end, rows, lambda words: None)
     if stages:
         for stage, paths in STAGES.items():
             for path in paths:
-                _watch(aircraft, path, spent.stages_ns, stage)
+                watch(aircraft, path, spent.stages_ns, stage)
 
     def serve() -> None:
-        if board_end.inbox:
-            began_ns = time.perf_counter_ns()
-            aircraft.serve()
-            spent.board_ns += time.perf_counter_ns() - began_ns
+        began_ns = time.perf_counter_ns()
+        aircraft.serve()
+        spent.board_ns += time.perf_counter_ns() - began_ns
 
-    plant_end.before_poll = serve
-    step_ns = round(scenario.world.step_s * 1e9)
-    pace = FleetPace(step_ns, lockstep=True)
-    imu = scenario.aboard.imu
-    assert imu is not None
-    log = FlightLog(0, scenario.aboard, imu.rate_hz, rows, pace)
-    log.loop = loop = build_loop(scenario, 0, plant_end, log)
     board_end.send(aircraft.pixhawk.greet())
-    loop.hear()
-    spent.ticks = round(duration_s * 1e9) // step_ns
+    board_end.on_data = serve
+    place = seat(scenario, 0, rows)
+    vehicle, exchange = place.vehicle, behind(place, plant_end, Timing(lambda timeout_s: plant_end.pending))
+    exchange.await_ready(START_TIMEOUT_S)
+    spent.ticks = round(duration_s * 1e9) // vehicle.step_ns
+    craft = Craft(vehicle, [exchange], spent.ticks * vehicle.step_ns)
     began_ns = time.perf_counter_ns()
-    ended = fly_together([loop], spent.ticks * step_ns, pace)
+    ended = run([craft], Pace(vehicle.step_ns, lockstep=True), lambda: False)
     spent.whole_ns = time.perf_counter_ns() - began_ns
-    if ended != "time":
+    if ended != "completed":
         raise RuntimeError(f"the benchmark's flight ended early: {ended}")
     return spent
-
-
-class _Nowhere(dict[str, Callable[..., None]]):
-    """Takes the rows of every stream, and keeps none."""
-
-    def __missing__(self, stream: str) -> Callable[..., None]:
-        self[stream] = lambda *row: None
-        return self[stream]
-
-
-def _watch(root: object, path: str, spent_ns: dict[str, int], stage: str) -> None:
-    *owners, method = path.split(".")
-    owner: Any = root
-    for name in owners:
-        owner = getattr(owner, name)
-    call = getattr(owner, method)
-    spent_ns.setdefault(stage, 0)
-
-    def timed(*arguments: object, **named: object) -> object:
-        began_ns = time.perf_counter_ns()
-        result = call(*arguments, **named)
-        spent_ns[stage] += time.perf_counter_ns() - began_ns
-        return result
-
-    setattr(owner, method, timed)

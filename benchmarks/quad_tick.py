@@ -9,39 +9,40 @@ is in the file.
 
 from __future__ import annotations
 
+import dataclasses
 import multiprocessing
 import struct
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from aeroloop.exchanges.autopilot_loop import AutopilotLoop, Timing
-from aeroloop.flight.processes.hil_log import FlightLog
-from aeroloop.sim.fleet import FleetPace, fly_together
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.actuators.motors import Motors, RotorEffort
-from aeroloop.core.signals import NS, RigidState
-from aeroloop.core.streams import writes
+from aeroloop.controllers.pixhawk.exchange import behind
+from aeroloop.core.scenario_files import find, load
+from aeroloop.core.signals import NS
+from aeroloop.core.streams import streams_of, writes
+from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.flight.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.feed import FeedOut
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import LogWriter
-from aeroloop.sensors.noise import Streams
-from aeroloop.sensors.suite import SensorSet, Suite, preset
-from aeroloop.world.atmosphere import Atmosphere, Day
-from aeroloop.world.dryden import Turbulence
-from aeroloop.world.earth import Earth, Home
-from aeroloop.world.wind import Wind, WindConfig
+from aeroloop.sim.loop import Craft
+from aeroloop.sim.loop import run as fly_together
+from aeroloop.sim.pace import Pace
+from aeroloop.sim.vehicle import Vehicle
 from benchmarks import quad_board
 from benchmarks.crew import PATIENCE_S, flight_folder
 from benchmarks.measure import Aim, Outcome, row, take_turns
+from benchmarks.seats import Nowhere, Publish, seat
+from benchmarks.stop_watch import watch, watched
 
 STEP_NS = NS // 500
 WARM_UP = 100
@@ -50,8 +51,14 @@ FLEETS = (2, 4, 8)
 AIM = Aim(20.0, at_least=True)
 BARE, LOGGED = "quadrotor at 500 Hz", "quadrotor at 500 Hz, log included"
 IRIS = airframe.load("iris")
-SENSORS = preset("thesis")
-Loop = AutopilotLoop[RotorEffort]
+HOVER_RAD_S = 790.0
+SETTINGS = (
+    "loop=sil",
+    "pace=lockstep",
+    f"world.step_s={STEP_NS / NS}",
+    "sensors.preset=thesis",
+    "world.wind.turbulence.w20_m_s=7.7",
+)
 
 
 class Autopilot:
@@ -62,7 +69,7 @@ class Autopilot:
     _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
 
     def __init__(self) -> None:
-        self.loop: Any = None
+        self.vehicle: Any = None
         self._t_us = self._seq = 0
         self._owed = False
         motors = IRIS.motors
@@ -80,7 +87,7 @@ class Autopilot:
         if not self._owed:
             return b""
         self._owed = False
-        state: RigidState = self.loop.state
+        state = self.vehicle.state
         _, qx, qy, _ = state.quat_WB
         p, q, r = state.rate_B
         lift = self._hover + 0.1 * (HEIGHT_M - state.pos_W[2]) - 0.1 * state.vel_W[2]
@@ -93,19 +100,24 @@ class Autopilot:
         crc: int = dialect.x25crc(body + bytes([self._ACTUATORS.crc_extra])).crc
         return b"\xfd" + body + crc.to_bytes(2, "little")
 
+    def fileno(self) -> int:
+        return -1
+
+    def next_due_ns(self) -> int | None:
+        return None
+
+    def close(self) -> None: ...
+
 
 class Log:
     """What the plant process writes down, by its own code, to the recorder on the other side of the topics."""
 
-    def __init__(self, folder: Path, written: Callable[[int], None]) -> None:
+    def __init__(self, folder: Path, scenario: QuadrotorScenario, written: Callable[[int], None]) -> None:
         self._topics = Topics(folder, wait=True)
-        self._publishers = [self._topics.publisher(stream) for stream in writes("plant", STREAMS, "sil")]
-        streams = writes("plant", STREAMS, "sil")
-        self._send = {stream.name: p.send for stream, p in zip(streams, self._publishers, strict=True)}
+        streams = writes("plant", streams_of(scenario), scenario.loop)
+        self._publishers = [self._topics.publisher(stream) for stream in streams]
+        self.publish = {stream.name: p.send for stream, p in zip(streams, self._publishers, strict=True)}
         self._written = written
-
-    def observer(self, aboard: SensorSet) -> FlightLog:
-        return FlightLog(0, aboard, 500.0, self._send, FleetPace(STEP_NS, lockstep=True))
 
     def await_written(self) -> None:
         self._topics.flush()
@@ -114,14 +126,16 @@ class Log:
 
 def run(quick: bool) -> Outcome:
     rounds, ticks = (1, 200) if quick else (7, 10_000)
-    spent: dict[str, int] = {}
+    scenario = load(find("quad-hover"), SETTINGS)
+    assert isinstance(scenario, QuadrotorScenario)
+    spent: dict[str, int] = dict.fromkeys(STAGES, 0)
     with flight_folder() as folder, recorder(folder) as written:
-        log = Log(folder, written)
+        log = Log(folder, scenario, written)
         contestants = {
-            BARE: partial(_factor, ticks),
-            LOGGED: partial(_logged_factor, ticks, log),
-            "clocked": partial(_factor, ticks, spent=spent, log=log),
-            **{f"{n}": partial(_factor, ticks // n, count=n) for n in FLEETS},
+            BARE: partial(_factor, scenario, ticks),
+            LOGGED: partial(_logged_factor, scenario, ticks, log),
+            "clocked": partial(_factor, scenario, ticks, spent=spent, log=log),
+            **{f"{n}": partial(_factor, scenario, ticks // n, count=n) for n in FLEETS},
         }
         factors = take_turns(contestants, rounds)
         log.await_written()
@@ -142,103 +156,95 @@ def run(quick: bool) -> Outcome:
     return outcome
 
 
-def _logged_factor(ticks: int, log: Log) -> float:
+def _logged_factor(scenario: QuadrotorScenario, ticks: int, log: Log) -> float:
     log.await_written()
-    loops = _loops(1, log)
-    _fly(loops, WARM_UP)
+    fleet = [Flown(scenario, 0, log.publish)]
+    _fly(fleet, WARM_UP)
     began_s = time.perf_counter()
-    _fly(loops, ticks)
+    _fly(fleet, ticks)
     log.await_written()
     return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
 
 
-def _factor(ticks: int, *, count: int = 1, spent: dict[str, int] | None = None, log: Log | None = None) -> float:
-    loops = _loops(count, log)
+def _factor(
+    scenario: QuadrotorScenario,
+    ticks: int,
+    *,
+    count: int = 1,
+    spent: dict[str, int] | None = None,
+    log: Log | None = None,
+) -> float:
+    fleet = [Flown(scenario, number, log.publish if log is not None else None) for number in range(count)]
     if spent is not None:
-        for loop in loops:
-            _put_watches_on(loop, spent)
-    _fly(loops, WARM_UP)
+        for flown in fleet:
+            flown.put_watches_on(spent)
+    _fly(fleet, WARM_UP)
     began_s = time.perf_counter()
-    _fly(loops, ticks)
+    _fly(fleet, ticks)
     return ticks * STEP_NS / NS / (time.perf_counter() - began_s)
 
 
-def _fly(loops: list[Loop], ticks: int) -> None:
-    until_ns = loops[0].t_ns + ticks * STEP_NS
-    ended = fly_together(loops, until_ns, FleetPace(STEP_NS, lockstep=True))
-    low = [loop.state.pos_W[2] for loop in loops if loop.state.pos_W[2] < HEIGHT_M / 2]
-    if ended != "time" or low:
-        raise RuntimeError(f"the benchmark's aircraft did not stay up: {ended}, heights {low}")
-
-
-def _loops(count: int, log: Log | None) -> list[Loop]:
-    loops = []
-    for number in range(count):
-        streams = Streams(1 + number)
-        motors, world, link = Motors(IRIS.motors, IRIS.rotors.count), airframe.world(IRIS, STEP_NS / NS), Autopilot()
-        world.reset((0.0, 0.0, HEIGHT_M), (1.0, 0.0, 0.0, 0.0))
-        motors.reset([790.0] * IRIS.rotors.count)
-        note = log.observer(SENSORS) if log is not None else None
-        loop = AutopilotLoop(
-            motors=motors,
-            world=world,
-            earth=Earth(Home()),
-            atmosphere=Atmosphere(Day()),
-            wind=Wind(WindConfig(turbulence=Turbulence(w20_m_s=7.7)), streams.generator("wind")),
-            sensors=Suite(SENSORS, streams),
-            link=link,
-            timing=Timing(until=lambda t_ns: None, readable=lambda timeout_s: False),
-            rotors=IRIS.rotors.count,
-            step_ns=STEP_NS,
-            prompt=True,
-            note=note,
-            load=airframe.supply(IRIS),
-        )
-        link.loop = loop
-        if note is not None:
-            note.loop = loop
-        loops.append(loop)
-    return loops
-
-
-WATCHED = {
-    "motors": ("_motors", "step"),
-    "world": ("_world", "step"),
-    "earth": ("_earth", "place"),
-    "wind": ("_wind", "step"),
-    "atmosphere": ("_atmosphere", "air"),
-    "sensors": ("_sensors", "sample"),
-    "autopilot (the benchmark's)": ("_link", "poll"),
+STAGES = {
+    "motors": ("vehicle._actuators.step",),
+    "world": ("vehicle._body._world.step",),
+    "earth": ("vehicle.surroundings._earth.place",),
+    "wind": ("vehicle.surroundings._wind.step",),
+    "atmosphere": ("vehicle.surroundings._atmosphere.air",),
+    "sensors": (),
+    "HIL_SENSOR out": ("exchange._out.sensor",),
+    "publishing": ("vehicle._rows.step", "exchange._rows.exchanged"),
+    "autopilot (the benchmark's)": ("exchange._link.poll",),
+    "actuators in": ("exchange._in.feed",),
 }
+"""Calls of an aircraft, by their path in it."""
 
 
-class Watched:
-    """A stage with a stop watch on one of its methods."""
+class NoRows:
+    """In place of what a vehicle logs."""
 
-    def __init__(self, stage: object, spent: dict[str, int], name: str, method: str) -> None:
-        self._stage = stage
-        setattr(self, method, _watched(getattr(stage, method), spent, name))
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stage, name)
+    def step(self, *_: object) -> None: ...
+    def event(self, *_: object) -> None: ...
+    def fault(self, *_: object) -> None: ...
+    def pace(self, *_: object) -> None: ...
 
 
-def _put_watches_on(loop: Any, spent: dict[str, int]) -> None:
-    for name, (stage, method) in WATCHED.items():
-        setattr(loop, stage, Watched(getattr(loop, stage), spent, name, method))
-    loop._out.sensor = _watched(loop._out.sensor, spent, "HIL_SENSOR out")
-    loop._in.feed = _watched(loop._in.feed, spent, "actuators in")
-    loop._note = _watched(loop._note, spent, "publishing")
+class Flown:
+    """One aircraft as the plant process builds it, set in the air, and its autopilot."""
+
+    def __init__(self, scenario: QuadrotorScenario, number: int, publish: Mapping[str, Publish] | None) -> None:
+        """Without `publish` nothing is logged."""
+        link = Autopilot()
+        place = seat(scenario, number, Nowhere() if publish is None else publish)
+        self.vehicle: Vehicle[Any, Any] = place.vehicle
+        link.vehicle = self.vehicle
+        self.exchange: MavlinkHil = behind(place, link, Timing(lambda timeout_s: False))
+        self._lift()
+        if publish is None:
+            self.vehicle._rows = NoRows()
+            self.exchange._rows = None
+
+    def _lift(self) -> None:
+        stages: Any = self.vehicle._stages
+        stages.body._world.reset((0.0, 0.0, HEIGHT_M), (1.0, 0.0, 0.0, 0.0))
+        stages.actuators.reset([HOVER_RAD_S] * IRIS.rotors.count)
+        self.vehicle.state = state = stages.body.state(0)
+        stages.surroundings.move(0, 0, state.pos_W, state.vel_W)
+
+    def put_watches_on(self, spent: dict[str, int]) -> None:
+        for stage, paths in STAGES.items():
+            for path in paths:
+                watch(self, path, spent, stage)
+        stages = self.vehicle._stages
+        self.vehicle._stages = dataclasses.replace(stages, sense=watched(stages.sense, spent, "sensors"))
 
 
-def _watched(call: Callable[..., object], spent: dict[str, int], name: str) -> Callable[..., object]:
-    def timed(*arguments: object) -> object:
-        began_ns = time.perf_counter_ns()
-        result = call(*arguments)
-        spent[name] = spent.get(name, 0) + time.perf_counter_ns() - began_ns
-        return result
-
-    return timed
+def _fly(fleet: list[Flown], ticks: int) -> None:
+    until_ns = fleet[0].vehicle.t_ns + ticks * STEP_NS
+    crafts = [Craft(flown.vehicle, [flown.exchange], until_ns) for flown in fleet]
+    ended = fly_together(crafts, Pace(STEP_NS, lockstep=True), lambda: False)
+    heights_m = [flown.vehicle.state.pos_W[2] for flown in fleet]
+    if ended != "completed" or min(heights_m) < HEIGHT_M / 2:
+        raise RuntimeError(f"the benchmark's aircraft did not stay up: {ended}, heights {heights_m} m")
 
 
 @contextmanager

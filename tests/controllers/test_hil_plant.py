@@ -14,7 +14,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.exchanges.mavlink_hil import MavlinkHil
+from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -70,12 +70,21 @@ def scenario(*overrides: str) -> QuadrotorScenario:
     return plan
 
 
-def built(plan: QuadrotorScenario, link: Nobody | None = None, number: int = 0) -> tuple[Craft, MavlinkHil]:
+def built(
+    plan: QuadrotorScenario, link: Nobody | None = None, number: int = 0, timing: Timing | None = None
+) -> tuple[Craft, MavlinkHil]:
     publish = {stream.name: lambda *row: None for stream in writes("plant", streams_of(plan), plan.loop)}
     flown = vehicle(plan, number, publish)
     no_orders: Any = None
-    exchange = behind(Seat(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody())
+    exchange = behind(Seat(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody(), timing)
     return Craft(flown, [exchange], plan.end_ns), exchange
+
+
+def test_in_real_time_the_first_message_is_awaited_on_a_link_that_does_not_count_its_peers() -> None:
+    link = InLockstep()
+    link.craft, exchange = built(scenario("pace=real"), link, timing=Timing(lambda timeout_s: True))
+    exchange.await_ready(1.0)
+    assert exchange.counters.frames_in == 1
 
 
 def test_the_virtual_pixhawk_is_waited_for_from_the_first_sample_on_and_nobody_else() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks import inline
+from benchmarks.command import Flown
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG_S = 300
@@ -16,6 +18,9 @@ HANG_S = 300
 FLIGHTS = ("mil over loopback (its own link)", "sil over pty", "pil over loopback (its own link)")
 ROWS = {
     "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
+    "inline": tuple(
+        f"{scenario} mil over memory" for scenario in ("tiltrotor-spiral", "quad-mission", "fixedwing-loiter")
+    ),
     "schedulers": ("3.91 MIPS, preemptive, planning", "3.91 MIPS, slices of 20 ms, planning"),
     "emulated-board": ("31.25 million instructions a second", "125 million instructions a second"),
     "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
@@ -164,6 +169,15 @@ def test_a_quick_run_gives_every_row_with_its_peer_and_ratio(name: str, tmp_path
         assert row["what"].partition(",")[0].partition(" (")[0] in " ".join(done.stdout.split())
     for heading in ("what", "value", "peer", "ratio", "aim", "met?"):
         assert heading in done.stdout
+
+
+def test_flights_that_are_not_the_same_over_both_links_give_no_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fly(scenario: str, *options: str) -> Flown:
+        return Flown({"real_time_factor": 1.0, "log_sha256": "memory" if "memory://" in options else "link"}, 1.0)
+
+    monkeypatch.setattr(inline, "fly", fly)
+    with pytest.raises(RuntimeError, match="not the same flight"):
+        inline.run(quick=True)
 
 
 def test_an_unknown_benchmark_is_refused_with_the_names_there_are() -> None:

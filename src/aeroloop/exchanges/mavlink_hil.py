@@ -157,7 +157,7 @@ class MavlinkHil:
         self._refusing = False
         self._away = False  # it answered, and then it left
         self._held = False  # nobody is there: time stands still
-        self._lasting = hasattr(link, "departures")  # it outlives its peers, and counts those that left
+        self._lasting = hasattr(self._bare, "departures")  # it outlives its peers, and counts those that left
         self._link_departures = 0
 
     @property

@@ -1,0 +1,30 @@
+"""The place of one controller, as the plant process gives it; the benchmark holds the other end of its link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.tables import family, part
+from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.seat import Seat
+
+Publish = Callable[..., None]
+
+
+def seat(scenario: Scenario, number: int, publish: Mapping[str, Publish]) -> Seat:
+    """With a new vehicle of the scenario's family."""
+    vehicle = part(family(scenario.kind).vehicle)(scenario, number, publish)
+    orders = Orders(scenario=scenario, folder="", log="", supervisor_pid=0, core_draw=0)
+    return Seat(scenario, orders, number, vehicle, publish, {}, lambda words: None)
+
+
+def discard(*_: float) -> None:
+    """A row that is not kept."""
+
+
+class Nowhere(dict[str, Publish]):
+    """Takes the rows of every stream, and keeps none."""
+
+    def __missing__(self, stream: str) -> Publish:
+        return discard
