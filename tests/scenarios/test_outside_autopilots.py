@@ -51,7 +51,7 @@ def test_nobody_comes(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 3
-    assert f"no autopilot has spoken on tcp://127.0.0.1:{port}?listen within 1 s; is it running?" in done.stderr
+    assert f"no MAVLink received on tcp://127.0.0.1:{port}?listen within 1 s; is the autopilot running?" in done.stderr
     assert "docs/px4-sitl.md" in done.stderr, "how to start one"
 
 
