@@ -232,12 +232,13 @@ class BoardPeriod:
         return self.protocol.goal(Goal(0, *self._errand.goal_m))
 
     def _hear(self, chunk: bytes) -> bool:
-        """Whether there was any message in it: bytes alone are no sign of life."""
+        """Whether there was any message in it. Bytes alone are no sign of life, nor is a board that still starts: it has
+        not heard us."""
         messages = self.protocol.receive(chunk) if chunk else []
         for message in messages:
             self._take(message)
-        if messages:
-            self._heard_ns = self._vehicle.t_ns
+            if not isinstance(message, Start):
+                self._heard_ns = self._vehicle.t_ns
         return bool(messages)
 
     def _take(self, message: FromBoard) -> None:

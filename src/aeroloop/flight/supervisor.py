@@ -275,7 +275,7 @@ class Flight:
             if done := plant.said("done"):
                 return str(done["ended"])
             self._miss(notice)
-            self._raise_failure()
+            self._raise_failure(vital_alone=True)
 
     def _listen(self, timeout_s: float) -> None:
         alive = [child.line for child in self._children.values() if child.process.poll() is None]
@@ -294,9 +294,11 @@ class Flight:
             child.messages.append({"kind": "say", "message": words})
             notice(words)
 
-    def _raise_failure(self) -> None:
-        """Name the cause: a process that was killed, else the one that failed first; the others only noticed."""
-        vital = [child for child in self._children.values() if child.role.vital or not child.missed]
+    def _raise_failure(self, *, vital_alone: bool = False) -> None:
+        """Name the cause: a process that was killed, else the one that failed first; the others only noticed.
+
+        A flight does not begin without all of its processes; once it has begun it ends with a vital one alone."""
+        vital = [child for child in self._children.values() if child.role.vital or not vital_alone]
         if not any(child.verdict(flying=True) for child in vital):
             return
         deadline_s = time.monotonic() + BLAME_S
