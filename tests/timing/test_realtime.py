@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ import pytest
 
 FLIGHT_GUARD_S = 240
 SHORT_S, MINUTE_S = 20.0, 60.0
+FLYING_B = 20_000
+"""A log of this size holds a part of a second of flight."""
 CYCLES_HZ = 4000 / 60
 """Of the board's 83 a second, so many must have been measured."""
 
@@ -112,8 +117,60 @@ def test_the_quadrotors_rates_hold_on_a_loaded_machine(tmp_path: Path, busy_core
     exit_code, summary = fly(tmp_path / "run", *flying, scenario="quad-mission")
     assert exit_code == 0, summary
     rates = {(rate["signal"], rate["at"]): rate for rate in summary["rates"]}
-    for signal, at, set_hz in (("IMU", "plant", 500.0), ("IMU", "autopilot", 500.0), ("GNSS", "plant", 5.0)):
-        assert rates[signal, at]["set_hz"] == set_hz
-        assert rates[signal, at]["ratio_error_pct"] < 0.5, rates
+    for name, at, set_hz in (("IMU", "plant", 500.0), ("IMU", "autopilot", 500.0), ("GNSS", "plant", 5.0)):
+        assert rates[name, at]["set_hz"] == set_hz
+        assert rates[name, at]["ratio_error_pct"] < 0.5, rates
     assert summary["metrics"]["height_max_m"] > 8.0
     assert summary["metrics"]["pos_rms_m"] < 0.5
+
+
+def plant_of(command: subprocess.Popen[bytes]) -> int | None:
+    """Process id of the plant that a command has started, once it is there."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == command.pid and b"aeroloop.flight.processes.plant" in (folder / "cmdline").read_bytes():
+                return int(folder.name)
+    return None
+
+
+def stopped_flight(folder: Path, begins: Callable[[Path], bool], *arguments: str) -> dict[str, Any]:
+    """A flight whose plant stands still for a second and a half once `begins` says so of the runtime folder."""
+    command = [sys.executable, "-m", "aeroloop.cli", "fly", "tiltrotor-spiral", "--pace", "real", "--no-report"]
+    settings = ("--set", "duration_s=6", "--set", "checks=[]", "--out", str(folder), *arguments)
+    with tempfile.TemporaryDirectory(prefix="alt-") as short:  # sockets have short paths
+        flight = subprocess.Popen([*command, *settings], env={**os.environ, "XDG_RUNTIME_DIR": short})
+        while not begins(Path(short)):
+            assert flight.poll() is None
+            time.sleep(0.005)
+        plant = plant_of(flight)
+        assert plant is not None
+        os.kill(plant, signal.SIGSTOP)
+        time.sleep(1.5)
+        os.kill(plant, signal.SIGCONT)
+        assert flight.wait(FLIGHT_GUARD_S) == 0
+    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return summary
+
+
+def test_a_board_that_was_sending_before_the_plant_listened_flies(tmp_path: Path) -> None:
+    """Its stale requests used to be answered all at once, and the verdict blamed the law."""
+
+    def the_emulator_appears(runtime: Path) -> bool:
+        return bool(list(runtime.glob("aeroloop/flight-*/monitor.sock")))
+
+    summary = stopped_flight(tmp_path / "flight", the_emulator_appears, "--loop", "pil")
+    assert summary["ended"] == "completed"
+    assert summary["metrics"]["diverged"] == 0
+
+
+def test_a_plant_that_stood_still_blames_itself_and_not_the_board(tmp_path: Path) -> None:
+    log = tmp_path / "flight" / "flight.mcap"
+
+    def it_flies(_: Path) -> bool:
+        return log.exists() and log.stat().st_size > FLYING_B
+
+    summary = stopped_flight(tmp_path / "flight", it_flies, "--loop", "mil")
+    assert summary["ended"] == "completed"
+    assert summary["metrics"]["diverged"] == 0
+    assert "DEADLINE_MISSED" in [event["event"] for event in summary["events"]]

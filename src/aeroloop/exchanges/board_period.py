@@ -232,8 +232,8 @@ class BoardPeriod:
         return self.protocol.goal(Goal(0, *self._errand.goal_m))
 
     def _hear(self, chunk: bytes) -> bool:
-        """Whether there was any message in it. Bytes alone are no sign of life, nor is a board that still starts: it has
-        not heard us."""
+        """Whether there was any message in it. Bytes alone are no sign of life, nor is a board that still starts: we
+        have not reached it."""
         messages = self.protocol.receive(chunk) if chunk else []
         for message in messages:
             self._take(message)
