@@ -91,6 +91,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         line.tell("done")
     finally:  # also when the plant has closed the link before we were told to stop
         shell.close()
+        topics.flush()
         link.close()
         references.close()
 

@@ -163,7 +163,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.flown(QuadrotorScenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
-        stream.name: topics.publisher(stream, batch=stream.batch).send
+        stream.name: topics.publisher(stream).send
         for stream in writes("board", streams_of(scenario), scenario.loop)
     }
     if scenario.lockstep:
