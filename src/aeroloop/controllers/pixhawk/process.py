@@ -163,8 +163,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.flown(QuadrotorScenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
-        stream.name: topics.publisher(stream).send
-        for stream in writes("board", streams_of(scenario), scenario.loop)
+        stream.name: topics.publisher(stream).send for stream in writes("board", streams_of(scenario), scenario.loop)
     }
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
