@@ -42,12 +42,7 @@ class Craft:
 
     @property
     def over(self) -> bool:
-        if self.vehicle.t_ns >= self.end_ns:
-            return True
-        for exchange in self.exchanges:  # a generator in every round would cost as much as the pace
-            if not exchange.over:
-                return False
-        return True
+        return self.vehicle.t_ns >= self.end_ns or all(exchange.over for exchange in self.exchanges)
 
     def advance(self, t_ns: int) -> None:
         """To t_ns or the end. A message cuts the step of its own aircraft only: the others stop at their grid."""
