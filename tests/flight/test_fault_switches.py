@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -57,7 +56,7 @@ def fly(orders: dict[float, Switch], until_s: float = 4.0, faults: tuple[Fault, 
     while suite.next_ns < seconds(until_s):
         while waiting and suite.next_ns >= seconds(waiting[0][0]):
             suite.switch(waiting.pop(0)[1])
-        heard += suite.sample(dataclasses.replace(HOVER, t_ns=suite.next_ns), AIR, PLACE)
+        heard += suite.sample(HOVER._replace(t_ns=suite.next_ns), AIR, PLACE)
     return heard
 
 
@@ -139,7 +138,7 @@ def test_a_fault_that_no_sample_met_leaves_no_trace() -> None:
     barometer.switch(order("barometer", "silent"))
     barometer.switch(order("barometer", "silent", False))
     while suite.next_ns < seconds(1.0):
-        suite.sample(dataclasses.replace(HOVER, t_ns=suite.next_ns), AIR, PLACE)
+        suite.sample(HOVER._replace(t_ns=suite.next_ns), AIR, PLACE)
     assert barometer._sound, "it costs no more than before"
 
 
@@ -445,7 +444,7 @@ def test_the_greatest_faults_still_fit_their_messages() -> None:
                 suite.switch(order(post.name, "noise", channel=channel, value=LARGEST))
         for _ in range(50):
             t_ns = suite.next_ns
-            samples = suite.sample(dataclasses.replace(HOVER, t_ns=t_ns), AIR, PLACE)
+            samples = suite.sample(HOVER._replace(t_ns=t_ns), AIR, PLACE)
             sample, fixes, ranges = gathered(t_ns, samples, without_imu=True)
             wire = [out.pack(hil.hil_gps(fix)) for fix in fixes] + [out.pack(hil.distance_sensor(r)) for r in ranges]
             assert sample is None or out.sensor(sample)

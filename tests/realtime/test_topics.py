@@ -10,7 +10,7 @@ import pytest
 
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.stream_table import BY_NAME
-from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, Publisher, Subscriber, Topics, sweep
+from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, LOCKSTEP_HELD_S, Publisher, Subscriber, Topics, sweep
 
 STREAM = BY_NAME["imu"]
 BATCH = 8
@@ -24,7 +24,7 @@ def folder() -> Iterator[Path]:
 
 
 def ends(folder: Path, *, wait: bool = True) -> tuple[Publisher, Subscriber]:
-    topics = Topics(folder, wait=wait)
+    topics = Topics(folder, wait=wait, lockstep=False)
     return topics.publisher(STREAM, batch=BATCH), topics.subscriber(STREAM, batch=BATCH)
 
 
@@ -57,6 +57,28 @@ def test_no_row_is_held_longer_than_it_may(folder: Path) -> None:
     assert len(taken(subscriber)) == 3
     publisher.send(*row(3, 1.0 + 1.2 * HELD_S))
     assert taken(subscriber) == [], "the next batch has its own time"
+
+
+def test_in_lockstep_fast_streams_are_held_longer_and_slow_ones_not_at_all(folder: Path) -> None:
+    topics = Topics(folder, wait=True)
+    publisher, subscriber = topics.publisher(STREAM), topics.subscriber(STREAM)
+    publisher.send(*row(0, 1.0))
+    publisher.send(*row(1, 1.0 + 0.9 * LOCKSTEP_HELD_S))
+    assert taken(subscriber) == []
+    publisher.send(*row(2, 1.0 + 1.1 * LOCKSTEP_HELD_S))
+    assert len(taken(subscriber)) == 3
+    event = BY_NAME["flight_event"]
+    events, told = topics.publisher(event), topics.subscriber(event)
+    events.send(*(1.0 for _ in event.fields))
+    assert len(list(told.records())) == 1
+
+
+def test_a_process_that_never_waits_reads_the_topics_of_a_flight_in_lockstep(folder: Path) -> None:
+    publisher = Topics(folder, wait=True).publisher(STREAM)
+    subscriber = Topics(folder, wait=False, lockstep=True).subscriber(STREAM)
+    publisher.send(*row(0, 1.0))
+    publisher.flush()
+    assert taken(subscriber) == [row(0, 1.0)]
 
 
 def test_losses_are_counted_in_rows(folder: Path) -> None:

@@ -47,7 +47,7 @@ def fly(sensors: SensorSet, duration_s: float, *, seed: int = 1, faults: tuple[F
     suite = Suite(sensors, Streams(seed), faults)
     heard: list[Sample] = []
     while suite.next_ns < seconds(duration_s):
-        heard += suite.sample(dataclasses.replace(HOVER, t_ns=suite.next_ns), AIR, PLACE)
+        heard += suite.sample(HOVER._replace(t_ns=suite.next_ns), AIR, PLACE)
     return heard
 
 

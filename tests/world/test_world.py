@@ -91,7 +91,5 @@ def test_out_of_control_is_seen(
     quat_WB: tuple[float, float, float, float],
     tilt: tuple[float, float],
 ) -> None:
-    from dataclasses import replace
-
-    truth = replace(world.state(0), pos_W=pos_W, quat_WB=quat_WB, tilt_rad=tilt)
+    truth = world.state(0)._replace(pos_W=pos_W, quat_WB=quat_WB, tilt_rad=tilt)
     assert out_of_control(truth, 200.0)

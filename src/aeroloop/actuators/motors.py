@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import Config, meta
 from aeroloop.core.signals import NS
@@ -20,8 +19,7 @@ class Motor(Config, frozen=True):
     lag_down_s: Annotated[float, meta("s", "time constant of spinning down; 0: none", ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class RotorEffort:
+class RotorEffort(NamedTuple):
     """What the motors do over one step."""
 
     speed_rad_s: tuple[float, ...]  # mean over the step, one per rotor

@@ -96,7 +96,19 @@ class Timing:
 
 
 def wall_timing(link: Readable) -> Timing:
-    return Timing(lambda timeout_s: bool(select.select([link.fileno()], [], [], timeout_s)[0]))
+    poller, watched = select.poll(), -1
+
+    def readable(timeout_s: float) -> bool:
+        nonlocal watched
+        descriptor = link.fileno()
+        if descriptor != watched:  # the peer of a link that outlives its peers has changed
+            if watched >= 0:
+                poller.unregister(watched)
+            poller.register(descriptor, select.POLLIN)
+            watched = descriptor
+        return bool(poller.poll(timeout_s * 1000))
+
+    return Timing(readable)
 
 
 @dataclass(frozen=True, slots=True)

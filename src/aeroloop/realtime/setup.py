@@ -18,8 +18,7 @@ _PR_SET_PDEATHSIG, _PR_SET_TIMERSLACK = 1, 29
 
 def enter_realtime(priority: int) -> list[str]:
     """No garbage collector, memory locked, SCHED_FIFO, exact timers. Returns one sentence per thing refused."""
-    gc.collect()
-    gc.freeze()
+    enter_lockstep()
     gc.disable()
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
@@ -31,6 +30,12 @@ def enter_realtime(priority: int) -> list[str]:
     except OSError as error:
         refused.append(f"no real-time priority ({error.strerror}); see `aeroloop doctor`")
     return refused
+
+
+def enter_lockstep() -> None:
+    """What was built for the flight lives as long as it does: the garbage collector need not search it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def share_core(draw: int) -> None:

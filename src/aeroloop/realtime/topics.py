@@ -5,6 +5,7 @@ sample carries the number of its first record, so a subscriber knows how many it
 
 To send a sample costs far more than to write a record into it. So where a plant runs many times faster than real
 time, records travel in batches: several in one sample, none of them held longer than HELD_S of the stream's own time.
+In lockstep, where nobody acts on a topic, every fast stream does, and longer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from aeroloop.core.stream import Stream
 
 BUFFERED_RECORDS = 4096
 HELD_S = 0.02
+LOCKSTEP_HELD_S = 0.1
+LOCKSTEP_BATCH = 64
+FAST_HZ = 16.0
+"""Rows of a slower stream would wait too long for company."""
 MOST_SUBSCRIBERS = 4
 
 iox2.set_log_level(iox2.LogLevel.Fatal)
@@ -49,7 +54,9 @@ def _payload_type(stream: Stream, batch: int) -> type[ctypes.Structure]:
 
 
 class Publisher:
-    def __init__(self, service: Any, bell: Any | None, stream: Stream, *, wait: bool, batch: int = 1) -> None:
+    def __init__(
+        self, service: Any, bell: Any | None, stream: Stream, *, wait: bool, batch: int = 1, held_s: float = HELD_S
+    ) -> None:
         strategy = iox2.BackpressureStrategy
         self._port = (
             service.publisher_builder()
@@ -60,7 +67,7 @@ class Publisher:
         self._sample = _payload_type(stream, batch)()
         self._pack, self._size = stream.packing.pack_into, stream.packing.size
         self._end, self._full = _HEAD.size, _HEAD.size + batch * self._size
-        self._oldest_s = 0.0
+        self._held_s, self._oldest_s = held_s, 0.0
         self.sent = 0  # records
 
     def send(self, *row: float) -> None:
@@ -69,7 +76,7 @@ class Publisher:
             self._oldest_s = row[0]
         self._pack(self._sample, end, *row)
         self._end = end = end + self._size
-        if end == self._full or row[0] - self._oldest_s >= HELD_S:
+        if end == self._full or row[0] - self._oldest_s >= self._held_s:
             self.flush()
 
     def flush(self) -> None:
@@ -123,7 +130,8 @@ class Subscriber:
 class Topics:
     """The topics of one flight; `folder` is private to it, so that flights never see each other's."""
 
-    def __init__(self, folder: Path, *, wait: bool) -> None:
+    def __init__(self, folder: Path, *, wait: bool, lockstep: bool | None = None) -> None:
+        """`wait` for a full subscriber: as a rule in a flight in `lockstep`, which all its processes must say alike."""
         config = iox2.config.default()
         config.global_cfg.root_path = iox2.Path.new(str(folder / "topics"))
         config.global_cfg.prefix = iox2.FileName.new(_prefix(folder))
@@ -133,25 +141,30 @@ class Topics:
             .signal_handling_mode(iox2.SignalHandlingMode.Disabled)
             .create(iox2.ServiceType.Ipc)
         )
-        self._wait = wait
+        self._wait, self._lockstep = wait, wait if lockstep is None else lockstep
         self._publishers: list[Publisher] = []
 
     def publisher(self, stream: Stream, *, batch: int | None = None) -> Publisher:
-        """`batch`, where it is not the stream's own, must be the same at both ends."""
-        batch = stream.batch if batch is None else batch
+        """`batch`, where it is given, must be the same at both ends."""
+        batch = self._batch(stream) if batch is None else batch
+        held_s = LOCKSTEP_HELD_S if self._lockstep else HELD_S
         service = self._service(stream, batch)
-        publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch)
+        publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=held_s)
         self._publishers.append(publisher)
         return publisher
 
     def subscriber(self, stream: Stream, *, batch: int | None = None) -> Subscriber:
-        batch = stream.batch if batch is None else batch
+        batch = self._batch(stream) if batch is None else batch
         return Subscriber(self._service(stream, batch), self._bell(stream), stream, batch=batch)
 
     def flush(self) -> None:
         """Send what this process's publishers hold."""
         for publisher in self._publishers:
             publisher.flush()
+
+    def _batch(self, stream: Stream) -> int:
+        held = self._lockstep and stream.rate_hz >= FAST_HZ and not stream.rings
+        return LOCKSTEP_BATCH if held else stream.batch
 
     def _service(self, stream: Stream, batch: int) -> Any:
         return (

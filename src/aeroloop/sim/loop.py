@@ -83,6 +83,5 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
         for craft in flying:
             if craft.vehicle.ended:
                 return craft.vehicle.ended
-        if any(craft.over for craft in flying):
-            flying = [craft for craft in flying if not craft.over]
+        flying = [craft for craft in flying if not craft.over]
     return "completed"

@@ -175,6 +175,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
                 run_wall(source, link, publish, clock)
             line.tell("done")
         finally:
+            topics.flush()
             link.close()
 
 

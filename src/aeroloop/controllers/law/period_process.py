@@ -29,7 +29,7 @@ from aeroloop.protocols import interface
 from aeroloop.protocols.framing import FLAG, FrameCutter
 from aeroloop.protocols.handshake import host_claim
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
-from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 
 READS = ("board link",)
 WRITES = ()
@@ -164,7 +164,9 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         last.callback(link.close)
         line.tell("ready")
         line.await_order("start")
-        if not scenario.lockstep:
+        if scenario.lockstep:
+            enter_lockstep()
+        else:
             for refused in enter_realtime(BOARD_PRIORITY):
                 line.tell("say", message=f"board: {refused}")
         run(board, link)

@@ -19,7 +19,7 @@ from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.realtime.lockstep import Baton
-from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 
 READS = ("board link", "reference link")
@@ -82,6 +82,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     line.await_order("start")
     try:
         if orders.scenario.lockstep:
+            enter_lockstep()
             ground = Baton(batons["ground"], "ground") if "ground" in batons else None
             run_lockstep(shell, link, references, Baton(batons["plant"], "plant"), ground)
         else:
@@ -91,6 +92,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         line.tell("done")
     finally:  # also when the plant has closed the link before we were told to stop
         shell.close()
+        topics.flush()
         link.close()
         references.close()
 

@@ -28,7 +28,7 @@ from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
-from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 from aeroloop.world.earth import Earth
 from aeroloop.world.magnetic import MagneticModel
@@ -163,8 +163,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.flown(QuadrotorScenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
-        stream.name: topics.publisher(stream, batch=stream.batch).send
-        for stream in writes("board", streams_of(scenario), scenario.loop)
+        stream.name: topics.publisher(stream).send for stream in writes("board", streams_of(scenario), scenario.loop)
     }
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
@@ -176,7 +175,9 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     ]
     line.tell("ready")
     line.await_order("start")
-    if not scenario.lockstep:
+    if scenario.lockstep:
+        enter_lockstep()
+    else:
         for refused in enter_realtime(BOARD_PRIORITY):
             line.tell("say", message=f"pixhawk: {refused}")
     try:

@@ -39,7 +39,8 @@ def out_of_control(truth: Truth, bound_m: float) -> bool:
     """Beyond the bound, upside down, or a pod turned right round; written so that NaN counts as lost too."""
     _, qx, qy, _ = truth.quat_WB
     upright = qx * qx + qy * qy < 0.5
-    pods_valid = all(abs(tilt) < math.pi for tilt in truth.tilt_rad)
+    right, left = truth.tilt_rad
+    pods_valid = abs(right) < math.pi and abs(left) < math.pi
     return beyond(truth.pos_W, bound_m) or not (upright and pods_valid)
 
 

@@ -19,7 +19,7 @@ from aeroloop.flight.process_table import controller_of
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.realtime.controls import ControlPort
-from aeroloop.realtime.setup import PLANT_PRIORITY, enter_realtime, share_core
+from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 from aeroloop.sim.exchange import Exchange
 from aeroloop.sim.loop import Craft, run
@@ -89,7 +89,9 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
 
         line.tell("ready")
         line.await_order("start")
-        if not scenario.lockstep:
+        if scenario.lockstep:
+            enter_lockstep()
+        else:
             for refused in enter_realtime(PLANT_PRIORITY):
                 line.tell("say", message=f"plant: {refused}")
         for craft in fleet:

@@ -31,7 +31,7 @@ class FlightClock:
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     assert orders.router is not None
     config = convert(orders.router, RouterConfig, "router")
-    topics = Topics(orders.folder_path, wait=False)
+    topics = Topics(orders.folder_path, wait=False, lockstep=orders.scenario.lockstep)
     clock_s = FlightClock(topics, named(orders.scenario)["hil_pace"])
     line.await_order("open")
 
