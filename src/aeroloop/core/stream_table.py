@@ -15,6 +15,5 @@ BY_NAME: dict[str, Stream] = {stream.name: stream for stream in STREAMS}
 
 
 def learn(streams: Iterable[Stream]) -> None:
-    """Streams of another family; a name that is taken keeps its meaning."""
-    for stream in streams:
-        BY_NAME.setdefault(stream.name, stream)
+    """The streams of the flight that is looked at: families may use one name for different columns."""
+    BY_NAME.update((stream.name, stream) for stream in streams)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.tables import DEFAULT_FAMILY, family, part
 from aeroloop.dashboard import shapes
 from aeroloop.dashboard.line_health import LineView
@@ -204,7 +205,14 @@ def charts(scenario: Scenario | None, store: Store) -> Charts:
     by_stream: dict[str, list[str]] = {}
     for signal in store.signals():
         by_stream.setdefault(signal.partition(".")[0], []).append(signal)
-    return [signals[:PLAIN_SIGNALS] for signals in list(by_stream.values())[:PLAIN_CHARTS]]
+    order = sorted(by_stream, key=lambda name: not _steady(name))
+    return [by_stream[name][:PLAIN_SIGNALS] for name in order[:PLAIN_CHARTS]]
+
+
+def _steady(stream: str) -> bool:
+    """Simulated, and at a rate: events and counters are no curves."""
+    known = BY_NAME.get(stream)
+    return known is None or (known.simulated and known.rate_hz > 0.0)
 
 
 def _has(store: Store, stream: str, names: tuple[str, ...]) -> bool:
