@@ -8,13 +8,13 @@ from aeroloop.core.config import Config, meta, note
 
 
 class Board(Config, frozen=True):
-    """How the board behaves when what it needs does not come."""
+    """What the board does when sensors or references are missing."""
 
     sensor_hold_s: Annotated[
         float, meta("s", "without sensors, keep the last command this long, then the safe one", ge=0, le=10)
     ] = 0.06
     reference_timeout_s: Annotated[
-        float, meta("s", "without references for this long, say so; the last one is held", gt=0, le=60)
+        float, meta("s", "without references for this long, report it; the last one is held", gt=0, le=60)
     ] = 0.5
     safe_thrust_ratio: Annotated[
         float, meta("-", "safe command: this part of the hover thrust, no tilt torque", ge=0, le=1)
@@ -22,12 +22,12 @@ class Board(Config, frozen=True):
 
 
 class Fault(Config, frozen=True):
-    """Something that goes wrong on the emulated board, on purpose."""
+    """A fault injected into the emulated board."""
 
     at_s: Annotated[float, meta("s", "simulated time at which it happens", ge=0, le=86400)]
     kind: Annotated[
         Literal["hang", "reset"],
-        note("`hang`: the control task never ends, so that the watchdog bites; `reset`: as if its button were pressed"),
+        note("`hang`: the control task never returns, until the watchdog resets the board; `reset`: the reset button"),
     ]
 
 
@@ -44,4 +44,4 @@ class Emulator(Config, frozen=True):
             "counts only where it is longer than the control period"
         ),
     ] = False
-    faults: Annotated[tuple[Fault, ...], note("what goes wrong on purpose")] = ()
+    faults: Annotated[tuple[Fault, ...], note("injected faults")] = ()

@@ -52,18 +52,18 @@ Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints
 
 
 class Ground(Config, frozen=True):
-    """Who tells the board where to fly."""
+    """The source of the board's references."""
 
     source: Annotated[
         Literal["base-station", "joystick", "external"],
-        note("who drives the reference link; `external` leaves it to a command in another terminal"),
+        note("sender on the reference link; `external`: a command in another terminal"),
     ] = "base-station"
     url: Annotated[str, note("the reference link, as for `link.url`")] = "loopback://"
     trajectory: Annotated[Trajectory, note("what the base station streams")] = Spiral()
     velocity_feedforward: Annotated[bool, note("send the path's velocity, not only its position")] = True
     joystick_device: Annotated[str, note("`/dev/input/event*`, or empty for the first stick found")] = ""
     joystick_map: Annotated[str, note("axis map file, or empty for the map that ships with Aeroloop")] = ""
-    joystick_recording: Annotated[str, note("recorded event stream that stands in for a stick")] = ""
+    joystick_recording: Annotated[str, note("recorded event stream to fly instead of a joystick")] = ""
     impair: Annotated[Impairment, note("impairment on the way to the board")] = Impairment()
 
 
