@@ -5,10 +5,9 @@ Everything here repeats to the nanosecond, so that one round is all there is.
 
 from __future__ import annotations
 
-from tools.wing_timing import Timing, compare, table
-
 from aeroloop.families.fixedwing.images import scenario_of
 from benchmarks.measure import Aim, Outcome, Row, row
+from tools.wing_timing import Timing, compare, table
 
 SHIFTS = (5, 8, 10)
 """31.25 million instructions a second, then nearer to the paper's computer: its planning time, and its routine load."""

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 from host_build import kept
-from tools import wing_timing
 from wing_words import (
     HEIGHT_M,
     PERIOD_NS,
@@ -40,6 +39,7 @@ from aeroloop.protocols.board import Start
 from aeroloop.protocols.handshake import Claim, objection
 from aeroloop.protocols.interface import WING
 from aeroloop.protocols.wing import PlantEnd
+from tools import wing_timing
 
 
 @pytest.fixture(scope="module", params=["preemptive", "cooperative"])

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tools import wing_timing
 from wing_words import PERIOD_NS, flight, generated, goal
 
 from aeroloop.boards.emulated import Granted, GrantedBoard
@@ -20,6 +19,7 @@ from aeroloop.core.wing_signals import WING_TASKS, Step
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
 from aeroloop.realtime.kernel_statistics import latency, statistics
+from tools import wing_timing
 
 SHIFT = 8
 NS_AN_INSTRUCTION = 1 << SHIFT

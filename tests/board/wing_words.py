@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from host_build import FIRMWARE, PATIENCE_S, FirmwareProcess, firmware_sources, kept, run
-from tools import wing_timing
 
 from aeroloop.boards.emulated import Granted
 from aeroloop.boards.steps import REPLY_HEADER, Boot, Reply, Step, reply_size, unpack
@@ -20,6 +19,7 @@ from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
+from tools import wing_timing
 
 PERIOD_NS = 50_000_000
 BY_NUMBER = {message.number: message for message in WING.messages}
