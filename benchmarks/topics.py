@@ -36,7 +36,7 @@ def run(quick: bool) -> Outcome:
 
 
 def in_one_process(folder: Path, count: int) -> dict[str, Callable[[], float]]:
-    topics = Topics(folder, wait=True)
+    topics = Topics(folder, wait=True, lockstep=False)
     subscriber, publisher = topics.subscriber(STREAM), topics.publisher(STREAM)
     queue: Any = multiprocessing.get_context("spawn").Queue()
 

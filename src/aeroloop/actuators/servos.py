@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import Config, meta
 from aeroloop.core.errors import ConfigError
@@ -36,8 +35,7 @@ class Limits(Config, frozen=True):
                 raise ValueError(f"expected the {name}'s low to be less than its high, not {low:g} and {high:g}")
 
 
-@dataclass(frozen=True, slots=True)
-class SurfaceEffort:
+class SurfaceEffort(NamedTuple):
     """What the servos do over one step."""
 
     controls: WingCommand  # aileron, elevator, rudder (rad), throttle (0..1): mean over the step
