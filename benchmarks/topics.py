@@ -65,7 +65,7 @@ def across_processes(folder: Path, rounds: int, count: int) -> dict[str, list[fl
     topic_consumer = Consumer(spawn, consume_topic, (str(folder), count))
     queue_consumer = Consumer(spawn, consume_queue, (queue, count))
     with topic_consumer, queue_consumer:
-        publish = Topics(folder, wait=True).publisher(STREAM).send
+        publish = Topics(folder, wait=True, lockstep=False).publisher(STREAM).send
         contestants = {
             TOPIC: lambda: _stream_rate(lambda: publish(*RECORD), topic_consumer, count),
             QUEUE: lambda: _stream_rate(lambda: queue.put(RECORD), queue_consumer, count),
@@ -105,7 +105,7 @@ class Consumer:
 
 def consume_topic(line: Connection, folder: str, count: int) -> None:
     """As the recorder does: drain, and sleep when there is nothing."""
-    subscriber = Topics(Path(folder), wait=True).subscriber(STREAM)
+    subscriber = Topics(Path(folder), wait=True, lockstep=False).subscriber(STREAM)
     line.send("ready")
     while True:
         received = 0

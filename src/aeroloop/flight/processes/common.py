@@ -142,3 +142,7 @@ def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:
         at_ns = 0 if getattr(error, "root_cause", False) else time.monotonic_ns()
         line.tell("failed", message=str(error), exit_code=error.exit_code, at_ns=at_ns)
         sys.exit(error.exit_code)
+    except Exception:
+        if stop.requested:
+            return  # taken down in the middle of a wait: whoever asked for it knows why
+        raise
