@@ -14,6 +14,7 @@ from pymavlink.dialects.v20 import common as dialect
 from quad_runs import FLIGHT_GUARD_S, Bench, OutsideAutopilot, command, connect, free_port
 
 from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.recording.log import MAGIC
 
 
 def listening(port: int) -> str:
@@ -174,3 +175,27 @@ def test_a_line_that_is_too_slow_is_refused_before_the_flight(tmp_path: Path) ->
     )
     assert done.returncode == 2
     assert "172% of what 115200 baud carries" in done.stderr
+
+
+class Witness(Parrot):
+    """Looks at the log in the moment in which its link ends, as PX4 would begin to spin."""
+
+    def __init__(self, port: int, log: Path) -> None:
+        super().__init__(port)
+        self._log = log
+        self.last_bytes = b""
+
+    def run(self) -> None:
+        super().run()
+        self.last_bytes = self._log.read_bytes()[-len(MAGIC) :]
+
+
+def test_the_link_ends_after_the_log_is_complete(tmp_path: Path) -> None:
+    port = free_port()
+    witness = Witness(port, tmp_path / "run" / "flight.mcap")
+    witness.start()
+    run = Bench(tmp_path, listening(port), "--set", "duration_s=5", "--set", "checks=[]").end()
+    witness.join(FLIGHT_GUARD_S)
+    assert run.summary["ended"] == "completed", run.said
+    assert witness.last_bytes == MAGIC, "the recorder was still writing: a log begins and ends with these"
+    assert run.log.column("rigid_truth", "t_s")[-1] == pytest.approx(5.0)
