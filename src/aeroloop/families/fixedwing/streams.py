@@ -119,9 +119,9 @@ STREAMS: tuple[Stream, ...] = (
     _measured(
         "wing_pace",
         "plant",
-        20.0,
+        50.0,
         "how well the plant keeps time",
-        ("lateness_s", "s", "wall time from a step's deadline to its start"),
+        ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
         ("missed", "-", "deadlines missed so far"),
     ),
     _measured(

@@ -87,12 +87,12 @@ STREAMS: tuple[Stream, ...] = (
     Stream(
         "pace",
         "plant",
-        250.0,
+        50.0,
         False,
         True,
         "how well the plant keeps time",
         fields(
-            ("lateness_s", "s", "wall time from a step's deadline to its start; 0 in lockstep"),
+            ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
             ("missed", "-", "deadlines missed so far"),
         ),
     ),
