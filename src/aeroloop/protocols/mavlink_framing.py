@@ -9,6 +9,7 @@ and it waits for them to come, which stalls lockstep. This one tries again at th
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
@@ -66,7 +67,7 @@ def frame_size(stream: bytes, begin: int) -> int | None:
     return HEAD + stream[begin + 1] + 2 + (SIGNATURE if stream[begin + 2] & SIGNED else 0)
 
 
-class FrameSplitter:
+class FrameSplitter(ABC):
     """Finds what claims to be a frame; a subclass judges it. Memory is bounded by the longest frame."""
 
     starts = ANY_START
@@ -96,12 +97,13 @@ class FrameSplitter:
                 at = len(stream)
         self._open = stream[at:]
 
+    @abstractmethod
     def _take(self, stream: bytes, begin: int, size: int) -> bool | None:
         """False if this is no frame after all; None if that depends on what follows it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _skip(self, between: bytes) -> None:
-        raise NotImplementedError
+        """Bytes that belong to no frame."""
 
 
 class FrameCounters(Protocol):

@@ -1,0 +1,72 @@
+"""How well time is kept is logged for whichever aircraft flies: the worst of 20 ms, and every deadline missed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from aeroloop.core.signals import NS, Event
+from aeroloop.core.stream_table import BY_NAME
+from aeroloop.families.fixedwing.rows import FixedWingRows
+from aeroloop.families.multirotor.rows import MultirotorRows
+from aeroloop.families.tiltrotor.rows import TiltrotorRows
+from aeroloop.flight.pace_log import PaceLog
+
+STEP_NS = 4_000_000
+
+
+class Kept(dict[str, Any]):
+    """Publishers that keep their rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[str, tuple[float, ...]]] = []
+
+    def __missing__(self, name: str) -> Any:
+        return lambda *row: self.rows.append((name, row))
+
+
+def rows_of(family: str, kept: Kept) -> Any:
+    return {
+        "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS),
+        "quadrotor": lambda: MultirotorRows(kept, 0),
+        "fixedwing": lambda: FixedWingRows(kept),
+    }[family]()
+
+
+@pytest.mark.parametrize(
+    ("family", "pace_stream", "event_stream"),
+    [
+        ("tiltrotor", "pace", "plant_event"),
+        ("quadrotor", "hil_pace", "flight_event"),
+        ("fixedwing", "wing_pace", "wing_event"),
+    ],
+)
+def test_every_aircraft_logs_the_worst_lateness_and_the_deadlines_missed(
+    family: str, pace_stream: str, event_stream: str
+) -> None:
+    kept = Kept()
+    rows = rows_of(family, kept)
+    pace: Any = SimpleNamespace(lockstep=False, lateness_s=0.0, missed_deadlines=0)
+    vehicle: Any = SimpleNamespace(t_ns=0)
+    vehicle.say = lambda event, value: rows.event(vehicle.t_ns, event, value)
+    vehicle.note_pace = lambda lateness_s, missed: rows.pace(vehicle.t_ns, lateness_s, missed)
+    log = PaceLog(pace, vehicle)
+    for step in range(11):
+        vehicle.t_ns, pace.lateness_s = step * STEP_NS, 0.003 if step == 7 else 0.001
+        pace.missed_deadlines = 3 if step >= 7 else 0
+        log.attend()
+    paces = [row for name, row in kept.rows if name == pace_stream]
+    assert [row[0] for row in paces] == pytest.approx([0.0, 0.02, 0.04])
+    assert [row[-2:] for row in paces] == [(0.001, 0), (0.001, 0), (0.003, 3)]
+    (event,) = [row for name, row in kept.rows if name == event_stream]
+    assert (event[0], *event[-2:]) == (7 * STEP_NS / NS, Event.DEADLINE_MISSED, 3)
+    assert all(len(row) == len(BY_NAME[name].fields) for name, row in kept.rows)
+
+
+def test_in_lockstep_there_is_nothing_to_log() -> None:
+    vehicle: Any = SimpleNamespace(t_ns=0)
+    PaceLog(SimpleNamespace(lockstep=True), vehicle).attend()  # type: ignore[arg-type]
+    assert vars(vehicle) == {"t_ns": 0}
