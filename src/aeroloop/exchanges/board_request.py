@@ -59,7 +59,7 @@ class Settings:
     first_command: Row
     period_ns: int
     end_ns: int
-    silence_ns: int  # of simulated time at a wall pace, after which the board has failed
+    silence_ns: int  # of simulated time, which a plant that stands still does not spend; then the board has failed
     speed: float = 1.0  # simulated seconds a second
     wanted_image: int = 0  # what the board must say it runs; 0 takes any
     board: str = "board"

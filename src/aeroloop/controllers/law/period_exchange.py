@@ -31,7 +31,7 @@ def behind(seat: Seat, bare: Link) -> BoardPeriod:
         end_ns=scenario.end_ns,
         waits=scenario.waits,
         paced=not scenario.lockstep,
-        silence_ns=round(scenario.link.silence_s * NS),
+        silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
         wanted_image=seat.orders.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )

@@ -40,7 +40,7 @@ def behind(seat: Seat, bare: Link, board: BoardBaton | None, ground: GroundBaton
         first_command=seat.vehicle.command,
         period_ns=round(scenario.control.period_s * NS),
         end_ns=scenario.end_ns,
-        silence_ns=round(scenario.link.silence_s * NS),
+        silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
         speed=scenario.speed,
         wanted_image=seat.orders.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",

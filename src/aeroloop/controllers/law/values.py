@@ -93,7 +93,7 @@ def behind(seat: Seat, link: Link) -> BoardValues:
         period_ns=round(law.period_s * NS),
         end_ns=scenario.end_ns,
         lockstep=scenario.lockstep,
-        silence_ns=round(scenario.link.silence_s * NS),
+        silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
     )
     return BoardValues(seat.vehicle, link, settings, seat.publish)
 
