@@ -367,3 +367,8 @@ def test_a_silent_receiver_gives_no_new_fix_and_the_last_place() -> None:
     assert late
     assert not any(sensors.fix for sensors in late)
     assert {sensors.lat_deg for sensors in late} == {late[0].lat_deg} != {0.0}
+
+
+def test_a_board_may_be_silent_for_as_long_by_the_wall_at_every_speed() -> None:
+    silences_ns = [Bench(plan(pace=pace), ScriptedBoard()).exchange._settings.silence_ns for pace in ("real", "8x")]
+    assert silences_ns == [NS, 8 * NS], "of simulated time, which goes faster"
