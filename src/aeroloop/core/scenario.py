@@ -46,8 +46,8 @@ class Link(Config, frozen=True):
         str,
         note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; `memory://`: in "
-            "lockstep the controller in the plant's own process; empty for the rung's own: loopback for "
-            "mil, TCP on a free port for sil, for pil loopback in lockstep and a pty in real time, "
+            "lockstep the controller in the plant's own process (on pil: what drives the emulator); empty for the rung's own: loopback for "
+            "mil, TCP on a free port for sil, for pil memory in lockstep and a pty in real time, "
             "for hil of multirotors `tcp://127.0.0.1:4560?listen`"
         ),
     ] = ""
@@ -141,7 +141,7 @@ class Scenario(Config, frozen=True):
     @property
     def inline(self) -> bool:
         """Whether the controller runs in the plant's own process."""
-        return self.link.url == MEMORY
+        return self.link_url == MEMORY
 
     @property
     def aircraft(self) -> int:

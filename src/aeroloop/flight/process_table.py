@@ -34,6 +34,6 @@ def launch_settings(scenario: Scenario, folder: Path) -> dict[str, Any]:
             raise ConfigError(
                 f"link.url: {MEMORY} is for lockstep on mil, sil and pil; expected a link between processes"
             )
-        scenario = with_value(scenario, "link.url", "")
+        scenario = with_value(scenario, "link.url", "loopback://")  # whose ends nobody opens
     settings: dict[str, Any] = part(row.launch)(scenario, folder)
     return settings

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import MEMORY, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.sensors.aboard import Aboard, fitted_out
@@ -236,4 +236,6 @@ class FixedWingScenario(Scenario, frozen=True):
             return self.link.url
         if self.loop == "hil":
             raise ConfigError("loop: no board outside flies the fixed wing yet; expected mil, sil or pil")
+        if self.loop == "pil" and self.lockstep:  # the emulator is a process of its own: nobody need stand between
+            return MEMORY
         return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"

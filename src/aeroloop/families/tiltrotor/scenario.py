@@ -11,7 +11,7 @@ from aeroloop.core import scenario_files
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import LinkEnds, Scenario
+from aeroloop.core.scenario import MEMORY, LinkEnds, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.ground.config import Ground
 from aeroloop.sensors.state import StateNoise
@@ -117,8 +117,8 @@ class TiltrotorScenario(Scenario, frozen=True):
             raise ConfigError(
                 "link.url: hil needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
             )
-        if self.loop == "pil" and not self.lockstep:
-            return "pty://"
+        if self.loop == "pil":  # the emulator is a process of its own, so in lockstep nobody need stand between
+            return MEMORY if self.lockstep else "pty://"
         return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"
 
     def notices(self, ends: LinkEnds, flight_id: str) -> list[str]:
