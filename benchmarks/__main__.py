@@ -20,6 +20,7 @@ from benchmarks import (
     dashboard_timing,
     emulated_board,
     flight,
+    hil_simulator,
     inline,
     pairs,
     planning,
@@ -37,6 +38,7 @@ from benchmarks.measure import Aim, Outcome, Row, Spread
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "flight": flight.run,
     "inline": inline.run,
+    "hil-simulator": hil_simulator.run,
     "emulated-board": emulated_board.run,
     "plant-step": plant_step.run,
     "quad-tick": quad_tick.run,

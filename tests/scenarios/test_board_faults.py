@@ -237,7 +237,7 @@ def strike_emulator(bench: Bench, flight: Running, role: str, number: int) -> En
 def test_an_emulator_that_fails_in_lockstep_is_named(bench: Bench, number: signal.Signals, words: str) -> None:
     flight = bench.start(*PIL, "--set", "duration_s=3600", "--out", "run")
     bench.await_log(0.5)
-    assert strike_emulator(bench, flight, "board", number).sentence() == words
+    assert strike_emulator(bench, flight, "plant", number).sentence() == words
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_a_flight_of_the_emulated_board_can_be_interrupted(bench: Bench) -> None
     flight = bench.start(*PIL, "--set", "duration_s=3600", "--out", "run")
     bench.await_log(0.5)
     children = flight.children()
-    (emulator,) = emulators(children["board"])
+    (emulator,) = emulators(children["plant"])
     flight.process.send_signal(signal.SIGINT)
     assert flight.wait().code == 130
     bench.await_gone([*children.values(), emulator])
@@ -268,9 +268,16 @@ def test_a_flight_of_the_emulated_board_can_be_interrupted(bench: Bench) -> None
     bench.assert_clean()
 
 
-@pytest.mark.parametrize(("pace", "role"), [("lockstep", "board"), ("real", "emulator")])
-def test_a_process_that_is_killed_takes_its_emulator_along(bench: Bench, pace: str, role: str) -> None:
-    flight = bench.start(*PIL, "--pace", pace, "--set", "duration_s=3600", "--out", "run")
+@pytest.mark.parametrize(
+    ("role", "options"),
+    [
+        ("plant", ("--pace", "lockstep")),
+        ("board", ("--pace", "lockstep", "--link", "loopback://")),
+        ("emulator", ("--pace", "real")),
+    ],
+)
+def test_a_process_that_is_killed_takes_its_emulator_along(bench: Bench, role: str, options: tuple[str, ...]) -> None:
+    flight = bench.start(*PIL, *options, "--set", "duration_s=3600", "--out", "run")
     bench.await_log(0.5)
     children = flight.children()
     (emulator,) = emulators(children[role])

@@ -46,9 +46,9 @@ class Link(Config, frozen=True):
         str,
         note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; `memory://`: in "
-            "lockstep the controller in the plant's own process (on pil: what drives the emulator); empty for the rung's own: loopback for "
-            "mil, TCP on a free port for sil, for pil memory in lockstep and a pty in real time, "
-            "for hil of multirotors `tcp://127.0.0.1:4560?listen`"
+            "lockstep the controller, or on pil what drives the emulator, in the plant's own process; empty for the "
+            "rung's own: loopback for mil, TCP on a free port for sil, for pil memory in lockstep and a pty in real "
+            "time, for hil of multirotors `tcp://127.0.0.1:4560?listen`"
         ),
     ] = ""
     to_plant: Annotated[Impairment, note("impairment on the way from board to plant")] = Impairment()
