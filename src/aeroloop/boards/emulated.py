@@ -60,8 +60,8 @@ class StepPipe:
         raise LinkError(f"the emulator gave no answer within {PATIENCE_S:g} s", root_cause=True)
 
     def close(self) -> None:
+        os.close(self._in)  # the end of its input is the end of a firmware that waits for more
         self._emulator.stop()
-        os.close(self._in)
         os.close(self._out)
 
 

@@ -251,6 +251,8 @@ class Impaired:
         return arrived
 
     def next_due_ns(self) -> int | None:
+        if not self.worn:
+            return self._link.next_due_ns()
         due = (self._inbound.next_due_ns(), self._outbound.next_due_ns(), self._link.next_due_ns())
         return min((due_ns for due_ns in due if due_ns is not None), default=None)
 

@@ -100,6 +100,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         began_ns = time.monotonic_ns()
         try:
             ended = run(fleet, pace, stop, attend)
+            wall_s = (time.monotonic_ns() - began_ns) / NS
         finally:
             for craft in fleet:
                 for exchange in craft.exchanges:
@@ -107,7 +108,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             for finish in finishers:
                 finish()
             topics.flush()
-        line.tell("done", ended=ended, wall_s=(time.monotonic_ns() - began_ns) / NS)
+        line.tell("done", ended=ended, wall_s=wall_s)
         line.await_close()
     finally:
         topics.flush()
