@@ -12,6 +12,22 @@ TRACKING_NUMBERS = {
 """Table 3.5 of the thesis."""
 
 
+BOARD_NUMBERS = {
+    "cpu_use_mean_pct": ("processor use, mean (%)", 1.0),
+    "cpu_use_max_pct": ("processor use, largest (%)", 1.0),
+    "cpu_use_planning_pct": ("processor use while planning (%)", 1.0),
+    "switches_per_s_mean": ("context switches, mean (1/s)", 1.0),
+    "switches_per_s_max": ("context switches, most (1/s)", 1.0),
+    "stack_used_B": ("stack used (B)", 1.0),
+    "stack_size_B": ("stack size (B)", 1.0),
+    "worst_cycle_s": ("longest work of a cycle (ms)", 1e3),
+    "worst_latency_s": ("longest time from sensors to servos (ms)", 1e3),
+    "overruns": ("overruns", 1.0),
+    "missed_cycles": ("missed control periods", 1.0),
+}
+"""What boards tell, each some of it: its title with the unit, and the scale to that unit."""
+
+
 def load_words(busy_processes: int | None) -> str:
     if not busy_processes:
         return "without"

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import timing
-from aeroloop.analysis.board import by_task
-from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
+from aeroloop.analysis import board, timing
+from aeroloop.analysis.board import Source
+from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, largest, last
 from aeroloop.analysis.track import Track, positions
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import words as fault_words
@@ -24,6 +24,7 @@ SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
 COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")
 """The same, each with a unit at its end."""
 ENDS = ("start", "goal")
+BOARD = Source("wing_cpu", "wing_task", WING_TASKS)
 WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
@@ -124,29 +125,17 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     planning_s = log.column("wing_cpu", "planning_s")
     planning_use = log.column("wing_cpu", "planning_use_pct")
     weights = planning_s.sum()
-    of_tasks = by_task(log, "wing_task", WING_TASKS)
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
         "clock": "instruction-count",
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
-        "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
-        "cpu_use_max_pct": float(log.column("wing_cpu", "use_pct").max()),
+        **board.statistics(log, BOARD),
         "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,
-        "switches_per_s_mean": mean(log.column("wing_cpu", "switches_per_s")),
-        "stack_used_B": float(log.column("wing_cpu", "stack_used_B").max()),
-        "stack_size_B": last(log.column("wing_cpu", "stack_size_B")),
         "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
-        "worst_latency_s": float(log.column("wing_cpu", "worst_latency_s").max()),
+        "worst_latency_s": largest(log.column("wing_cpu", "worst_latency_s")),
         "tasks": [
-            {
-                "name": name,
-                "priority": priorities.get(name),
-                "exec_mean_s": mean(columns["exec_s"]),
-                "share_mean_pct": mean(columns["share_pct"]),
-                "worst_s": float(columns["worst_s"].max()),
-                "runs": float(columns["runs"].sum()),
-            }
-            for name, columns in of_tasks.items()
+            {"name": name, "priority": priorities.get(name), **task}
+            for name, task in board.task_statistics(log, BOARD).items()
         ],
     }
 
