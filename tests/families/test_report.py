@@ -182,8 +182,7 @@ def test_report_shows_the_boards_processor_when_there_is_one() -> None:
     for task in TASKS:
         assert task.trigger in page.text
     words = " ".join(re.sub(r"<[^>]+>", " ", html).split())
-    assert "stack used (B) 900 stack size (B) 4096" in words
-    assert "The control period is 12 ms." in words
+    assert "stack used (B) 900 stack size (B) 4096 control period (ms) 12" in words
     _, without = page_of(a_scenario(), a_log())
     assert not {"board", *pictures} & set(without.ids)
 

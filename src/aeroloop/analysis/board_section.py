@@ -8,7 +8,7 @@ from typing import Any
 from aeroloop.analysis.board import Source, clock_words, task_statistics
 from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.page import number
-from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table, code
+from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, bold, code
 from aeroloop.analysis.words import BOARD_NUMBERS
 from aeroloop.recording.log import Log
 
@@ -29,10 +29,14 @@ TASK_NOTE = (
 
 def board_section(log: Log, source: Source, board: Mapping[str, Any]) -> Section:
     """`board` is what summary.json says of it."""
-    numbers = [
-        (title, number(board[key], scale=scale)) for key, (title, scale) in BOARD_NUMBERS.items() if key in board
+    facts = [
+        f"{title} " + bold(number(board[key], scale=scale))
+        for key, (title, scale) in BOARD_NUMBERS.items()
+        if key in board
     ]
-    blocks: list[Block] = [Note(clock_words(board)), Table((Column("", "name"), Column("")), numbers)]
+    if "scheduler" in board:
+        facts.append("scheduler " + bold(board["scheduler"]))
+    blocks: list[Block] = [Note(clock_words(board)), Facts(facts)]
     tasks = _tasks(log, source)
     if tasks:
         blocks += [Table(TASK_COLUMNS, tasks), Note(TASK_NOTE)]

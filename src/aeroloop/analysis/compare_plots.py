@@ -13,6 +13,7 @@ from aeroloop.analysis.compare import Run, difference_label, differences, labels
 from aeroloop.analysis.drawing import (
     COLORS,
     GREY,
+    PANEL_IN,
     Line,
     Path3,
     Picture,
@@ -32,7 +33,6 @@ STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so t
     {"linewidth": 1.2, "linestyle": (0, (2, 4))},
     {"linewidth": 0.8, "linestyle": "-"},
 )
-PANEL_IN = 1.35
 
 
 def pictures(runs: Sequence[Run]) -> list[Picture]:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis.drawing import Line, Path3, Picture, panels, picture, top_and_altitude
+from aeroloop.analysis.drawing import PANEL_IN, Line, Path3, Picture, panels, picture, top_and_altitude
 from aeroloop.analysis.generic import KEYS, tracks, with_columns
 from aeroloop.analysis.section import Figures, Section
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log
 
-PANEL_IN = 1.35
 MOST_PANELS = 8
 
 

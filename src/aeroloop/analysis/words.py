@@ -20,6 +20,7 @@ BOARD_NUMBERS = {
     "switches_per_s_max": ("context switches, most (1/s)", 1.0),
     "stack_used_B": ("stack used (B)", 1.0),
     "stack_size_B": ("stack size (B)", 1.0),
+    "period_s": ("control period (ms)", 1e3),
     "worst_cycle_s": ("longest work of a cycle (ms)", 1e3),
     "worst_latency_s": ("longest time from sensors to servos (ms)", 1e3),
     "overruns": ("overruns", 1.0),

@@ -10,7 +10,19 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, legend_above, panels, picture
+from aeroloop.analysis.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PANEL_IN,
+    WANTED,
+    Line,
+    Picture,
+    legend_above,
+    panels,
+    picture,
+)
 from aeroloop.analysis.statistics import Array
 from aeroloop.core.wing_signals import LETTERS, Step
 from aeroloop.families.fixedwing.analysis.metrics import SETTLED_S
@@ -28,8 +40,6 @@ STEP_COLORS = {
     Step.ARRIVED: "#d8c9b6",
     Step.STRANDED: "#f2b8b5",
 }
-WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
-PANEL_IN = 1.35
 
 
 def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[Picture]:

@@ -34,14 +34,12 @@ WORK_NOTE = (
 def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     ground = ground_of(scenario)
     flight = flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s)
-    board = [Note("Scheduler: " + bold(scenario.board.scheduler) + ".")]
     return [
         Section("verdict", "", _remarks(summary)),
         Section("plans-table", "Plans", _plans(summary["plans"])),
         Section("figures", "Flight", [Figures([overview(log, ground), *flight])]),
         *_maps(log, ground, summary["metrics"]),
         Section("modes", "The aircraft's linear modes", [Listing(modes_of(scenario))]),
-        *([Section("board", "", board)] if summary["board"] else ()),
     ]
 
 

@@ -9,8 +9,9 @@ import numpy as np
 
 from aeroloop.analysis import board, timing
 from aeroloop.analysis.board import Source
+from aeroloop.analysis.generic import counters
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, largest, last
-from aeroloop.analysis.track import Track, positions
+from aeroloop.analysis.track import Track, angles, positions
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
@@ -29,15 +30,11 @@ WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
 def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
-    missed = log.column("wing_pace", "missed")
     return {
-        "timing": {
-            "step_lateness_s": timing.statistics(log.column("wing_pace", "lateness_s")),
-            "missed_deadlines": int(missed[-1]) if missed.size else None,
-        },
+        "timing": timing.pace(log.column("wing_pace", "lateness_s"), log.column("wing_pace", "missed")),
         "plans": _plans(log, scenario),
         "board": _board(log, scenario),
-        "links": {"board_at_plant": _counters(log)},
+        "links": {"board_at_plant": counters(log, "wing_link")},
     }
 
 
@@ -59,7 +56,6 @@ def events(log: Log) -> list[dict[str, Any]]:
 
 def tracks(log: Log) -> list[Track]:
     """Where it flew, and where the virtual point of its path was, at the height it was to keep."""
-    angles = np.stack([log.column("wing_truth", f"{angle}_rad") for angle in ("roll", "pitch", "yaw")], axis=1)
     path = [log.column("wing_guidance", name) for name in ("path_x_m", "path_y_m")]
     t_s, true_s = log.column("wing_guidance", "t_s"), log.column("wing_truth", "t_s")
     height_m = np.interp(t_s, true_s, log.column("wing_truth", "z_m")) if len(true_s) else t_s
@@ -68,7 +64,7 @@ def tracks(log: Log) -> list[Track]:
             "",
             true_s,
             positions(log, "wing_truth"),
-            angles,
+            angles(log, "wing_truth"),
             t_s,
             np.stack([*path, height_m], axis=1),
             log.column("wing_command", "t_s"),
@@ -129,6 +125,8 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     return {
         "clock": "instruction-count",
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
+        "period_s": scenario.board.period_s,
+        "scheduler": scenario.board.scheduler,
         **board.statistics(log, BOARD),
         "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,
         "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
@@ -138,9 +136,3 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
             for name, task in board.task_statistics(log, BOARD).items()
         ],
     }
-
-
-def _counters(log: Log) -> dict[str, int] | None:
-    rows = log.rows["wing_link"]
-    names = log.columns["wing_link"][1:]
-    return dict(zip(names, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None

@@ -15,7 +15,8 @@ from aeroloop.analysis.drawing import (
     GREEN,
     GREY,
     HEIGHT_IN,
-    ORANGE,
+    PANEL_IN,
+    WANTED,
     WIDTH_IN,
     Line,
     Path3,
@@ -31,7 +32,7 @@ from aeroloop.analysis.drawing import (
     trajectory_3d,
 )
 from aeroloop.analysis.statistics import Array
-from aeroloop.analysis.track import ATTITUDE, POSITION
+from aeroloop.analysis.track import ANGLES, ATTITUDE, POSITION
 from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import LINK_SIGNALS
@@ -42,9 +43,6 @@ from aeroloop.families.multirotor.analysis.rates import clock, counts
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
-PANEL_IN = 1.35
-WANTED_ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
-WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
 SIGNAL_COLORS = (*COLORS, "#000000", "#7f5f00", "#6a3d9a", GREY)
 MODE_COLORS = {
     FlightMode.MANUAL: "#f6d5c3",
@@ -201,7 +199,7 @@ def _shade_modes(axes: Any, flight: Flight) -> list[FlightMode]:
 def _attitude(flight: Flight) -> Figure:
     """Without the jumps of a full turn: what is wanted stands within half a turn of what is flown."""
     t_s = flight.column("nav_setpoint", "t_s")
-    t_s, wanted = t_s[flight.known(t_s)], flight.columns("nav_setpoint", WANTED_ANGLES)[flight.known(t_s)]
+    t_s, wanted = t_s[flight.known(t_s)], flight.columns("nav_setpoint", ANGLES)[flight.known(t_s)]
     flown = np.unwrap(flight.attitude_rad, axis=0)
     lines: dict[str, Sequence[Line]] = {}
     for i, angle in enumerate(ATTITUDE):

@@ -31,6 +31,7 @@ def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
         "clock": clock(scenario),
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
         **board.statistics(log, SOURCE),
+        "period_s": scenario.control.period_s,
         "overruns": overruns(log),
         "worst_cycle_s": largest(log.column("board_cpu", "worst_cycle_s")),
         "tasks": board.task_statistics(log, SOURCE),

@@ -38,8 +38,6 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
         picture = delay_margin_picture(delay_margin(scenario), diverged=bool(summary["metrics"]["diverged"]))
         found.append(Section("margin", "Delay margin", [Figures([picture])]))
     found.append(Section("paper", "Beside the paper's claims", _paper(scenario, log, summary["metrics"])))
-    if summary.get("board"):
-        found.append(Section("board", "", [Note(f"The control period is {_period_ms(scenario)} ms.")]))
     return [*found, Section("links", "", _impairments(scenario))]
 
 
