@@ -20,9 +20,8 @@ from aeroloop.analysis.drawing import (
     logarithmic,
     over_time,
     panels,
+    path_pictures,
     picture,
-    top_and_altitude,
-    trajectory_3d,
 )
 from aeroloop.analysis.family import analysis_of
 from aeroloop.analysis.track import ATTITUDE, Track
@@ -38,17 +37,11 @@ STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so t
 def pictures(runs: Sequence[Run]) -> list[Picture]:
     first, *others = labels(runs)
     drawn = [
-        picture(
-            "trajectory",
+        *path_pictures(
+            _paths(runs),
             "Trajectories",
             f"The paths flown over one another, and the reference of {first}.",
-            lambda: trajectory_3d(_paths(runs)),
-        ),
-        picture(
-            "top-and-altitude",
-            "From above, and altitude",
             "The same paths seen from above, and their height over time.",
-            lambda: top_and_altitude(_paths(runs)),
         ),
         picture(
             "position-difference",

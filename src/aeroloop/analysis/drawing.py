@@ -96,7 +96,16 @@ def _svg(figure: Figure) -> str:
     return re.sub(r'<svg ([^>]*?)width="\S+" height="\S+"', r"<svg \1", svg, count=1)
 
 
-def trajectory_3d(paths: Sequence[Path3]) -> Figure:
+def path_pictures(paths: Sequence[Path3], title: str, caption: str, caption_from_above: str) -> list[Picture]:
+    """The same paths in space, and from above with their height over time."""
+    above = "From above, and altitude"
+    return [
+        picture("trajectory", title, caption, lambda: _trajectory_3d(paths)),
+        picture("top-and-altitude", above, caption_from_above, lambda: top_and_altitude(paths)),
+    ]
+
+
+def _trajectory_3d(paths: Sequence[Path3]) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 4.0))
     axes: Any = figure.add_subplot(projection="3d")
     for path in paths:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+FEW = 5
 TRACKING_NUMBERS = {
     "roll_rms_deg": "roll (deg)",
     "pitch_rms_deg": "pitch (deg)",
@@ -27,6 +30,14 @@ BOARD_NUMBERS = {
     "missed_cycles": ("missed control periods", 1.0),
 }
 """What boards tell, each some of it: its title with the unit, and the scale to that unit."""
+
+
+def times(count: float) -> str:
+    return f"{count:g} {'time' if count == 1 else 'times'}"
+
+
+def first_few(items: Sequence[str]) -> str:
+    return ", ".join(items[:FEW]) + (" and so on" if len(items) > FEW else "")
 
 
 def load_words(busy_processes: int | None) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold
+from aeroloop.analysis.words import times
 from aeroloop.families.fixedwing import airframe, modes
 from aeroloop.families.fixedwing.analysis.maps import Ground, overview, plan_pictures
 from aeroloop.families.fixedwing.analysis.plots import flight_pictures
@@ -59,7 +60,7 @@ def _remarks(summary: Mapping[str, Any]) -> list[Block]:
     if not summary["plans"]:
         remarks.append(Text("No plan was requested."))
     elif not metrics["arrived"]:
-        stranded = f" The aircraft was stranded and circled until the next try, times: {metrics['stranded']:.0f}."
+        stranded = f" The aircraft was stranded {times(metrics['stranded'])} and circled until the next try."
         remarks.append(Text(bold("The goal was not reached.") + (stranded if metrics["stranded"] else "")))
     if metrics["plans_failed"]:
         failed = f" {number(metrics['plans_failed'])} of {number(metrics['plans'])} searches found no path."

@@ -15,6 +15,7 @@ from aeroloop.analysis.track import Track, angles, positions
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis.metrics import use_while_planning
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
@@ -118,9 +119,6 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board without firmware."""
     if not len(log.rows["wing_cpu"]):
         return None
-    planning_s = log.column("wing_cpu", "planning_s")
-    planning_use = log.column("wing_cpu", "planning_use_pct")
-    weights = planning_s.sum()
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
         "clock": "instruction-count",
@@ -128,7 +126,7 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
         "period_s": scenario.board.period_s,
         "scheduler": scenario.board.scheduler,
         **board.statistics(log, BOARD),
-        "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,
+        "cpu_use_planning_pct": use_while_planning(log),
         "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
         "worst_latency_s": largest(log.column("wing_cpu", "worst_latency_s")),
         "tasks": [

@@ -25,11 +25,10 @@ from aeroloop.analysis.drawing import (
     legend_above,
     over_time,
     panels,
+    path_pictures,
     picture,
     single,
     stride,
-    top_and_altitude,
-    trajectory_3d,
 )
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ANGLES, ATTITUDE, POSITION
@@ -59,20 +58,12 @@ MODE_COLORS = {
 def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
     """Of the whole flight, then of its one vehicle; several have their own with `vehicle_pictures`."""
     aircraft = flights(log, scenario.vehicle.count)
-    drawn = [
-        picture(
-            "trajectory",
-            "Trajectory",
-            "The path flown, what the autopilot wanted and the waypoints.",
-            lambda: trajectory_3d(_paths(aircraft, scenario)),
-        ),
-        picture(
-            "top-and-altitude",
-            "From above, and altitude",
-            "The same seen from above, and height over time; a waypoint stands where its vehicle was nearest to it.",
-            lambda: top_and_altitude(_paths(aircraft, scenario)),
-        ),
-    ]
+    drawn = path_pictures(
+        _paths(aircraft, scenario),
+        "Trajectory",
+        "The path flown, the autopilot's setpoint and the waypoints.",
+        "The same seen from above, and height over time; a waypoint stands where its vehicle was nearest to it.",
+    )
     if len(aircraft) == 1:
         drawn += _of_one(aircraft[0])
     drawn.append(
@@ -107,7 +98,7 @@ def vehicle_pictures(flight: Flight) -> list[Picture]:
 
 
 HEIGHT_CAPTION = "Height above where it started; colours are the autopilot's modes."
-POSITION_CAPTION = "Flown minus wanted on each world axis, in the air."
+POSITION_CAPTION = "Flown minus setpoint on each world axis, in the air."
 
 
 def _of_one(flight: Flight) -> list[Picture]:
@@ -116,7 +107,7 @@ def _of_one(flight: Flight) -> list[Picture]:
         (
             "attitude",
             "Roll, pitch and yaw",
-            "The body's ZYX angles, and what the attitude loop was asked for.",
+            "The body's ZYX angles, and the attitude setpoint.",
             _attitude,
             "rigid_truth",
         ),

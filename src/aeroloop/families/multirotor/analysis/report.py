@@ -9,7 +9,7 @@ from aeroloop.analysis.common_sections import value_words
 from aeroloop.analysis.page import number
 from aeroloop.analysis.rates_section import rates_section
 from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table, Text, bold
-from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
+from aeroloop.analysis.words import TRACKING_NUMBERS, first_few, load_words, times
 from aeroloop.controllers.pixhawk.seam import Failsafe
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis.flight import Flight, flights
@@ -51,11 +51,9 @@ def _remarks(aircraft: list[Flight], summary: Mapping[str, Any]) -> list[Block]:
         )
     failsafes = _failsafes(summary)
     if failsafes:
-        shown = ", ".join(failsafes[:5]) + (" and so on" if len(failsafes) > 5 else "")
-        remarks.append(Text(bold("Failsafes:") + f" {shown}."))
+        remarks.append(Text(bold("Failsafes:") + f" {first_few(failsafes)}."))
     if restarts:
-        times = f"{number(restarts)} {'time' if restarts == 1 else 'times'}"
-        remarks.append(Text(bold("Restarts:") + f" the autopilot restarted in flight {times}."))
+        remarks.append(Text(bold("Restarts:") + f" the autopilot restarted in flight {times(restarts)}."))
     if actuators:
         why = "of the autopilot's actuator messages held no numbers or were far out of range"
         remarks.append(Text(bold("Refused:") + f" {number(actuators)} {why}."))

@@ -9,6 +9,7 @@ import msgspec
 
 from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, bold, code
+from aeroloop.analysis.words import first_few, times
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.tiltrotor.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
@@ -62,9 +63,8 @@ def _remarks(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) 
         remarks.append(Text(bold("Overruns:") + f" in {cycles} {longer}."))
     restarts = _restarts(log)
     if restarts:
-        times = f"{len(restarts)} {'time' if len(restarts) == 1 else 'times'}"
-        shown = ", ".join(restarts[:5]) + (" and so on" if len(restarts) > 5 else "")
-        remarks.append(Text(bold("Restarts:") + f" the board restarted in flight {times}: {shown}."))
+        told = f" the board restarted in flight {times(len(restarts))}: {first_few(restarts)}."
+        remarks.append(Text(bold("Restarts:") + told))
     if lost:
         lack = "its events and statistics below lack them"
         remarks.append(Text(f"{number(lost)} of the board's messages never arrived; {lack}."))
