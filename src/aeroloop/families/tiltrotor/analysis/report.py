@@ -72,7 +72,7 @@ def _remarks(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) 
 
 
 def _restarts(log: Log) -> list[str]:
-    """When the board started anew in flight, and why."""
+    """When the board restarted in flight, and why."""
     causes = {cause.value: cause.name.replace("_", " ").lower() for cause in ResetCause}
     return [
         f"{number(t_s)} s ({causes.get(value, f'cause {value:g}')})"
