@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aeroloop.analysis import checks, compare_page
+from aeroloop.analysis import checks, compare_plots
 from aeroloop.analysis.compare import Run, compare
-from aeroloop.analysis.family import render_report
+from aeroloop.analysis.report import render_report
 from aeroloop.analysis.summary import summarise
 from aeroloop.core import fault_offers, scenario_files
 from aeroloop.core.errors import EXIT_CHECK_FAILED, ConfigError
@@ -193,13 +194,57 @@ def test_a_family_without_a_report_gets_one_of_all_its_signals(glider: Scenario)
     assert "Failed" in render_report(glider, empty, summarise(glider, empty, outcome=FLOWN))
 
 
+SECTIONS = """
+from aeroloop.analysis.section import Column, Note, Section, Table, Text
+
+def sections(scenario, log, summary):
+    sink_m_s = -log.column("glide", "vario_m_s").mean()
+    return [
+        Section("verdict", "", [Text("It glided <far>.")]),
+        Section("sink", "Sink rate", [Table([Column("", "name"), Column("m/s")], [("mean", f"{sink_m_s:g}")])]),
+        Section("links", "", [Note("No tow rope.")]),
+    ]
+"""
+
+
+def a_reported_glider(folder: Path, name: str, report: str) -> Scenario:
+    """Of a family whose row names the sections of its report."""
+    own = folder_of_a_family(folder, name)
+    row = ROW.replace("controllers={},", 'controllers={},\n    sections="NAME.report:sections",')
+    (own / "family.py").write_text(row.replace("NAME", name))
+    (own / "report.py").write_text(report)
+    (folder / "x.toml").write_text(f'name = "x"\n[vehicle]\nkind = "./{name}"\n')
+    return scenario_files.load(folder / "x.toml")
+
+
+def test_a_family_adds_sections_and_words_to_the_report(tmp_path: Path) -> None:
+    plan = a_reported_glider(tmp_path, "glider_reported", SECTIONS)
+    log = glider_log(plan, [])
+    html = render_report(plan, log, summarise(plan, log, outcome=FLOWN))
+    titles = re.findall(r'<h2 id="(\w+)">(.*?)</h2>', html)
+    assert [key for key, _ in titles] == [*("checks", "sink", "timing", "links", "events", "metrics", "reproduce")]
+    assert dict(titles)["sink"] == "Sink rate" and dict(titles)["links"] == "Links"
+    assert '<th scope="row">mean</th><td class="n">1</td>' in html
+    card = html[html.index('<section class="verdict') : html.index("</section>")]
+    assert "It glided &lt;far&gt;." in card and "real-time factor" in card
+    assert html.index('id="links"') < html.index("No tow rope.") < html.index('id="events"')
+
+
+def test_sections_that_fail_are_one_sentence(tmp_path: Path) -> None:
+    broken = "def sections(scenario, log, summary): return summary['sink']"
+    plan = a_reported_glider(tmp_path, "glider_misreported", broken)
+    log = glider_log(plan, [])
+    with pytest.raises(ConfigError, match=r"glider_misreported\.report:sections: KeyError: 'sink'"):
+        render_report(plan, log, summarise(plan, log, outcome=FLOWN))
+
+
 def test_runs_of_a_family_without_an_analysis_are_compared(glider: Scenario) -> None:
     log, other = glider_log(glider, []), glider_log(glider, [])
     other.rows["glide"][:, 3] += 2.0
     runs = [Run(name, glider, of, summarise(glider, of, outcome=FLOWN)) for name, of in (("a", log), ("b", other))]
     comparison = compare(runs)
     assert comparison["differences"][0]["position_max_m"] == pytest.approx(2.0)
-    assert "commands" not in [picture.name for picture in compare_page.pictures(runs)]
+    assert "commands" not in [picture.name for picture in compare_plots.pictures(runs)]
 
 
 def test_a_family_that_names_no_faults_offers_none(glider: Scenario) -> None:

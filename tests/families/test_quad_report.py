@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,12 @@ from test_report import Page
 
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
+from aeroloop.analysis.report import render_report
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
 from aeroloop.families.multirotor.analysis import report
-from aeroloop.families.multirotor.analysis.report import render
 from aeroloop.families.multirotor.streams import COUNTER_NAMES, STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -37,7 +38,7 @@ def from_outside(log: Log) -> Log:
 
 
 def text_of(html: str) -> str:
-    return " ".join(re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL)).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL))).split())
 
 
 def test_summary_holds_the_contract() -> None:
@@ -91,14 +92,14 @@ def test_a_failed_check_fails_the_flight() -> None:
 def test_report_has_the_tables_and_the_pictures(count: int) -> None:
     scenario, log = a_scenario(count=count, busy_processes=2), a_log(count)
     summary = summarise(scenario, log, outcome=FLOWN)
-    html = render(scenario, log, summary)
+    html = render_report(scenario, log, summary)
     Page(html)
     text = text_of(html)
     assert "Passed" in text
     assert "Tables 3.3 and 3.4: rates set and measured" in text and "Table 3.5: RMS tracking" in text
     assert "with 2 processes that each burn a core as background load" in text
     assert "Measured over wall time." in text
-    assert re.search(r"IMU plant (0 )?500 499 0.2 ", text)
+    assert re.search(r"IMU plant(, vehicle 0)? 500 499 0.2 ", text)
     assert re.search(r"mode changed mission", text)
     drawn = re.findall(r'<figure id="([\w-]+)">', html)
     assert len(drawn) == len(set(drawn))
@@ -114,8 +115,8 @@ def test_report_has_the_tables_and_the_pictures(count: int) -> None:
 def test_report_of_an_autopilot_from_outside_in_lockstep_says_what_is_not_known() -> None:
     scenario, log = a_scenario(loop="hil", pace="lockstep"), from_outside(a_log())
     summary = summarise(scenario, log, outcome=FLOWN)
-    html = render(scenario, log, summary)
-    assert html == render(scenario, log, summary)
+    html = render_report(scenario, log, summary)
+    assert html == render_report(scenario, log, summary)
     text = text_of(html)
     assert "not known from outside" in text
     assert "Flown without background load." in text
@@ -131,18 +132,18 @@ def test_report_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     log = a_log()
     add(log, "flight_event", [5.0, 6.0], code=[Event.AUTOPILOT_RESTARTED, Event.ACTUATORS_REFUSED], value=[1, 7])
     add(log, "autopilot_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.ORDER_REFUSED], value=[2, 0])
-    text = text_of(render(a_scenario(), log, summarise(a_scenario(), log, outcome=FLOWN)))
+    text = text_of(render_report(a_scenario(), log, summarise(a_scenario(), log, outcome=FLOWN)))
     assert "Failsafes: 8 s (battery low)." in text
-    assert "the autopilot greeted anew in flight 1 time." in text
+    assert "the autopilot restarted in flight 1 time." in text
     assert "7 of the autopilot's actuator messages" in text
-    assert "the pilot gave up on 1 of his orders" in text
+    assert "1 of the pilot's commands were given up" in text
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_report_of_a_flight_that_never_began(count: int) -> None:
     scenario = a_scenario(count=count)
     broken = {"ended": "no autopilot came", "wall_s": 0.0, "exit_code": 3, "error": "no autopilot"}
-    html = render(scenario, Log.empty(STREAMS), summarise(scenario, Log.empty(STREAMS), outcome=broken))
+    html = render_report(scenario, Log.empty(STREAMS), summarise(scenario, Log.empty(STREAMS), outcome=broken))
     assert "no autopilot" in text_of(html) and "No signal was counted." in text_of(html)
 
 

@@ -11,12 +11,13 @@ from log_rows import rows
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
+from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
 from aeroloop.families.fixedwing.analysis import maps
 from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
-from aeroloop.families.fixedwing.analysis.plots import board_figures
+from aeroloop.families.fixedwing.analysis.summary import BOARD
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS
@@ -133,7 +134,6 @@ def test_the_overview_shows_all_of_the_flight(log: Log, ground: Ground) -> None:
 
 def test_there_is_a_picture_for_every_plan_that_found_a_way_and_for_the_processor(log: Log, ground: Ground) -> None:
     assert [picture.name for picture in plan_pictures(log, ground)] == ["plan-7"]
-    names = [picture.name for picture in board_figures(log)]
-    assert names == ["cpu-use", "context-switches", "task-times", "task-shares"]
-    assert all(task.name in board_figures(log)[-1].svg for task in WING_TASKS)
-    assert board_figures(Log.empty(STREAMS)) == []
+    drawn = board_pictures(log, BOARD)
+    assert [picture.name for picture in drawn] == ["cpu-use", "context-switches", "task-times", "task-shares"]
+    assert all(task.name in drawn[-1].svg for task in WING_TASKS)

@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from test_report import Page
 from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.drawing import panels
+from aeroloop.analysis.report import render_report
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario_files import of_table
@@ -24,9 +26,8 @@ from aeroloop.core.signals import Event
 from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.families.fixedwing.analysis import maps, plots
+from aeroloop.families.fixedwing.analysis import maps, plots, report
 from aeroloop.families.fixedwing.analysis.maps import Ground
-from aeroloop.families.fixedwing.analysis.report import render
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS
@@ -104,17 +105,24 @@ def ground() -> Ground:
     return Ground(planner.elevation, planner.settings, blocked_cells(planner))
 
 
+@pytest.fixture(autouse=True)
+def known_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planner and modes take their time, and are the same in every test."""
+    monkeypatch.setattr(report, "ground_of", lambda _scenario: ground())
+    monkeypatch.setattr(report, "modes_of", lambda _scenario: MODES)
+
+
 def summary_of(scenario: FixedWingScenario, log: Log) -> dict[str, Any]:
     return summarise(scenario, log, outcome=FLOWN)
 
 
 def page(scenario: FixedWingScenario, log: Log) -> str:
-    return render(scenario, log, summary_of(scenario, log), ground=ground(), modes_table=MODES)
+    return render_report(scenario, log, summary_of(scenario, log))
 
 
 def text_of(html: str) -> str:
     bare = re.sub(r"<(svg|style).*?</\1>", "", html, flags=re.DOTALL)
-    return " ".join(re.sub(r"<[^>]+>", " ", bare).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", bare)).split())
 
 
 def pictures(html: str) -> list[str]:
@@ -174,7 +182,7 @@ def test_a_flight_cut_short_has_a_report(flown_s: float) -> None:
     Page(html)
     text = text_of(html)
     assert "Failed" in text
-    assert ("No way was asked for." in text) == (flown_s <= 10.0)
+    assert ("No plan was requested." in text) == (flown_s <= 10.0)
     assert ("The goal was not reached." in text) == (flown_s > 10.0)
     assert not re.search(r"\bnan\b|\binf\b", text, re.IGNORECASE)
 
@@ -189,7 +197,7 @@ def test_a_goal_that_is_not_reached_is_said_with_how_it_went() -> None:
     html = page(a_scenario(), log)
     text = text_of(html)
     assert "The goal was not reached. The aircraft was stranded" in text
-    assert "2 of 2 searches found no way" in text
+    assert "2 of 2 searches found no path" in text
     assert not any(name.startswith("plan-") for name in pictures(html))
 
 
@@ -233,7 +241,7 @@ def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: P
     writer.close()
     results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
     html = results.report_again(folder).read_text(encoding="utf-8")
-    text = text_of(html).replace("&#39;", "'")
+    text = text_of(html)
     assert "The board's processor" in text
     assert all(task.name in text for task in WING_TASKS)
     assert {"plan-0", "plan-1", *BOARD_PICTURES} <= set(pictures(html))

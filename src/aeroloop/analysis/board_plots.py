@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import cycle
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from aeroloop.analysis.board import Array, by_task
+from aeroloop.analysis.board import Source, by_task
 from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
-from aeroloop.core.signals import Task
+from aeroloop.analysis.statistics import Array
 from aeroloop.recording.log import Log
 
 Columns = dict[str, dict[str, Array]]
 
 SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
-
-
-@dataclass(frozen=True)
-class Source:
-    """Whose statistics: the streams they are in, and the tasks they are of."""
-
-    cpu: str
-    task: str
-    tasks: tuple[Task, ...]
 
 
 def board_pictures(log: Log, source: Source) -> list[Picture]:
@@ -50,19 +40,15 @@ def board_pictures(log: Log, source: Source) -> list[Picture]:
             "task-times",
             "Execution time per task",
             "Execution time of each task per control period, mean since the sample before, on a logarithmic axis.",
-            lambda: _task_times(_of_tasks(log, source)),
+            lambda: _task_times(by_task(log, source)),
         ),
         picture(
             "task-shares",
             "Share per task",
             "Each task's part of the execution time of all tasks.",
-            lambda: _task_shares(_of_tasks(log, source)),
+            lambda: _task_shares(by_task(log, source)),
         ),
     ]
-
-
-def _of_tasks(log: Log, source: Source) -> Columns:
-    return by_task(log, source.task, source.tasks)
 
 
 def _cpu(log: Log, source: Source, field: str, ylabel: str) -> Figure:

@@ -1,214 +1,155 @@
-"""The page of a comparison: the runs' paths, angles and commands over one another, and their numbers side by side."""
+"""The page of a comparison: the runs over one another, and their numbers side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from matplotlib.figure import Figure
+from markupsafe import Markup
 
 from aeroloop.analysis import page
 from aeroloop.analysis.board import clock_words
-from aeroloop.analysis.compare import Run, difference_label, differences, labels
-from aeroloop.analysis.drawing import (
-    COLORS,
-    GREY,
-    Line,
-    Path3,
-    Picture,
-    logarithmic,
-    over_time,
-    panels,
-    picture,
-    top_and_altitude,
-    trajectory_3d,
-)
-from aeroloop.analysis.family import analysis_of
-from aeroloop.analysis.track import ATTITUDE, Track
-from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
+from aeroloop.analysis.compare import Run
+from aeroloop.analysis.compare_plots import pictures
+from aeroloop.analysis.page import Document, number
+from aeroloop.analysis.rates_section import rates_section
+from aeroloop.analysis.section import Column, Figures, Note, Section, Table, Text, bold, check_grade, code, grade
+from aeroloop.analysis.words import BOARD_NUMBERS, TRACKING_NUMBERS, load_words
 
-STROKES: tuple[dict[str, Any], ...] = (  # each lets the one below it show, so that equal runs are all seen
-    {"linewidth": 3.6, "linestyle": "-"},
-    {"linewidth": 2.0, "linestyle": (0, (6, 4))},
-    {"linewidth": 1.2, "linestyle": (0, (2, 4))},
-    {"linewidth": 0.8, "linestyle": "-"},
-)
-PANEL_IN = 1.35
-BOARD_NUMBERS = {
-    "cpu_use_mean_pct": "processor use, mean (%)",
-    "cpu_use_max_pct": "processor use, most (%)",
-    "cpu_use_planning_pct": "processor use while planning (%)",
-    "switches_per_s_mean": "context switches, mean (1/s)",
-    "stack_used_B": "stack used (B)",
-    "stack_size_B": "stack there is (B)",
-    "worst_cycle_s": "longest work of a cycle (s)",
-    "worst_latency_s": "longest time from sensors to servos (s)",
-    "overruns": "overruns",
-    "missed_cycles": "missed control periods",
-}
-"""What boards tell; each family has some of them."""
+Comparison = Mapping[str, Any]
 
 
-def render(runs: Sequence[Run], comparison: Mapping[str, Any]) -> str:
+def render(runs: Sequence[Run], comparison: Comparison) -> str:
     """`comparison` is what `compare` made of the runs."""
-    boards = [board for board in comparison["board"] if board]
-    clocks = dict.fromkeys(map(clock_words, boards))
+    heading = f"{', '.join(_names(comparison))} compared"
     return page.render(
-        "compare.html.j2",
-        comparison=comparison,
-        verdicts=[page.verdict(run["exit_code"]) for run in comparison["runs"]],
-        pictures=pictures(runs),
-        board_numbers={key: title for key, title in BOARD_NUMBERS.items() if any(key in board for board in boards)},
-        tracking_numbers=TRACKING_NUMBERS,
-        load_words=load_words,
-        clocks=list(clocks),
+        Document(
+            title=heading,
+            heading=heading,
+            subtitle=", ".join(dict.fromkeys(run["scenario"] for run in comparison["runs"])),
+            style="passed" if all(run["ok"] for run in comparison["runs"]) else "failed",
+            verdict=Section("verdict", "", list(_result(comparison))),
+            sections=list(_sections(runs, comparison)),
+        )
     )
 
 
-def pictures(runs: Sequence[Run]) -> list[Picture]:
-    first, *others = labels(runs)
-    drawn = [
-        picture(
-            "trajectory",
-            "Trajectories",
-            f"The paths flown over one another, and the reference of {first}.",
-            lambda: trajectory_3d(_paths(runs)),
-        ),
-        picture(
-            "top-and-altitude",
-            "From above, and altitude",
-            "The same paths seen from above, and their height over time.",
-            lambda: top_and_altitude(_paths(runs)),
-        ),
-        picture(
-            "position-difference",
-            "Position difference",
-            f"Distance of {' and '.join(others)} from {first} at the same time; a difference of zero has no place on "
-            "a logarithmic axis.",
-            lambda: _position_difference(runs),
-        ),
-        picture(
-            "position",
-            "Position",
-            "Position on each world axis.",
-            lambda: panels(_positions(runs), height_in=3 * PANEL_IN),
-        ),
-        picture(
-            "attitude",
-            "Roll, pitch and yaw",
-            "Attitude of the body in ZYX angles.",
-            lambda: panels(_angles(runs), height_in=3 * PANEL_IN),
-        ),
-    ]
-    analysis, commands = analysis_of(runs[0].scenario), runs[0].tracks[0].commands
-    if commands:
-        drawn.append(
-            picture(
-                "commands",
-                "Commands",
-                analysis.command_caption,
-                lambda: panels(_commands(runs), height_in=len(commands) * PANEL_IN),
-            )
+def _sections(runs: Sequence[Run], comparison: Comparison) -> Iterator[Section]:
+    names = _names(comparison)
+    yield _runs(comparison)
+    yield Section("figures", "Over one another", [Figures(pictures(runs))])
+    if comparison["rates"]:
+        loads = ", ".join(f"{name} {load_words(load)}" for name, load in zip(names, comparison["load"], strict=True))
+        rates = [(rate, rate["results"]) for rate in comparison["rates"]]
+        yield rates_section(f"Background load: {loads}.", rates, names, several=True)
+    if comparison["tracking"]:
+        yield Section("tracking", "Table 3.5: RMS tracking", [_table("", names, _tracking(comparison))])
+    yield _differences(comparison)
+    yield Section("checks", "Checks", [_table("Metric", names, _checks(comparison))])
+    metrics = ((name, *_numbers(values)) for name, values in comparison["metrics"].items())
+    yield Section("metrics", "All metrics", [_table("Metric", names, metrics)])
+    boards = [board for board in comparison["board"] if board]
+    if boards:
+        clocks = [Note(clock) for clock in dict.fromkeys(map(clock_words, boards))]
+        yield Section("board", "The boards' processors", [*clocks, _table("", names, _boards(comparison["board"]))])
+    if comparison["settings"]:
+        rows = (
+            (code(key), *("–" if value is None else str(value) for value in values))
+            for key, values in comparison["settings"].items()
         )
-    stream = analysis.cpu_stream
-    if stream and any(len(run.log.rows[stream]) for run in runs):
-        drawn.append(
-            picture(
-                "cpu-use",
-                "Processor use",
-                "Processor time in tasks, of the boards that tell it.",
-                lambda: over_time("processor use (%)", _lines(runs, stream, "use_pct")),
-            )
+        yield Section("settings", "Settings that differ", [_table("Key", names, rows)])
+    hashes = [Note(f"{run['label']}: " + code(run["log_sha256"])) for run in comparison["runs"]]
+    yield Section("hashes", "Log hashes", hashes)
+
+
+def _result(comparison: Comparison) -> Iterator[Text]:
+    verdicts = (f"{run['label']}: " + grade(style, word.lower()) for run, style, word in _verdicts(comparison))
+    yield Text(Markup(", ").join(verdicts) + ".")
+    for difference in comparison["differences"]:
+        yield Text(_difference_words(difference))
+    equal = comparison["log_hashes_equal"]
+    yield Text("All log hashes are equal: the flights are the same to the bit." if equal else "The log hashes differ.")
+    yield from map(Text, comparison["remarks"])
+
+
+def _difference_words(difference: Mapping[str, Any]) -> str:
+    run, first, largest_m = difference["label"], difference["to"], difference["position_max_m"]
+    if largest_m is None:
+        return f"The distance of {run} from {first} is not known."
+    if largest_m == 0:
+        return bold(run) + " flew exactly where " + bold(first) + " did."
+    largest_mm, rms_mm = (number(difference[f"position_{key}_m"], scale=1000, digits=3) for key in ("max", "rms"))
+    at_s = number(difference["position_max_at_s"])
+    return bold(run) + " was at most " + bold(f"{largest_mm} mm") + f" from {first} (at {at_s} s), RMS {rms_mm} mm."
+
+
+def _runs(comparison: Comparison) -> Section:
+    columns = (
+        Column("Run", "name"),
+        *(Column(title, "text") for title in ("Verdict", "Folder", "Scenario", "Loop", "Pace")),
+        *(Column(title) for title in ("Seed", "Flown (s)")),
+    )
+    rows = [
+        (
+            run["label"],
+            grade(style, word),
+            *(run[key] for key in ("name", "scenario", "loop", "pace")),
+            str(run["seed"]),
+            number(run["flown_s"]),
         )
-    return drawn
-
-
-def _short(field: str) -> str:
-    """thrust_right_N on two lines; a name without parts stays as it is."""
-    quantity, *which, unit = field.split("_") if "_" in field else (field, "-")
-    return "\n".join((quantity, " ".join((*which, f"({unit.replace('Nm', 'N m')})"))))
-
-
-def _style(number: int, label: str) -> dict[str, Any]:
-    return {"color": COLORS[number % len(COLORS)], "label": label, **STROKES[min(number, len(STROKES) - 1)]}
-
-
-def _paths(runs: Sequence[Run]) -> list[Path3]:
-    flown = [Path3(track.t_s, track.pos_W, style) for track, style in _tracks(runs)]
-    styles = ({"color": GREY, "label": label, "linestyle": "--", "linewidth": 0.8} for label in _labelled("reference"))
-    wanted = [
-        Path3(track.wanted_t_s, track.wanted_W, style) for track, style in zip(runs[0].tracks, styles, strict=False)
+        for run, style, word in _verdicts(comparison)
     ]
-    return [*flown, *wanted]
+    return Section("runs", "Runs", [Table(columns, rows)])
 
 
-def _labelled(label: str) -> Iterator[str]:
-    """A legend names many lines of one kind once; matplotlib leaves out a label that begins with an underscore."""
-    return chain((label,), repeat("_"))
+def _differences(comparison: Comparison) -> Section:
+    first, found = _names(comparison)[0], comparison["differences"]
+    rows = ((key, *_numbers(difference[key] for difference in found)) for key in found[0] if key not in ("label", "to"))
+    table = _table("Difference", [difference["label"] for difference in found], rows)
+    how = (
+        f"At the times of {first}'s truth; another's position and angles are interpolated between its own times, its "
+        "command stands until the next. Position is the distance in space."
+    )
+    return Section("differences", f"Differences to {first}", [table, Note(how)])
 
 
-def _tracks(runs: Sequence[Run]) -> list[tuple[Track, dict[str, Any]]]:
-    """Every aircraft of every run, with the style of its run."""
-    return [
-        (track, _style(number, name))
-        for number, (run, label) in _numbered(runs)
-        for track, name in zip(run.tracks, _labelled(label), strict=False)
-    ]
+def _tracking(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    for row in comparison["tracking"]:
+        for key, title in TRACKING_NUMBERS.items():
+            values = (number(result[key]) if result else "–" for result in row["results"])
+            yield f"{row['modes']} modes, vehicle {row['vehicle']}: {title}", *values
 
 
-def _lines(runs: Sequence[Run], stream: str, field: str, scale: float = 1.0) -> list[Line]:
-    return [
-        Line(label, run.log.column(stream, "t_s"), run.log.column(stream, field) * scale, _style(number, label))
-        for number, (run, label) in _numbered(runs)
-        if len(run.log.rows[stream])
-    ]
+def _checks(comparison: Comparison) -> Iterator[tuple[str, ...]]:
+    for check in comparison["checks"]:
+        yield code(check["name"]), *map(_check, check["results"])
 
 
-def _positions(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
-    return {
-        f"{axis} (m)": [Line("", track.t_s, track.pos_W[:, i], style) for track, style in _tracks(runs)]
-        for i, axis in enumerate("xyz")
-    }
+def _check(result: Mapping[str, Any] | None) -> str:
+    if result is None:
+        return "–"
+    return f"{number(result['value'], digits=5)} ({result['limit']}) " + check_grade(result["ok"])
 
 
-def _angles(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
-    return {
-        f"{angle} (deg)": [
-            Line("", track.t_s, np.degrees(np.unwrap(track.attitude_rad[:, i])), style)
-            for track, style in _tracks(runs)
-        ]
-        for i, angle in enumerate(ATTITUDE)
-    }
+def _boards(boards: Sequence[Mapping[str, Any] | None]) -> Iterator[tuple[str, ...]]:
+    """What at least one of them tells."""
+    for key, (title, scale) in BOARD_NUMBERS.items():
+        if any(key in board for board in boards if board):
+            yield title, *(number(board[key], scale=scale) if board and key in board else "–" for board in boards)
 
 
-def _commands(runs: Sequence[Run]) -> dict[str, Sequence[Line]]:
-    """Of the aircraft that have what the first one has."""
-    names = runs[0].tracks[0].commands
-    return {
-        _short(name): [
-            Line("", track.command_t_s, track.command[:, i], style)
-            for track, style in _tracks(runs)
-            if track.commands == names and track.command_t_s.size
-        ]
-        for i, name in enumerate(names)
-    }
+def _verdicts(comparison: Comparison) -> list[tuple[Mapping[str, Any], str, str]]:
+    """Each run with the style and the word for how it ended."""
+    return [(run, *page.verdict(run["exit_code"])) for run in comparison["runs"]]
 
 
-def _numbered(runs: Sequence[Run]) -> list[tuple[int, tuple[Run, str]]]:
-    return list(enumerate(zip(runs, labels(runs), strict=True)))
+def _names(comparison: Comparison) -> list[str]:
+    return [run["label"] for run in comparison["runs"]]
 
 
-def _position_difference(runs: Sequence[Run]) -> Figure:
-    """In the colours that the runs have elsewhere; several vehicles have one each."""
-    lines = [
-        Line(
-            difference_label(runs, difference),
-            difference.t_s,
-            difference.distance_m * 1e3,
-            {} if difference.name else {"color": COLORS[difference.run % len(COLORS)]},
-        )
-        for difference in differences(runs)
-    ]
-    return logarithmic(over_time("distance (mm)", lines), lines)
+def _table(first: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    return Table((Column(first, "name"), *map(Column, columns)), list(rows))
+
+
+def _numbers(values: Iterable[float | None]) -> tuple[str, ...]:
+    return tuple(number(value, digits=5) for value in values)

@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 POINTS_PER_LINE = 1500
 WIDTH_IN, HEIGHT_IN = 5.2, 2.9  # narrow, so that text stays legible when a phone shows the full width
+PANEL_IN = 1.35  # height of one of several panels
 BLUE, ORANGE, GREEN, GREY, RED = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#c0392b"
 COLORS = (BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
 MORE_COLORS = ("#000000", "#7f5f00", "#6a3d9a", "#8a8a8a", "#b2df8a", "#fb9a99", "#00008b", "#a6761d")
@@ -44,6 +45,8 @@ STYLE: dict[str, Any] = {
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
 }
+WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
+"""How a setpoint is drawn."""
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
@@ -93,7 +96,16 @@ def _svg(figure: Figure) -> str:
     return re.sub(r'<svg ([^>]*?)width="\S+" height="\S+"', r"<svg \1", svg, count=1)
 
 
-def trajectory_3d(paths: Sequence[Path3]) -> Figure:
+def path_pictures(paths: Sequence[Path3], title: str, caption: str, caption_from_above: str) -> list[Picture]:
+    """The same paths in space, and from above with their height over time."""
+    above = "From above, and altitude"
+    return [
+        picture("trajectory", title, caption, lambda: _trajectory_3d(paths)),
+        picture("top-and-altitude", above, caption_from_above, lambda: top_and_altitude(paths)),
+    ]
+
+
+def _trajectory_3d(paths: Sequence[Path3]) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 4.0))
     axes: Any = figure.add_subplot(projection="3d")
     for path in paths:

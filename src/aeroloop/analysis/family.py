@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from aeroloop.analysis import generic
+from aeroloop.analysis.board import Source
 from aeroloop.analysis.track import Track
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.streams import streams_of
@@ -14,7 +16,6 @@ from aeroloop.core.tables import family, part
 from aeroloop.recording.log import Log
 
 S = TypeVar("S", bound=Scenario)
-Render = Callable[[S, Log, Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class Analysis(Generic[S]):
     details: Callable[[Log, S], dict[str, Any]] = generic.details  # its own part of summary.json
     events: Callable[[Log], list[dict[str, Any]]] = generic.events  # in any order
     tracks: Callable[[Log], list[Track]] = generic.tracks  # of every aircraft
-    report: str = "aeroloop.analysis.generic_report:render"  # "module:name" of a Render: drawing is slow to import
     command_caption: str = "Commands that the plant accepted."
-    cpu_stream: str = ""  # where a board tells how busy its processor is
+    board: Source | None = None  # where a board tells how busy its processor is
+    event_values: Mapping[str, type[IntEnum]] = field(default_factory=dict)  # of events whose value has a name
 
 
 GENERIC = Analysis[Scenario]()
@@ -43,9 +44,3 @@ def analysis_of(scenario: Scenario) -> Analysis[Any]:
 def metric_names(scenario: Scenario) -> tuple[str, ...]:
     """Everything that a check of the scenario may name."""
     return tuple(analysis_of(scenario).metrics(Log.empty(streams_of(scenario)), scenario))
-
-
-def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> str:
-    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
-    render: Render[Any] = part(analysis_of(scenario).report)
-    return render(scenario, log, summary)

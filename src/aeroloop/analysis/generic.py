@@ -17,7 +17,7 @@ import numpy as np
 
 from aeroloop.analysis import timing
 from aeroloop.analysis.statistics import FAULT_SWITCHED, Array, event_name, largest, lost_rows
-from aeroloop.analysis.track import ATTITUDE, POSITION, Track
+from aeroloop.analysis.track import ANGLES, POSITION, Track, angles, positions
 from aeroloop.core.fault_offers import words
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
@@ -40,13 +40,9 @@ def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
 
 
 def details(log: Log, scenario: Scenario) -> dict[str, Any]:
-    missed = _all(log, "missed")
     return {
-        "timing": {
-            "step_lateness_s": timing.statistics(_all(log, "lateness_s")),
-            "missed_deadlines": int(largest(missed)) if missed.size else None,
-        },
-        "links": {stream: _counters(log, stream) for stream in with_columns(log, "frames_in")},
+        "timing": timing.pace(_all(log, "lateness_s"), _all(log, "missed")),
+        "links": {stream: counters(log, stream) for stream in with_columns(log, "frames_in")},
     }
 
 
@@ -74,8 +70,7 @@ def tracks(log: Log) -> list[Track]:
     nothing = np.empty(0), np.empty((0, 3)), np.empty(0), np.empty((0, 0)), ()
     for stream in with_columns(log, *POSITION):
         t_s = log.column(stream, "t_s")
-        pos_W = np.stack([log.column(stream, axis) for axis in POSITION], axis=1)
-        return [Track("", t_s, pos_W, _attitude(log, stream), *nothing)]
+        return [Track("", t_s, positions(log, stream), _attitude(log, stream), *nothing)]
     return [Track("", np.empty(0), np.empty((0, 3)), np.empty((0, 3)), *nothing)]
 
 
@@ -86,10 +81,9 @@ def with_columns(log: Log, *columns: str) -> list[str]:
 
 def _attitude(log: Log, stream: str) -> Array:
     """Roll, pitch and yaw where they are logged; zero where they are not."""
-    names = [f"{angle}_rad" for angle in ATTITUDE]
-    if not set(names) <= set(log.columns[stream]):
+    if stream not in with_columns(log, *ANGLES):
         return np.zeros((len(log.rows[stream]), 3))
-    return np.stack([log.column(stream, name) for name in names], axis=1)
+    return angles(log, stream)
 
 
 def _all(log: Log, column: str) -> Array:
@@ -101,6 +95,7 @@ def _rows(log: Log, stream: str) -> list[dict[str, float]]:
     return [dict(zip(log.columns[stream], row, strict=True)) for row in log.rows[stream].tolist()]
 
 
-def _counters(log: Log, stream: str) -> dict[str, int] | None:
+def counters(log: Log, stream: str) -> dict[str, int] | None:
+    """The last that a link counted; None where it counted nothing."""
     rows = _rows(log, stream)
     return {name: int(value) for name, value in rows[-1].items() if name not in KEYS} if rows else None

@@ -1,19 +1,17 @@
-"""Pages: HTML files that need nothing else, from the templates beside this module."""
+"""Pages: HTML files that need nothing else, from the template beside this module."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from aeroloop.analysis.section import Section
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
-
-if TYPE_CHECKING:
-    from aeroloop.analysis.drawing import Picture
 
 VERDICTS = {
     EXIT_OK: ("passed", "Passed"),
@@ -27,27 +25,28 @@ TEMPLATES = Path(__file__).parent
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of a report that has pictures of its own."""
+class Document:
+    """A page: its verdict stands in a card above the sections."""
 
-    key: str  # its anchor
-    title: str
-    pictures: Sequence[Picture]
+    title: str  # of the browser's tab
+    heading: str
+    subtitle: str
+    style: str  # of the verdict: passed, failed or interrupted
+    verdict: Section
+    sections: Sequence[Section]
 
 
-def render(template: str, folder: Path = TEMPLATES, **contents: Any) -> str:
-    """The page as text; equal input gives equal text. `folder` holds the template, and may extend those beside us."""
+def render(document: Document) -> str:
+    """The page as text; equal input gives equal text."""
     pages = Environment(
-        loader=FileSystemLoader((folder, TEMPLATES)),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    pages.filters["number"] = number
     pages.filters["svg"] = lambda picture: Markup(picture.svg)
-    contents.setdefault("sections", ())
-    return pages.get_template(template).render(**contents)
+    return pages.get_template("page.html.j2").render(document=document)
 
 
 def write(path: Path, html: str, what: str) -> None:
@@ -67,7 +66,7 @@ def verdict(exit_code: int) -> tuple[str, str]:
 
 def number(value: float | None, scale: float = 1.0, digits: int = 4) -> str:
     """`digits` significant digits, but never fewer than the whole part has."""
-    if value is None:
+    if value is None or math.isnan(value):
         return NOT_MEASURED
     scaled = value * scale
     return f"{scaled:.0f}" if abs(scaled) >= 10**digits else f"{scaled:.{digits}g}"

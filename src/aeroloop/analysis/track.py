@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 
 POSITION = ("x_m", "y_m", "z_m")
 ATTITUDE = ("roll", "pitch", "yaw")
+ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
 
 
 @dataclass(frozen=True)
@@ -30,3 +31,7 @@ class Track:
 
 def positions(log: Log, stream: str) -> Array:
     return np.stack([log.column(stream, axis) for axis in POSITION], axis=1)
+
+
+def angles(log: Log, stream: str) -> Array:
+    return np.stack([log.column(stream, angle) for angle in ANGLES], axis=1)

@@ -42,7 +42,8 @@ class Family:
     vehicle: str  # (scenario, number, publish) -> sim.vehicle.Vehicle
     controllers: Mapping[str, str]  # which controllers fly it, and their rows
     law: str = ""  # (scenario) -> control.board_law.BoardLaw, for the controller `controllers.law.rows:VALUES`
-    analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
+    analysis: str = ""  # analysis.family.Analysis: numbers, events, tracks; without it the generic ones serve
+    sections: str = ""  # (scenario, log, summary) -> analysis.section.Section, of its report; without it all signals
     page: str = ""  # dashboard.family_page.Page: what the dashboard shows of it; without it the plain page serves
     faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
 

@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import tomli_w
 
-from aeroloop.analysis.family import render_report
 from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.scenario import Scenario
@@ -84,6 +83,7 @@ def write_summary(folder: Path, scenario: Scenario, log: Log, outcome: Mapping[s
 def write_report(folder: Path, scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> Path:
     """report.html of a run."""
     from aeroloop.analysis import page  # templates and drawing take a moment to import
+    from aeroloop.analysis.report import render_report
 
     page.write(folder / REPORT, render_report(scenario, log, summary), "report")
     return folder / REPORT

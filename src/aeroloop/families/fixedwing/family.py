@@ -9,6 +9,7 @@ ROW = Family(
     scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
     streams="aeroloop.families.fixedwing.streams:STREAMS",
     analysis="aeroloop.families.fixedwing.analysis.row:ANALYSIS",
+    sections="aeroloop.families.fixedwing.analysis.report:sections",
     faults="aeroloop.families.fixedwing.faults:offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},

@@ -9,6 +9,7 @@ ROW = Family(
     scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
     streams="aeroloop.families.multirotor.streams:STREAMS",
     analysis="aeroloop.families.multirotor.analysis.row:ANALYSIS",
+    sections="aeroloop.families.multirotor.analysis.report:sections",
     faults="aeroloop.families.multirotor.faults:offers",
     vehicle="aeroloop.families.multirotor.build:vehicle",
     controllers={

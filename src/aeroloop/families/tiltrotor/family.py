@@ -9,6 +9,7 @@ ROW = Family(
     scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
     streams="aeroloop.families.tiltrotor.streams:STREAMS",
     analysis="aeroloop.families.tiltrotor.analysis.row:ANALYSIS",
+    sections="aeroloop.families.tiltrotor.analysis.report:sections",
     faults="aeroloop.families.tiltrotor.faults:offers",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},

@@ -98,7 +98,7 @@ def plan_pictures(log: Log, ground: Ground) -> list[Picture]:
         picture(
             f"plan-{plan.number}",
             f"Plan {plan.number}, done at {plan.t_s:.1f} s",
-            "Cells are fine near the start of the plan and coarse far away. Left: all cells and the way to the goal. "
+            "Cells are fine near the start of the plan and coarse far away. Left: all cells and the path to the goal. "
             "Right: the channel, the reference that was then flown inside it, and what had been flown before.",
             partial(_plan, log, ground, plan, min((p.t_s for p in all_plans if p.t_s > plan.t_s), default=np.inf)),
         )
@@ -135,7 +135,7 @@ def _plan(log: Log, ground: Ground, plan: Drawn, next_s: float) -> Figure:
         _flown(axes, log, plan.t_s)
         _paths(axes, log, plan.t_s, next_s)
         axes.plot(*plan.goal_m, marker="*", color=RED, markersize=8, linestyle="none", label="goal")
-    whole.set_title("cells and way", fontsize=9)
+    whole.set_title("cells and path", fontsize=9)
     near.set_title("close-up", fontsize=9)
     corners = np.array([ground.elevation.bounds_m(cell) for cell in plan.channel])
     if len(corners):

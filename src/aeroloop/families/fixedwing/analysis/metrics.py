@@ -70,7 +70,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "latency_max_s": largest(log.column("wing_command", "latency_s")),
         "cpu_use_max_pct": largest(log.column("wing_cpu", "use_pct")),
         "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
-        "cpu_use_planning_pct": _use_while_planning(log),
+        "cpu_use_planning_pct": use_while_planning(log),
         "stack_used_max_B": largest(log.column("wing_cpu", "stack_used_B")),
         "messages_lost": float(last(log.column("wing_link", "lost"))),
         "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("wing_pace", "missed")),
@@ -246,7 +246,7 @@ def _estimation(log: Log) -> dict[str, float]:
     }
 
 
-def _use_while_planning(log: Log) -> float:
+def use_while_planning(log: Log) -> float:
     weights_s, use_pct = log.column("wing_cpu", "planning_s"), log.column("wing_cpu", "planning_use_pct")
     total_s = float(np.sum(weights_s))
     return float(np.sum(weights_s * use_pct)) / total_s if total_s > 0 else math.nan

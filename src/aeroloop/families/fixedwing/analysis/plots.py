@@ -10,14 +10,24 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from aeroloop.analysis.board_plots import Source, board_pictures
-from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, legend_above, panels, picture
+from aeroloop.analysis.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PANEL_IN,
+    WANTED,
+    Line,
+    Picture,
+    legend_above,
+    panels,
+    picture,
+)
 from aeroloop.analysis.statistics import Array
-from aeroloop.core.wing_signals import LETTERS, WING_TASKS, Step
+from aeroloop.core.wing_signals import LETTERS, Step
 from aeroloop.families.fixedwing.analysis.metrics import SETTLED_S
 from aeroloop.recording.log import Log
 
-WING = Source("wing_cpu", "wing_task", WING_TASKS)
 STEP_COLORS = {
     Step.LOITER: "#e4e4e4",
     Step.PLAN: "#f6d5c3",
@@ -30,8 +40,6 @@ STEP_COLORS = {
     Step.ARRIVED: "#d8c9b6",
     Step.STRANDED: "#f2b8b5",
 }
-WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
-PANEL_IN = 1.35
 
 
 def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[Picture]:
@@ -40,7 +48,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "following",
             "Path following",
-            "Error across the path; roll, true and asked for; how late roll follows, as the law has learnt it. Colours "
+            "Cross-track error; roll, true and commanded; estimated roll time constant. Colours "
             "are the mission's steps (letters as in the paper's Figure 8).",
             lambda: _with_steps(
                 log,
@@ -48,7 +56,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
                     "cross-track (m)": [_line(log, "wing_guidance", "cross_m", 1.0, "estimated")],
                     "roll (deg)": [
                         _line(log, "wing_truth", "roll_rad", math.degrees(1.0), "true"),
-                        _line(log, "wing_guidance", "roll_command_rad", math.degrees(1.0), "asked for", WANTED),
+                        _line(log, "wing_guidance", "roll_command_rad", math.degrees(1.0), "commanded", WANTED),
                     ],
                     "time constant (s)": [_line(log, "wing_guidance", "lag_s", 1.0, "")],
                 },
@@ -64,7 +72,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
                 {
                     "height (m)": [
                         _line(log, "wing_truth", "z_m", 1.0, "flown"),
-                        Line("wanted", t_s, np.full(len(t_s), height_m), WANTED),
+                        Line("setpoint", t_s, np.full(len(t_s), height_m), WANTED),
                         _line(log, "wing_truth", "ground_m", 1.0, "ground", {"color": GREY}),
                     ],
                     "airspeed (m/s)": [
@@ -96,11 +104,6 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             lambda: _legends(panels(_estimation_errors(log), height_in=2 * PANEL_IN + 0.8)),
         ),
     ]
-
-
-def board_figures(log: Log) -> list[Picture]:
-    """The paper's Figures 10 and 11; none of a flight without firmware."""
-    return board_pictures(log, WING) if len(log.rows["wing_cpu"]) else []
 
 
 def _line(log: Log, stream: str, field: str, scale: float, label: str, style: dict[str, Any] | None = None) -> Line:

@@ -1,61 +1,93 @@
-"""The report of a fixed wing's flight: verdict, maps of every plan, statistics of the board, pictures."""
+"""The report's sections of a fixed wing's flight: remarks, plans and their maps, pictures, linear modes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from aeroloop.analysis import page
+from aeroloop.analysis.page import number
+from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold
+from aeroloop.analysis.words import times
 from aeroloop.families.fixedwing import airframe, modes
 from aeroloop.families.fixedwing.analysis.maps import Ground, overview, plan_pictures
-from aeroloop.families.fixedwing.analysis.plots import board_figures, flight_pictures
+from aeroloop.families.fixedwing.analysis.plots import flight_pictures
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.recording.log import Log
 
-TEMPLATES = Path(__file__).parent
-PROCESSOR = {
-    "instructions_per_s": "instructions per second",
-    "cpu_use_mean_pct": "processor use, mean (%)",
-    "cpu_use_planning_pct": "processor use while planning (%)",
-    "switches_per_s_mean": "context switches per second, mean",
-    "stack_used_B": "stack used (B)",
-    "stack_size_B": "stack there is (B)",
-    "missed_cycles": "missed control periods",
-    "worst_latency_s": "longest time from sensors to servos (s)",
-}
+PLAN_COLUMNS = (
+    Column("Plan", "name"),
+    Column("Requested at (s)"),
+    Column("Took (s)"),
+    Column("Result", "text"),
+    Column("Leaves"),
+    Column("Expanded"),
+    Column("Cells on the path"),
+    Column("Fine"),
+    Column("Work (ms)"),
+)
+WORK_NOTE = (
+    "Work is execution time of planner and path generation on the board, in instruction-count time; 0 where the board "
+    "is this machine."
+)
 
 
-def render_flight(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> str:
-    """With the map that its planner had, and the linear modes of its airframe."""
+def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
+    ground = ground_of(scenario)
+    flight = flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s)
+    return [
+        Section("verdict", "", _remarks(summary)),
+        Section("plans-table", "Plans", _plans(summary["plans"])),
+        Section("figures", "Flight", [Figures([overview(log, ground), *flight])]),
+        *_maps(log, ground, summary["metrics"]),
+        Section("modes", "The aircraft's linear modes", [Listing(modes_of(scenario))]),
+    ]
+
+
+def ground_of(scenario: FixedWingScenario) -> Ground:
+    """The map that its planner had."""
     planner = planner_of(scenario)
-    ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
-    table = modes.table(airframe.load(scenario.vehicle.airframe), scenario.mission.airspeed_m_s)
-    return render(scenario, log, summary, ground=ground, modes_table=table)
+    return Ground(planner.elevation, planner.settings, blocked_cells(planner))
 
 
-def render(
-    scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any], *, ground: Ground, modes_table: str
-) -> str:
-    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
-    verdict_class, verdict = page.verdict(summary["exit_code"])
-    return page.render(
-        "report.html.j2",
-        TEMPLATES,
-        scenario=scenario,
-        several=False,
-        summary=summary,
-        verdict=verdict,
-        verdict_class=verdict_class,
-        timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=log.columns["wing_link"][1:],
-        processor=PROCESSOR,
-        modes=modes_table,
-        pictures=[
-            overview(log, ground),
-            *flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s),
-        ],
-        plans=plan_pictures(log, ground),
-        board_pictures=board_figures(log),
-    )
+def modes_of(scenario: FixedWingScenario) -> str:
+    return modes.table(airframe.load(scenario.vehicle.airframe), scenario.mission.airspeed_m_s)
+
+
+def _remarks(summary: Mapping[str, Any]) -> list[Block]:
+    metrics = summary["metrics"]
+    remarks: list[Block] = []
+    if not summary["plans"]:
+        remarks.append(Text("No plan was requested."))
+    elif not metrics["arrived"]:
+        stranded = f" The aircraft was stranded {times(metrics['stranded'])} and circled until the next try."
+        remarks.append(Text(bold("The goal was not reached.") + (stranded if metrics["stranded"] else "")))
+    if metrics["plans_failed"]:
+        failed = f" {number(metrics['plans_failed'])} of {number(metrics['plans'])} searches found no path."
+        remarks.append(Text(bold("Plans:") + failed))
+    return remarks
+
+
+def _plans(plans: list[dict[str, Any]]) -> list[Block]:
+    rows = [
+        (
+            str(plan["plan"]),
+            number(plan["began_s"], digits=6),
+            number(round(plan["took_s"], 3)),
+            (plan["why"] or plan["status"].replace("_", " ").lower())
+            + (", to the goal" if plan["reaches_goal"] else ""),
+            *(str(plan[key]) for key in ("leaves", "expanded", "cells", "fine")),
+            number(plan["work_s"], scale=1000),
+        )
+        for plan in plans
+    ]
+    return [Table(PLAN_COLUMNS, rows), Note(WORK_NOTE)] if rows else [Note("No plan was requested.")]
+
+
+def _maps(log: Log, ground: Ground, metrics: Mapping[str, Any]) -> list[Section]:
+    drawn = plan_pictures(log, ground)
+    if not drawn:
+        return []
+    some = f"{len(drawn)} of {number(metrics['plans'])} plans, spread over the flight."
+    notes = [Note(some)] if len(drawn) < metrics["plans"] else []
+    return [Section("plans", "The map at each plan", [*notes, Figures(drawn)])]

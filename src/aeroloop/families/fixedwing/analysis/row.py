@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
 from aeroloop.families.fixedwing.analysis.metrics import metrics
-from aeroloop.families.fixedwing.analysis.summary import details, events, tracks
+from aeroloop.families.fixedwing.analysis.summary import BOARD, details, events, tracks
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 ANALYSIS = Analysis[FixedWingScenario](
@@ -13,7 +13,6 @@ ANALYSIS = Analysis[FixedWingScenario](
     details=details,
     events=events,
     tracks=tracks,
-    report="aeroloop.families.fixedwing.analysis.report:render_flight",
     command_caption="Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
-    cpu_stream="wing_cpu",
+    board=BOARD,
 )

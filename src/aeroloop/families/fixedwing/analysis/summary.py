@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import timing
-from aeroloop.analysis.board import by_task
-from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, last, mean
-from aeroloop.analysis.track import Track, positions
+from aeroloop.analysis import board, timing
+from aeroloop.analysis.board import Source
+from aeroloop.analysis.generic import counters
+from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, largest, last
+from aeroloop.analysis.track import Track, angles, positions
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis.metrics import use_while_planning
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
@@ -24,19 +26,16 @@ SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
 COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")
 """The same, each with a unit at its end."""
 ENDS = ("start", "goal")
+BOARD = Source("wing_cpu", "wing_task", WING_TASKS)
 WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
 def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
-    missed = log.column("wing_pace", "missed")
     return {
-        "timing": {
-            "step_lateness_s": timing.statistics(log.column("wing_pace", "lateness_s")),
-            "missed_deadlines": int(missed[-1]) if missed.size else None,
-        },
+        "timing": timing.pace(log.column("wing_pace", "lateness_s"), log.column("wing_pace", "missed")),
         "plans": _plans(log, scenario),
         "board": _board(log, scenario),
-        "links": {"board_at_plant": _counters(log)},
+        "links": {"board_at_plant": counters(log, "wing_link")},
     }
 
 
@@ -58,7 +57,6 @@ def events(log: Log) -> list[dict[str, Any]]:
 
 def tracks(log: Log) -> list[Track]:
     """Where it flew, and where the virtual point of its path was, at the height it was to keep."""
-    angles = np.stack([log.column("wing_truth", f"{angle}_rad") for angle in ("roll", "pitch", "yaw")], axis=1)
     path = [log.column("wing_guidance", name) for name in ("path_x_m", "path_y_m")]
     t_s, true_s = log.column("wing_guidance", "t_s"), log.column("wing_truth", "t_s")
     height_m = np.interp(t_s, true_s, log.column("wing_truth", "z_m")) if len(true_s) else t_s
@@ -67,7 +65,7 @@ def tracks(log: Log) -> list[Track]:
             "",
             true_s,
             positions(log, "wing_truth"),
-            angles,
+            angles(log, "wing_truth"),
             t_s,
             np.stack([*path, height_m], axis=1),
             log.column("wing_command", "t_s"),
@@ -121,37 +119,18 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board without firmware."""
     if not len(log.rows["wing_cpu"]):
         return None
-    planning_s = log.column("wing_cpu", "planning_s")
-    planning_use = log.column("wing_cpu", "planning_use_pct")
-    weights = planning_s.sum()
-    of_tasks = by_task(log, "wing_task", WING_TASKS)
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
         "clock": "instruction-count",
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
-        "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
-        "cpu_use_max_pct": float(log.column("wing_cpu", "use_pct").max()),
-        "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,
-        "switches_per_s_mean": mean(log.column("wing_cpu", "switches_per_s")),
-        "stack_used_B": float(log.column("wing_cpu", "stack_used_B").max()),
-        "stack_size_B": last(log.column("wing_cpu", "stack_size_B")),
+        "period_s": scenario.board.period_s,
+        "scheduler": scenario.board.scheduler,
+        **board.statistics(log, BOARD),
+        "cpu_use_planning_pct": use_while_planning(log),
         "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
-        "worst_latency_s": float(log.column("wing_cpu", "worst_latency_s").max()),
+        "worst_latency_s": largest(log.column("wing_cpu", "worst_latency_s")),
         "tasks": [
-            {
-                "name": name,
-                "priority": priorities.get(name),
-                "exec_mean_s": mean(columns["exec_s"]),
-                "share_mean_pct": mean(columns["share_pct"]),
-                "worst_s": float(columns["worst_s"].max()),
-                "runs": float(columns["runs"].sum()),
-            }
-            for name, columns in of_tasks.items()
+            {"name": name, "priority": priorities.get(name), **task}
+            for name, task in board.task_statistics(log, BOARD).items()
         ],
     }
-
-
-def _counters(log: Log) -> dict[str, int] | None:
-    rows = log.rows["wing_link"]
-    names = log.columns["wing_link"][1:]
-    return dict(zip(names, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None

@@ -15,7 +15,8 @@ from aeroloop.analysis.drawing import (
     GREEN,
     GREY,
     HEIGHT_IN,
-    ORANGE,
+    PANEL_IN,
+    WANTED,
     WIDTH_IN,
     Line,
     Path3,
@@ -24,14 +25,13 @@ from aeroloop.analysis.drawing import (
     legend_above,
     over_time,
     panels,
+    path_pictures,
     picture,
     single,
     stride,
-    top_and_altitude,
-    trajectory_3d,
 )
 from aeroloop.analysis.statistics import Array
-from aeroloop.analysis.track import ATTITUDE, POSITION
+from aeroloop.analysis.track import ANGLES, ATTITUDE, POSITION
 from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import LINK_SIGNALS
@@ -42,9 +42,6 @@ from aeroloop.families.multirotor.analysis.rates import clock, counts
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
-PANEL_IN = 1.35
-WANTED_ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
-WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
 SIGNAL_COLORS = (*COLORS, "#000000", "#7f5f00", "#6a3d9a", GREY)
 MODE_COLORS = {
     FlightMode.MANUAL: "#f6d5c3",
@@ -61,20 +58,12 @@ MODE_COLORS = {
 def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
     """Of the whole flight, then of its one vehicle; several have their own with `vehicle_pictures`."""
     aircraft = flights(log, scenario.vehicle.count)
-    drawn = [
-        picture(
-            "trajectory",
-            "Trajectory",
-            "The path flown, what the autopilot wanted and the waypoints.",
-            lambda: trajectory_3d(_paths(aircraft, scenario)),
-        ),
-        picture(
-            "top-and-altitude",
-            "From above, and altitude",
-            "The same seen from above, and height over time; a waypoint stands where its vehicle was nearest to it.",
-            lambda: top_and_altitude(_paths(aircraft, scenario)),
-        ),
-    ]
+    drawn = path_pictures(
+        _paths(aircraft, scenario),
+        "Trajectory",
+        "The path flown, the autopilot's setpoint and the waypoints.",
+        "The same seen from above, and height over time; a waypoint stands where its vehicle was nearest to it.",
+    )
     if len(aircraft) == 1:
         drawn += _of_one(aircraft[0])
     drawn.append(
@@ -109,7 +98,7 @@ def vehicle_pictures(flight: Flight) -> list[Picture]:
 
 
 HEIGHT_CAPTION = "Height above where it started; colours are the autopilot's modes."
-POSITION_CAPTION = "Flown minus wanted on each world axis, in the air."
+POSITION_CAPTION = "Flown minus setpoint on each world axis, in the air."
 
 
 def _of_one(flight: Flight) -> list[Picture]:
@@ -118,7 +107,7 @@ def _of_one(flight: Flight) -> list[Picture]:
         (
             "attitude",
             "Roll, pitch and yaw",
-            "The body's ZYX angles, and what the attitude loop was asked for.",
+            "The body's ZYX angles, and the attitude setpoint.",
             _attitude,
             "rigid_truth",
         ),
@@ -201,7 +190,7 @@ def _shade_modes(axes: Any, flight: Flight) -> list[FlightMode]:
 def _attitude(flight: Flight) -> Figure:
     """Without the jumps of a full turn: what is wanted stands within half a turn of what is flown."""
     t_s = flight.column("nav_setpoint", "t_s")
-    t_s, wanted = t_s[flight.known(t_s)], flight.columns("nav_setpoint", WANTED_ANGLES)[flight.known(t_s)]
+    t_s, wanted = t_s[flight.known(t_s)], flight.columns("nav_setpoint", ANGLES)[flight.known(t_s)]
     flown = np.unwrap(flight.attitude_rad, axis=0)
     lines: dict[str, Sequence[Line]] = {}
     for i, angle in enumerate(ATTITUDE):

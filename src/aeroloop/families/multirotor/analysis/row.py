@@ -6,6 +6,7 @@ from aeroloop.analysis.family import Analysis
 from aeroloop.families.multirotor.analysis.flight import tracks
 from aeroloop.families.multirotor.analysis.metrics import metrics
 from aeroloop.families.multirotor.analysis.summary import details, events
+from aeroloop.families.multirotor.analysis.words import EVENT_VALUES
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 ANALYSIS = Analysis[QuadrotorScenario](
@@ -14,6 +15,6 @@ ANALYSIS = Analysis[QuadrotorScenario](
     details=details,
     events=events,
     tracks=tracks,
-    report="aeroloop.families.multirotor.analysis.report:render",
     command_caption="Commands to the motors, 0 to 1.",
+    event_values=EVENT_VALUES,
 )

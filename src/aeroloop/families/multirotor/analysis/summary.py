@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aeroloop.analysis import timing
-from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, largest, rms
+from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, rms
 from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import tracking
@@ -24,13 +24,8 @@ TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
     of_vehicles = flights(log, scenario.vehicle.count)
-    lateness_s = log.column("hil_pace", "lateness_s")
-    missed = log.column("hil_pace", "missed")
     return {
-        "timing": {
-            "step_lateness_s": timing.statistics(lateness_s),
-            "missed_deadlines": int(largest(missed)) if missed.size else None,
-        },
+        "timing": timing.pace(log.column("hil_pace", "lateness_s"), log.column("hil_pace", "missed")),
         "load": scenario.busy_processes,
         "rates_clock": clock(scenario),
         "rates": [rate.row() for rate in rates(log, scenario)],

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import IntEnum
+
 from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.parameters import TABLE
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core.signals import Event
 
 VEHICLE_NUMBERS = {
     "flown_s": "flown (s)",
@@ -17,8 +22,8 @@ VEHICLE_NUMBERS = {
     "battery_used_pct": "battery used (%)",
 }
 """What the report says of each of several vehicles."""
-
-
+EVENT_VALUES: Mapping[str, type[IntEnum]] = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
+"""Events whose value is a number in an enumeration."""
 PARAMETERS = tuple(sorted({row.name for row in TABLE} | {gain.name for gain in GAINS}))
 """The virtual Pixhawk's, in the order of their numbers in the log."""
 

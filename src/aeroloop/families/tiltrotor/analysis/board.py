@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis.board import Array, by_task
+from aeroloop.analysis import board
+from aeroloop.analysis.board import Source
+from aeroloop.analysis.statistics import largest
 from aeroloop.core.signals import TASKS, Event
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
+
+SOURCE = Source("board_cpu", "board_task", TASKS)
 
 
 def clock(scenario: TiltrotorScenario) -> str:
@@ -24,27 +27,14 @@ def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board that sent none."""
     if not len(log.rows["board_cpu"]):
         return None
-    cpu = {name: log.column("board_cpu", name) for name in ("use_pct", "switches_per_s", "worst_cycle_s")}
     return {
         "clock": clock(scenario),
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
-        "cpu_use_mean_pct": _mean(cpu["use_pct"]),
-        "cpu_use_max_pct": float(np.max(cpu["use_pct"])),
-        "switches_per_s_mean": _mean(cpu["switches_per_s"]),
-        "switches_per_s_max": float(np.max(cpu["switches_per_s"])),
-        "stack_used_B": float(np.max(log.column("board_cpu", "stack_used_B"))),
-        "stack_size_B": float(log.column("board_cpu", "stack_size_B")[-1]),
+        **board.statistics(log, SOURCE),
+        "period_s": scenario.control.period_s,
         "overruns": overruns(log),
-        "worst_cycle_s": float(np.max(cpu["worst_cycle_s"])),
-        "tasks": {
-            name: {
-                "exec_mean_s": _mean(columns["exec_s"]),
-                "share_mean_pct": _mean(columns["share_pct"]),
-                "worst_s": float(np.max(columns["worst_s"])),
-                "runs": float(np.sum(columns["runs"])),
-            }
-            for name, columns in by_task(log, "board_task", TASKS).items()
-        },
+        "worst_cycle_s": largest(log.column("board_cpu", "worst_cycle_s")),
+        "tasks": board.task_statistics(log, SOURCE),
     }
 
 
@@ -58,9 +48,3 @@ def overruns(log: Log) -> float:
     last_of_a_start = (np.diff(uptime_s) <= 0) | (np.diff(counts) < 0)  # each start counts from zero again
     counted = np.sum(counts[:-1][last_of_a_start]) + np.sum(counts[-1:])
     return float(np.maximum(told, counted))
-
-
-def _mean(values: Array) -> float:
-    """Of what was measured: a board that did nothing at all has no shares."""
-    measured = values[np.isfinite(values)]
-    return float(np.mean(measured)) if measured.size else math.nan

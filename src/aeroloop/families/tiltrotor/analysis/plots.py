@@ -13,16 +13,16 @@ from aeroloop.analysis.drawing import (
     GREY,
     ORANGE,
     RED,
+    WANTED,
     Line,
     Path3,
     Picture,
     legend_above,
     over_time,
     panels,
+    path_pictures,
     picture,
     single,
-    top_and_altitude,
-    trajectory_3d,
 )
 from aeroloop.analysis.track import positions
 from aeroloop.families.tiltrotor.analysis.metrics import position_error
@@ -42,17 +42,11 @@ class DelayMargin(TypedDict):
 
 def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
     pictures = [
-        picture(
-            "trajectory",
+        *path_pictures(
+            _paths(log),
             "Trajectory",
             "The path flown and the reference, as in the paper's Figure 10.",
-            lambda: trajectory_3d(_paths(log)),
-        ),
-        picture(
-            "top-and-altitude",
-            "From above, and altitude",
             "The same path seen from above, and its height over time.",
-            lambda: top_and_altitude(_paths(log)),
         ),
         picture(
             "position-errors",
@@ -120,7 +114,7 @@ def delay_margin_picture(margin: DelayMargin, *, diverged: bool) -> Picture:
 def _paths(log: Log) -> list[Path3]:
     styles: dict[str, dict[str, Any]] = {
         "truth": {"color": BLUE, "label": "flown"},
-        "reference": {"color": ORANGE, "label": "reference", "linestyle": "--", "linewidth": 1.0},
+        "reference": {**WANTED, "label": "reference"},
     }
     return [Path3(log.column(stream, "t_s"), positions(log, stream), style) for stream, style in styles.items()]
 

@@ -1,25 +1,22 @@
-"""The report of a flight of the tilt-rotor: verdict, the paper's claims and figures, the board."""
+"""The report's sections of a flight of the tilt-rotor: remarks, the paper's figures and claims, impairments."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from aeroloop.analysis import page
-from aeroloop.analysis.board import clock_words
-from aeroloop.analysis.board_plots import Source, board_pictures
 from aeroloop.analysis.page import NOT_MEASURED, number
+from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, bold, code
+from aeroloop.analysis.words import first_few, times
 from aeroloop.core.scenario import Impairment
-from aeroloop.core.signals import TASKS, Event, ResetCause
+from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.tiltrotor.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
-from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
+from aeroloop.families.tiltrotor.analysis.timing import measured
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
-from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
 from aeroloop.sensors.state import StateNoise
 
@@ -30,20 +27,23 @@ PREDICTED = {
     ("rest", False): {"pos_x_rms_m": 0.17, "pos_y_rms_m": 0.39, "pos_z_rms_m": 0.045, "roll_max_deg": 16.4},
     ("moving", True): {"pos_x_rms_m": 0.0165, "pos_y_rms_m": 0.0470, "pos_z_rms_m": 0.0013, "roll_max_deg": 2.93},
 }
-
-
-BOARD = Source("board_cpu", "board_task", TASKS)
 DELAY_STEPS = 73
-TEMPLATES = Path(__file__).parent
 
 
-def render_flight(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> str:
-    """With the delay margin of the built-in gain: of a law from a file nothing is known but how it flew."""
-    known = not scenario.control.law_file
-    return render(scenario, log, summary, delay_margin=_delay_margin(scenario) if known else None)
+def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
+    found = [
+        Section("verdict", "", _remarks(scenario, log, summary["metrics"])),
+        Section("figures", "Flight", [Figures(flight_pictures(log, scenario))]),
+    ]
+    if not scenario.control.law_file:  # of a law from a file nothing is known but how it flew
+        picture = delay_margin_picture(delay_margin(scenario), diverged=bool(summary["metrics"]["diverged"]))
+        found.append(Section("margin", "Delay margin", [Figures([picture])]))
+    found.append(Section("paper", "Beside the paper's claims", _paper(scenario, log, summary["metrics"])))
+    return [*found, Section("links", "", _impairments(scenario))]
 
 
-def _delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
+def delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
+    """Of the built-in gain."""
     plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
     delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
     return DelayMargin(
@@ -54,40 +54,25 @@ def _delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
     )
 
 
-def render(
-    scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any], *, delay_margin: DelayMargin | None = None
-) -> str:
-    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
-    diverged = bool(summary["metrics"]["diverged"])
-    verdict_class, verdict = page.verdict(summary["exit_code"])
-    board = summary.get("board")  # None, or left out by a version that knew no board's statistics
-    return page.render(
-        "report.html.j2",
-        TEMPLATES,
-        scenario=scenario,
-        several=False,
-        summary=summary,
-        verdict=verdict,
-        verdict_class=verdict_class,
-        overruns=summary["metrics"].get("overruns"),
-        restarts=_restarts(log),
-        claims=_claims(scenario, log, summary),
-        predictions=_predictions(scenario, summary["metrics"]),
-        spiral=_flies_the_papers_spiral(scenario),
-        timing={name: summary["timing"][name] for name in MEASURED},
-        board=board,
-        clock=clock_words(board) if board else "",
-        tasks={task.name: task for task in TASKS},
-        board_pictures=board_pictures(log, BOARD) if board else [],
-        counters=COUNTER_NAMES,
-        impairments=_impairments(scenario),
-        pictures=flight_pictures(log, scenario),
-        delay_margin=delay_margin_picture(delay_margin, diverged=diverged) if delay_margin else None,
-    )
+def _remarks(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[Block]:
+    remarks: list[Block] = []
+    overruns, lost = numbers.get("overruns"), numbers.get("board_messages_lost")
+    if overruns:
+        cycles = f"{number(overruns)} {'cycle' if overruns == 1 else 'cycles'}"
+        longer = f"the board's work took longer than the control period of {_period_ms(scenario)} ms"
+        remarks.append(Text(bold("Overruns:") + f" in {cycles} {longer}."))
+    restarts = _restarts(log)
+    if restarts:
+        told = f" the board restarted in flight {times(len(restarts))}: {first_few(restarts)}."
+        remarks.append(Text(bold("Restarts:") + told))
+    if lost:
+        lack = "its events and statistics below lack them"
+        remarks.append(Text(f"{number(lost)} of the board's messages never arrived; {lack}."))
+    return remarks
 
 
 def _restarts(log: Log) -> list[str]:
-    """When the board started anew in flight, and why."""
+    """When the board restarted in flight, and why."""
     causes = {cause.value: cause.name.replace("_", " ").lower() for cause in ResetCause}
     return [
         f"{number(t_s)} s ({causes.get(value, f'cause {value:g}')})"
@@ -100,9 +85,26 @@ def _flies_the_papers_spiral(scenario: TiltrotorScenario) -> bool:
     return scenario.ground.source == "base-station" and scenario.ground.trajectory == Spiral()
 
 
-def _claims(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def _paper(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[Block]:
+    columns = (Column("", "name"), Column("Paper", "text"), Column("This flight", "text"))
+    blocks: list[Block] = [Table(columns, _claims(scenario, log, numbers))]
+    if not _flies_the_papers_spiral(scenario):
+        blocks.append(Note("The paper flew its spiral; this flight follows another reference."))
+    predictions = _predictions(scenario, numbers)
+    if predictions:
+        feedforward = "on" if scenario.ground.velocity_feedforward else "off"
+        start = "with the path's velocity" if scenario.world.start == "moving" else "from a hover"
+        about = (
+            "The paper gives no tracking numbers. The next table is the design model's own prediction for the spiral "
+            f"with velocity feed-forward {feedforward}, started {start}, ideal sensors and no added delay."
+        )
+        columns = (Column("Metric", "name"), Column("Design model predicts"), Column("This flight"))
+        blocks += [Note(about), Table(columns, predictions)]
+    return blocks
+
+
+def _claims(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """What, what the paper says of it, and this flight's number."""
-    numbers = summary["metrics"]
     rms = ", ".join(number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
     return [
         ("Tracking", "“tracked properly the trajectory”", f"RMS error (x, y, z): {rms} m"),
@@ -141,26 +143,33 @@ def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
     return f"{shares[0]:.1f} % within 0.5 ms of {nominal} ms, {shares[1]:.1f} % around 1 ms later{scaled}"
 
 
-def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
+def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
     undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == StateNoise()
     whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
     if not (_flies_the_papers_spiral(scenario) and scenario.control.weights == "published" and undisturbed and whole):
         return []
     predicted = PREDICTED.get((scenario.world.start, scenario.ground.velocity_feedforward), {})
-    return [(name, value, numbers[name]) for name, value in predicted.items()]
+    return [(code(name), number(value), number(numbers[name])) for name, value in predicted.items()]
 
 
-def _impairments(scenario: TiltrotorScenario) -> list[tuple[str, str]]:
+def _impairments(scenario: TiltrotorScenario) -> list[Block]:
     directions = {
         "board to plant": scenario.link.to_plant,
         "plant to board": scenario.link.to_board,
         "ground to board": scenario.ground.impair,
     }
-    return [(name, _changed(impairment)) for name, impairment in directions.items() if impairment.active]
+    active = [f"{name}: " + code(_changed(each)) for name, each in directions.items() if each.active]
+    if not active:
+        return [Note("No link was impaired on purpose.")]
+    return [Text("Impairments on purpose:"), Facts(active)]
 
 
 def _changed(impairment: Impairment) -> str:
     nothing = msgspec.structs.asdict(Impairment())
     changed = {key: value for key, value in msgspec.structs.asdict(impairment).items() if value != nothing[key]}
     return ", ".join(f"{key} = {value:g}" for key, value in changed.items())
+
+
+def _period_ms(scenario: TiltrotorScenario) -> str:
+    return number(scenario.control.period_s, scale=1000)

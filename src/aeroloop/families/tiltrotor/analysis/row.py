@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
+from aeroloop.core.signals import Event, ResetCause
+from aeroloop.families.tiltrotor.analysis.board import SOURCE
 from aeroloop.families.tiltrotor.analysis.metrics import metrics
 from aeroloop.families.tiltrotor.analysis.summary import details, events, tracks
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -13,7 +15,7 @@ ANALYSIS = Analysis[TiltrotorScenario](
     details=details,
     events=events,
     tracks=tracks,
-    report="aeroloop.families.tiltrotor.analysis.report:render_flight",
     command_caption="Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-    cpu_stream="board_cpu",
+    board=SOURCE,
+    event_values={Event.BOARD_RESTARTED.name: ResetCause},
 )

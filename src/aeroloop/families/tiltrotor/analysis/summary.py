@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from aeroloop.analysis.generic import counters
 from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name
-from aeroloop.analysis.track import ATTITUDE, Track, positions
+from aeroloop.analysis.track import Track, angles, positions
 from aeroloop.core.fault_offers import words
 from aeroloop.families.tiltrotor.analysis import board, timing
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
 LINKS = {
@@ -28,7 +28,7 @@ def details(log: Log, scenario: TiltrotorScenario) -> dict[str, Any]:
     return {
         "timing": timing.timing(log),
         "board": board.statistics(log, scenario),
-        "links": {name: _counters(log, stream) for name, stream in LINKS.items()},
+        "links": {name: counters(log, stream) for name, stream in LINKS.items()},
     }
 
 
@@ -44,13 +44,12 @@ def events(log: Log) -> list[dict[str, Any]]:
 
 
 def tracks(log: Log) -> list[Track]:
-    angles = np.stack([log.column("truth", f"{angle}_rad") for angle in ATTITUDE], axis=1)
     return [
         Track(
             "",
             log.column("truth", "t_s"),
             positions(log, "truth"),
-            angles,
+            angles(log, "truth"),
             log.column("reference", "t_s"),
             positions(log, "reference"),
             log.column("command", "t_s"),
@@ -58,8 +57,3 @@ def tracks(log: Log) -> list[Track]:
             COMMAND,
         )
     ]
-
-
-def _counters(log: Log, stream: str) -> dict[str, int] | None:
-    rows = log.rows[stream]
-    return dict(zip(COUNTER_NAMES, (int(n) for n in rows[-1, 1:]), strict=True)) if len(rows) else None

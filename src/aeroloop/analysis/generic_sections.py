@@ -1,4 +1,4 @@
-"""The report of a family that brings none of its own: every stream's signals over time, and what all reports have."""
+"""The report's sections of a family that names none: the path flown, and the signals of every stream over time."""
 
 from __future__ import annotations
 
@@ -7,50 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import page
-from aeroloop.analysis.drawing import Line, Path3, Picture, panels, picture, top_and_altitude
+from aeroloop.analysis.drawing import PANEL_IN, Line, Path3, Picture, panels, picture, top_and_altitude
 from aeroloop.analysis.generic import KEYS, tracks, with_columns
-from aeroloop.analysis.page import Section
+from aeroloop.analysis.section import Figures, Section
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log
 
-PANEL_IN = 1.35
 MOST_PANELS = 8
 
 
-def render(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> str:
-    verdict_class, verdict = page.verdict(summary["exit_code"])
-    counters = dict.fromkeys(name for link in summary["links"].values() for name in link or ())
-    return page.render(
-        "report_base.html.j2",
-        scenario=scenario,
-        several=any("vehicle" in event for event in summary["events"]),
-        summary=summary,
-        verdict=verdict,
-        verdict_class=verdict_class,
-        timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=list(counters),
-        pictures=_paths(log),
-        sections=list(_sections(log)),
-    )
+def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
+    return [Section("figures", "Flight", [Figures(_paths(log))]), *_streams(log)]
 
 
 def _paths(log: Log) -> list[Picture]:
     flown = [Path3(track.t_s, track.pos_W, {}) for track in tracks(log) if track.t_s.size]
     if not flown:
         return []
-    caption = "The way that was flown seen from above, and its height over time."
+    caption = "The path flown seen from above, and its height over time."
     return [picture("top-and-altitude", "From above, and altitude", caption, lambda: top_and_altitude(flown))]
 
 
-def _sections(log: Log) -> Iterator[Section]:
+def _streams(log: Log) -> Iterator[Section]:
     """One for each stream of numbers that were simulated; events have a table."""
     events = {*with_columns(log, "code", "value"), *with_columns(log, "target", "kind", "on")}
     for stream in log.streams:
         if stream.simulated and stream.name not in events and len(log.rows[stream.name]):
-            yield Section(
-                f"stream-{stream.name}", stream.name.replace("_", " ").capitalize(), _signals(log, stream.name)
-            )
+            title = stream.name.replace("_", " ").capitalize()
+            yield Section(f"stream-{stream.name}", title, [Figures(_signals(log, stream.name))])
 
 
 def _signals(log: Log, stream: str) -> list[Picture]:

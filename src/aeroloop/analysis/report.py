@@ -1,0 +1,62 @@
+"""A flight's report: the sections that every flight has, with those of its family between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from aeroloop.analysis import common_sections as common
+from aeroloop.analysis import page
+from aeroloop.analysis.board_section import board_section
+from aeroloop.analysis.family import analysis_of
+from aeroloop.analysis.page import Document
+from aeroloop.analysis.section import Section
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.tables import family, made
+from aeroloop.recording.log import Log
+
+GENERIC = "aeroloop.analysis.generic_sections:sections"
+
+
+def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> str:
+    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
+    style, word = page.verdict(summary["exit_code"])
+    verdict, *others = sections(scenario, log, summary)
+    return page.render(
+        Document(
+            title=f"{summary['scenario']}: {word.lower()}",
+            heading=summary["scenario"],
+            subtitle=scenario.summary,
+            style=style,
+            verdict=replace(verdict, blocks=[*verdict.blocks, common.settings(summary)]),
+            sections=others,
+        )
+    )
+
+
+def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
+    """In the order in which they are read, the verdict first.
+
+    Those of the family follow the checks. One with the key of a section that every flight has adds its blocks to it.
+    """
+    analysis = analysis_of(scenario)
+    own: Sequence[Section] = made(family(scenario.kind).sections or GENERIC, scenario, log, summary)
+    board = summary.get("board")  # None, or left out by a version that knew no board's statistics
+    before = [common.verdict_section(summary), common.checks_section(summary)]
+    after = [
+        common.timing_section(scenario, summary),
+        *([board_section(log, analysis.board, board)] if board and analysis.board else ()),
+        common.links_section(summary),
+        common.events_section(summary, analysis.event_values),
+        common.metrics_section(summary),
+        common.reproduce_section(scenario, summary),
+    ]
+    keys = {section.key for section in (*before, *after)}
+    ordered = (*before, *(section for section in own if section.key not in keys), *after)
+    return [_with_added(section, own) if section.key in keys else section for section in ordered]
+
+
+def _with_added(section: Section, own: Sequence[Section]) -> Section:
+    added = [block for other in own if other.key == section.key for block in other.blocks]
+    return replace(section, blocks=[*section.blocks, *added])
