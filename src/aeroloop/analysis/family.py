@@ -28,7 +28,6 @@ class Analysis(Generic[S]):
     tracks: Callable[[Log], list[Track]] = generic.tracks  # of every aircraft
     report: str = "aeroloop.analysis.generic_report:render"  # "module:name" of a Render: drawing is slow to import
     command_caption: str = "Commands that the plant accepted."
-    cpu_stream: str = ""  # where a board tells how busy its processor is
 
 
 GENERIC = Analysis[Scenario]()

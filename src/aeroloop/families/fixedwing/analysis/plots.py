@@ -10,14 +10,13 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from aeroloop.analysis.board_plots import Source, board_pictures
+from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, Line, Picture, legend_above, panels, picture
 from aeroloop.analysis.statistics import Array
 from aeroloop.core.wing_signals import LETTERS, WING_TASKS, Step
 from aeroloop.families.fixedwing.analysis.metrics import SETTLED_S
 from aeroloop.recording.log import Log
 
-WING = Source("wing_cpu", "wing_task", WING_TASKS)
 STEP_COLORS = {
     Step.LOITER: "#e4e4e4",
     Step.PLAN: "#f6d5c3",
@@ -35,7 +34,7 @@ PANEL_IN = 1.35
 
 
 def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[Picture]:
-    t_s = log.column("wing_truth", "t_s")
+    t_s = log.column("truth", "t_s")
     return [
         picture(
             "following",
@@ -45,12 +44,12 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             lambda: _with_steps(
                 log,
                 {
-                    "cross-track (m)": [_line(log, "wing_guidance", "cross_m", 1.0, "estimated")],
+                    "cross-track (m)": [_line(log, "guidance", "cross_m", 1.0, "estimated")],
                     "roll (deg)": [
-                        _line(log, "wing_truth", "roll_rad", math.degrees(1.0), "true"),
-                        _line(log, "wing_guidance", "roll_command_rad", math.degrees(1.0), "asked for", WANTED),
+                        _line(log, "truth", "roll_rad", math.degrees(1.0), "true"),
+                        _line(log, "guidance", "roll_command_rad", math.degrees(1.0), "asked for", WANTED),
                     ],
-                    "time constant (s)": [_line(log, "wing_guidance", "lag_s", 1.0, "")],
+                    "time constant (s)": [_line(log, "guidance", "lag_s", 1.0, "")],
                 },
             ),
         ),
@@ -63,12 +62,12 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
                 log,
                 {
                     "height (m)": [
-                        _line(log, "wing_truth", "z_m", 1.0, "flown"),
+                        _line(log, "truth", "z_m", 1.0, "flown"),
                         Line("wanted", t_s, np.full(len(t_s), height_m), WANTED),
-                        _line(log, "wing_truth", "ground_m", 1.0, "ground", {"color": GREY}),
+                        _line(log, "truth", "ground_m", 1.0, "ground", {"color": GREY}),
                     ],
                     "airspeed (m/s)": [
-                        _line(log, "wing_truth", "airspeed_m_s", 1.0, ""),
+                        _line(log, "truth", "airspeed_m_s", 1.0, ""),
                         Line("", t_s, np.full(len(t_s), airspeed_m_s), WANTED),
                     ],
                 },
@@ -81,10 +80,10 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             lambda: panels(
                 {
                     "surfaces (deg)": [
-                        _line(log, "wing_effort", f"{name}_rad", math.degrees(1.0), name, {"color": color})
+                        _line(log, "effort", f"{name}_rad", math.degrees(1.0), name, {"color": color})
                         for name, color in (("aileron", BLUE), ("elevator", ORANGE), ("rudder", GREEN))
                     ],
-                    "throttle": [_line(log, "wing_effort", "throttle", 1.0, "")],
+                    "throttle": [_line(log, "effort", "throttle", 1.0, "")],
                 },
                 height_in=2 * PANEL_IN + 0.4,
             ),
@@ -100,7 +99,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
 
 def board_figures(log: Log) -> list[Picture]:
     """The paper's Figures 10 and 11; none of a flight without firmware."""
-    return board_pictures(log, WING) if len(log.rows["wing_cpu"]) else []
+    return board_pictures(log, WING_TASKS) if len(log.rows["cpu"]) else []
 
 
 def _line(log: Log, stream: str, field: str, scale: float, label: str, style: dict[str, Any] | None = None) -> Line:
@@ -109,11 +108,11 @@ def _line(log: Log, stream: str, field: str, scale: float, label: str, style: di
 
 def _with_steps(log: Log, lines: dict[str, Sequence[Line]]) -> Figure:
     figure = _legends(panels(lines, height_in=len(lines) * PANEL_IN + 0.8))
-    changes = log.rows["wing_step"]
-    times_s = [*changes[:, 0].tolist(), float(log.column("wing_truth", "t_s")[-1]) if len(changes) else 0.0]
-    met = dict.fromkeys(Step(int(code)) for code in changes[:, 1] if code in list(Step))
+    changes, codes = log.rows["mission_step"], log.column("mission_step", "step")
+    times_s = [*changes[:, 0].tolist(), float(log.column("truth", "t_s")[-1]) if len(changes) else 0.0]
+    met = dict.fromkeys(Step(int(code)) for code in codes if code in list(Step))
     for panel in figure.axes:
-        for code, begun_s, ended_s in zip(changes[:, 1], times_s[:-1], times_s[1:], strict=True):
+        for code, begun_s, ended_s in zip(codes, times_s[:-1], times_s[1:], strict=True):
             if code in list(Step):
                 panel.axvspan(begun_s, ended_s, color=STEP_COLORS[Step(int(code))], linewidth=0, zorder=0)
     if met:
@@ -130,12 +129,12 @@ def _legends(figure: Figure) -> Figure:
 
 
 def _estimation_errors(log: Log) -> dict[str, Sequence[Line]]:
-    t_s = log.column("wing_estimate", "t_s")
-    true_s = log.column("wing_truth", "t_s")
+    t_s = log.column("estimate", "t_s")
+    true_s = log.column("truth", "t_s")
 
     def error(field: str) -> Array:
-        true: Array = np.interp(t_s, true_s, log.column("wing_truth", field)) if len(true_s) else t_s * np.nan
-        return log.column("wing_estimate", field) - true
+        true: Array = np.interp(t_s, true_s, log.column("truth", field)) if len(true_s) else t_s * np.nan
+        return log.column("estimate", field) - true
 
     return {
         "position (m)": [Line(name, t_s, error(f"{name}_m")) for name in "xyz"],

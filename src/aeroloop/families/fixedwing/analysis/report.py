@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.analysis import page
+from aeroloop.analysis.generic import counter_names
 from aeroloop.families.fixedwing import airframe, modes
 from aeroloop.families.fixedwing.analysis.maps import Ground, overview, plan_pictures
 from aeroloop.families.fixedwing.analysis.plots import board_figures, flight_pictures
@@ -49,7 +50,7 @@ def render(
         verdict=verdict,
         verdict_class=verdict_class,
         timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=log.columns["wing_link"][1:],
+        counters=counter_names(log),
         processor=PROCESSOR,
         modes=modes_table,
         pictures=[

@@ -15,5 +15,4 @@ ANALYSIS = Analysis[FixedWingScenario](
     tracks=tracks,
     report="aeroloop.families.fixedwing.analysis.report:render_flight",
     command_caption="Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
-    cpu_stream="wing_cpu",
 )

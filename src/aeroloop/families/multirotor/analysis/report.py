@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.analysis import page
+from aeroloop.analysis.generic import counter_names
 from aeroloop.analysis.page import Section, number
 from aeroloop.analysis.words import TRACKING_NUMBERS, load_words
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
@@ -16,7 +17,6 @@ from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle
 from aeroloop.families.multirotor.analysis.rates import clock_words
 from aeroloop.families.multirotor.analysis.words import VEHICLE_NUMBERS
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
 TEMPLATES = Path(__file__).parent
@@ -49,7 +49,7 @@ def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) ->
         tracking_numbers=TRACKING_NUMBERS,
         vehicle_numbers=VEHICLE_NUMBERS,
         timing={name: row for name, row in summary["timing"].items() if isinstance(row, dict)},
-        counters=COUNTER_NAMES,
+        counters=counter_names(log),
         pictures=flight_pictures(log, scenario),
         vehicles=[flight.number for flight in aircraft] if several else [],
         sections=[_of_vehicle(flight) for flight in aircraft] if several else [],

@@ -10,7 +10,8 @@ import msgspec
 
 from aeroloop.analysis import page
 from aeroloop.analysis.board import clock_words
-from aeroloop.analysis.board_plots import Source, board_pictures
+from aeroloop.analysis.board_plots import board_pictures
+from aeroloop.analysis.generic import counter_names
 from aeroloop.analysis.page import NOT_MEASURED, number
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import TASKS, Event, ResetCause
@@ -19,7 +20,6 @@ from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
-from aeroloop.protocols.board_fields import COUNTER_NAMES
 from aeroloop.recording.log import Log
 from aeroloop.sensors.state import StateNoise
 
@@ -32,7 +32,6 @@ PREDICTED = {
 }
 
 
-BOARD = Source("board_cpu", "board_task", TASKS)
 DELAY_STEPS = 73
 TEMPLATES = Path(__file__).parent
 
@@ -78,8 +77,8 @@ def render(
         board=board,
         clock=clock_words(board) if board else "",
         tasks={task.name: task for task in TASKS},
-        board_pictures=board_pictures(log, BOARD) if board else [],
-        counters=COUNTER_NAMES,
+        board_pictures=board_pictures(log, TASKS) if board else [],
+        counters=counter_names(log),
         impairments=_impairments(scenario),
         pictures=flight_pictures(log, scenario),
         delay_margin=delay_margin_picture(delay_margin, diverged=diverged) if delay_margin else None,
@@ -91,7 +90,7 @@ def _restarts(log: Log) -> list[str]:
     causes = {cause.value: cause.name.replace("_", " ").lower() for cause in ResetCause}
     return [
         f"{number(t_s)} s ({causes.get(value, f'cause {value:g}')})"
-        for t_s, code, value in log.rows["plant_event"].tolist()
+        for t_s, _, code, value in log.rows["event"].tolist()
         if code == Event.BOARD_RESTARTED
     ]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
 from aeroloop.families.tiltrotor.analysis.metrics import metrics
-from aeroloop.families.tiltrotor.analysis.summary import details, events, tracks
+from aeroloop.families.tiltrotor.analysis.summary import details
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 ANALYSIS = Analysis[TiltrotorScenario](
     metrics=metrics,
     never=("diverged", "overruns", "board_restarts"),
     details=details,
-    events=events,
-    tracks=tracks,
     report="aeroloop.families.tiltrotor.analysis.report:render_flight",
     command_caption="Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-    cpu_stream="board_cpu",
 )
