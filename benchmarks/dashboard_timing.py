@@ -39,10 +39,9 @@ Times = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kind:
-    """A flight, and where its log says how well time was kept."""
+    """A flight, and what its log says of how well time was kept."""
 
     scenario: str
-    missed: str  # stream with the deadlines missed so far
     measured: dict[str, Callable[[Log], Times]]
 
 
@@ -67,12 +66,10 @@ def _off_period(log: Log) -> Times:
 KINDS = {
     "quadrotor": Kind(
         "quad-hover",
-        "hil_pace",
-        {"lateness of a step, worst in 20 ms": lambda log: _settled(log, "hil_pace", "lateness_s")},
+        {"lateness of a step, worst in 20 ms": lambda log: _settled(log, "pace", "lateness_s")},
     ),
     "tilt-rotor": Kind(
         "tiltrotor-spiral",
-        "pace",
         {
             "lateness of a step, worst in 20 ms": lambda log: _settled(log, "pace", "lateness_s"),
             "request period off 12 ms by": _off_period,
@@ -139,7 +136,7 @@ def _fly(kind: Kind, duration_s: float, taken: Taken, browsers: int) -> float:
     for what, measured in kind.measured.items():
         for name, q in PERCENTILES.items():
             taken.times_us.setdefault(f"{what}, {name}", []).append(1e6 * float(np.percentile(measured(log), q)))
-    missed = _settled(log, kind.missed, "missed")
+    missed = _settled(log, "pace", "missed")
     taken.missed.append(int(missed[-1] - missed[0]))
     return float(taken.missed[-1])
 

@@ -19,7 +19,7 @@ from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, Truth
-from aeroloop.core.stream import Stream
+from aeroloop.core.stream import Stream, numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameters
@@ -83,7 +83,7 @@ def run(quick: bool) -> Outcome:
     with flight_folder() as folder, Crew(folder, scenario) as crew:
         crew.start("recorder")
         topics = Topics(folder, wait=scenario.lockstep)
-        to_topics = {stream.name: topics.publisher(stream).send for stream in _streams(scenario)}
+        to_topics = numbered({stream.name: topics.publisher(stream).send for stream in _streams(scenario)}, 0)
         contestants: dict[str, Callable[[], float]] = {
             BARE: lambda: again_bare(flight),
             SILENT: lambda: again(flight, _nowhere(scenario)),

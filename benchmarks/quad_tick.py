@@ -25,6 +25,7 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.controllers.pixhawk.exchange import behind
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
@@ -158,7 +159,7 @@ def run(quick: bool) -> Outcome:
 
 def _logged_factor(scenario: QuadrotorScenario, ticks: int, log: Log) -> float:
     log.await_written()
-    fleet = [Flown(scenario, 0, log.publish)]
+    fleet = [Flown(scenario, 0, numbered(log.publish, 0))]
     _fly(fleet, WARM_UP)
     began_s = time.perf_counter()
     _fly(fleet, ticks)
@@ -174,7 +175,9 @@ def _factor(
     spent: dict[str, int] | None = None,
     log: Log | None = None,
 ) -> float:
-    fleet = [Flown(scenario, number, log.publish if log is not None else None) for number in range(count)]
+    fleet = [
+        Flown(scenario, number, numbered(log.publish, number) if log is not None else None) for number in range(count)
+    ]
     if spent is not None:
         for flown in fleet:
             flown.put_watches_on(spent)

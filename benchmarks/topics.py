@@ -10,13 +10,13 @@ from multiprocessing.context import SpawnContext
 from pathlib import Path
 from typing import Any
 
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.common_streams import common
 from aeroloop.flight.processes.recorder import IDLE_S
 from aeroloop.realtime.topics import Topics
 from benchmarks.crew import PATIENCE_S, flight_folder
 from benchmarks.measure import Outcome, row, take_turns
 
-STREAM = BY_NAME["truth"]
+STREAM = common("truth", rate_hz=250.0)
 RECORD = tuple(float(index) for index in range(len(STREAM.fields)))
 TOPIC, QUEUE = "topic", "multiprocessing.Queue"
 

@@ -19,9 +19,10 @@ from msgspec import inspect as types
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core import scenario, scenario_files
+from aeroloop.core.common_streams import COMMON
+from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
-from aeroloop.core.stream import Stream
-from aeroloop.core.stream_table import STREAMS
+from aeroloop.core.stream import KEYS, Stream
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
@@ -75,10 +76,19 @@ PARTS: dict[str, type[Any]] = {
 """What every flight has, then what each kind of aircraft adds to it."""
 EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
-STREAM_TABLES: dict[str, tuple[Stream, ...]] = {
-    "Flights of the tilt-rotor, whose board speaks [board-protocol.md](board-protocol.md):": tiltrotor_streams.STREAMS,
-    "Flights with autopilots, which speak MAVLink HIL; each row is of one `vehicle`:": multirotor_streams.STREAMS,
-    "Flights of the fixed wing; its plant writes what the board tells:": fixedwing_streams.STREAMS,
+COMMON_STREAMS = "Common streams"
+STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
+    COMMON_STREAMS: (
+        "They mean the same for every aircraft. A family has those that apply to it, and may append columns.",
+        COMMON,
+    ),
+    "Tilt-rotor": ("Its board speaks [board-protocol.md](board-protocol.md).", tiltrotor_streams.STREAMS),
+    "Multirotors": (
+        "Their autopilots speak MAVLink HIL.",
+        tuple(stream for stream in multirotor_streams.STREAMS if stream not in ROUTER_STREAMS),
+    ),
+    "Fixed wing": ("Its plant writes what the board tells.", fixedwing_streams.STREAMS),
+    "Router": ("The state of its lines, which belong to no aircraft; in a flight or alone.", ROUTER_STREAMS),
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {
     "Events": Event,
@@ -185,14 +195,16 @@ def streams_markdown() -> str:
     lines = [
         "# Streams",
         "",
-        "What the processes of a flight publish, and what the log holds. A record is a row of 64-bit floats.",
+        "What the processes of a flight publish, and what the log holds. A record is a row of 64-bit floats: first the",
+        "simulated time `t_s` in s, then, but for the router's, `vehicle`: which of the flight's aircraft, from 0.",
         "Simulated streams follow from scenario and seed and make up `log_sha256`; the rest is measured.",
     ]
-    for title, streams in STREAM_TABLES.items():
-        lines += ["", title, "", *_stream_table(streams)]
-    for stream in STREAMS:
-        rows = [(f"`{field.name}`", field.unit, field.meaning) for field in stream.fields]
-        lines += ["", f"## {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]
+    for title, (meaning, streams) in STREAM_TABLES.items():
+        lines += ["", f"## {title}", "", meaning, "", *_stream_table(title, streams)]
+        for stream in streams:
+            if _told_in(title, stream) == title:
+                rows = [(f"`{f.name}`", f.unit, f.meaning) for f in stream.fields if f.name not in KEYS]
+                lines += ["", f"### {title}: {stream.name}", "", *_table(("field", "unit", "meaning"), rows)]
     for title, kind in ENUMERATIONS.items():
         lines += [
             "",
@@ -210,14 +222,29 @@ def streams_markdown() -> str:
     return "\n".join([*lines, ""])
 
 
-def _stream_table(streams: Iterable[Stream]) -> list[str]:
+def _stream_table(title: str, streams: Iterable[Stream]) -> list[str]:
+    if title == COMMON_STREAMS:
+        return _table(
+            ("stream", "simulated", "meaning"), [(_named(title, s), _yes(s.simulated), s.meaning) for s in streams]
+        )
     return _table(
         ("stream", "from", "rate in Hz", "simulated", "logged", "meaning"),
-        [
-            (f"[`{s.name}`](#{s.name})", s.producer, _rate(s), _yes(s.simulated), _yes(s.logged), s.meaning)
-            for s in streams
-        ],
+        [(_named(title, s), s.producer, _rate(s), _yes(s.simulated), _yes(s.logged), s.meaning) for s in streams],
     )
+
+
+def _named(title: str, stream: Stream) -> str:
+    """With a link to its columns, where it has any."""
+    place = f"{_told_in(title, stream)}-{stream.name}".lower().replace(" ", "-")
+    return f"[`{stream.name}`](#{place})" if _told_in(title, stream) else f"`{stream.name}`"
+
+
+def _told_in(title: str, stream: Stream) -> str:
+    """The section with the stream's columns; none where it has none but time and aircraft."""
+    if stream.names == KEYS:
+        return ""
+    as_usual = any(stream.name == each.name and stream.names == each.names for each in COMMON)
+    return COMMON_STREAMS if as_usual else title
 
 
 def parameters_markdown() -> str:

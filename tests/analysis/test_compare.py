@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from stream_tables import TILTROTOR
 from typer.testing import CliRunner
 
 from aeroloop.analysis import compare_page
@@ -18,9 +20,7 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.scenario import Check
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
-from aeroloop.families.tiltrotor.analysis.summary import COMMAND
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
@@ -29,11 +29,12 @@ from aeroloop.recording.log import Log, LogWriter
 FLOWN = {"ended": "completed", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
 PERIOD_S = 0.012
 CHECKS = (Check(metric="pos_max_m", below=0.5),)
+COMMAND = TILTROTOR["command"].names[2:]
 
 
 def fill(log: Log, stream: str, t_s: np.ndarray, **columns: Any) -> None:
     """Rows of a stream from columns; fields that are not given are zero."""
-    names = BY_NAME[stream].names
+    names = TILTROTOR[stream].names
     log.rows[stream] = np.zeros((len(t_s), len(names)))
     for name, values in {"t_s": t_s, **columns}.items():
         log.rows[stream][:, names.index(name)] = values
@@ -56,7 +57,7 @@ def a_run(name: str = "a", /, *, until_s: float = 6.0, step_s: float = 0.004, of
         yaw_rad=wrapped(t_s + 3 * off),
     )
     cycle_s = np.arange(0, until_s + PERIOD_S / 2, PERIOD_S)
-    fill(log, "reference", cycle_s, x_m=cycle_s, y_m=2 * cycle_s, z_m=1.0)
+    fill(log, "setpoint", cycle_s, x_m=cycle_s, y_m=2 * cycle_s, z_m=1.0)
     fill(log, "command", cycle_s[1:], **{field: i + off for i, field in enumerate(COMMAND)})
     fill(log, "effort", t_s, thrust_right_N=10, thrust_left_N=10)
     return Run(name, scenario, log, summarise(scenario, log, outcome=FLOWN))
@@ -90,7 +91,7 @@ def test_differences_against_a_loop_over_all_samples(jitter_s: float) -> None:
     for run in (first, other):
         for stream in ("truth", "command"):
             rows = run.log.rows[stream]
-            rows[:, 1:] += rng.normal(0, 0.1, rows[:, 1:].shape)
+            rows[:, 2:] += rng.normal(0, 0.1, rows[:, 2:].shape)
             rows[:, 0] += rng.uniform(0, jitter_s)
     [found] = differences([first, other])
 
@@ -102,12 +103,12 @@ def test_differences_against_a_loop_over_all_samples(jitter_s: float) -> None:
             continue
         left, right = others[max(after - 1, 0)], others[after]
         part = (row[0] - left[0]) / (right[0] - left[0]) if after else 0.0
-        expected.append([row[0], *(left[1:4] + part * (right[1:4] - left[1:4]) - row[1:4])])
+        expected.append([row[0], *(left[2:5] + part * (right[2:5] - left[2:5]) - row[2:5])])
     assert found.t_s.tolist() == [t_s for t_s, *_ in expected]
     np.testing.assert_allclose(found.position_W, [d for _, *d in expected], atol=1e-12)
 
     def stood(run: Run, t_s: float) -> np.ndarray:
-        return next(row[1:] for row in run.log.rows["command"][::-1] if row[0] <= t_s)
+        return next(row[2:] for row in run.log.rows["command"][::-1] if row[0] <= t_s)
 
     np.testing.assert_array_equal(
         found.command, [stood(other, t_s) - stood(first, t_s) for t_s in found.command_t_s.tolist()]
@@ -118,14 +119,14 @@ def test_differences_against_a_loop_over_all_samples(jitter_s: float) -> None:
 def test_angles_on_either_side_of_half_a_turn_are_close() -> None:
     first, other = a_run(), a_run("b")
     for run, yaw_rad in ((first, math.pi - 0.001), (other, -math.pi + 0.001)):
-        run.log.rows["truth"][:, BY_NAME["truth"].names.index("yaw_rad")] = yaw_rad
+        run.log.rows["truth"][:, TILTROTOR["truth"].names.index("yaw_rad")] = yaw_rad
     [found] = compare([first, other])["differences"]
     assert found["yaw_max_deg"] == pytest.approx(math.degrees(0.002))
 
 
 def test_the_largest_difference_is_a_peak_not_a_mean() -> None:
     first, other = a_run(), a_run("b")
-    other.log.rows["truth"][500, 1] += 0.02
+    other.log.rows["truth"][500, 2] += 0.02
     [found] = compare([first, other])["differences"]
     assert found["position_max_m"] == pytest.approx(0.02)
     assert found["position_max_at_s"] == pytest.approx(2.0)
@@ -163,9 +164,9 @@ def test_what_cannot_be_compared_is_said_in_words() -> None:
     first = a_run()
     shorter = a_run("b", until_s=2.0, seed=5)
     mute = a_run("c")
-    mute.log.rows["command"] = np.empty((0, 5))
+    mute.log.rows["command"] = np.empty((0, 6))
     broken = a_run("d")
-    broken.log.rows["truth"][100, 1] = math.nan
+    broken.log.rows["truth"][100, 2] = math.nan
     comparison = compare([first, shorter, mute, broken])
     words = " ".join(comparison["remarks"])
     assert "a flew to 6 s and b to 2 s: compared from 0 to 2 s." in words
@@ -212,7 +213,7 @@ def later(run: Run) -> Run:
 
 
 def with_statistics(run: Run) -> Run:
-    fill(run.log, "board_cpu", np.arange(1.0, 7.0), use_pct=23.5, stack_used_B=912, stack_size_B=4096)
+    fill(run.log, "cpu", np.arange(1.0, 7.0), use_pct=23.5, stack_used_B=912, stack_size_B=4096)
     return Run(run.name, run.scenario, run.log, summarise(run.scenario, run.log, outcome=FLOWN))
 
 
@@ -283,6 +284,15 @@ def test_the_command_shows_a_table_and_writes_the_page_beside_the_first_run(fold
     assert str(page) in shown and "13 mm" in page.read_text("utf-8")
 
 
+def test_a_log_of_before_the_streams_had_common_names_is_refused_in_a_sentence(folders: list[str]) -> None:
+    log = Path(folders[0]) / results.LOG
+    shutil.copy(Path(__file__).parents[1] / "golden" / "log_without_table.mcap", log)
+    code, _, said = command(*folders)
+    assert code == EXIT_USAGE and said.startswith(f"{log}: written by a version of Aeroloop with other streams (")
+    with pytest.raises(ConfigError, match="use that version for its report"):
+        results.report_again(log.parent)
+
+
 @pytest.mark.usefixtures("drawn_quickly")
 def test_the_command_fails_where_runs_are_too_far_apart(folders: list[str], tmp_path: Path) -> None:
     out = ("--out", str(tmp_path / "c.html"))
@@ -296,7 +306,7 @@ def test_the_command_fails_where_runs_are_too_far_apart(folders: list[str], tmp_
 @pytest.mark.usefixtures("drawn_quickly")
 def test_a_distance_that_is_not_known_is_not_within(folders: list[str], tmp_path: Path) -> None:
     broken = a_run("broken", until_s=1.0)
-    broken.log.rows["truth"][10, 1] = math.nan
+    broken.log.rows["truth"][10, 2] = math.nan
     code, _, said = command(folders[0], str(folder_of(tmp_path, broken)), "--within", "1000")
     assert code == EXIT_CHECK_FAILED and "unknown distance" in " ".join(said.split())
 

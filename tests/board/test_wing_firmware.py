@@ -88,7 +88,7 @@ def test_its_servos_and_guidance_are_those_of_the_host_s_board(board: WingProces
         command, rows = twin.step(sensed(data))
         assert named(reply.hils, "servos")[0][1:5] == pytest.approx(command, abs=2e-3), cycle
         for stream, tolerance in (("estimate", 2e-3), ("guidance", 2e-3)):
-            (row,) = (values for name, values in rows if name == f"wing_{stream}")
+            (row,) = (values for name, values in rows if name == stream)
             assert named(reply.comm, stream)[0] == pytest.approx(row, rel=1e-4, abs=tolerance), (cycle, stream)
     assert abs(command[0]) > 0.1  # it turned at all
 
@@ -271,7 +271,7 @@ def test_it_replans_in_flight_as_the_host_s_board_does() -> None:
 
         def step(hils: bytes, comm: bytes) -> wing_timing.Reply:
             _, rows = twin.step(sensed(hils), [flown.places.goal_m] if comm else [])
-            plans.extend(values for name, values in rows if name == "wing_plan")
+            plans.extend(values for name, values in rows if name == "plan")
             return board.step(hils, comm)
 
         flown = flight(step)

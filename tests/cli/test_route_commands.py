@@ -20,11 +20,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from stream_tables import MULTIROTOR
 
 from aeroloop.cli.route_commands import colour, main, view
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.flight import routing
 from aeroloop.realtime.topics import Topics
 from aeroloop.router import control
@@ -175,7 +175,7 @@ def test_it_routes_tells_and_ends_with_the_code_of_its_signal(bench: Bench) -> N
             ("plane", "vehicle", "mavlink"),
             ("ground", "command", "mavlink"),
         ]
-        topics = Topics(place.folder, wait=False).subscriber(BY_NAME["line"])
+        topics = Topics(place.folder, wait=False).subscriber(MULTIROTOR["line"])
         watched = routing.Watched(place.folder)
         bench.fly()
         until(bench.arrived, "frames pass")

@@ -35,7 +35,7 @@ class Autopilot:
 
     def step(self, sensors: WingSensors, goals: Any) -> tuple[WingCommand, list[Any]]:
         self.heard.append((sensors.cycle, list(goals)))
-        return (0.125, 0.0, 0.0, 0.5), [("wing_event", (9.0, float(sensors.cycle)))]
+        return (0.125, 0.0, 0.0, 0.5), [("board_event", (9.0, float(sensors.cycle)))]
 
 
 class EchoBoard:
@@ -56,7 +56,7 @@ def test_on_the_host_a_goal_and_sensors_become_servos_and_telemetry() -> None:
     plant, autopilot = PlantEnd(), Autopilot()
     board = HostWing(autopilot)  # type: ignore[arg-type]
     out, busy_s = board.step(plant.goal(Goal(0, 1.0, 2.0)) + plant.sensors(SENSORS))
-    assert plant.receive(out) == [Servos(7, (0.125, 0.0, 0.0, 0.5), 0.0), Told("wing_event", (9.0, 7.0))]
+    assert plant.receive(out) == [Servos(7, (0.125, 0.0, 0.0, 0.5), 0.0), Told("board_event", (9.0, 7.0))]
     board.step(plant.sensors(dataclasses.replace(SENSORS, cycle=8)))
     assert autopilot.heard == [(7, [(1.0, 2.0)]), (8, [])], "a goal is told once"
     assert busy_s == 0.0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from log_rows import rows_of
 
 from aeroloop.analysis import checks, compare_plots
 from aeroloop.analysis.compare import Run, compare
@@ -45,16 +46,16 @@ class GliderScenario(Scenario, frozen=True, kw_only=True):
         return "loopback://"
 """
 STREAMS = """
-from aeroloop.core.stream import EVENT, Stream, fields
+from aeroloop.core.common_streams import common
+from aeroloop.core.stream import Stream, fields
 
 STREAMS = (
-    Stream(
-        "glide", "plant", 10.0, True, True, "where it is",
-        fields(("x_m", "m", "east"), ("y_m", "m", "north"), ("z_m", "m", "up"), ("vario_m_s", "m/s", "climb rate")),
-    ),
-    Stream("glide_event", "plant", 0.0, True, True, "what happened", fields(*EVENT)),
-    Stream("glide_pace", "plant", 1.0, False, True, "", fields(("lateness_s", "s", "late"), ("missed", "-", "n"))),
-    Stream("glide_link", "plant", 1.0, False, True, "", fields(("frames_in", "-", "in"), ("lost", "-", "lost"))),
+    common("truth", rate_hz=10.0),
+    Stream("thermal", "plant", 10.0, True, True, "of the air", fields(("vario_m_s", "m/s", "climb rate"))),
+    common("event"),
+    common("fault"),
+    common("pace"),
+    common("link", ("lost", "-", "lost")),
 )
 """
 ROW = """
@@ -67,6 +68,7 @@ ROW = Family(
     controllers={},
 )
 """
+COUNTERS = ("frames_in", "frames_out", "bytes_in", "bytes_out", "bad_checksums", "lost")
 FLOWN = {"ended": "completed", "wall_s": 1.0, "exit_code": 0, "error": None}
 
 
@@ -160,35 +162,38 @@ def glider(tmp_path_factory: pytest.TempPathFactory) -> Scenario:
 def glider_log(scenario: Scenario, events: list[list[float]]) -> Log:
     log = Log.empty(streams_of(scenario))
     t_s = np.arange(0.0, 2.05, 0.1)
-    log.rows["glide"] = np.stack([t_s, 10 * t_s, 0 * t_s, 100 - t_s, np.full_like(t_s, -1.0)], axis=1)
-    log.rows["glide_event"] = np.array(events).reshape(-1, 3)
-    log.rows["glide_pace"] = np.array([[1.0, 0.002, 3.0]])
-    log.rows["glide_link"] = np.array([[1.0, 7.0, 1.0], [2.0, 12.0, 2.0]])
+    rows = rows_of({stream.name: stream for stream in streams_of(scenario)})
+    log.rows["truth"] = rows("truth", t_s, x_m=10 * t_s, z_m=100 - t_s, qw=1.0)
+    log.rows["thermal"] = rows("thermal", t_s, vario_m_s=-1.0)
+    log.rows["event"] = np.array(events).reshape(-1, 4)
+    log.rows["pace"] = rows("pace", [1.0], lateness_s=0.002, missed=3.0)
+    log.rows["link"] = rows("link", [1.0, 2.0], frames_in=[7.0, 12.0], lost=[1.0, 2.0])
     return log
 
 
 def test_a_family_without_an_analysis_is_judged(glider: Scenario) -> None:
     checks.verify(glider)
-    summary = summarise(glider, glider_log(glider, [[0.5, Event.GROUND_CONTACT, 1.5]]), outcome=FLOWN)
+    summary = summarise(glider, glider_log(glider, [[0.5, 0, Event.GROUND_CONTACT, 1.5]]), outcome=FLOWN)
     assert summary["ok"] and summary["metrics"]["flown_s"] == 2.0
     assert [check["name"] for check in summary["checks"]] == ["flown_s", "diverged"]
-    assert summary["events"] == [{"t_s": 0.5, "source": "glide_event", "event": "GROUND_CONTACT", "value": 1.5}]
-    assert summary["links"] == {"glide_link": {"frames_in": 12, "lost": 2}}
+    contact = {"t_s": 0.5, "source": "plant", "vehicle": 0, "event": "GROUND_CONTACT", "value": 1.5}
+    assert summary["events"] == [contact]
+    assert summary["links"]["link"] == {**dict.fromkeys(COUNTERS, 0), "frames_in": 12, "lost": 2}
     assert summary["timing"]["step_lateness_s"]["max"] == 0.002 and summary["timing"]["missed_deadlines"] == 3
 
 
 def test_a_flight_that_diverged_or_recorded_nothing_fails_without_an_analysis_too(glider: Scenario) -> None:
-    diverged = summarise(glider, glider_log(glider, [[0.5, Event.DIVERGED, 0.0]]), outcome=FLOWN)
+    diverged = summarise(glider, glider_log(glider, [[0.5, 0, Event.DIVERGED, 0.0]]), outcome=FLOWN)
     nothing = summarise(glider, Log.empty(streams_of(glider)), outcome=FLOWN)
     assert [summary["exit_code"] for summary in (diverged, nothing)] == [EXIT_CHECK_FAILED] * 2
 
 
 def test_a_family_without_a_report_gets_one_of_all_its_signals(glider: Scenario) -> None:
-    log = glider_log(glider, [[0.5, Event.GROUND_CONTACT, 1.5]])
+    log = glider_log(glider, [[0.5, 0, Event.GROUND_CONTACT, 1.5]])
     html = render_report(glider, log, summarise(glider, log, outcome=FLOWN))
-    assert 'id="stream-glide"' in html and "stream-glide_event" not in html
-    assert html.count("<figure") == 2, "the way, and the signals of one stream"
-    for words in ("vario_m_s", "ground contact", "glide link", "step lateness", "Passed"):
+    assert 'id="stream-thermal"' in html and "stream-event" not in html
+    assert html.count("<figure") == 4, "the way, and the signals of two streams, of which one has many"
+    for words in ("vario_m_s", "ground contact", "bad checksums", "step lateness", "Passed"):
         assert words in html
     empty = Log.empty(streams_of(glider))
     assert "Failed" in render_report(glider, empty, summarise(glider, empty, outcome=FLOWN))
@@ -198,7 +203,7 @@ SECTIONS = """
 from aeroloop.analysis.section import Column, Note, Section, Table, Text
 
 def sections(scenario, log, summary):
-    sink_m_s = -log.column("glide", "vario_m_s").mean()
+    sink_m_s = -log.column("truth", "vario_m_s").mean()
     return [
         Section("verdict", "", [Text("It glided <far>.")]),
         Section("sink", "Sink rate", [Table([Column("", "name"), Column("m/s")], [("mean", f"{sink_m_s:g}")])]),
@@ -240,11 +245,19 @@ def test_sections_that_fail_are_one_sentence(tmp_path: Path) -> None:
 
 def test_runs_of_a_family_without_an_analysis_are_compared(glider: Scenario) -> None:
     log, other = glider_log(glider, []), glider_log(glider, [])
-    other.rows["glide"][:, 3] += 2.0
+    other.rows["truth"][:, 4] += 2.0
     runs = [Run(name, glider, of, summarise(glider, of, outcome=FLOWN)) for name, of in (("a", log), ("b", other))]
     comparison = compare(runs)
     assert comparison["differences"][0]["position_max_m"] == pytest.approx(2.0)
     assert "commands" not in [picture.name for picture in compare_plots.pictures(runs)]
+
+
+def test_a_family_has_the_streams_that_every_vehicle_writes(tmp_path: Path) -> None:
+    folder = folder_of_a_family(tmp_path, "glider_without_faults")
+    (folder / "streams.py").write_text(STREAMS.replace('common("fault"),', "").replace('common("pace"),', ""))
+    (tmp_path / "x.toml").write_text('name = "x"\n[vehicle]\nkind = "./glider_without_faults"\n')
+    with pytest.raises(ConfigError, match="expected the common streams fault, pace too"):
+        streams_of(scenario_files.load(tmp_path / "x.toml"))
 
 
 def test_a_family_that_names_no_faults_offers_none(glider: Scenario) -> None:

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'aeroloop[dash]'")
 from nicegui import Client, ui
 from nicegui.page import page
+from stream_tables import MULTIROTOR
 from test_dashboard_pages import built
 
 from aeroloop.core import tables
@@ -20,7 +21,6 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import Stream, fields
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import family_page, page_fly, readings
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.line_sources import views
@@ -31,7 +31,7 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 PAGE = """
 from aeroloop.dashboard.family_page import Page, Status, Track
 
-PAGE = Page(truth=Track("glide"), status=lambda _store, _vehicle: Status(mode="gliding"), charts=[["truth.z_m"]])
+PAGE = Page(setpoint=Track("glide"), status=lambda _store, _vehicle: Status(mode="gliding"), charts=[["truth.z_m"]])
 """
 GLIDE = Stream(
     name="glide",
@@ -85,12 +85,12 @@ def watching(runs: Path, scenario: Scenario) -> WatchedFlight:
     watched = WatchedFlight(runs)
     watched.scenario, watched.flight_id, watched.running = scenario, "one", True
     for t_s in (1.0, 2.0):
-        watched.take(GLIDE, (t_s, 10.0 * t_s, 0.0, 5.0))
-        watched.take(BY_NAME["truth"], tuple({"t_s": t_s, "z_m": 7.0, "qw": 1.0}.get(n, 0.0) for n in TRUTH))
+        watched.take(GLIDE, (t_s, 0.0, 10.0 * t_s, 0.0, 5.0))
+        watched.take(MULTIROTOR["truth"], tuple({"t_s": t_s, "z_m": 7.0, "qw": 1.0}.get(n, 0.0) for n in TRUTH))
     return watched
 
 
-TRUTH = BY_NAME["truth"].names
+TRUTH = MULTIROTOR["truth"].names
 
 
 def texts(client: Client) -> list[str]:
@@ -107,17 +107,14 @@ class TestPlain:
         assert part.kind == "box" and shown.shape(scenario).reach_m > 0.0
         assert shown.commands is None and shown.sticks is None
 
-    def test_the_stream_with_an_attitude_is_where_it_is(self, folder: Path, tmp_path: Path) -> None:
+    def test_the_truth_is_where_it_is(self, folder: Path, tmp_path: Path) -> None:
         scenario, store = kite(folder), Store()
-        assert readings.pose(store, scenario, 0) is None
-        store.add(GLIDE, (1.0, 3.0, 4.0, 5.0))
-        pose = readings.pose(store, scenario, 0)
-        assert pose is not None and pose.pos_W == (3.0, 4.0, 5.0) and pose.quat_WB == (1.0, 0.0, 0.0, 0.0)
+        store.add(GLIDE, (1.0, 0.0, 3.0, 4.0, 5.0))
+        assert readings.pose(store, scenario, 0) is None and readings.trail(store, 0, -1.0).shape == (0, 2)
         store = watching(tmp_path, scenario).store
         pose = readings.pose(store, scenario, 0)
         assert pose is not None and pose.pos_W[2] == 7.0
-        assert [track.stream for track in family_page.found_tracks(store)] == ["truth", "glide"]
-        assert readings.trail(store, scenario, 0, -1.0).shape == (2, 2)
+        assert readings.trail(store, 0, -1.0).shape == (2, 2)
 
     def test_its_charts_are_of_its_first_streams(self, folder: Path, tmp_path: Path) -> None:
         scenario = kite(folder)
@@ -130,12 +127,13 @@ class TestPlain:
         scenario = kite(folder)
         assert views(watching(tmp_path, scenario).store, (), scenario) == []
 
-    def test_the_scene_draws_every_stream_with_places_once(
+    def test_the_scene_draws_the_truth_and_what_the_page_names(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         sent: list[list[Any]] = []
         monkeypatch.setattr(View, "_send", lambda _view, calls: sent.extend(calls))
-        scenario = kite(folder)
+        (folder / "page.py").write_text(PAGE)
+        scenario = kite(folder, f"{folder.name}.page:PAGE")
         with Client(page("/")) as client:
             view = View(ui.scene())
             view.show(scenario)
@@ -144,7 +142,7 @@ class TestPlain:
             for _ in range(8):
                 view.update(store)
             client.delete()
-        assert len(view.scene.objects) == before + 2
+        assert len(view.scene.objects) == before
         assert [(10.0, 0.0, 5.0), (20.0, 0.0, 5.0)] in [call[-1] for call in sent]
         assert any(call[2] == "pose" and call[3] == [0.0, 0.0, 7.0] for call in sent)
 
@@ -165,7 +163,7 @@ def test_a_page_of_its_own_is_shown(folder: Path) -> None:
     (folder / "page.py").write_text(PAGE)
     scenario = kite(folder, f"{folder.name}.page:PAGE")
     store = Store()
-    store.add(GLIDE, (1.0, 3.0, 4.0, 5.0))
+    store.add(GLIDE, (1.0, 0.0, 3.0, 4.0, 5.0))
     assert family_page.problem(scenario) == ""
     assert readings.status(store, scenario, 0).mode == "gliding"
     assert family_page.charts(scenario, store) == [["truth.z_m"]]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from stream_tables import MULTIROTOR
 
 from aeroloop.core.config import convert
 from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
 from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -80,7 +80,7 @@ def test_the_log_tells_what_was_switched_newest_first(tmp_path: Path) -> None:
     watched = WatchedFlight(tmp_path)
     watched.scenario = _quadrotor(count=2)
     gnss, silent = float(TARGETS.index("gnss")), float(KINDS.index("silent"))
-    stream = BY_NAME["flight_fault"]
+    stream = MULTIROTOR["fault"]
     watched.take(stream, (10.0, 0.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
     watched.take(stream, (12.0, 1.0, gnss, silent, 1.0, 0.0, 0.0, 0.0, 0.0))
     watched.take(stream, (14.0, 0.0, gnss, silent, 0.0, 0.0, 0.0, 0.0, 0.0))

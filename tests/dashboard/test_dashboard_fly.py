@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
+from stream_tables import MULTIROTOR
 
 from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import TABLE
 from aeroloop.core.config import convert
 from aeroloop.core.errors import LinkError
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import family_page, from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.fly_orders import checked, connected, impossible, no_aircraft, takeoff_height
@@ -206,7 +206,7 @@ def test_the_end_of_the_sticks_is_written_once_and_frees_them() -> None:
 
 
 def _line(number: float, role: float) -> tuple[float, ...]:
-    fields = BY_NAME["line"].names
+    fields = MULTIROTOR["line"].names
     told = {"t_s": 5.0, "line": number, "up": 1.0, "role": role}
     return tuple(told.get(name, 0.0) for name in fields)
 
@@ -215,11 +215,11 @@ def test_another_line_that_commands_is_named(watched: WatchedFlight) -> None:
     names = ("pixhawk-0", "ground", BENCH)
     watched.lines = [LineInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
     for number, role in enumerate((0.0, 11.0, 1.0)):
-        watched.take(BY_NAME["line"], _line(number, role))
+        watched.take(MULTIROTOR["line"], _line(number, role))
     assert other_commander(watched) == "ground"
 
-    watched.take(BY_NAME["line"], _line(1.0, 1.0))
-    watched.take(BY_NAME["line"], _line(2.0, 11.0))
+    watched.take(MULTIROTOR["line"], _line(1.0, 1.0))
+    watched.take(MULTIROTOR["line"], _line(2.0, 11.0))
     assert other_commander(watched) == ""
 
 
@@ -297,7 +297,7 @@ def test_a_value_that_cannot_be_is_refused_before_it_is_sent(name: str, value: A
 
 def test_changes_of_anybody_are_shown_by_name(watched: WatchedFlight) -> None:
     number = sorted(known_parameters()).index("MPC_XY_P")
-    stream = BY_NAME["parameter_change"]
+    stream = MULTIROTOR["parameter_change"]
     watched.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
     watched.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stream_tables import MULTIROTOR, TILTROTOR
 
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard.histogram import Histogram
 from aeroloop.dashboard.line_health import (
     COLUMNS,
@@ -38,6 +38,7 @@ class Info:
     protocol: str = "mavlink"
 
 
+STREAMS = {**MULTIROTOR, "link": TILTROTOR["link"]}
 HEALTHY = {
     "up": 1.0,
     "frames_in": 1000.0,
@@ -52,7 +53,7 @@ HEALTHY = {
 
 
 def row(stream: str, **values: float) -> list[float]:
-    return [values.get(name, 0.0) for name in BY_NAME[stream].names]
+    return [values.get(name, 0.0) for name in STREAMS[stream].names]
 
 
 def lines(*rows: dict[str, float], info: Info | None = None, messages: tuple[dict[str, float], ...] = ()) -> LineView:
@@ -62,7 +63,7 @@ def lines(*rows: dict[str, float], info: Info | None = None, messages: tuple[dic
 
 
 def message(line: int, number: int, rate_hz: float, *, outbound: bool = False, system: int = 1, set_hz: float = 0.0):
-    names = BY_NAME["line_message"].names
+    names = STREAMS["line_message"].names
     given = {"line": line, "message": number, "rate_hz": rate_hz, "set_hz": set_hz, "system": system, "component": 1}
     return dict.fromkeys(names, 0.0) | given | {"outbound": float(outbound), "count": 5.0, "over_s": 10.0}
 
@@ -158,11 +159,11 @@ def test_rates_of_messages_are_those_of_the_window() -> None:
     heartbeat, attitude = message_rates(np.array([*beats, *others]))
     assert (heartbeat["rate_hz"], heartbeat["over_s"], heartbeat["count"]) == (1.0, 10.0, 9.0)
     assert (attitude["outbound"], attitude["message"], attitude["rate_hz"]) == (1.0, 30.0, 50.0)
-    assert message_rates(np.empty((0, len(BY_NAME["line_message"].names)))) == []
+    assert message_rates(np.empty((0, len(STREAMS["line_message"].names)))) == []
 
 
 def test_a_line_without_rows_yet_is_listed() -> None:
-    (view,) = router_lines(np.empty((0, len(BY_NAME["line"].names))), [], [Info()])
+    (view,) = router_lines(np.empty((0, len(STREAMS["line"].names))), [], [Info()])
     assert (view.name, view.level) == ("pixhawk", Level.NONE)
 
 
@@ -179,14 +180,14 @@ def test_who_hears_whom() -> None:
 
 
 def board_rows(seconds: int, per_s: float, **last: float) -> np.ndarray:
-    rows = [row("plant_link", t_s=float(t), frames_in=2 * per_s * t, frames_out=per_s * t) for t in range(seconds)]
-    rows[-1] = row("plant_link", t_s=seconds - 1.0, frames_in=2 * per_s * (seconds - 1), **last)
+    rows = [row("link", t_s=float(t), frames_in=2 * per_s * t, frames_out=per_s * t) for t in range(seconds)]
+    rows[-1] = row("link", t_s=seconds - 1.0, frames_in=2 * per_s * (seconds - 1), **last)
     return np.array(rows)
 
 
 def test_the_line_to_the_board_is_held_against_the_control_period() -> None:
-    good = Span.of("plant_link", board_rows(11, 1 / 0.012, frames_out=10 / 0.012))
-    slow = Span.of("plant_link", board_rows(11, 1 / 0.012, frames_out=7 / 0.012))
+    good = Span.of(STREAMS["link"].names, board_rows(11, 1 / 0.012, frames_out=10 / 0.012))
+    slow = Span.of(STREAMS["link"].names, board_rows(11, 1 / 0.012, frames_out=7 / 0.012))
     assert good and slow
     views = [
         counted_line("board", "loopback://", "board", span, 10.5, set_hz=(0.0, 1 / 0.012)) for span in (good, slow)
@@ -195,8 +196,8 @@ def test_the_line_to_the_board_is_held_against_the_control_period() -> None:
 
 
 def test_a_board_that_fell_silent_is_down() -> None:
-    rows = np.vstack([board_rows(4, 80.0), [row("plant_link", t_s=9.0, frames_in=480.0)]])
-    span = Span.of("plant_link", rows)
+    rows = np.vstack([board_rows(4, 80.0), [row("link", t_s=9.0, frames_in=480.0)]])
+    span = Span.of(STREAMS["link"].names, rows)
     assert span
     view = counted_line("board", "loopback://", "board", span, 9.0)
     assert view.cells["state"].text == "down"
@@ -204,8 +205,8 @@ def test_a_board_that_fell_silent_is_down() -> None:
 
 
 def test_the_load_of_a_serial_line_follows_from_its_baud_rate() -> None:
-    rows = np.array([row("plant_link", t_s=float(t), frames_in=t * 10.0, bytes_in=t * 9216.0) for t in range(3)])
-    span = Span.of("plant_link", rows)
+    rows = np.array([row("link", t_s=float(t), frames_in=t * 10.0, bytes_in=t * 9216.0) for t in range(3)])
+    span = Span.of(STREAMS["link"].names, rows)
     assert span
     view = counted_line("board", "serial:///dev/ttyACM0?baud=115200", "board", span, 2.0)
     assert view.cells["load"].text == "80 %"
@@ -216,7 +217,7 @@ def test_the_load_of_a_serial_line_follows_from_its_baud_rate() -> None:
 def test_signals_of_an_autopilot_are_counted_by_wall_time() -> None:
     counts = [(0, 250.0, 100, 1.0), (6, 250.0, 90, 1.0), (0, 250.0, 2600, 11.0), (6, 250.0, 2090, 11.0)]
     rows = [row("signal_count", signal=s, set_hz=hz, count=n, wall_s=w) for s, hz, n, w in counts]
-    imu, actuators = signals(np.array(rows), "signal_count", sent=("IMU",))
+    imu, actuators = signals(STREAMS["signal_count"].names, np.array(rows), sent=("IMU",))
     assert (imu.name, imu.outbound, imu.rate.level) == ("IMU", True, Level.OK)
     assert (actuators.name, actuators.outbound, actuators.rate.level) == ("actuators", False, Level.AMBER)
 

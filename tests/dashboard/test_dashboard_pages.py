@@ -19,7 +19,8 @@ from starlette.requests import Request
 
 from aeroloop.core import scenario_files as scenarios
 from aeroloop.core.fault_offers import Offer, offers
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.router_streams import ROUTER_STREAMS
+from aeroloop.core.streams import streams_of
 from aeroloop.dashboard import app, layout, page_lines
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.layout import frame
@@ -38,8 +39,9 @@ def watching(tmp_path: Path, scenario: str | None) -> WatchedFlight:
     else:
         watched.scenario = scenarios.load(scenarios.find(scenario))
     watched.lines = [LineInfo(i, f"{HOSTILE}{i}", HOSTILE, HOSTILE, "mavlink", 0) for i in range(2)]
-    for name in ("line", "line_message", "rigid_truth", "truth", "autopilot_state", "board_cycle", "hil_link"):
-        stream = BY_NAME[name]
+    own = streams_of(watched.scenario) if watched.scenario is not None else ()
+    names = ("line", "line_message", "truth", "autopilot_state", "board_cycle", "link")
+    for stream in (each for each in {*ROUTER_STREAMS, *own} if each.name in names):
         for t_s in (1.0, 1.5):
             watched.take(stream, tuple({"t_s": t_s, "qw": 1.0, "up": 1.0}.get(each, 0.0) for each in stream.names))
     watched.notice(HOSTILE, "bad")

@@ -12,11 +12,11 @@ import pytest
 pytest.importorskip("nicegui", reason="the dashboard needs nicegui")
 from nicegui import Client, ui
 from nicegui.page import page
+from stream_tables import MULTIROTOR, TILTROTOR
 
 from aeroloop.core import scenario_files as scenarios
 from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import family_page, ground, readings
 from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.page_view import Factor, facts
@@ -37,13 +37,13 @@ def plan(name: str, vehicle: int = 0) -> list[Vec3]:
 
 
 def add(store: Store, stream: str, **values: float) -> None:
-    store.add(BY_NAME[stream], tuple(values.get(name, 0.0) for name in BY_NAME[stream].names))
+    store.add(MULTIROTOR[stream], tuple(values.get(name, 0.0) for name in MULTIROTOR[stream].names))
 
 
 def fly(store: Store, t_s: float, vehicle: int = 0) -> None:
-    add(store, "rigid_truth", t_s=t_s, vehicle=vehicle, x_m=t_s, z_m=5.0, qw=1.0)
+    add(store, "truth", t_s=t_s, vehicle=vehicle, x_m=t_s, z_m=5.0, qw=1.0)
     speeds = {f"speed_{i}_rad_s": 550.0 if i <= 4 else math.nan for i in range(1, 9)}
-    add(store, "motors", t_s=t_s, vehicle=vehicle, **speeds)
+    add(store, "effort", t_s=t_s, vehicle=vehicle, **speeds)
 
 
 class TestTrail:
@@ -110,18 +110,20 @@ class TestReadings:
     def test_rotors_turn_their_way_slowed_and_stand_when_they_stand(self) -> None:
         store, quad = Store(), scenario("quad-hover")
         assert readings.shown_rates(store, quad, 0, [1.0, -1.0]) == [0.0, 0.0]
-        add(store, "motors", t_s=1.0, speed_1_rad_s=550.0, speed_2_rad_s=550.0, speed_3_rad_s=math.nan)
+        add(store, "effort", t_s=1.0, speed_1_rad_s=550.0, speed_2_rad_s=550.0, speed_3_rad_s=math.nan)
         assert readings.shown_rates(store, quad, 0, [1.0, -1.0, 1.0, 1.0]) == [10.0, -10.0, 0.0, 0.0]
 
     def test_rotors_of_the_tiltrotor_follow_their_thrust(self) -> None:
         store, spiral = Store(), scenario("tiltrotor-spiral")
-        add(store, "effort", t_s=1.0, thrust_right_N=9.0, thrust_left_N=0.0)
+        effort = TILTROTOR["effort"]
+        thrusts_N = {"thrust_right_N": 9.0, "thrust_left_N": 0.0}
+        store.add(effort, tuple({"t_s": 1.0, **thrusts_N}.get(name, 0.0) for name in effort.names))
         right, left = readings.shown_rates(store, spiral, 0, [-1.0, 1.0])
         assert right < 0.0 and left == 0.0
 
     def test_a_pose_that_is_no_number_is_none(self) -> None:
         store = Store()
-        add(store, "rigid_truth", t_s=1.0, x_m=math.nan, qw=1.0)
+        add(store, "truth", t_s=1.0, x_m=math.nan, qw=1.0)
         assert readings.pose(store, scenario("quad-hover"), 0) is None
 
     def test_the_wind_is_named_by_where_it_comes_from(self) -> None:

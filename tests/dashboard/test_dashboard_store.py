@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stream_tables import FIXED_WING, MULTIROTOR, TILTROTOR
 
 from aeroloop.core.stream import Stream
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.dashboard import store as store_module
-from aeroloop.dashboard.store import Store, is_multiplexed, parse_signal, selector, thinned
+from aeroloop.dashboard.store import Store, is_multiplexed, selector, thinned
 
 NAN = math.nan
 
@@ -22,19 +22,21 @@ def row(stream: Stream, t_s: float, **values: float) -> tuple[float, ...]:
     return tuple({"t_s": t_s, **values}.get(name, 0.0) for name in stream.names)
 
 
-TRUTH, RIGID, LINE, MESSAGE = (BY_NAME[name] for name in ("truth", "rigid_truth", "line", "line_message"))
+TRUTH, LINE, MESSAGE = (MULTIROTOR[name] for name in ("truth", "line", "line_message"))
 
 
 def test_rows_are_kept_by_stream_and_vehicle() -> None:
     store = Store()
     for i in range(200):
-        store.add(RIGID, row(RIGID, i / 50, vehicle=i % 2, z_m=float(i)))
+        store.add(TRUTH, row(TRUTH, i / 50, vehicle=i % 2, z_m=float(i)))
     assert store.t_s == 199 / 50
-    assert store.latest("rigid_truth", 1) is not None and store.latest("rigid_truth", 1)["z_m"] == 199.0
-    assert store.latest("rigid_truth", 2) is None and store.latest("truth") is None
-    assert store.rows("rigid_truth", 0)[:, 4].tolist() == list(range(0, 200, 2))
-    assert store.since("rigid_truth", 3.9, 1)[:, 0].tolist() == [197 / 50, 199 / 50]
-    assert store.rows("truth").shape == (0, len(TRUTH.fields))
+    assert store.latest("truth", 1) is not None and store.latest("truth", 1)["z_m"] == 199.0
+    assert store.latest("truth", 2) is None and store.latest("effort") is None
+    assert store.rows("truth", 0)[:, 4].tolist() == list(range(0, 200, 2))
+    assert store.since("truth", 3.9, 1)[:, 0].tolist() == [197 / 50, 199 / 50]
+    assert store.rows("truth", 2).shape == (0, len(TRUTH.fields))
+    assert store.columns("truth", "t_s", "z_m", vehicle=1, since_s=3.9).tolist() == [[3.94, 197.0], [3.98, 199.0]]
+    assert store.columns("effort", "throttle").shape == (0, 1)
 
 
 def test_what_is_handed_out_does_not_change_later() -> None:
@@ -62,32 +64,32 @@ def test_all_rings_together_stay_within_the_memory_they_may_use(monkeypatch: pyt
     store = Store()
     for i in range(3000):
         for vehicle in range(4):
-            store.add(RIGID, row(RIGID, i * 0.02, vehicle=vehicle, x_m=float(i)))
-    first_B = store_module.FIRST_ROWS * len(RIGID.fields) * 8
+            store.add(TRUTH, row(TRUTH, i * 0.02, vehicle=vehicle, x_m=float(i)))
+    first_B = store_module.FIRST_ROWS * len(TRUTH.fields) * 8
     assert sum(ring.used_B for ring in store._rings.values()) <= 200_000 + 4 * first_B
     for vehicle in range(4):
-        assert store.rows("rigid_truth", vehicle)[-1, 2] == 2999.0
-        assert len(store.rows("rigid_truth", vehicle)) >= store_module.FIRST_ROWS * 4 // 5
+        assert store.rows("truth", vehicle)[-1, 2] == 2999.0
+        assert len(store.rows("truth", vehicle)) >= store_module.FIRST_ROWS * 4 // 5
 
 
 @pytest.mark.parametrize(
     "bad",
     [
-        row(RIGID, 1.0)[:-1],
-        row(RIGID, NAN),
-        row(RIGID, 1.0, vehicle=-1),
-        row(RIGID, 1.0, vehicle=16),
-        row(RIGID, 1.0, vehicle=0.5),
-        row(RIGID, 1.0, vehicle=NAN),
-        row(RIGID, 0.5),
+        row(TRUTH, 1.0)[:-1],
+        row(TRUTH, NAN),
+        row(TRUTH, 1.0, vehicle=-1),
+        row(TRUTH, 1.0, vehicle=16),
+        row(TRUTH, 1.0, vehicle=0.5),
+        row(TRUTH, 1.0, vehicle=NAN),
+        row(TRUTH, 0.5),
     ],
 )
 def test_rows_that_cannot_be_are_refused_and_counted(bad: tuple[float, ...]) -> None:
     store = Store()
-    store.add(RIGID, row(RIGID, 1.0))
-    store.add(RIGID, bad)
+    store.add(TRUTH, row(TRUTH, 1.0))
+    store.add(TRUTH, bad)
     assert store.refused == 1
-    assert len(store.rows("rigid_truth")) == 1
+    assert len(store.rows("truth")) == 1
 
 
 def test_newest_row_of_each_key_whenever_the_question_first_comes() -> None:
@@ -118,17 +120,17 @@ def test_an_index_of_newest_rows_is_bounded() -> None:
 
 def test_signals_leave_out_what_has_no_numbers_and_find_what_they_name() -> None:
     store = Store()
-    motors = BY_NAME["motors"]
+    command = MULTIROTOR["command"]
     for vehicle in range(2):
-        store.add(motors, row(motors, 1.0, vehicle=vehicle, command_5=NAN, speed_5_rad_s=NAN))
+        store.add(command, row(command, 1.0, vehicle=vehicle, command_5=NAN))
     for number in (3.0, 1.0):
         store.add(LINE, row(LINE, 1.0, line=number, rate_in_hz=10 * number, load_in_pct=NAN))
     names = store.signals()
-    assert "motors.command_1" in names and "motors[1].command_1" in names
-    assert "motors.command_5" not in names and "motors.vehicle" not in names and "motors.t_s" not in names
+    assert "command.command_1" in names and "command[1].command_1" in names
+    assert "command.command_5" not in names and "command.vehicle" not in names and "command.t_s" not in names
     assert "line[1].rate_in_hz" in names and "line[3].rate_in_hz" in names and "line[3].load_in_pct" not in names
     for name in names:
-        signal = parse_signal(name)
+        signal = store.signal(name)
         assert signal is not None and signal.name == name
     assert store.window("line[3].rate_in_hz", 0, 2, 100)[1].tolist() == [30.0]
 
@@ -136,20 +138,21 @@ def test_signals_leave_out_what_has_no_numbers_and_find_what_they_name() -> None
 def test_attitude_can_be_drawn_as_angles() -> None:
     store = Store()
     half = math.radians(30) / 2
-    store.add(RIGID, row(RIGID, 1.0, qw=math.cos(half), qz=math.sin(half)))
-    assert {f"rigid_truth.{angle}_rad" for angle in ("roll", "pitch", "yaw")} <= set(store.signals())
-    assert store.window("rigid_truth.yaw_rad", 0, 2, 10)[1].tolist() == pytest.approx([math.radians(30)])
+    store.add(TRUTH, row(TRUTH, 1.0, qw=math.cos(half), qz=math.sin(half)))
+    assert {f"truth.{angle}_rad" for angle in ("roll", "pitch", "yaw")} <= set(store.signals())
+    assert store.window("truth.yaw_rad", 0, 2, 10)[1].tolist() == pytest.approx([math.radians(30)])
     half = math.radians(20) / 2
-    store.add(RIGID, row(RIGID, 2.0, qw=math.cos(half), qy=math.sin(half)))
-    assert store.window("rigid_truth.pitch_rad", 2, 2, 10)[1].tolist() == pytest.approx([math.radians(20)])
+    store.add(TRUTH, row(TRUTH, 2.0, qw=math.cos(half), qy=math.sin(half)))
+    assert store.window("truth.pitch_rad", 2, 2, 10)[1].tolist() == pytest.approx([math.radians(20)])
 
 
 @pytest.mark.parametrize(
     "name", ["", "truth", "truth.", "truth.nothing", "no.x_m", "truth[x].x_m", "truth.x_m\n", "a" * 500]
 )
 def test_no_such_signal_is_nothing(name: str) -> None:
-    assert parse_signal(name) is None
-    assert [len(part) for part in Store().window(name, 0, 1, 10)] == [0, 0]
+    store = Store([TRUTH])
+    assert store.signal(name) is None and store.signal("truth.x_m") is not None
+    assert [len(part) for part in store.window(name, 0, 1, 10)] == [0, 0]
 
 
 def test_a_window_is_the_rows_between_its_ends() -> None:
@@ -194,11 +197,11 @@ def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch)
     tracemalloc.start()
     try:
         for i in range(30 * 600 + 1):
-            for stream in (RIGID, MESSAGE):
+            for stream in (TRUTH, MESSAGE):
                 store.add(stream, row(stream, i / 10, message=i % 300, line=i % 4))
             if i % 600 == 0:
                 store.newest("line_message", ("line", "message"))
-                store.window("rigid_truth.z_m", i / 10 - 60, i / 10, 600)
+                store.window("truth.z_m", i / 10 - 60, i / 10, 600)
                 store.signals()
             if i in (15 * 600, 30 * 600):
                 used_B.append(tracemalloc.get_traced_memory()[0])
@@ -207,12 +210,15 @@ def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch)
     assert used_B[1] <= 1.02 * used_B[0], used_B
 
 
-def test_what_a_row_is_about_follows_from_its_columns() -> None:
-    about = {name: selector(stream) for name, stream in BY_NAME.items() if selector(stream)}
-    assert about.keys() == {name for name in BY_NAME if name == "line" or name.endswith("_task")}
-    assert about["line"] == "line" and set(about.values()) == {"line", "task"}
-    assert all(
-        is_multiplexed(BY_NAME[name]) for name in BY_NAME if name.endswith(("_fault", "_count", "_cell", "_path"))
-    )
-    assert is_multiplexed(BY_NAME["line_message"]) and is_multiplexed(BY_NAME["parameter_change"])
-    assert not any(is_multiplexed(stream) for stream in BY_NAME.values() if {"x_m", "z_m"} <= set(stream.names))
+@pytest.mark.parametrize("streams", [TILTROTOR, MULTIROTOR, FIXED_WING], ids=["tiltrotor", "multirotor", "fixedwing"])
+def test_what_a_row_is_about_follows_from_its_columns(streams: dict[str, Stream]) -> None:
+    about = {name: selector(stream) for name, stream in streams.items() if selector(stream)}
+    assert about == {name: name for name in ("line", "task") if name in streams}
+    counted = {"fault", "signal_count", "telemetry_count", "plan_cell", "path", "line_message", "parameter_change"}
+    assert {name for name, stream in streams.items() if is_multiplexed(stream)} == counted & streams.keys()
+
+
+def test_two_flights_may_mean_different_columns_by_one_name() -> None:
+    tiltrotor, wing = Store(TILTROTOR.values()), Store(FIXED_WING.values())
+    assert tiltrotor.signal("truth.tilt_left_rad") and not wing.signal("truth.tilt_left_rad")
+    assert wing.signal("truth.airspeed_m_s") and not tiltrotor.signal("truth.airspeed_m_s")

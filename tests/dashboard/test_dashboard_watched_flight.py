@@ -11,12 +11,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from stream_tables import MULTIROTOR
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.dashboard import watched_flight as watched_module
 from aeroloop.dashboard.watched_flight import Fault, WatchedFlight, read_lines
 from aeroloop.flight import running
@@ -25,7 +25,7 @@ from aeroloop.ground.commands import Text
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.feed import FeedOut
 
-TRUTH, EVENT, FAULT = (BY_NAME[name] for name in ("rigid_truth", "autopilot_event", "flight_fault"))
+TRUTH, EVENT, FAULT = (MULTIROTOR[name] for name in ("truth", "board_event", "fault"))
 
 
 def orders(folder: Path) -> Orders:
@@ -75,26 +75,26 @@ def test_a_flight_is_found_followed_and_kept_when_it_has_ended(tmp_path: Path, f
         flights.append(orders(folder))
         await until(lambda: watched.running)
         assert watched.flight_id == "one" and watched.flights() == [("one", "quad-hover")]
-        feed = FeedOut(folder, STREAMS)
+        feed = FeedOut(folder, tuple(MULTIROTOR.values()))
         now_ns = 0
-        while watched.store.latest("rigid_truth") is None:
+        while watched.store.latest("truth") is None:
             now_ns += NS
             feed.step(now_ns)
             feed.offer(TRUTH, row(now_ns / NS, z_m=3.0))
             await asyncio.sleep(0.002)
-        assert watched.store.latest("rigid_truth")["z_m"] == 3.0
+        assert watched.store.latest("truth")["z_m"] == 3.0
         flights.clear()
         await until(lambda: not watched.running)
         assert list((folder / "listeners").glob("*.sock")) == []
         feed.close()
         assert watched.orders is None and watched.flight_id == "one" and watched.scenario is not None
-        assert watched.store.latest("rigid_truth") is not None
+        assert watched.store.latest("truth") is not None
         assert watched.notices[-1].words == "the flight has ended"
         with pytest.raises(LinkError, match="no flight is running"):
             watched.switch(Switch(target="gnss", kind="silent", on=True))
         flights.append(orders(tmp_path / "flight-two"))
         await until(lambda: watched.flight_id == "two")
-        assert watched.running and watched.store.latest("rigid_truth") is None
+        assert watched.running and watched.store.latest("truth") is None
 
     following(watched, story)
 
@@ -217,7 +217,7 @@ def alone(folder: Path, name: str = "bench") -> Alone:
 def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: Path, flights: list[Orders]) -> None:
     routers = [alone(tmp_path / "route-r1")]
     watched = WatchedFlight(tmp_path, routers=lambda: list(routers))
-    line = BY_NAME["line"]
+    line = MULTIROTOR["line"]
 
     async def story() -> None:
         await until(lambda: watched.running and watched.lines)
@@ -226,7 +226,7 @@ def test_a_router_that_stands_alone_is_watched_until_a_flight_begins(tmp_path: P
         assert watched.scenario is None and watched.orders is None
         assert [each.name for each in watched.lines] == ["pixhawk", "qgc"]
         assert "stands alone" in watched.why_nothing_flies
-        feed = FeedOut(routers[0].folder, STREAMS)
+        feed = FeedOut(routers[0].folder, tuple(MULTIROTOR.values()))
         now_ns = 0
         while watched.store.latest("line") is None:
             now_ns += NS

@@ -17,12 +17,14 @@ pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'a
 from matplotlib.image import imread
 from nicegui import Client, ui
 from nicegui.page import page
+from stream_tables import FIXED_WING
 from test_dashboard_pages import HOSTILE, built
 
 from aeroloop.core import scenario_files as scenarios
 from aeroloop.core import tables
 from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.router_streams import ROUTER_STREAMS
+from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.dashboard import family_page, page_charts, page_view, readings
 from aeroloop.dashboard.app import PAGES
@@ -30,7 +32,7 @@ from aeroloop.dashboard.line_sources import views
 from aeroloop.dashboard.map import View
 from aeroloop.dashboard.scene import MOST_TOLD_PATHS
 from aeroloop.dashboard.scene import View as Scene
-from aeroloop.dashboard.store import Store, parse_signal
+from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.fixedwing import page_processor as processor_panel
 from aeroloop.families.fixedwing import page_way as way
@@ -54,22 +56,22 @@ def scenario() -> FixedWingScenario:
 
 
 def row(stream: str, **values: float) -> tuple[float, ...]:
-    return tuple(values.get(name, 0.0) for name in BY_NAME[stream].names)
+    return tuple(values.get(name, 0.0) for name in FIXED_WING[stream].names)
 
 
 def add(store: Store, stream: str, **values: float) -> None:
-    store.add(BY_NAME[stream], row(stream, **values))
+    store.add(FIXED_WING[stream], row(stream, **values))
 
 
 def fly(store: Store, t_s: float = 1.0) -> None:
     roll, pitch, yaw = 0.2, -0.1, math.pi / 2
     qw, qx, qy, qz = quat_from_euler(roll, pitch, yaw)
     place = {"x_m": -3000.0, "y_m": 1000.0, "z_m": 660.0}
-    add(store, "wing_truth", t_s=t_s, **place, qw=qw, qx=qx, qy=qy, qz=qz, airspeed_m_s=20.5, ground_m=400.0)
-    add(store, "wing_effort", t_s=t_s, aileron_rad=0.1, elevator_rad=-0.2, rudder_rad=0.05, throttle=0.5)
-    add(store, "wing_guidance", t_s=t_s, step=float(Step.FOLLOW), path_x_m=-2990.0, path_y_m=1010.0, cross_m=3.0)
-    add(store, "wing_air", t_s=t_s, wind_x_m_s=3.0, wind_y_m_s=4.0)
-    add(store, "wing_pace", t_s=t_s, missed=7.0)
+    add(store, "truth", t_s=t_s, **place, qw=qw, qx=qx, qy=qy, qz=qz, airspeed_m_s=20.5, ground_m=400.0)
+    add(store, "effort", t_s=t_s, aileron_rad=0.1, elevator_rad=-0.2, rudder_rad=0.05, throttle=0.5)
+    add(store, "guidance", t_s=t_s, step=float(Step.FOLLOW), path_x_m=-2990.0, path_y_m=1010.0, cross_m=3.0)
+    add(store, "air", t_s=t_s, wind_x_m_s=3.0, wind_y_m_s=4.0)
+    add(store, "pace", t_s=t_s, missed=7.0)
 
 
 def plan(store: Store, number: int, scenario: FixedWingScenario, **changed: float) -> way.PlanRow:
@@ -79,26 +81,27 @@ def plan(store: Store, number: int, scenario: FixedWingScenario, **changed: floa
     told |= {"start_x_m": START_M[0], "start_y_m": START_M[1], "goal_x_m": GOAL_M[0], "goal_y_m": GOAL_M[1]}
     told |= {"expanded": made.expanded, "cells": len(made.cells), "fine": len(made.fine)}
     for index, cell in enumerate(made.cells):
-        add(store, "wing_cell", t_s=told["t_s"], plan=number, index=index, level=cell.level, col=cell.col, row=cell.row)
-    add(store, "wing_plan", **{**told, **changed})
+        add(store, "plan_cell", t_s=told["t_s"], plan=number, index=index, level=cell.level, col=cell.col, row=cell.row)
+    add(store, "plan", **{**told, **changed})
     return way.plans(store)[-1]
 
 
 def path(store: Store, number: int, points: int = 20, t_s: float = 20.0) -> None:
     for index in range(points):
-        add(store, "wing_path", t_s=t_s + number, path=number, kind=1, s_m=10.0 * index, x_m=10.0 * index, y_m=-500.0)
+        add(store, "path", t_s=t_s + number, path=number, kind=1, s_m=10.0 * index, x_m=10.0 * index, y_m=-500.0)
 
 
 class TestFamilies:
     def test_every_kind_of_flight_has_its_streams_and_charts(self) -> None:
         for kind in tables.FAMILIES:
             shown = tables.part(tables.family(kind).page)
-            assert isinstance(shown, family_page.Page) and shown.truth and shown.charts
-            for track in filter(None, (shown.truth, shown.setpoint, shown.estimate)):
-                assert {track.east, track.north} <= set(BY_NAME[track.stream].names)
-            assert "missed" in BY_NAME[shown.pace].names and "wind_x_m_s" in BY_NAME[shown.air].names
-            assert all(parse_signal(name) for chart in shown.charts for name in chart)
-        assert all(parse_signal(name) for chart in page_charts.ROUTER_CHARTS for name in chart)
+            assert isinstance(shown, family_page.Page) and shown.charts
+            store = Store(streams_of_kind(kind))
+            for track in (family_page.TRUTH, shown.setpoint):
+                assert {track.east, track.north} <= set(store.names(track.stream))
+            assert "missed" in store.names("pace")
+            assert all(store.signal(name) for chart in shown.charts for name in chart)
+        assert all(Store(ROUTER_STREAMS).signal(name) for chart in page_charts.ROUTER_CHARTS for name in chart)
 
     def test_where_a_wing_is_and_what_it_does(self, scenario: FixedWingScenario) -> None:
         store = Store()
@@ -110,13 +113,12 @@ class TestFamilies:
         assert pose.hinges_rad == pytest.approx((0.1, -0.1, -0.25, -0.15))
         assert readings.shown_rates(store, scenario, 0, [-1.0]) == [-8.0]
         assert readings.setpoint_height_m(store, scenario, 0) == scenario.mission.height_m
-        assert readings.missed_deadlines(store, scenario) == 7
-        assert readings.ground_m(store, scenario, 0) == 400.0
+        assert readings.missed_deadlines(store) == 7
+        assert readings.ground_m(store, 0) == 400.0
         track = family_page.of(scenario).setpoint
-        assert track is not None
         setpoints = readings.places(store, scenario, track, 0, -math.inf)
         assert setpoints == [(1.0, -2990.0, 1010.0, scenario.mission.height_m)]
-        words = page_view.facts(pose, readings.status(store, scenario, 0), readings.wind_W(store, scenario, 0))
+        words = page_view.facts(pose, readings.status(store, scenario, 0), readings.wind_W(store, 0))
         assert words["airspeed"] == "20.5 m/s" and words["ground"] == "260 m below" and words["tilt"] == ""
         assert words["mode"] == "C follows its path"  # as guidance tells it, to who came late
 
@@ -125,7 +127,7 @@ class TestFamilies:
         assert letters(map(float, steps)) == ["A", "B", "C", "D", "E", "F", "–"]
         store = Store()
         for t_s, step in enumerate(steps[:-1]):
-            add(store, "wing_step", t_s=t_s, step=step)
+            add(store, "mission_step", t_s=t_s, step=step)
         assert readings.status(store, scenario, 0).mode == "F follows and replans"
 
     def test_every_step_and_status_has_words(self) -> None:
@@ -139,24 +141,24 @@ class TestFamilies:
     def test_its_line_is_counted_at_the_plant(self, scenario: FixedWingScenario) -> None:
         store = Store()
         for t_s in range(11):
-            add(store, "wing_link", t_s=t_s, frames_in=100.0 * t_s, frames_out=20.0 * t_s)
+            add(store, "link", t_s=t_s, frames_in=100.0 * t_s, frames_out=20.0 * t_s)
         (line,) = views(store, (), scenario)
         assert line.name == "board" and line.cells["rate_out"].text == "20.0 / 20"
         timing = family_page.of(scenario).timing
-        assert timing is not None and timing(scenario).stream == "wing_pace"
+        assert timing is not None and timing(scenario).stream == "pace"
 
 
 def test_steps_and_plans_are_notices_and_nonsense_is_none(tmp_path: Path, scenario: FixedWingScenario) -> None:
     watched = WatchedFlight(tmp_path)
     watched.scenario = scenario
     for t_s, step in ((1.0, Step.REPLAN), (2.0, Step.REPLAN), (3.0, 99.0), (4.0, NAN), (5.0, HUGE)):
-        watched.take(BY_NAME["wing_step"], row("wing_step", t_s=t_s, step=float(step)))
-    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
-    watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
+        watched.take(FIXED_WING["mission_step"], row("mission_step", t_s=t_s, step=float(step)))
+    watched.take(FIXED_WING["plan"], row("plan", t_s=6.0, began_s=4.5, plan=2.0, fine=11.0))
+    watched.take(FIXED_WING["plan"], row("plan", t_s=7.0, status=float(PlanStatus.UNREACHABLE)))
     for status in (NAN, HUGE, 77.0):
-        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, status=status))
+        watched.take(FIXED_WING["plan"], row("plan", t_s=8.0, status=status))
     for number in (NAN, HUGE, -1.0):
-        watched.take(BY_NAME["wing_plan"], row("wing_plan", t_s=8.0, plan=number))
+        watched.take(FIXED_WING["plan"], row("plan", t_s=8.0, plan=number))
     told = [(notice.severity, notice.words) for notice in watched.notices]
     assert told == [
         ("info", "step D: follows and replans"),
@@ -182,14 +184,14 @@ class TestWay:
     def test_rows_that_are_no_cells_points_or_plans_are_left_out(self, scenario: FixedWingScenario) -> None:
         store, order = Store(), 7
         for bad in ({"level": NAN}, {"level": 8.0}, {"col": -1.0}, {"row": 64.0, "level": 6.0}, {"index": HUGE * 1e10}):
-            add(store, "wing_cell", t_s=1.0, plan=3, **bad)
+            add(store, "plan_cell", t_s=1.0, plan=3, **bad)
         assert way.cells(store, 3, order) == {}
         for bad in ({"x_m": NAN}, {"y_m": HUGE}, {"path": math.inf}):
-            add(store, "wing_path", t_s=1.0, **bad)
+            add(store, "path", t_s=1.0, **bad)
         assert way.paths(store) == []
-        add(store, "wing_plan", t_s=1.0, plan=NAN)
+        add(store, "plan", t_s=1.0, plan=NAN)
         assert way.plans(store) == [] and way.goal_m(store) is None
-        add(store, "wing_plan", t_s=2.0, start_x_m=NAN, goal_x_m=HUGE, fine=NAN, leaves=NAN)
+        add(store, "plan", t_s=2.0, start_x_m=NAN, goal_x_m=HUGE, fine=NAN, leaves=NAN)
         (told,) = way.plans(store)
         assert way.goal_m(store) is None and len(way.country(scenario).leaves_m(told.start_m)) == 0
         assert "nan" in plans_table([told])  # said, not hidden
@@ -249,9 +251,9 @@ class TestProcessor:
         store = Store()
         assert processor_panel.all_series(store)["use"][0]["data"] == []
         for t_s in range(5):
-            add(store, "wing_cpu", t_s=t_s, use_pct=NAN if t_s == 2 else 20.0 + t_s)
+            add(store, "cpu", t_s=t_s, use_pct=NAN if t_s == 2 else 20.0 + t_s)
             for task in range(len(WING_TASKS)):
-                add(store, "wing_task", t_s=t_s, task=task, share_pct=task, exec_s=0.001 * task)
+                add(store, "task", t_s=t_s, task=task, share_pct=task, exec_s=0.001 * task)
         series = processor_panel.all_series(store)
         assert series["use"][0]["data"] == [[0.0, 20.0], [1.0, 21.0], [3.0, 23.0], [4.0, 24.0]]
         assert [each["name"] for each in series["share"]] == [task.name for task in WING_TASKS]
@@ -309,7 +311,7 @@ class TestPages:
             assert any("takes no commands" in word for word in words(client))
 
         built(watched, fly_page.build, look)
-        add(watched.store, "wing_cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
+        add(watched.store, "cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
         built(watched, fly_page.build, lambda client: _assert_processor(client))
 
     @pytest.mark.parametrize("value", [NAN, math.inf, -HUGE])
@@ -318,7 +320,7 @@ class TestPages:
     ) -> None:
         watched = watching(tmp_path, scenario)
         for t_s in (1.0, 2.0):
-            for stream in BY_NAME.values():
+            for stream in FIXED_WING.values():
                 if stream.name.startswith("wing_"):
                     watched.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:

@@ -37,8 +37,8 @@ PIECES = 40
 RADIUS_M = 100.0
 LONGEST_S = 900.0
 SAME_M = 0.05
-STREAMS = ("wing_step", "wing_plan", "wing_cell", "wing_path")
-SIZES = {"wing_step": 2, "wing_plan": 14, "wing_cell": 5, "wing_path": 7}
+STREAMS = ("mission_step", "plan", "plan_cell", "path")
+SIZES = {"mission_step": 2, "plan": 14, "plan_cell": 5, "path": 7}
 
 
 class _MissionSettings(ct.Structure):
@@ -183,16 +183,16 @@ def flown(
 
 def compare(host: Told, board: Told) -> None:
     assert len(host.states) == len(board.states)
-    assert [row[0] for row in board.of("wing_step")] == [row[0] for row in host.of("wing_step")]
-    assert board.of("wing_cell") == host.of("wing_cell")
-    for mine, other in zip(host.of("wing_plan"), board.of("wing_plan"), strict=True):
+    assert [row[0] for row in board.of("mission_step")] == [row[0] for row in host.of("mission_step")]
+    assert board.of("plan_cell") == host.of("plan_cell")
+    for mine, other in zip(host.of("plan"), board.of("plan"), strict=True):
         assert mine[:2] == other[:2] and mine[7:] == pytest.approx(other[7:], rel=1e-6)
         assert mine[2:7] == pytest.approx(other[2:7], abs=0.06)
     for mine, other in zip(host.states, board.states, strict=True):
         assert mine[1:3] == other[1:3]
         assert math.hypot(mine[3] - other[3], mine[4] - other[4]) < SAME_M
         assert abs(math.remainder(mine[5] - other[5], 2 * math.pi)) < 1e-3
-    for mine, other in zip(host.of("wing_path"), board.of("wing_path"), strict=True):
+    for mine, other in zip(host.of("path"), board.of("path"), strict=True):
         assert mine[:2] == other[:2] and mine[2:5] == pytest.approx(other[2:5], abs=SAME_M)
 
 
@@ -237,7 +237,7 @@ def test_flights_from_circle_to_circle(library: ct.CDLL, planner: Planner) -> No
         host, board = flown(library, planner, start_m, {1.0: goal_m})
         compare(host, board)
         assert host.states[-1][2] == Step.ARRIVED
-        assert len(host.of("wing_plan")) >= 2
+        assert len(host.of("plan")) >= 2
         level = planner.settings.resolution.finest
         over = {planner.elevation.cell_at(level, state[3], state[4]) for state in board.states}
         assert not any(map(planner.blocked, over))
@@ -264,6 +264,6 @@ def test_no_way_and_too_late(library: ct.CDLL, planner: Planner) -> None:
         margin_m=0.0,
     )
     compare(host, board)
-    statuses = {PlanStatus(int(row[1])) for row in host.of("wing_plan")}
+    statuses = {PlanStatus(int(row[1])) for row in host.of("plan")}
     assert {PlanStatus.FOUND, PlanStatus.TOO_LATE, PlanStatus.GOAL_OUTSIDE} <= statuses
-    assert Step.STRANDED in {row[0] for row in host.of("wing_step")}
+    assert Step.STRANDED in {row[0] for row in host.of("mission_step")}

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stream_tables import FIXED_WING
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import NS, Event, ResetCause
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
@@ -93,7 +94,7 @@ class Bench:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
         publish = {s.name: self._keeper(s.name) for s in writes("plant", streams_of(scenario), scenario.loop)}
-        self.flown = WingCraft(scenario, board, publish, wanted_image)
+        self.flown = WingCraft(scenario, board, numbered(publish, 0), wanted_image)
         self.vehicle, self.exchange = self.flown.vehicle, self.flown.exchange
         aileron, elevator, rudder, throttle = self.vehicle.command
         board.command = aileron, elevator, rudder, throttle
@@ -105,19 +106,19 @@ class Bench:
         return self.flown.fly()
 
     def column(self, stream: str, field: str) -> list[float]:
-        at = BY_NAME[stream].names.index(field)
+        at = FIXED_WING[stream].names.index(field)
         return [row[at] for row in self.rows[stream]]
 
     def events(self, event: Event) -> list[float]:
-        return [value for _, code, value in self.rows["wing_event"] if code == event]
+        return [value for *_, code, value in self.rows["event"] if code == event]
 
 
 def test_it_begins_trimmed_where_its_circle_does_and_flies_straight_with_the_trim_command() -> None:
     bench = Bench(plan(duration_s=8.0), ScriptedBoard())
     assert bench.fly() == "completed"
-    x, y, z = (np.array(bench.column("wing_truth", f"{axis}_m")) for axis in "xyz")
+    x, y, z = (np.array(bench.column("truth", f"{axis}_m")) for axis in "xyz")
     assert (x[0], y[0], z[0]) == (START_M[0] + 150.0, START_M[1], 660.0)
-    assert bench.column("wing_truth", "vy_m_s")[0] == pytest.approx(20.0)
+    assert bench.column("truth", "vy_m_s")[0] == pytest.approx(20.0)
     assert np.max(np.abs(x - x[0])) < 2.0
     assert np.max(np.abs(z - 660.0)) < 1.0
     assert y[-1] - y[0] == pytest.approx(160.0, abs=0.5)
@@ -127,12 +128,12 @@ def test_every_row_fits_its_stream_and_comes_at_its_rate() -> None:
     bench = Bench(plan(world={"step_s": 0.01}, sensors={"preset": "ideal", "imu": {"rate_hz": 100.0}}), ScriptedBoard())
     bench.fly()
     for name, rows in bench.rows.items():
-        stream = BY_NAME[name]
+        stream = FIXED_WING[name]
         assert all(len(row) == len(stream.fields) for row in rows), name
-        if stream.rate_hz and name != "wing_link":
+        if stream.rate_hz and name != "link":
             times_s = np.array([row[0] for row in rows])
             assert np.diff(times_s) == pytest.approx(1 / stream.rate_hz), name
-    assert {"wing_truth", "wing_effort", "wing_air", "wing_sensors", "wing_command", "wing_link"} <= set(bench.rows)
+    assert {"truth", "effort", "air", "sensors", "command", "link"} <= set(bench.rows)
 
 
 def test_sensors_are_means_over_the_period_and_the_board_hears_every_one() -> None:
@@ -144,7 +145,7 @@ def test_sensors_are_means_over_the_period_and_the_board_hears_every_one() -> No
     assert heard[20].gyro_B == pytest.approx((0.0, 0.0, 0.0), abs=2e-3)
     assert math.hypot(*heard[20].accel_B) == pytest.approx(9.79, abs=0.02)
     assert heard[20].static_Pa == pytest.approx(93_620, abs=60)
-    ahead_m_s = 20.0 * math.cos(bench.column("wing_truth", "alpha_rad")[0])  # the way that the tube points
+    ahead_m_s = 20.0 * math.cos(bench.column("truth", "alpha_rad")[0])  # the way that the tube points
     assert heard[20].dynamic_Pa == pytest.approx(0.5 * 1.149 * ahead_m_s**2, rel=0.005)
     fixes = [sensors for sensors in heard if sensors.fix]
     assert 0 < len(fixes) < len(heard), "a fix is new only once"
@@ -167,7 +168,7 @@ def test_the_goal_is_commanded_when_it_is_time_and_again_until_it_is_taken_up() 
     assert [(goal.x_m, goal.y_m) for goal in bench.board.goals] == [GOAL_M] * 3
 
     def takes_up(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        return board.end.tell("wing_step", (float(Step.PLAN), 0.0)) if len(board.goals) == 1 else b""
+        return board.end.tell("mission_step", (float(Step.PLAN), 0.0)) if len(board.goals) == 1 else b""
 
     bench = Bench(plan(duration_s=5.0), ScriptedBoard(takes_up))
     bench.fly()
@@ -176,22 +177,22 @@ def test_the_goal_is_commanded_when_it_is_time_and_again_until_it_is_taken_up() 
 
 def test_the_flight_is_over_when_it_has_lingered_at_the_goal() -> None:
     def arrives(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        return board.end.tell("wing_step", (float(Step.ARRIVED), 0.0)) if sensors.cycle == 10 else b""
+        return board.end.tell("mission_step", (float(Step.ARRIVED), 0.0)) if sensors.cycle == 10 else b""
 
     bench = Bench(plan(duration_s=60.0), ScriptedBoard(arrives))
     assert bench.fly() == "completed"
     assert bench.vehicle.t_ns == NS
-    assert bench.rows["wing_step"] == [(0.5, Step.ARRIVED, 0.0)]
+    assert bench.rows["mission_step"] == [(0.5, 0, Step.ARRIVED, 0.0)]
 
 
 def test_telemetry_is_written_at_the_time_of_its_period_in_the_order_sent() -> None:
     def tells(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        cells = (board.end.tell("wing_cell", (0.0, float(at), 6.0, 1.0, 2.0)) for at in range(3))
+        cells = (board.end.tell("plan_cell", (0.0, float(at), 6.0, 1.0, 2.0)) for at in range(3))
         return b"".join(cells) if sensors.cycle == 7 else b""
 
     bench = Bench(plan(), ScriptedBoard(tells))
     bench.fly()
-    assert bench.rows["wing_cell"] == [(0.35, 0.0, float(at), 6.0, 1.0, 2.0) for at in range(3)]
+    assert bench.rows["plan_cell"] == [(0.35, 0, 0.0, float(at), 6.0, 1.0, 2.0) for at in range(3)]
 
 
 def test_flying_into_the_ground_ends_the_flight() -> None:
@@ -200,7 +201,7 @@ def test_flying_into_the_ground_ends_the_flight() -> None:
     assert bench.fly() == "crashed"
     (speed_m_s,) = bench.events(Event.GROUND_CONTACT)
     assert speed_m_s < 0.0
-    assert bench.column("wing_truth", "z_m")[-1] <= bench.column("wing_truth", "ground_m")[-1]
+    assert bench.column("truth", "z_m")[-1] <= bench.column("truth", "ground_m")[-1]
 
 
 def test_leaving_the_world_ends_the_flight_as_diverged() -> None:
@@ -226,9 +227,9 @@ def test_garbage_and_implausible_answers_are_counted_and_the_last_command_stands
     bench = Bench(plan(), ScriptedBoard(babbles))
     bench.board.answers = False
     assert bench.fly() == "completed"
-    assert not bench.rows["wing_command"]
-    assert bench.column("wing_link", "bad_checksums")[-1] == 40
-    assert bench.column("wing_link", "malformed")[-1] == 80
+    assert not bench.rows["command"]
+    assert bench.column("link", "bad_checksums")[-1] == 40
+    assert bench.column("link", "malformed")[-1] == 80
     assert bench.events(Event.SENSORS_LOST) == [float(cycle) for cycle in range(39)], "each without an answer is told"
 
 
@@ -238,7 +239,7 @@ def test_an_answer_of_before_does_not_count() -> None:
 
     bench = Bench(plan(), ScriptedBoard(late))
     bench.fly()
-    assert set(bench.column("wing_command", "throttle")) == {np.float32(bench.board.command[3])}
+    assert set(bench.column("command", "throttle")) == {np.float32(bench.board.command[3])}
 
 
 def test_a_board_that_never_ends_its_period_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +300,7 @@ def test_a_board_that_restarts_is_seen_by_its_uptime_and_its_telemetry_counts_an
         if sensors.cycle == 5:
             return board.end.start(host_claim(WING, 250))  # repeated, not restarted
         if sensors.cycle != 20:
-            return board.end.tell("wing_event", (float(Event.STARTED), 0.0))
+            return board.end.tell("board_event", (float(Event.STARTED), 0.0))
         board.end = BoardEnd()
         return board.end.start(Claim(ResetCause.WATCHDOG, WING.revision, WING.hash, 0, 0))
 
@@ -343,7 +344,7 @@ def test_one_seed_one_flight_and_another_seed_another() -> None:
         rough = plan(seed=seed, sensors={"preset": "px4"}, world={"wind": {"turbulence": {"w20_m_s": 15.4}}})
         bench = Bench(rough, ScriptedBoard())
         bench.fly()
-        return [*bench.rows["wing_truth"], *bench.rows["wing_sensors"]]
+        return [*bench.rows["truth"], *bench.rows["sensors"]]
 
     first = truth(1)
     assert truth(1) == first

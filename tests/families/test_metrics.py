@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stream_tables import TILTROTOR
 
 from aeroloop.actuators.lagged import Actuators
 from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.families.tiltrotor.analysis.metrics import metrics, position_error
 from aeroloop.families.tiltrotor.analysis.timing import MEASURED, timing
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -29,9 +29,9 @@ def make_log(metadata: dict[str, dict[str, str]] | None = None, **streams: dict[
     log = Log.empty(STREAMS)
     rows = log.rows
     for name, columns in streams.items():
-        table = np.zeros((len(columns["t_s"]), len(BY_NAME[name].names)))
+        table = np.zeros((len(columns["t_s"]), len(TILTROTOR[name].names)))
         for field, values in columns.items():
-            table[:, BY_NAME[name].names.index(field)] = values
+            table[:, TILTROTOR[name].names.index(field)] = values
         rows[name] = table
     return replace(log, metadata=metadata or {})
 
@@ -44,7 +44,7 @@ def test_position_error_interpolates_the_reference_and_stops_where_it_does() -> 
             "y_m": [9, 0, 2, 0, 9],
             "z_m": [9, 0, 1, 0, 9],
         },
-        reference={"t_s": [1, 3], "x_m": [1, 3]},
+        setpoint={"t_s": [1, 3], "x_m": [1, 3]},
     )
     t_s, error_W = position_error(log)
     assert t_s.tolist() == [1, 2, 3]
@@ -94,7 +94,7 @@ def test_events_deadlines_and_lost_rows_are_counted() -> None:
     log = make_log(
         metadata={"recorder": {"lost_rows": "7"}},
         board_event={"t_s": [0, 1, 2, 3], "code": [Event.STARTED, lost, lost, safe]},
-        plant_event={"t_s": [1, 2, 3], "code": [contact, Event.DIVERGED, Event.DIVERGED]},
+        event={"t_s": [1, 2, 3], "code": [contact, Event.DIVERGED, Event.DIVERGED]},
         pace={"t_s": [0, 1], "missed": [1, 4]},
     )
     numbers = metrics(log, SCENARIO)
@@ -111,7 +111,7 @@ def test_what_the_board_did_to_stay_safe_is_counted() -> None:
     late, restarted, gone = Event.LATE_CYCLE, Event.BOARD_RESTARTED, Event.MESSAGES_LOST
     log = make_log(
         board_event={"t_s": [0, 1, 2, 3, 4, 5], "code": [absurd, law, silent, absurd, silent, absurd]},
-        plant_event={
+        event={
             "t_s": [1, 2, 3, 4, 5, 6, 7],
             "code": [late, restarted, gone, late, Event.IMPLAUSIBLE_COMMAND, gone, late],
             "value": [0.02, ResetCause.WATCHDOG, 3, 0.019, 0, 4, 0.02],
@@ -139,14 +139,14 @@ def test_overruns_are_the_larger_of_events_and_counts_over_all_starts(
 ) -> None:
     log = make_log(
         board_event={"t_s": [float(i) for i in range(events)], "code": [Event.OVERRUN] * events},
-        board_cpu={"t_s": [float(i) for i in range(len(counts))], "overruns": counts, "uptime_s": uptimes_s},
+        cpu={"t_s": [float(i) for i in range(len(counts))], "overruns": counts, "uptime_s": uptimes_s},
     )
     assert metrics(log, SCENARIO)["overruns"] == overruns
 
 
 def test_the_boards_processor_in_numbers() -> None:
     log = make_log(
-        board_cpu={
+        cpu={
             "t_s": [1, 2, 3],
             "use_pct": [10, 30, 20],
             "stack_used_B": [400, 900, 500],

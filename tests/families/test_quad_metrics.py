@@ -67,8 +67,8 @@ def test_modes_are_told_apart() -> None:
     """Off by 1 m while the sticks fly (35 to 45 s), and exact while it flies by itself."""
     log = Log.empty(STREAMS)
     fly(log)
-    t_s = log.column("rigid_truth", "t_s")
-    log.rows["rigid_truth"][(t_s >= 35) & (t_s < 45), 2] += 1.0
+    t_s = log.column("truth", "t_s")
+    log.rows["truth"][(t_s >= 35) & (t_s < 45), 2] += 1.0
     numbers = metrics(log, a_scenario())
     assert numbers["manual_horizontal_rms_m"] == pytest.approx(1.0)
     assert numbers["mission_horizontal_rms_m"] == pytest.approx(0, abs=1e-6)
@@ -79,8 +79,8 @@ def test_modes_are_told_apart() -> None:
 def test_only_the_time_in_the_air_counts() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    on_ground = log.column("rigid_truth", "z_m") < quad_logs.RESTS_AT_M + 0.05
-    log.rows["rigid_truth"][on_ground, 2] += 7.0
+    on_ground = log.column("truth", "z_m") < quad_logs.RESTS_AT_M + 0.05
+    log.rows["truth"][on_ground, 2] += 7.0
     numbers = metrics(log, a_scenario())
     assert numbers["pos_rms_m"] == pytest.approx(0, abs=1e-6)
     assert numbers["airborne_s"] == pytest.approx(53 - 0.1 - 0.2, abs=0.01)  # 0.1 m of the climb, 0.1 m of the descent
@@ -90,8 +90,8 @@ def test_only_the_time_in_the_air_counts() -> None:
 def test_after_a_landing_higher_up_the_flight_is_over() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    late = log.column("rigid_truth", "t_s") > 57.0  # disarmed, on a roof
-    log.rows["rigid_truth"][late, 4] += 3.0
+    late = log.column("truth", "t_s") > 57.0  # disarmed, on a roof
+    log.rows["truth"][late, 4] += 3.0
     assert metrics(log, a_scenario())["pos_rms_m"] == pytest.approx(0, abs=1e-6)
 
 
@@ -99,7 +99,7 @@ def test_in_a_valley_below_its_start_it_is_in_the_air_until_it_lands_there() -> 
     log = a_log()
     log.rows["autopilot_state"] = log.rows["autopilot_state"][:0]  # nobody says that it is disarmed
     before = metrics(log, a_scenario(loop="hil"))
-    for stream, field in (("rigid_truth", "z_m"), ("air", "ground_m")):
+    for stream, field in (("truth", "z_m"), ("air", "ground_m")):
         t_s = log.column(stream, "t_s")
         log.column(stream, field)[:] += np.interp(t_s, [0, 10, 30, 50], [2, 2, -10, -6])
     numbers = metrics(log, a_scenario(loop="hil"))
@@ -110,7 +110,7 @@ def test_in_a_valley_below_its_start_it_is_in_the_air_until_it_lands_there() -> 
 def test_what_was_not_wanted_is_no_error() -> None:
     log = Log.empty(STREAMS)
     fly(log, off=(0.0, 0.0, 0.2))
-    log.rows["nav_setpoint"][:, 2:4] = math.nan  # as in a mode that holds the height alone
+    log.rows["setpoint"][:, 2:4] = math.nan  # as in a mode that holds the height alone
     numbers = metrics(log, a_scenario())
     assert math.isnan(numbers["horizontal_rms_m"]) and math.isnan(numbers["pos_rms_m"])
     assert numbers["altitude_rms_m"] == pytest.approx(0.2 * SINE, rel=0.01)
@@ -119,7 +119,7 @@ def test_what_was_not_wanted_is_no_error() -> None:
 def test_a_state_that_is_no_number_is_no_small_error() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    log.rows["rigid_truth"][9000:, 2:] = math.nan
+    log.rows["truth"][9000:, 2:] = math.nan
     numbers = metrics(log, a_scenario())
     assert not numbers["pos_rms_m"] < 1e9 and not numbers["roll_rms_deg"] < 1e9
     assert not numbers["est_pos_rms_m"] < 1e9
@@ -150,10 +150,10 @@ def test_angles_are_those_of_frames(roll: float, pitch: float, yaw: float) -> No
 def test_a_quaternion_that_changes_its_sign_is_the_same_attitude() -> None:
     log = Log.empty(STREAMS)
     fly(log, yaw_deg=1.0)
-    for stream in ("nav_setpoint", "nav_estimate"):
+    for stream in ("setpoint", "estimate"):
         log.rows[stream][:, 0] += 0.002  # between two samples of truth
     plain = metrics(log, a_scenario())
-    log.rows["rigid_truth"][::2, 8:12] *= -1
+    log.rows["truth"][::2, 8:12] *= -1
     flipped = metrics(log, a_scenario())
     for name in ("yaw_rms_deg", "roll_rms_deg", "est_attitude_rms_deg"):
         assert flipped[name] == pytest.approx(plain[name])
@@ -163,7 +163,7 @@ def test_waypoints_are_passed_in_their_order() -> None:
     """The square ends where it began, and nearer to the point: the last pass is not taken for the first."""
     log = Log.empty(STREAMS)
     fly(log)
-    log.rows["rigid_truth"][(log.column("rigid_truth", "t_s") > 1) & (log.column("rigid_truth", "t_s") < 8), 4] -= 0.05
+    log.rows["truth"][(log.column("truth", "t_s") > 1) & (log.column("truth", "t_s") < 8), 4] -= 0.05
     closed = (*POINTS, POINTS[0])
     scenario = a_scenario(pilot={"waypoints": [{"pos_m": point} for point in closed]})
     flight = Flight(log, 0)
@@ -188,7 +188,7 @@ def test_a_waypoint_that_was_left_out_counts_with_its_distance() -> None:
 def test_waypoints_that_the_scenario_does_not_list_are_where_the_autopilot_wanted_to_be() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    log.rows["rigid_truth"][log.column("rigid_truth", "t_s") > 3, 4] -= 0.6
+    log.rows["truth"][log.column("truth", "t_s") > 3, 4] -= 0.6
     numbers = metrics(log, a_scenario(pilot={"source": "external"}))
     assert numbers["waypoint_rms_m"] == pytest.approx(0.6, rel=0.05)
     assert math.isnan(metrics(Log.empty(STREAMS), a_scenario(pilot={"source": "external"}))["waypoint_rms_m"])
@@ -198,9 +198,9 @@ def test_cross_track_is_the_distance_from_the_line_not_from_the_setpoint() -> No
     """Late on the line by 1 m is no cross-track error; 0.5 m above it is."""
     log = Log.empty(STREAMS)
     fly(log)
-    log.rows["nav_setpoint"][:, 2] += 1.0
+    log.rows["setpoint"][:, 2] += 1.0
     assert metrics(log, a_scenario())["cross_track_rms_m"] == pytest.approx(0, abs=1e-6)
-    log.rows["rigid_truth"][log.column("rigid_truth", "t_s") > 3, 4] += 0.5
+    log.rows["truth"][log.column("truth", "t_s") > 3, 4] += 0.5
     assert metrics(log, a_scenario())["cross_track_rms_m"] == pytest.approx(0.5, rel=0.01)
 
 
@@ -259,7 +259,7 @@ def test_what_happened_is_counted() -> None:
     fly(log)
     add(
         log,
-        "flight_event",
+        "event",
         [1.0, 2.0, 3.0, 4.0, 5.0],
         code=[
             Event.AUTOPILOT_RESTARTED,
@@ -271,7 +271,7 @@ def test_what_happened_is_counted() -> None:
         value=[1, 1, 40, 0.5, 2001],
     )
     events = (Event.FAILSAFE, Event.FAILSAFE, Event.ORDER_REFUSED)
-    add(log, "autopilot_event", [1.0, 2.0, 3.0], code=events, value=[Failsafe.BATTERY_LOW, Failsafe.NONE, 2])
+    add(log, "board_event", [1.0, 2.0, 3.0], code=events, value=[Failsafe.BATTERY_LOW, Failsafe.NONE, 2])
     numbers = metrics(log, a_scenario())
     expected = {
         "diverged": 1,
@@ -295,17 +295,17 @@ def test_what_happened_is_counted() -> None:
 def test_motors_at_their_limits_count_in_the_air_only() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    t_s = log.column("motors", "t_s")
-    log.rows["motors"][t_s < 1, 2] = 0.0
-    log.rows["motors"][(t_s >= 10) & (t_s < 11), 3] = 1.0
-    log.rows["motors"][(t_s >= 20) & (t_s < 21), 4] = 0.0
+    t_s = log.column("command", "t_s")
+    log.rows["command"][t_s < 1, 2] = 0.0
+    log.rows["command"][(t_s >= 10) & (t_s < 11), 3] = 1.0
+    log.rows["command"][(t_s >= 20) & (t_s < 21), 4] = 0.0
     assert metrics(log, a_scenario())["saturated_steps"] == 500
 
 
 def test_whether_it_landed_is_the_truths_to_say() -> None:
     log = Log.empty(STREAMS)
     fly(log)
-    log.rows["rigid_truth"] = log.rows["rigid_truth"][: 50 * 250]
+    log.rows["truth"] = log.rows["truth"][: 50 * 250]
     numbers = metrics(log, a_scenario())
     assert numbers["landed_at_end"] == 0
     [flown, *_] = evaluate(required(a_scenario()), numbers)
@@ -314,7 +314,7 @@ def test_whether_it_landed_is_the_truths_to_say() -> None:
 
 def test_what_an_autopilot_from_outside_keeps_to_itself_is_nan() -> None:
     log = a_log()
-    for stream in ("nav_estimate", "nav_setpoint", "autopilot_state", "autopilot_event", "telemetry_count"):
+    for stream in ("estimate", "setpoint", "autopilot_state", "board_event", "telemetry_count"):
         log.rows[stream] = log.rows[stream][:0]
     numbers = metrics(log, a_scenario(loop="hil"))
     unknown = {name for name, value in numbers.items() if math.isnan(value) and not name.startswith("rate_")}
@@ -331,7 +331,7 @@ def test_of_several_the_worst_counts_and_each_has_its_own() -> None:
     for vehicle, off_m in enumerate((0.1, 0.4, 0.2)):
         fly(log, vehicle, start_x_m=5.0 * vehicle, off=(off_m, 0, 0))
         count(log, "IMU", 500, 500 - vehicle, vehicle=vehicle)
-    log.rows["rigid_truth"] = log.rows["rigid_truth"][:-250]  # the last one's last second
+    log.rows["truth"] = log.rows["truth"][:-250]  # the last one's last second
     numbers = metrics(log, a_scenario(count=3))
     own = [numbers[f"v{vehicle}_pos_rms_m"] for vehicle in range(3)]
     assert own == pytest.approx([0.1 * SINE, 0.4 * SINE, 0.2 * SINE], rel=0.01)

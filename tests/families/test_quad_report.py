@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from quad_logs import a_log, a_scenario, add
+from stream_tables import MULTIROTOR
 from test_report import Page
 
 from aeroloop.analysis import compare_page
@@ -23,14 +24,14 @@ from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
 from aeroloop.families.multirotor.analysis import report
-from aeroloop.families.multirotor.streams import COUNTER_NAMES, STREAMS
+from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 
 FLOWN = {"ended": "completed", "wall_s": 30.0, "exit_code": EXIT_OK, "error": None}
-OUTSIDE = ("nav_estimate", "nav_setpoint", "autopilot_state", "autopilot_event", "telemetry_count", "pixhawk_link")
+OUTSIDE = ("estimate", "setpoint", "autopilot_state", "board_event", "telemetry_count", "board_link")
 
 
 def from_outside(log: Log) -> Log:
@@ -54,9 +55,11 @@ def test_summary_holds_the_contract() -> None:
     ]
     assert summary["timing"]["missed_deadlines"] == 1
     assert summary["timing"]["step_lateness_s"]["p99"] == pytest.approx(2e-5)
-    assert summary["links"]["vehicle_0_at_plant"]["frames_out"] == 400
-    assert tuple(summary["links"]["vehicle_0_at_autopilot"]) == COUNTER_NAMES
-    assert summary["events"][0] == {"t_s": 1.0, "source": "autopilot", "vehicle": 0, "event": "ARMED", "value": 0.0}
+    assert summary["links"]["link"]["frames_out"] == 400
+    of_two = summarise(a_scenario(count=2), a_log(2), outcome=FLOWN)["links"]
+    assert list(of_two) == ["link", "link[1]", "board_link", "board_link[1]"]
+    assert tuple(summary["links"]["board_link"]) == MULTIROTOR["board_link"].names[2:]
+    assert summary["events"][0] == {"t_s": 1.0, "source": "board", "vehicle": 0, "event": "ARMED", "value": 0.0}
     assert [event["t_s"] for event in summary["events"]] == sorted(event["t_s"] for event in summary["events"])
     assert summary["log_sha256"] == log_sha256(log)
 
@@ -83,7 +86,7 @@ def test_summary_has_the_thesis_tables() -> None:
 
 def test_a_failed_check_fails_the_flight() -> None:
     log = a_log()
-    add(log, "flight_event", [5.0], code=Event.AUTOPILOT_RESTARTED, value=1)
+    add(log, "event", [5.0], code=Event.AUTOPILOT_RESTARTED, value=1)
     summary = summarise(a_scenario(), log, outcome=FLOWN)
     assert (summary["ok"], summary["exit_code"]) == (False, EXIT_CHECK_FAILED)
 
@@ -108,7 +111,7 @@ def test_report_has_the_tables_and_the_pictures(count: int) -> None:
         assert {"estimation", "motors", "wind", "battery", "rates", "lateness"} <= set(drawn)
     else:
         assert {"trajectory", "rates", "height-0", "position-0", "height-1", "position-1"} <= set(drawn)
-        assert "autopilot of vehicle 1" in text
+        assert "board of vehicle 1" in text
         assert "v1_pos_rms_m" not in text  # told in columns
 
 
@@ -130,8 +133,8 @@ def test_report_of_an_autopilot_from_outside_in_lockstep_says_what_is_not_known(
 def test_report_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "flight_pictures", lambda *_: [])
     log = a_log()
-    add(log, "flight_event", [5.0, 6.0], code=[Event.AUTOPILOT_RESTARTED, Event.ACTUATORS_REFUSED], value=[1, 7])
-    add(log, "autopilot_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.ORDER_REFUSED], value=[2, 0])
+    add(log, "event", [5.0, 6.0], code=[Event.AUTOPILOT_RESTARTED, Event.ACTUATORS_REFUSED], value=[1, 7])
+    add(log, "board_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.ORDER_REFUSED], value=[2, 0])
     text = text_of(render_report(a_scenario(), log, summarise(a_scenario(), log, outcome=FLOWN)))
     assert "Failsafes: 8 s (battery low)." in text
     assert "the autopilot restarted in flight 1 time." in text
@@ -154,8 +157,8 @@ def a_run(name: str, log: Log, **changes: Any) -> Run:
 
 def test_runs_with_and_without_load_side_by_side() -> None:
     quiet, busy = a_log(), a_log()
-    t_s = busy.column("rigid_truth", "t_s")
-    busy.rows["rigid_truth"][:, 2:5] += np.outer(t_s / t_s[-1], (0.3, 0.4, 1.2))
+    t_s = busy.column("truth", "t_s")
+    busy.rows["truth"][:, 2:5] += np.outer(t_s / t_s[-1], (0.3, 0.4, 1.2))
     rows = busy.rows["signal_count"]
     rows[rows[:, 2] == 0, 5] *= 1.01  # the IMU came 1 % slower
     runs = [a_run("quiet", quiet), a_run("busy", busy, busy_processes=4)]
@@ -179,8 +182,8 @@ def test_runs_with_and_without_load_side_by_side() -> None:
 
 def test_vehicles_are_compared_one_by_one() -> None:
     first, other = a_log(2), a_log(2)
-    of_second = other.rows["rigid_truth"][:, 1] == 1
-    other.rows["rigid_truth"][of_second, 4] += 0.5
+    of_second = other.rows["truth"][:, 1] == 1
+    other.rows["truth"][of_second, 4] += 0.5
     runs = [a_run("a", first, count=2), a_run("b", other, count=2)]
     comparison = compare(runs)
     labels = [(found["label"], found["position_max_m"]) for found in comparison["differences"]]

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stream_tables import TILTROTOR
 
 from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
 from aeroloop.analysis.report import render_report
@@ -21,7 +22,6 @@ from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.families.tiltrotor.analysis import report
 from aeroloop.families.tiltrotor.analysis.plots import DelayMargin
 from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario
@@ -56,21 +56,21 @@ def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
         "truth": t_s,
         "effort": t_s,
         "pace": t_s,
-        "reference": cycle_s,
+        "setpoint": cycle_s,
         "cycle": cycle_s,
     }.items():
-        rows[name] = np.zeros((len(times_s), len(BY_NAME[name].fields)))
+        rows[name] = np.zeros((len(times_s), len(TILTROTOR[name].fields)))
         rows[name][:, 0] = times_s
-    rows["truth"][:, 1] = np.sin(t_s) + 0.1
-    rows["reference"][:, 1] = np.sin(cycle_s)
-    rows["effort"][:, 1:3] = 10.3
-    rows["pace"][2500, 1] = 0.007
-    rows["cycle"][:, 1] = 0.012
-    rows["cycle"][50, 1] = 0.0131
-    rows["plant_link"] = np.array([np.arange(11.0), np.arange(11.0) * 10])
-    rows["board_event"] = np.array([[0.012, Event.STARTED, 0.0], [5.0, Event.SENSORS_LOST, 416.0]])
+    rows["truth"][:, 2] = np.sin(t_s) + 0.1
+    rows["setpoint"][:, 2] = np.sin(cycle_s)
+    rows["effort"][:, 2:4] = 10.3
+    rows["pace"][2500, 2] = 0.007
+    rows["cycle"][:, 2] = 0.012
+    rows["cycle"][50, 2] = 0.0131
+    rows["link"] = np.array([[t_s, 0.0, *np.arange(1.0, 11.0) * t_s] for t_s in (0.0, 10.0)])
+    rows["board_event"] = np.array([[0.012, 0, Event.STARTED, 0.0], [5.0, 0, Event.SENSORS_LOST, 416.0]])
     if diverged:
-        rows["plant_event"] = np.array([[3.0, Event.DIVERGED, 201.0]])
+        rows["event"] = np.array([[3.0, 0, Event.DIVERGED, 201.0]])
     return replace(log, truncated=truncated)
 
 
@@ -91,11 +91,11 @@ def test_summary_holds_the_contract() -> None:
     assert names == ["pos_x_rms_m", "saturated_steps", *IMPLIED]
     assert summary["checks"][0]["value"] == pytest.approx(0.1, rel=1e-3)
     assert summary["checks"][0]["limit"] == "< 0.2"
-    assert summary["links"]["board_link_at_plant"] == {name: 10 * (i + 1) for i, name in enumerate(COUNTER_NAMES)}
+    assert summary["links"]["link"] == {name: 10 * (i + 1) for i, name in enumerate(COUNTER_NAMES)}
     assert summary["links"]["reference_link"] is None
     assert summary["events"] == [
-        {"t_s": 0.012, "source": "board", "event": "STARTED", "value": 0.0},
-        {"t_s": 5.0, "source": "board", "event": "SENSORS_LOST", "value": 416.0},
+        {"t_s": 0.012, "source": "board", "vehicle": 0, "event": "STARTED", "value": 0.0},
+        {"t_s": 5.0, "source": "board", "vehicle": 0, "event": "SENSORS_LOST", "value": 416.0},
     ]
     assert summary["events_total"] == 2
     assert summary["log_sha256"] == log_sha256(log)
@@ -109,12 +109,12 @@ def a_busy_board(log: Log, *, period_s: float = 0.012, seed: int = 1) -> Log:
     spent_s = rng.uniform(0.001, 0.05, (20, len(TASKS)))
     use_pct = 100 * spent_s.sum(axis=1)
     ones, times_s = np.ones(20), np.arange(1.0, 21.0)
-    log.rows["board_cpu"] = np.stack(
-        [times_s, use_pct, 140 * ones, 900 * ones, 4096 * ones, 0 * ones, 0.003 * ones, times_s], axis=1
+    log.rows["cpu"] = np.stack(
+        [times_s, 0 * ones, use_pct, 140 * ones, 900 * ones, 4096 * ones, 0 * ones, 0.003 * ones, times_s], axis=1
     )
-    log.rows["board_task"] = np.array(
+    log.rows["task"] = np.array(
         [
-            [t_s, task, of_sample[task] * period_s, 100 * of_sample[task] / of_sample.sum(), 0.002, 83.0]
+            [t_s, 0, task, of_sample[task] * period_s, 100 * of_sample[task] / of_sample.sum(), 0.002, 83.0]
             for t_s, of_sample in zip(times_s, spent_s, strict=True)
             for task in range(len(TASKS))
         ]
@@ -142,10 +142,10 @@ def test_summary_of_the_board_keeps_the_invariants_of_its_statistics() -> None:
 
 def test_statistics_of_a_board_that_restarts_or_says_nonsense_are_still_json() -> None:
     log = a_busy_board(a_log())
-    log.rows["board_cpu"][:, 5] = [3.0] * 10 + [1.0] * 10
-    log.rows["board_cpu"][10:, 7] -= 10
-    log.rows["board_task"][:6, 3] = math.nan  # nothing ran, so there is nothing to have a share of
-    log.rows["board_task"][6, 1] = 17.0
+    log.rows["cpu"][:, 6] = [3.0] * 10 + [1.0] * 10
+    log.rows["cpu"][10:, 8] -= 10
+    log.rows["task"][:6, 4] = math.nan  # nothing ran, so there is nothing to have a share of
+    log.rows["task"][6, 2] = 17.0
     board = summarise(a_scenario(loop="pil"), log, outcome=FLOWN)["board"]
     json.dumps(board, allow_nan=False)
     assert board["overruns"] == 4
@@ -190,9 +190,9 @@ def test_report_shows_the_boards_processor_when_there_is_one() -> None:
 @pytest.mark.usefixtures("words_only")
 def test_overruns_and_restarts_stand_beside_the_verdict() -> None:
     log = a_log()
-    log.rows["board_event"] = np.array([[2.0, Event.OVERRUN, 0.014], [3.0, Event.OVERRUN, 0.015]])
-    log.rows["plant_event"] = np.array(
-        [[4.0, Event.BOARD_RESTARTED, ResetCause.WATCHDOG], [5.0, Event.MESSAGES_LOST, 3.0]]
+    log.rows["board_event"] = np.array([[2.0, 0, Event.OVERRUN, 0.014], [3.0, 0, Event.OVERRUN, 0.015]])
+    log.rows["event"] = np.array(
+        [[4.0, 0, Event.BOARD_RESTARTED, ResetCause.WATCHDOG], [5.0, 0, Event.MESSAGES_LOST, 3.0]]
     )
     html, _ = page_of(a_scenario(loop="pil"), log)
     beside = Page(html[html.index('<section class="verdict') : html.index("</section>")] + "</section>").text
@@ -201,7 +201,7 @@ def test_overruns_and_restarts_stand_beside_the_verdict() -> None:
     assert "in 2 cycles the board's work took longer than the control period of 12 ms" in words
     assert "restarted in flight 1 time: 4 s (watchdog)" in words
     assert "3 of the board's messages never arrived" in words
-    log.rows["plant_event"] = np.array([[float(i), Event.BOARD_RESTARTED, 9.0] for i in range(80)])
+    log.rows["event"] = np.array([[float(i), 0, Event.BOARD_RESTARTED, 9.0] for i in range(80)])
     restless = " ".join(page_of(a_scenario(loop="pil"), log)[1].text.split())
     assert "80 times: 0 s (cause 9)," in restless and "4 s (cause 9) and so on." in restless
     clean, _ = page_of(a_scenario(loop="pil"), a_log())
@@ -244,12 +244,12 @@ def test_a_failed_check_never_hides_what_broke_the_flight(outcome_code: int, div
 
 def test_many_events_are_cut_but_counted_in_order_of_time() -> None:
     log = a_log()
-    log.rows["board_event"] = np.array([[float(i), Event.SENSORS_LOST, 0.0] for i in range(300)])
-    log.rows["plant_event"] = np.array([[0.5, 99.0, math.nan]])
+    log.rows["board_event"] = np.array([[float(i), 0, Event.SENSORS_LOST, 0.0] for i in range(300)])
+    log.rows["event"] = np.array([[0.5, 0.0, 99.0, math.nan]])
     summary = summarise(a_scenario(), log, outcome=FLOWN)
     assert len(summary["events"]) == EVENTS_SHOWN
     assert summary["events_total"] == 301
-    assert summary["events"][1] == {"t_s": 0.5, "source": "plant", "event": "EVENT_99", "value": None}
+    assert summary["events"][1] == {"t_s": 0.5, "source": "plant", "vehicle": 0, "event": "EVENT_99", "value": None}
 
 
 def test_junit_has_a_case_per_check_and_says_what_failed() -> None:

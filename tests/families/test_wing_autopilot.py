@@ -12,6 +12,7 @@ import pymap3d
 import pytest
 
 from aeroloop.core.scenario_files import of_table
+from aeroloop.core.stream import numbered
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
 from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
@@ -73,7 +74,7 @@ class Flight:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.link = Direct(autopilot_of(flown, **changes))
         publish = {stream.name: lambda *row, name=stream.name: self.rows[name].append(row) for stream in STREAMS}
-        self.ended = WingCraft(flown, self.link, publish).fly()
+        self.ended = WingCraft(flown, self.link, numbered(publish, 0)).fly()
 
     def column(self, stream: str, name: str) -> np.ndarray:
         return np.array([row[COLUMNS[stream].index(name)] for row in self.rows[stream]])
@@ -84,17 +85,17 @@ def test_a_whole_flight() -> None:
     flown = scenario(seed=3, mission={"apart_m": 1500.0, "command_at_s": 2.0, "linger_s": 5.0})
     flight = Flight(flown)
     assert flight.ended == "completed"
-    steps = [Step(int(step)) for step in flight.column("wing_step", "step")]
+    steps = [Step(int(step)) for step in flight.column("mission_step", "step")]
     assert steps[:3] == [Step.LOITER, Step.PLAN, Step.LEAVE]
     assert steps[-3:] == [Step.APPROACH, Step.ARRIVE, Step.ARRIVED]
     assert Step.STRANDED not in steps
-    assert set(flight.column("wing_plan", "status")) == {PlanStatus.FOUND}
-    assert abs(flight.column("wing_guidance", "cross_m")).max() < 3.0
-    assert abs(flight.column("wing_truth", "roll_rad")).max() < math.radians(30.0)
+    assert set(flight.column("plan", "status")) == {PlanStatus.FOUND}
+    assert abs(flight.column("guidance", "cross_m")).max() < 3.0
+    assert abs(flight.column("truth", "roll_rad")).max() < math.radians(30.0)
     planner = planner_of(flown)
-    places = zip(flight.column("wing_truth", "x_m")[::5], flight.column("wing_truth", "y_m")[::5], strict=True)
+    places = zip(flight.column("truth", "x_m")[::5], flight.column("truth", "y_m")[::5], strict=True)
     assert not any(planner.blocked(planner.elevation.cell_at(6, x, y)) for x, y in places)
-    assert "wing_cpu" not in flight.rows
+    assert "cpu" not in flight.rows
     _told_as_flown(flight)
 
 
@@ -102,13 +103,13 @@ def _told_as_flown(flight: Flight) -> None:
     """Each period one estimate and one guidance, and the point told is that of its path."""
     since_fix = next(index for index, sensors in enumerate(flight.link.heard) if sensors.fix)
     periods = len(flight.link.heard) - since_fix
-    assert len(flight.rows["wing_estimate"]) == len(flight.rows["wing_guidance"]) == periods
-    x, y = (flight.column("wing_guidance", name) for name in ("path_x_m", "path_y_m"))
+    assert len(flight.rows["estimate"]) == len(flight.rows["guidance"]) == periods
+    x, y = (flight.column("guidance", name) for name in ("path_x_m", "path_y_m"))
     assert np.hypot(np.diff(x), np.diff(y)).max() < 1.5
-    truth = {round(row[0] * 1000): row for row in flight.rows["wing_truth"]}
-    for row in flight.rows["wing_estimate"][::20]:
+    truth = {round(row[0] * 1000): row for row in flight.rows["truth"]}
+    for row in flight.rows["estimate"][::20]:
         real = truth.get(round(row[0] * 1000))
-        assert real is None or math.dist(row[1:4], real[1:4]) < 5.0
+        assert real is None or math.dist(row[2:5], real[2:5]) < 5.0
 
 
 def test_before_the_first_fix_it_holds_the_trim_and_says_nothing() -> None:
@@ -138,13 +139,13 @@ def test_where_the_receiver_says_is_where_it_believes_to_be(east_m: float, north
     # Across the flight: along it the estimate is ahead of the fix, which is late.
     for vel_W, axis, expected_m in (((20.0, 0.0, 0.0), 1, north_m), ((0.0, 20.0, 0.0), 0, east_m)):
         _, rows = autopilot_of(scenario()).step(WingSensors(0, 0, *still, True, *place, vel_W))
-        assert dict(rows)["wing_estimate"][axis] == pytest.approx(expected_m, abs=0.1)
+        assert dict(rows)["estimate"][axis] == pytest.approx(expected_m, abs=0.1)
 
 
 def test_the_inner_loops_fly_the_roll_of_the_period_before() -> None:
     flight = Flight(scenario(seed=3, duration_s=1.0))
     cntr = flight.link.autopilot._cntr
-    asked = flight.column("wing_guidance", "roll_command_rad")
+    asked = flight.column("guidance", "roll_command_rad")
     assert cntr.inputs[1][0] == pytest.approx(asked[-2], abs=1e-6)
     assert asked[-1] != pytest.approx(asked[-2], abs=1e-9)
 
@@ -168,6 +169,5 @@ def test_a_cooperative_scheduler_plans_longer() -> None:
     for kind in ("preemptive", "cooperative"):
         board = {"scheduler": kind, "piece_s": 0.001, "routine_s": 0.010, "slice_s": 0.010}
         flight = Flight(scenario(seed=3, duration_s=20.0, mission={"command_at_s": 1.0}, board=board))
-        ended_s, _, _, began_s, *_ = flight.rows["wing_plan"][0]
-        taken[kind] = ended_s - began_s
+        taken[kind] = flight.column("plan", "t_s")[0] - flight.column("plan", "began_s")[0]
     assert taken["cooperative"] / taken["preemptive"] == pytest.approx(4.0, rel=0.1)

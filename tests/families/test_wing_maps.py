@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from log_rows import rows
+from log_rows import rows_of
 from matplotlib.colors import same_color
 from matplotlib.figure import Figure
+from stream_tables import FIXED_WING
 
 from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
@@ -17,13 +18,13 @@ from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
 from aeroloop.families.fixedwing.analysis import maps
 from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
-from aeroloop.families.fixedwing.analysis.summary import BOARD
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
 
+rows = rows_of(FIXED_WING)
 START_M, GOAL_M = (-3225.0, 2025.0), (3000.0, -3900.0)
 WAY = (Cell(6, 10, 45), Cell(6, 11, 45), Cell(6, 11, 44), Cell(5, 6, 22), Cell(4, 3, 10))
 FINE = 3
@@ -38,25 +39,27 @@ def log() -> Log:
     order = np.array([4, 0, 2, 1, 3])  # as they came; their index says where they belong
     ends = {"start_x_m": START_M[0], "start_y_m": START_M[1], "goal_x_m": GOAL_M[0], "goal_y_m": GOAL_M[1]}
     told = {
-        "wing_truth": rows("wing_truth", T_S, x_m=EAST_M, y_m=NORTH_M),
-        "wing_plan": rows(
-            "wing_plan",
+        "truth": rows("truth", T_S, x_m=EAST_M, y_m=NORTH_M),
+        "plan": rows(
+            "plan",
             [DONE_S, 20.0],
             plan=[7, 8],
             status=[PlanStatus.FOUND, PlanStatus.UNREACHABLE],
             fine=FINE,
             **ends,
         ),
-        "wing_cell": rows(
-            "wing_cell", [DONE_S] * 5, plan=7, index=order, level=level[order], col=col[order], row=row[order]
+        "plan_cell": rows(
+            "plan_cell",
+            [DONE_S] * 5,
+            plan=7,
+            index=order,
+            level=level[order],
+            col=col[order],
+            row=row[order],
         ),
-        "wing_path": rows(
-            "wing_path", [1.0, 1.0, 30.0, 30.0], path=[0, 0, 1, 1], x_m=[0, 10, 20, 30], y_m=[5, 6, 7, 8]
-        ),
-        "wing_cpu": rows("wing_cpu", [1.0, 2.0], use_pct=[3.0, 100.0], switches_per_s=[340.0, 350.0]),
-        "wing_task": rows(
-            "wing_task", [1.0] * len(WING_TASKS), task=range(len(WING_TASKS)), exec_s=1e-4, share_pct=7.0
-        ),
+        "path": rows("path", [1.0, 1.0, 30.0, 30.0], path=[0, 0, 1, 1], x_m=[0, 10, 20, 30], y_m=[5, 6, 7, 8]),
+        "cpu": rows("cpu", [1.0, 2.0], use_pct=[3.0, 100.0], switches_per_s=[340.0, 350.0]),
+        "task": rows("task", [1.0] * len(WING_TASKS), task=range(len(WING_TASKS)), exec_s=1e-4, share_pct=7.0),
     }
     log = Log.empty(STREAMS)
     return replace(log, rows={**log.rows, **told})
@@ -134,6 +137,6 @@ def test_the_overview_shows_all_of_the_flight(log: Log, ground: Ground) -> None:
 
 def test_there_is_a_picture_for_every_plan_that_found_a_way_and_for_the_processor(log: Log, ground: Ground) -> None:
     assert [picture.name for picture in plan_pictures(log, ground)] == ["plan-7"]
-    drawn = board_pictures(log, BOARD)
+    drawn = board_pictures(log, WING_TASKS)
     assert [picture.name for picture in drawn] == ["cpu-use", "context-switches", "task-times", "task-shares"]
     assert all(task.name in drawn[-1].svg for task in WING_TASKS)

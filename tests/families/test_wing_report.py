@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stream_tables import FIXED_WING
 from test_report import Page
 
 from aeroloop.analysis import compare_page
@@ -23,7 +24,6 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.analysis import maps, plots, report
@@ -53,7 +53,7 @@ def a_scenario(**changes: Any) -> FixedWingScenario:
 
 def fill(log: Log, stream: str, t_s: Any, **columns: Any) -> None:
     """Columns that are not named are 0."""
-    names = BY_NAME[stream].names
+    names = FIXED_WING[stream].names
     log.rows[stream] = np.zeros((len(t_s), len(names)))
     for name, values in {"t_s": t_s, **columns}.items():
         log.rows[stream][:, names.index(name)] = values
@@ -64,16 +64,16 @@ def a_log(*, firmware: bool = False, north_m: float = 0.0) -> Log:
     log = Log.empty(STREAMS)
     t_s, told_s = np.arange(0.0, FLOWN_S + 0.01, 0.02), np.arange(0.0, FLOWN_S, 0.05)
     x_m, y_m = WEST_M + 20.0 * t_s, SOUTH_M + 75.0 + north_m
-    fill(log, "wing_truth", t_s, x_m=x_m, y_m=y_m, z_m=661.0, airspeed_m_s=20.5, roll_rad=0.1, ground_m=420.0, qw=1.0)
-    fill(log, "wing_effort", t_s, elevator_rad=-0.05, throttle=0.4)
-    fill(log, "wing_estimate", told_s, x_m=WEST_M + 20.0 * told_s, y_m=y_m, z_m=660.5)
-    fill(log, "wing_guidance", told_s, path_x_m=WEST_M + 20.0 * told_s, path_y_m=y_m, cross_m=0.4, lag_s=1.2)
-    fill(log, "wing_command", told_s, throttle=0.4, latency_s=0.002 * firmware)
-    fill(log, "wing_step", list(STEPS), step=list(STEPS.values()))
+    fill(log, "truth", t_s, x_m=x_m, y_m=y_m, z_m=661.0, airspeed_m_s=20.5, roll_rad=0.1, ground_m=420.0, qw=1.0)
+    fill(log, "effort", t_s, elevator_rad=-0.05, throttle=0.4)
+    fill(log, "estimate", told_s, x_m=WEST_M + 20.0 * told_s, y_m=y_m, z_m=660.5)
+    fill(log, "guidance", told_s, path_x_m=WEST_M + 20.0 * told_s, path_y_m=y_m, cross_m=0.4, lag_s=1.2)
+    fill(log, "command", told_s, throttle=0.4, latency_s=0.002 * firmware)
+    fill(log, "mission_step", list(STEPS), step=list(STEPS.values()))
     goal = {"goal_x_m": WEST_M + 1300.0, "goal_y_m": SOUTH_M + 75.0}
     fill(
         log,
-        "wing_plan",
+        "plan",
         PLAN_S,
         plan=[0, 1],
         status=PlanStatus.FOUND,
@@ -88,14 +88,14 @@ def a_log(*, firmware: bool = False, north_m: float = 0.0) -> Log:
     )
     places = [(plan, index, 6, 30 + 3 * plan + index, 40) for plan in (0, 1) for index in range(4)]
     names = dict(zip(("plan", "index", "level", "col", "row"), np.array(places).T, strict=True))
-    fill(log, "wing_cell", np.repeat(PLAN_S, 4) + 0.1, **names)
-    fill(log, "wing_path", [10.5, 10.55], path=0, kind=1, x_m=[WEST_M, WEST_M + 900.0], y_m=SOUTH_M + 75.0)
-    fill(log, "wing_link", [FLOWN_S], frames_in=2400, frames_out=1200)
+    fill(log, "plan_cell", np.repeat(PLAN_S, 4) + 0.1, **names)
+    fill(log, "path", [10.5, 10.55], path=0, kind=1, x_m=[WEST_M, WEST_M + 900.0], y_m=SOUTH_M + 75.0)
+    fill(log, "link", [FLOWN_S], frames_in=2400, frames_out=1200)
     if firmware:
         seconds = np.arange(1.0, FLOWN_S)
-        fill(log, "wing_cpu", seconds, use_pct=40.0, planning_s=0.1, planning_use_pct=99.0, stack_used_B=4000.0)
+        fill(log, "cpu", seconds, use_pct=40.0, planning_s=0.1, planning_use_pct=99.0, stack_used_B=4000.0)
         tasks = len(WING_TASKS)
-        fill(log, "wing_task", np.repeat(seconds, tasks), task=np.tile(range(tasks), len(seconds)), runs=20.0)
+        fill(log, "task", np.repeat(seconds, tasks), task=np.tile(range(tasks), len(seconds)), runs=20.0)
     return log
 
 
@@ -137,7 +137,7 @@ def test_summary_holds_the_contract_and_what_only_this_aircraft_has() -> None:
     first, second = summary["plans"]
     assert (first["plan"], first["status"], first["fine"], first["reaches_goal"]) == (0, "FOUND", 3, False)
     assert (first["took_s"], second["took_s"]) == (0.5, 1.0)
-    assert summary["links"]["board_at_plant"]["frames_in"] == 2400
+    assert summary["links"]["link"]["frames_in"] == 2400
     steps = [event for event in summary["events"] if event["source"] == "mission"]
     assert [event["event"] for event in steps] == [f"STEP_{step.name}" for step in STEPS.values()]
 
@@ -151,8 +151,8 @@ def test_summary_tells_of_the_boards_processor_on_pil() -> None:
 
 def test_codes_that_nobody_knows_are_told_as_numbers() -> None:
     log = a_log()
-    log.rows["wing_step"][1, 1] = 77
-    log.rows["wing_plan"][1, BY_NAME["wing_plan"].names.index("status")] = 55
+    log.rows["mission_step"][1, 2] = 77
+    log.rows["plan"][1, FIXED_WING["plan"].names.index("status")] = 55
     summary = summary_of(a_scenario(), log)
     assert "STEP_77" in {event["event"] for event in summary["events"]}
     assert summary["plans"][1]["status"] == "STATUS_55"
@@ -189,9 +189,9 @@ def test_a_flight_cut_short_has_a_report(flown_s: float) -> None:
 
 def test_a_goal_that_is_not_reached_is_said_with_how_it_went() -> None:
     log = a_log()
-    fill(log, "wing_step", [0.0, 10.0, 11.0], step=[Step.LOITER, Step.PLAN, Step.STRANDED])
-    log.rows["wing_plan"][:, BY_NAME["wing_plan"].names.index("status")] = PlanStatus.UNREACHABLE
-    fill(log, "wing_event", [12.0], code=Event.GROUND_CONTACT)
+    fill(log, "mission_step", [0.0, 10.0, 11.0], step=[Step.LOITER, Step.PLAN, Step.STRANDED])
+    log.rows["plan"][:, FIXED_WING["plan"].names.index("status")] = PlanStatus.UNREACHABLE
+    fill(log, "event", [12.0], code=Event.GROUND_CONTACT)
     summary = summary_of(a_scenario(), log)
     assert (summary["exit_code"], summary["metrics"]["stranded"]) == (EXIT_CHECK_FAILED, 1.0)
     html = page(a_scenario(), log)
@@ -203,8 +203,8 @@ def test_a_goal_that_is_not_reached_is_said_with_how_it_went() -> None:
 
 def test_of_many_plans_some_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     log = a_log()
-    log.rows["wing_plan"] = np.repeat(log.rows["wing_plan"][:1], 40, axis=0)
-    log.rows["wing_plan"][:, 1] = range(40)
+    log.rows["plan"] = np.repeat(log.rows["plan"][:1], 40, axis=0)
+    log.rows["plan"][:, 2] = range(40)
     monkeypatch.setattr(maps, "picture", lambda name, *_: name)  # drawing them takes its time
     shown = list(map(str, maps.plan_pictures(log, ground())))
     assert len(shown) == maps.MOST_PLANS
@@ -215,7 +215,7 @@ def test_a_plan_is_drawn_with_the_path_that_came_of_it() -> None:
     """A path is told when the aircraft takes it up, which may be half a minute after its plan."""
     log = a_log()
     told_s = [1.0, 1.1, 25.0, 25.1, 45.0, 45.1]  # plans are done at 10 and 30 s
-    fill(log, "wing_path", told_s, path=[0, 0, 1, 1, 2, 2], x_m=[0.0, 1.0, 10.0, 11.0, 20.0, 21.0])
+    fill(log, "path", told_s, path=[0, 0, 1, 1, 2, 2], x_m=[0.0, 1.0, 10.0, 11.0, 20.0, 21.0])
     first, second = maps.plans(log)
     for plan, next_s, wanted in ((first, second.t_s, [10.0, 11.0]), (second, np.inf, [20.0, 21.0])):
         near = maps._plan(log, ground(), plan, next_s).axes[1]

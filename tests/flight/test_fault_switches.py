@@ -474,4 +474,4 @@ def test_a_parameter_changed_in_flight_is_written_down_with_its_old_value() -> N
     for value in (7.0, 7.0, 6.5, 1e9):
         store.set("MC_ROLL_P", value)
     number = PARAMETERS.index("MC_ROLL_P")
-    assert rows == [(2.5, 3, number, 6.0, 7.0), (2.5, 3, number, 7.0, 6.5)]
+    assert rows == [(2.5, number, 6.0, 7.0), (2.5, number, 7.0, 6.5)]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.streams import streams_of_kind
+from aeroloop.core.tables import FAMILIES
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
@@ -31,22 +32,13 @@ class Kept(dict[str, Any]):
 def rows_of(family: str, kept: Kept) -> Any:
     return {
         "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS),
-        "quadrotor": lambda: MultirotorRows(kept, 0),
+        "quadrotor": lambda: MultirotorRows(kept),
         "fixedwing": lambda: FixedWingRows(kept),
     }[family]()
 
 
-@pytest.mark.parametrize(
-    ("family", "pace_stream", "event_stream"),
-    [
-        ("tiltrotor", "pace", "plant_event"),
-        ("quadrotor", "hil_pace", "flight_event"),
-        ("fixedwing", "wing_pace", "wing_event"),
-    ],
-)
-def test_every_aircraft_logs_the_worst_lateness_and_the_deadlines_missed(
-    family: str, pace_stream: str, event_stream: str
-) -> None:
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_aircraft_logs_the_worst_lateness_and_the_deadlines_missed(family: str) -> None:
     kept = Kept()
     rows = rows_of(family, kept)
     pace: Any = SimpleNamespace(lockstep=False, lateness_s=0.0, missed_deadlines=0)
@@ -58,12 +50,13 @@ def test_every_aircraft_logs_the_worst_lateness_and_the_deadlines_missed(
         vehicle.t_ns, pace.lateness_s = step * STEP_NS, 0.003 if step == 7 else 0.001
         pace.missed_deadlines = 3 if step >= 7 else 0
         log.attend()
-    paces = [row for name, row in kept.rows if name == pace_stream]
+    paces = [row for name, row in kept.rows if name == "pace"]
     assert [row[0] for row in paces] == pytest.approx([0.0, 0.02, 0.04])
     assert [row[-2:] for row in paces] == [(0.001, 0), (0.001, 0), (0.003, 3)]
-    (event,) = [row for name, row in kept.rows if name == event_stream]
+    (event,) = [row for name, row in kept.rows if name == "event"]
     assert (event[0], *event[-2:]) == (7 * STEP_NS / NS, Event.DEADLINE_MISSED, 3)
-    assert all(len(row) == len(BY_NAME[name].fields) for name, row in kept.rows)
+    names = {stream.name: stream.names for stream in streams_of_kind(family)}
+    assert all(len(row) + 1 == len(names[name]) for name, row in kept.rows), "but for the aircraft's number"
 
 
 def test_in_lockstep_there_is_nothing_to_log() -> None:

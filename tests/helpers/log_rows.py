@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.stream import Stream
 
 
-def rows(stream: str, t_s: Any, **columns: Any) -> np.ndarray:
-    """Columns that are not named are 0."""
-    names = BY_NAME[stream].names
-    made = np.zeros((len(t_s), len(names)))
-    made[:, 0] = t_s
-    for name, values in columns.items():
-        made[:, names.index(name)] = values
-    return made
+def rows_of(streams: Mapping[str, Stream]) -> Callable[..., np.ndarray]:
+    def rows(stream: str, t_s: Any, **columns: Any) -> np.ndarray:
+        """Columns that are not named are 0."""
+        names = streams[stream].names
+        made = np.zeros((len(t_s), len(names)))
+        made[:, 0] = t_s
+        for name, values in columns.items():
+            made[:, names.index(name)] = values
+        return made
+
+    return rows

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from log_rows import rows
+from log_rows import rows_of
+from stream_tables import MULTIROTOR
 
 from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
 from aeroloop.core.scenario_files import of_table
@@ -17,6 +18,8 @@ from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
 Array = Any
+
+rows = rows_of(MULTIROTOR)
 
 POINTS = ((0.0, 0.0, 5.0), (10.0, 0.0, 5.0), (10.0, 10.0, 5.0), (0.0, 10.0, 5.0))
 FLIGHT_S = 60.0
@@ -89,27 +92,33 @@ def fly(log: Log, vehicle: int = 0, *, start_x_m: float = 0.0, off: Sequence[flo
     x_m, y_m, z_m = path(slow_s)
     wanted = {"x_m": x_m + start_x_m, "y_m": y_m, "z_m": z_m + z_off}
     roll_rad, pitch_rad, yaw_rad = angles(slow_s, 0.0)
-    add(log, "rigid_truth", t_s, vehicle, **flown(t_s), **quaternions(*angles(t_s, 1.0)))
+    add(log, "truth", t_s, vehicle, **flown(t_s), **quaternions(*angles(t_s, 1.0)))
     add(
         log,
-        "motors",
+        "command",
         t_s,
         vehicle,
         **{f"command_{i}": 0.5 + 0.02 * i for i in range(1, 5)},
         **{f"command_{i}": math.nan for i in range(5, 9)},
+    )
+    add(
+        log,
+        "effort",
+        t_s,
+        vehicle,
         **{f"speed_{i}_rad_s": 550.0 + 10 * i for i in range(1, 5)},
         **{f"speed_{i}_rad_s": math.nan for i in range(5, 9)},
     )
     add(log, "air", slow_s, vehicle, wind_x_m_s=3 + np.sin(slow_s), wind_y_m_s=np.cos(slow_s / 3), density_kg_m3=1.2)
     turned = (yaw_rad + np.pi) % (2 * np.pi) - np.pi
-    add(log, "nav_setpoint", slow_s, vehicle, **wanted, roll_rad=roll_rad, pitch_rad=pitch_rad, yaw_rad=turned)
+    add(log, "setpoint", slow_s, vehicle, **wanted, roll_rad=roll_rad, pitch_rad=pitch_rad, yaw_rad=turned)
     believed = flown(slow_s)
     believed["x_m"] = believed["x_m"] + errors.get("est_x_m", 0.0)
     believed["z_m"] = believed["z_m"] - errors.get("est_z_m", 0.0)
     flown_roll, flown_pitch, flown_yaw = angles(slow_s, 1.0)
     add(
         log,
-        "nav_estimate",
+        "estimate",
         slow_s,
         vehicle,
         **believed,
@@ -131,14 +140,14 @@ def fly(log: Log, vehicle: int = 0, *, start_x_m: float = 0.0, off: Sequence[flo
         landed=np.where(in_air, Landed.IN_AIR, Landed.ON_GROUND),
         battery=1 - 0.2 * state_s / FLIGHT_S,
     )
-    add(log, "flight_event", [55.0], vehicle, code=Event.GROUND_CONTACT, value=-0.5)
+    add(log, "event", [55.0], vehicle, code=Event.GROUND_CONTACT, value=-0.5)
     happened = [(1.0, Event.ARMED, 0), (7.0, Event.MODE_CHANGED, FlightMode.MISSION)]
     happened += [(t, Event.WAYPOINT_REACHED, n) for n, t in enumerate((7.0, 15.0, 25.0, 35.0), 1)]
     times_s, codes, values = zip(*[*happened, (57.0, Event.DISARMED, 0)], strict=True)
-    add(log, "autopilot_event", times_s, vehicle, code=codes, value=values)
-    add(log, "hil_pace", slow_s, vehicle, lateness_s=2e-5, missed=np.floor(slow_s / 30))
-    add(log, "hil_link", [30.0, 59.0], vehicle, frames_in=[100, 200], frames_out=[300, 400])
-    add(log, "pixhawk_link", [30.0, 59.0], vehicle, frames_in=[299, 399])
+    add(log, "board_event", times_s, vehicle, code=codes, value=values)
+    add(log, "pace", slow_s, vehicle, lateness_s=2e-5, missed=np.floor(slow_s / 30))
+    add(log, "link", [30.0, 59.0], vehicle, frames_in=[100, 200], frames_out=[300, 400])
+    add(log, "board_link", [30.0, 59.0], vehicle, frames_in=[299, 399])
 
 
 def count(

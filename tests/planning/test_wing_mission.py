@@ -102,10 +102,10 @@ class Flight:
         raise AssertionError(f"still in {self.mission.state.name}, not in {step.name}")
 
     def steps(self) -> list[Step]:
-        return [Step(int(values[0])) for name, values in self.rows if name == "wing_step"]
+        return [Step(int(values[0])) for name, values in self.rows if name == "mission_step"]
 
     def plans(self) -> list[PlanStatus]:
-        return [PlanStatus(int(values[1])) for name, values in self.rows if name == "wing_plan"]
+        return [PlanStatus(int(values[1])) for name, values in self.rows if name == "plan"]
 
     def order(self) -> Order:
         assert self.mission.order is not None
@@ -390,7 +390,7 @@ def test_what_is_told(flight: Flight) -> None:
     flight.until(Step.ARRIVED)
     for _ in range(200):
         flight.period()
-    points = [values for name, values in flight.rows if name == "wing_path"]
+    points = [values for name, values in flight.rows if name == "path"]
     kinds = (Kind.START, Kind.TRANSIENT, Kind.CHANNEL, Kind.TRANSIENT, Kind.GOAL)
     for path, kind in enumerate(kinds):
         mine = [values for values in points if values[0] == path]

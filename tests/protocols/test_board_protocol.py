@@ -340,9 +340,9 @@ def test_what_the_board_tells_of_itself_becomes_rows_of_streams() -> None:
     told = [
         (
             interface.CPU.pack(0, 2.5, 1000.0, 504, 16384, 3, 0.25, 1500),
-            Told("board_cpu", (2.5, 1e3, 504, 16384, 3, 0.25, 1.5)),
+            Told("cpu", (2.5, 1e3, 504, 16384, 3, 0.25, 1.5)),
         ),
-        (interface.TASK.pack(1, 3, 0.5, 25.0, 0.75, 84), Told("board_task", (3, 0.5, 25.0, 0.75, 84))),
+        (interface.TASK.pack(1, 3, 0.5, 25.0, 0.75, 84), Told("task", (3, 0.5, 25.0, 0.75, 84))),
         (interface.COUNTERS.pack(2, 0, *range(10)), Told("board_link", tuple(range(10)))),
         (interface.COUNTERS.pack(3, 1, *range(10)), Told("reference_link", tuple(range(10)))),
         (EVENT.pack(4, 13, 0.5), Told("board_event", (13, 0.5))),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stream_tables import FIXED_WING
 
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import Missing, Told
@@ -37,7 +37,7 @@ SINGLE = st.floats(-1e6, 1e6, width=32)
 
 def row_of(stream: str) -> tuple[float, ...]:
     known = {"step": Step.REPLAN, "status": PlanStatus.UNREACHABLE, "kind": 2, "task": 12, "code": 9}
-    return tuple(float(known.get(name, 3 + at)) for at, name in enumerate(BY_NAME[stream].names[1:]))
+    return tuple(float(known.get(name, 3 + at)) for at, name in enumerate(FIXED_WING[stream].names[2:]))
 
 
 def test_sensors_arrive_as_they_were_sent_with_their_number_cut_to_sixteen_bits() -> None:
@@ -63,10 +63,10 @@ def test_what_the_board_tells_is_a_row_of_its_stream(stream: str) -> None:
 
 def test_messages_that_never_came_are_told_and_counted_and_repeated_ones_dropped() -> None:
     plant, board = PlantEnd(), BoardEnd()
-    frames = [board.tell("wing_event", (9.0, float(number))) for number in range(300)]
+    frames = [board.tell("board_event", (9.0, float(number))) for number in range(300)]
     for frame in frames[:257]:
         assert len(plant.receive(frame)) == 1
-    assert plant.receive(frames[260]) == [Missing(3), Told("wing_event", (9.0, 260.0))]
+    assert plant.receive(frames[260]) == [Missing(3), Told("board_event", (9.0, 260.0))]
     assert plant.counters.lost == 3
     assert plant.receive(frames[260]) == []
     assert plant.receive(frames[259]) == [], "of before: it was counted as lost"
@@ -111,17 +111,17 @@ def test_servos_that_cannot_be_are_refused_and_counted(values: tuple[float, ...]
 @pytest.mark.parametrize(
     ("stream", "field", "value"),
     [
-        ("wing_step", "step", 99.0),
-        ("wing_guidance", "cross_m", math.nan),
-        ("wing_plan", "status", 200.0),
-        ("wing_path", "kind", 4.0),
-        ("wing_task", "task", 13.0),
-        ("wing_event", "code", 0.0),
+        ("mission_step", "step", 99.0),
+        ("guidance", "cross_m", math.nan),
+        ("plan", "status", 200.0),
+        ("path", "kind", 4.0),
+        ("task", "task", 13.0),
+        ("board_event", "code", 0.0),
     ],
 )
 def test_what_says_nothing_is_refused_and_counted_but_not_taken_for_lost(stream: str, field: str, value: float) -> None:
     plant, board = PlantEnd(), BoardEnd()
-    at = BY_NAME[stream].names.index(field) - 1
+    at = FIXED_WING[stream].names.index(field) - 2
     row = row_of(stream)
     assert plant.receive(board.tell(stream, (*row[:at], value, *row[at + 1 :]))) == []
     assert plant.counters.implausible == 1

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stream_tables import MULTIROTOR, TILTROTOR
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import REMEMBERED, Stream, fields
-from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.flight.processes.recorder import Recording
 from aeroloop.realtime import feed
 from aeroloop.realtime.feed import LISTENERS, LONGEST, TABLE, FeedIn, FeedOut
@@ -23,7 +23,8 @@ from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.recording.log import LogWriter, read
 
 MS = NS // 1000
-FAST, FULL, EVENT = BY_NAME["rigid_truth"], BY_NAME["cycle"], BY_NAME["flight_event"]
+STREAMS = (*MULTIROTOR.values(), TILTROTOR["cycle"])
+FAST, FULL, EVENT = MULTIROTOR["truth"], TILTROTOR["cycle"], MULTIROTOR["event"]
 
 HASH = feed._hash(STREAMS)
 
@@ -159,7 +160,7 @@ def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_pa
     try:
         topics, log = Topics(folder, wait=False), LogWriter(tmp_path / "log.mcap", STREAMS)
         recording = Recording(topics, log, out, STREAMS)
-        publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, BY_NAME["line"])}
+        publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, MULTIROTOR["line"])}
         for k in range(2000):
             for stream, publisher in publishers.items():
                 publisher.send(*(float(k) / 250,) * len(stream.fields))
@@ -260,10 +261,10 @@ def test_another_version_is_refused_with_a_sentence(folder: Path) -> None:
 def test_a_listener_learns_the_streams_of_any_flight(folder: Path) -> None:
     """Those of a family that the one who watches has never heard of too."""
     stream = Stream("glide", "plant", 10.0, True, True, "of a glider", fields(("z_m", "m", "height")), remembered=3)
-    out, listener = FeedOut(folder, (BY_NAME["truth"], stream)), FeedIn(folder)
-    out.offer(stream, stream.packing.pack(0.1, 5.0))
+    out, listener = FeedOut(folder, (MULTIROTOR["truth"], stream)), FeedIn(folder)
+    out.offer(stream, stream.packing.pack(0.1, 0.0, 5.0))
     out.step(NS)
-    assert listener.rows() == [(stream, (0.1, 5.0))]
+    assert listener.rows() == [(stream, (0.1, 0.0, 5.0))]
     out.close()
     listener.close()
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from stream_tables import MULTIROTOR
 
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, LOCKSTEP_HELD_S, Publisher, Subscriber, Topics, sweep
 
-STREAM = BY_NAME["imu"]
+STREAM = MULTIROTOR["imu"]
 BATCH = 8
 
 
@@ -67,7 +67,7 @@ def test_in_lockstep_fast_streams_are_held_longer_and_slow_ones_not_at_all(folde
     assert taken(subscriber) == []
     publisher.send(*row(2, 1.0 + 1.1 * LOCKSTEP_HELD_S))
     assert len(taken(subscriber)) == 3
-    event = BY_NAME["flight_event"]
+    event = MULTIROTOR["event"]
     events, told = topics.publisher(event), topics.subscriber(event)
     events.send(*(1.0 for _ in event.fields))
     assert len(list(told.records())) == 1
@@ -94,7 +94,7 @@ def test_losses_are_counted_in_rows(folder: Path) -> None:
 
 def test_all_publishers_are_flushed_at_the_end(folder: Path) -> None:
     topics = Topics(folder, wait=True)
-    stream = BY_NAME["rigid_truth"]
+    stream = MULTIROTOR["truth"]
     subscribers = [topics.subscriber(s, batch=BATCH) for s in (STREAM, stream)]
     for s in (STREAM, stream):
         topics.publisher(s, batch=BATCH).send(*(0.0 for _ in s.fields))

@@ -41,7 +41,7 @@ SHORT_S = {"tiltrotor": 3.0, "quad": 4.0, "fixedwing": 14.0}
 """Long enough to take off, and for the first plan of the fixed wing."""
 RUNGS = {"tiltrotor": ("mil", "sil", "pil"), "quad": ("mil", "sil"), "fixedwing": ("mil", "sil", "pil")}
 NOT_IN_LOCKSTEP = ("quad-free", "quad-px4", "tiltrotor-joystick")
-PROCESSOR_STREAMS = ("board_cpu", "board_task", "wing_cpu", "wing_task")
+PROCESSOR_STREAMS = ("cpu", "task")
 PROCESSOR_COLUMNS = ("latency_s", "work_s")
 """What the emulated processor's instruction count decides: it moves with every change of firmware or compiler."""
 

@@ -18,28 +18,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcap.reader import make_reader
 from mcap.writer import Writer
+from stream_tables import TILTROTOR
 
 from aeroloop.core.errors import EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.stream import Stream, fields
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.streams import logged
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.recording.log import Log, LogWriter, log_sha256, read
 
-COMMAND = BY_NAME["command"]
+COMMAND = TILTROTOR["command"]
 LOGGED = logged(STREAMS)
 
 
 def command_rows(count: int) -> list[tuple[float, ...]]:
     noise = random.Random(7)
-    return [(i * 0.012, *(noise.gauss(0, 1) for _ in range(4))) for i in range(count)]
+    return [(i * 0.012, 0.0, *(noise.gauss(0, 1) for _ in range(4))) for i in range(count)]
 
 
 def write_log(path: Path, *rows: tuple[str, tuple[float, ...]]) -> Log:
     path.unlink(missing_ok=True)
     writer = LogWriter(path, LOGGED)
     for stream, row in rows:
-        writer.write(BY_NAME[stream], row)
+        writer.write(TILTROTOR[stream], row)
     writer.close()
     return read(path)
 
@@ -50,7 +50,7 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 @given(
-    rows=st.lists(st.tuples(st.floats(0, 1e5), *[st.floats() for _ in range(4)]), max_size=20),
+    rows=st.lists(st.tuples(st.floats(0, 1e5), *[st.floats() for _ in range(5)]), max_size=20),
     packed=st.booleans(),
 )
 def test_rows_come_back_to_the_bit(
@@ -61,7 +61,7 @@ def test_rows_come_back_to_the_bit(
     for row in rows:
         writer.write(COMMAND, COMMAND.packing.pack(*row) if packed else row)
     writer.close()
-    expected = np.array(rows, dtype=np.float64).reshape(len(rows), 5)
+    expected = np.array(rows, dtype=np.float64).reshape(len(rows), 6)
     expected[np.isinf(expected)] = math.nan  # JSON knows neither
     log = read(path)
     assert same(log.rows["command"], expected)
@@ -84,7 +84,7 @@ def test_every_logged_stream_is_there_and_every_channel_documented(tmp_path: Pat
 
 
 def test_a_foreign_tool_reads_times_schemas_and_units(tmp_path: Path) -> None:
-    write_log(tmp_path / "flight.mcap", ("command", (1.2000000004, 1, 2, 3, 4)))
+    write_log(tmp_path / "flight.mcap", ("command", (1.2000000004, 0, 1, 2, 3, 4)))
     with (tmp_path / "flight.mcap").open("rb") as file:
         [(schema, channel, message)] = make_reader(file).iter_messages()
     assert schema is not None
@@ -177,7 +177,7 @@ from aeroloop.families.tiltrotor.streams import STREAMS
 writer = LogWriter(Path(sys.argv[1]), STREAMS)
 command = next(stream for stream in STREAMS if stream.name == "command")
 for i in range(5000):
-    writer.write(command, (i * 0.012, 1.0, 2.0, 3.0, 4.0))
+    writer.write(command, (i * 0.012, 0.0, 1.0, 2.0, 3.0, 4.0))
     if i == 4000:
         writer.flush()
 os.kill(os.getpid(), signal.SIGKILL)
@@ -208,7 +208,7 @@ writer = LogWriter(Path(sys.argv[1]), STREAMS)
 command = next(stream for stream in STREAMS if stream.name == "command")
 try:
     for i in range(100_000):
-        writer.write(command, (i * 0.012, *(random.random() for _ in range(4))))
+        writer.write(command, (i * 0.012, 0.0, *(random.random() for _ in range(4))))
 except AeroloopError as error:
     print(error.exit_code, i, error)
 try:
@@ -238,7 +238,7 @@ def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     path = tmp_path / "flight.mcap"
     writer = LogWriter(path, LOGGED)
     for action in (
-        lambda: writer.write(COMMAND, (0.0, 1.0, 2.0, 3.0, 4.0)),
+        lambda: writer.write(COMMAND, (0.0, 0.0, 1.0, 2.0, 3.0, 4.0)),
         writer.flush,
         lambda: writer.write_metadata("recorder", {}),
         writer.close,
@@ -251,18 +251,18 @@ def test_a_full_disk_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_hash_is_known_and_does_not_depend_on_interleaving_or_wall_clock(tmp_path: Path) -> None:
     path = tmp_path / "flight.mcap"
     commands = [("command", row) for row in command_rows(5)]
-    events = [("board_event", (0.0, 1.0, 0.0)), ("board_event", (0.024, 2.0, math.nan))]
-    wall = [("cycle", (0.012, 0.0121, 0.0001)), ("pace", (0.004, 1e-5, 0.0))]
+    events = [("board_event", (0.0, 0.0, 1.0, 0.0)), ("board_event", (0.024, 0.0, 2.0, math.nan))]
+    wall = [("cycle", (0.012, 0.0, 0.0121, 0.0001)), ("pace", (0.004, 0.0, 1e-5, 0.0))]
     digest = log_sha256(write_log(path, *commands, *events))
     assert digest == log_sha256(write_log(path, *commands, *events))
     assert digest == log_sha256(write_log(path, events[0], *commands[:3], events[1], *commands[3:]))
     assert digest == log_sha256(write_log(path, *wall, *commands, *events))
     assert digest != log_sha256(write_log(path, *commands[::-1], *events))
     assert digest != log_sha256(write_log(path, *commands[:-1], *events))
-    switched = ("plant_fault", (0.012, 7.0, 6.0, 1.0, 0.0, 0.3, 0.0, 0.0))
+    switched = ("fault", (0.012, 0.0, 7.0, 6.0, 1.0, 0.0, 0.3, 0.0, 0.0))
     assert digest != log_sha256(write_log(path, *commands, *events, switched))
     # An empty flight's hash, so that a change of the rule is noticed: logs of before could not be compared.
-    assert log_sha256(Log.empty(STREAMS)) == "baa1dd22f0c99b83d38154a3893e0ddf5ee8f0fd0d0be9deaaefd00813996650"
+    assert log_sha256(Log.empty(STREAMS)) == "8168f57cbd2aedd69183fd0edfd5fc1854c5298e001fd56a23afd1a8f3e5d773"
 
 
 def test_the_hash_feels_a_single_bit_and_no_more() -> None:
@@ -281,9 +281,9 @@ def test_the_hash_feels_a_single_bit_and_no_more() -> None:
 
 
 def test_the_same_numbers_in_another_stream_hash_differently() -> None:
-    row = np.array([[0.0, 1.0, 2.0]])
+    row = np.array([[0.0, 0.0, 1.0, 2.0]])
     empty = Log.empty(STREAMS)
-    plant = replace(empty, rows={**empty.rows, "plant_event": row})
+    plant = replace(empty, rows={**empty.rows, "event": row})
     board = replace(empty, rows={**empty.rows, "board_event": row})
     assert log_sha256(plant) != log_sha256(board)
 
@@ -299,14 +299,14 @@ def test_a_log_opens_without_the_family_that_wrote_it(tmp_path: Path) -> None:
     """Its streams, their columns and the order of its hash stand in the file, also of those without rows."""
     path = tmp_path / "flight.mcap"
     writer = LogWriter(path, GLIDER)
-    writer.write(GLIDER[2], (0.0, 0.001))
-    writer.write(GLIDER[0], (0.1, 5.0, -0.5))
+    writer.write(GLIDER[2], (0.0, 0.0, 0.001))
+    writer.write(GLIDER[0], (0.1, 0.0, 5.0, -0.5))
     writer.close()
     log = read(path)
     assert log.column("glide", "vario_m_s").tolist() == [-0.5]
     assert log.columns == {stream.name: stream.names for stream in GLIDER}
-    assert log.rows["thermal"].shape == (0, 2)
-    digest = hashlib.sha256(b"glide 1\n" + np.array([[0.1, 5.0, -0.5]]).tobytes() + b"thermal 0\n").hexdigest()
+    assert log.rows["thermal"].shape == (0, 3)
+    digest = hashlib.sha256(b"glide 1\n" + np.array([[0.1, 0.0, 5.0, -0.5]]).tobytes() + b"thermal 0\n").hexdigest()
     assert log_sha256(log) == digest
     assert log_sha256(read(path, STREAMS)) == digest, "what a reader expects besides changes nothing"
 
@@ -316,12 +316,11 @@ def test_a_stream_that_a_log_lacks_has_no_rows_where_it_is_expected(tmp_path: Pa
     writer = LogWriter(path, GLIDER[:1])
     writer.close()
     assert "thermal" not in read(path).rows
-    assert read(path, GLIDER).rows["thermal"].shape == (0, 2)
+    assert read(path, GLIDER).rows["thermal"].shape == (0, 3)
 
 
-def test_a_log_from_before_logs_listed_their_streams_reads_and_hashes_as_then() -> None:
+def test_a_log_from_before_logs_listed_their_streams_reads_by_its_own_columns() -> None:
     log = read(Path(__file__).parents[1] / "golden" / "log_without_table.mcap", STREAMS)
-    assert same(log.rows["command"], np.array(command_rows(5)))
+    assert same(log.rows["command"], np.delete(command_rows(5), 1, axis=1)), "it has no aircraft's number"
     assert log.column("board_event", "code").tolist() == [1.0, 2.0]
-    assert log.rows["truth"].shape == (0, len(BY_NAME["truth"].names))
-    assert log_sha256(log) == "6682512ca76af9f46861ee5276745d093a2a4e9e664bba9ba53427f143081864"
+    assert log.rows["event"].shape == (0, len(TILTROTOR["event"].names))

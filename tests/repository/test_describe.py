@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from aeroloop.core import scenario, scenario_files
+from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import Event
-from aeroloop.core.stream import Field, Stream
-from aeroloop.core.stream_table import STREAMS
+from aeroloop.core.stream import KEYS, Field, Stream
+from aeroloop.core.streams import streams_of_kind
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.interface import TILTROTOR, WING
 from tools import describe
@@ -105,18 +106,23 @@ def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -
 
 
 def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPatch) -> None:
-    field = Field("t_s", "s", "this | that")
-    stream = Stream("odd", "plant", 0.0, True, True, "x", (field,))
-    monkeypatch.setattr(describe, "STREAMS", (stream,))
-    assert "| `t_s` | s | this \\| that |" in describe.streams_markdown()
+    stream = Stream("odd", "plant", 0.0, True, True, "x", (Field("x_m", "m", "this | that"),))
+    monkeypatch.setattr(describe, "STREAM_TABLES", {"Kites": ("", (stream,))})
+    assert "| `x_m` | m | this \\| that |" in describe.streams_markdown()
 
 
 def test_every_stream_field_and_event_is_on_the_page() -> None:
     page = describe.streams_markdown()
-    for stream in STREAMS:
-        section = page.partition(f"\n## {stream.name}\n")[2].partition("\n## ")[0]
-        for field in stream.fields:
-            assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section
+    for kind, title in (("tiltrotor", "Tilt-rotor"), ("quadrotor", "Multirotors"), ("fixedwing", "Fixed wing")):
+        family = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        for stream in streams_of_kind(kind):
+            place = "Router" if stream in ROUTER_STREAMS else title
+            own = page.partition(f"\n### {place}: {stream.name}\n")[2].partition("\n##")[0]
+            section = own or page.partition(f"\n### Common streams: {stream.name}\n")[2].partition("\n##")[0]
+            assert f"`{stream.name}`" in family or place == "Router"
+            for field in stream.fields:
+                if field.name not in KEYS:
+                    assert f"| `{field.name}` | {field.unit} | {field.meaning} |" in section, f"{title}: {stream.name}"
     assert [number for number, _, meaning in describe.members(Event) if meaning] == [str(int(e)) for e in Event]
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from stream_tables import MULTIROTOR
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.flight.routing import check
 from aeroloop.router.config import ROLES, load
 from aeroloop.router.statistics import LineMessage, LineState
@@ -114,7 +114,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_states_are_rows_of_the_streams() -> None:
     for stream, kind in (("line", LineState), ("line_message", LineMessage)):
-        fields = BY_NAME[stream].names
+        fields = MULTIROTOR[stream].names
         assert fields == ("t_s", *kind.__dataclass_fields__)
         state = kind(*range(1, len(fields)))
         assert state.row(0.0) == tuple(map(float, range(len(fields))))

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stream_tables import TILTROTOR
 
-from aeroloop.core.stream_table import BY_NAME, STREAMS
 from aeroloop.flight.results import LOG
 from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import Log, read
@@ -143,7 +143,7 @@ class Bench:
 
     def clock_s(self) -> float:
         """Simulated time that the running flight has reached; only at a paced flight, which waits for nobody."""
-        clock = Topics(self.flight(), wait=False).subscriber(BY_NAME["clock"])
+        clock = Topics(self.flight(), wait=False).subscriber(TILTROTOR["clock"])
         newest: tuple[float, ...] = until(clock.latest, HANG_S, "the flight's clock")
         return newest[0]
 
@@ -170,7 +170,8 @@ class Bench:
 
     def log(self, run: str = "run") -> Log:
         path = self.folder / run / LOG
-        return read(path, STREAMS) if path.exists() and path.stat().st_size else Log.empty(STREAMS)
+        streams = tuple(TILTROTOR.values())  # of any family: what the log says of itself counts
+        return read(path, streams) if path.exists() and path.stat().st_size else Log.empty(streams)
 
     def tree(self) -> dict[str, bytes | None]:
         """Every file and folder of the user's, with what is in it."""

@@ -45,7 +45,7 @@ class Run:
         return [event for event in self.summary["events"] if event["event"] == name]
 
     def positions(self) -> np.ndarray:
-        return np.stack([self.log.column("rigid_truth", name) for name in ("x_m", "y_m", "z_m")], axis=1)
+        return np.stack([self.log.column("truth", name) for name in ("x_m", "y_m", "z_m")], axis=1)
 
 
 def command(*arguments: str, out: Path) -> list[str]:

@@ -175,8 +175,8 @@ def test_a_served_board_is_flown_like_one_on_a_desk_and_again_without_a_reset(be
         assert flown.metrics["board_restarts"] == 0
         assert flown.metrics["references_lost"] == 0
         assert flown.metrics["pos_max_m"] < 0.2  # of a path of several metres: references came on the board link
-        assert flown.log.rows["reference"][-1, 1:4] != pytest.approx(flown.log.rows["reference"][0, 1:4], abs=1.0)
-        assert flown.summary["links"]["board_link_at_board"]["frames_in"] > 100
+        assert flown.log.rows["setpoint"][-1, 2:5] != pytest.approx(flown.log.rows["setpoint"][0, 2:5], abs=1.0)
+        assert flown.summary["links"]["board_link"]["frames_in"] > 100
     end(bench, board)
     assert not pty.is_symlink()
 

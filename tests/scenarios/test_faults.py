@@ -222,7 +222,7 @@ def test_megabytes_of_garbage_between_the_frames_do_not_bring_it_down(bench: Ben
     assert ended.code == EXIT_OK, ended.err
     told = json.loads(ended.out)
     assert told["ended"] == "completed"
-    counters = told["links"]["board_link_at_plant"]
+    counters = told["links"]["link"]
     print(f"{board.cycles} cycles, {counters}")
     assert counters["bytes_in"] > 1_000_000
     assert counters["malformed"] > 100

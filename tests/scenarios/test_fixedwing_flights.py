@@ -72,12 +72,12 @@ def test_it_holds_path_height_and_speed_in_moderate_turbulence(errand: Run) -> N
     assert metrics["roll_max_deg"] <= 30.0
     assert metrics["altitude_error_max_m"] < 10.0
     assert metrics["airspeed_error_max_m_s"] < 2.0
-    wind = errand.log.column("wing_air", "wind_x_m_s")
+    wind = errand.log.column("air", "wind_x_m_s")
     assert np.std(wind) > 1.0, "there is turbulence to hold against"
 
 
 def test_the_mission_goes_through_the_papers_steps(errand: Run) -> None:
-    steps = [Step(int(step)) for step in errand.log.column("wing_step", "step")]
+    steps = [Step(int(step)) for step in errand.log.column("mission_step", "step")]
     assert all(after in ON_A_WAY[before] for before, after in itertools.pairwise(steps)), steps
     assert (steps[0], steps[-1]) == (Step.LOITER, Step.ARRIVED)
     assert steps.count(Step.REPLAN) >= 3
@@ -85,8 +85,8 @@ def test_the_mission_goes_through_the_papers_steps(errand: Run) -> None:
 
 def test_it_ends_on_the_circle_round_the_goal(errand: Run) -> None:
     log = errand.log
-    x_m, y_m = (log.column("wing_truth", f"{axis}_m")[-200:] for axis in "xy")
-    goal_m = log.rows["wing_plan"][-1][6:8]
+    x_m, y_m = (log.column("truth", f"{axis}_m")[-200:] for axis in "xy")
+    goal_m = [log.column("plan", f"goal_{axis}_m")[-1] for axis in "xy"]
     assert np.hypot(x_m - goal_m[0], y_m - goal_m[1]) == pytest.approx(150.0, abs=25.0)
 
 
@@ -101,13 +101,13 @@ def test_the_firmware_finds_the_same_cells_and_flies_the_same_way(errand: Run, f
     assert metrics["missed_cycles"] == metrics["unanswered_cycles"] == metrics["messages_lost"] == 0.0
     assert 0.0 < metrics["cpu_use_mean_pct"] < 100.0
     one, other = errand.log, firmware.log
-    assert len(one.rows["wing_plan"]) > 10
-    assert np.array_equal(one.rows["wing_cell"][:, 1:], other.rows["wing_cell"][:, 1:]), "cell for cell"
+    assert len(one.rows["plan"]) > 10
+    assert np.array_equal(one.rows["plan_cell"][:, 1:], other.rows["plan_cell"][:, 1:]), "cell for cell"
     for column in ("plan", "status", "goal_x_m", "goal_y_m", "leaves", "expanded", "cost", "fine"):
-        assert np.array_equal(one.column("wing_plan", column), other.column("wing_plan", column)), column
-    along = min(len(log.rows["wing_truth"]) for log in (one, other))  # a period less or more at the end
+        assert np.array_equal(one.column("plan", column), other.column("plan", column)), column
+    along = min(len(log.rows["truth"]) for log in (one, other))  # a period less or more at the end
     for axis in "xyz":
-        apart = [log.column("wing_truth", f"{axis}_m")[:along] for log in (one, other)]
+        apart = [log.column("truth", f"{axis}_m")[:along] for log in (one, other)]
         assert np.max(np.abs(apart[0] - apart[1])) < 0.5, axis
 
 
@@ -141,14 +141,14 @@ def test_the_circle_is_held_and_one_seed_is_one_hash_on_any_link(runs: Path) -> 
     assert first.exit_code == EXIT_OK, first.said
     told = first.summary
     assert fly(runs, *SHORT, "--link", "udp://127.0.0.1:0").summary["log_sha256"] == told["log_sha256"]
-    assert len(first.log.rows["wing_estimate"]) > 200
+    assert len(first.log.rows["estimate"]) > 200
 
 
 def test_compiled_laws_fly_as_the_interpreted_ones(runs: Path) -> None:
     mil, sil = fly(runs, *SHORT), fly(runs, *SHORT, "--loop", "sil")
     assert sil.exit_code == EXIT_OK, sil.said
     for axis in "xyz":
-        one, other = (run.log.column("wing_truth", f"{axis}_m") for run in (mil, sil))
+        one, other = (run.log.column("truth", f"{axis}_m") for run in (mil, sil))
         assert np.max(np.abs(one - other)) < 0.01
 
 
@@ -168,8 +168,8 @@ def test_it_flies_at_the_walls_pace(runs: Path, rung: str) -> None:
     run = fly(runs, "fixedwing-loiter", *paced)
     assert run.exit_code == EXIT_OK, run.said
     assert run.metrics["flown_s"] == pytest.approx(6.0)
-    assert len(run.log.rows["wing_command"]) > 40
-    assert len(run.log.rows["wing_pace"]) > 100
+    assert len(run.log.rows["command"]) > 40
+    assert len(run.log.rows["pace"]) > 100
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def summary(bench: Bench) -> dict[str, Any]:
 def strike(bench: Bench, role: str, number: signal.Signals, *arguments: str) -> Ended:
     """Send a signal to a process in flight; how the flight ends, with everything cleaned up."""
     flight = bench.start(*LOITER, "--set", "duration_s=3600", *arguments)
-    until(lambda: len(bench.log().rows["wing_truth"]) > 50, HANG_S, "a second of flight in the log")
+    until(lambda: len(bench.log().rows["truth"]) > 50, HANG_S, "a second of flight in the log")
     children = flight.children()
     assert set(children) == {"recorder", "plant", "board"}
     os.kill(children[role], number)

@@ -79,7 +79,7 @@ def test_every_stream_is_logged_at_its_rate(runs: Path) -> None:
     log = fly(runs, *SPIRAL).log
     assert len(log.rows["truth"]) == len(log.rows["effort"]) == 15001
     assert len(log.rows["command"]) == 5000
-    assert len(log.rows["sensors"]) == len(log.rows["reference"]) == 5001
+    assert len(log.rows["sensors"]) == len(log.rows["setpoint"]) == 5001
     assert np.diff(log.column("truth", "t_s")) == pytest.approx(0.004)
 
 
@@ -188,7 +188,7 @@ def test_delay_counts_on_either_way(runs: Path) -> None:
 def test_a_corrupting_and_lossy_line_still_flies_the_spiral(runs: Path) -> None:
     run = fly(runs, "tiltrotor-noisy-link")
     assert run.exit_code == 0
-    plant, board = run.summary["links"]["board_link_at_plant"], run.summary["links"]["board_link_at_board"]
+    plant, board = run.summary["links"]["link"], run.summary["links"]["board_link"]
     assert plant["bad_checksums"] > 5
     assert board["bad_checksums"] > 5
     assert board["lost"] > 5

@@ -46,7 +46,7 @@ def test_a_base_station_in_another_terminal_drives_the_flight(bench: Bench) -> N
     assert left.code == EXIT_OK, left.err
     assert left.err.endswith("the flight has ended\n")
     log = bench.log()
-    t_s, path_W = log.column("reference", "t_s"), log.rows["reference"][:, 1:4]
+    t_s, path_W = log.column("setpoint", "t_s"), log.rows["setpoint"][:, 2:5]
     assert np.all(np.diff(t_s) > 0)
     # It joins where the aircraft hovers and leads it to the circle without a jump: 3 m away, and a metre higher.
     assert path_W[0] == pytest.approx((0, 0, 2), abs=0.05)
@@ -88,13 +88,13 @@ def test_only_one_drives_and_the_next_may_take_over(bench: Bench) -> None:
     assert landed.code == EXIT_OK, landed.err
     assert landed.err.endswith("the flight has ended\n")
 
-    rows = bench.log().rows["reference"]
+    rows = bench.log().rows["setpoint"]
     first_of_stick = int(np.argmax(np.diff(rows[:, 0]))) + 1  # after the longest silence
     assert 1 < first_of_stick < len(rows) - 10
     # The stick takes over from where the aircraft is, and goes straight up from there.
-    assert np.ptp(rows[first_of_stick:, 1:3], axis=0) == pytest.approx((0, 0), abs=1e-6)
-    assert rows[first_of_stick, 1:4] == pytest.approx(rows[first_of_stick - 1, 1:4], abs=0.5)
-    climbed_m = rows[-1, 3] - rows[first_of_stick, 3]
+    assert np.ptp(rows[first_of_stick:, 2:4], axis=0) == pytest.approx((0, 0), abs=1e-6)
+    assert rows[first_of_stick, 2:5] == pytest.approx(rows[first_of_stick - 1, 2:5], abs=0.5)
+    climbed_m = rows[-1, 4] - rows[first_of_stick, 4]
     assert climbed_m == pytest.approx(CLIMB_M_S * (rows[-1, 0] - rows[first_of_stick, 0]), rel=1e-6)
     events = bench.log().column("board_event", "code")
     assert Event.REFERENCE_BACK in events
@@ -111,7 +111,7 @@ def test_a_flight_with_its_own_base_station_refuses_another(bench: Bench) -> Non
     assert flight.process.poll() is None, flight.err
     flight.process.send_signal(signal.SIGINT)
     assert flight.wait().code == EXIT_INTERRUPTED
-    assert np.all(np.diff(bench.log().column("reference", "t_s")) > 0)
+    assert np.all(np.diff(bench.log().column("setpoint", "t_s")) > 0)
     bench.assert_clean()
 
 
@@ -169,9 +169,9 @@ def test_a_recorded_stick_flies_the_same_in_lockstep_every_time(bench: Bench) ->
     log = bench.log("one")
     moved_m = {
         stream: [log.column(stream, axis)[-1] - log.column(stream, axis)[0] for axis in ("x_m", "y_m", "z_m")]
-        for stream in ("reference", "truth")
+        for stream in ("setpoint", "truth")
     }
     # Two seconds forward at 1.5 m/s, then one second up at 1 m/s; an event counts from the next cycle of 12 ms.
-    assert moved_m["reference"] == pytest.approx([3.0, 0.0, 1.0], abs=0.02)
-    assert math.dist(moved_m["truth"], moved_m["reference"]) < 0.3
+    assert moved_m["setpoint"] == pytest.approx([3.0, 0.0, 1.0], abs=0.02)
+    assert math.dist(moved_m["truth"], moved_m["setpoint"]) < 0.3
     bench.assert_clean()

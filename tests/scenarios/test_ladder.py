@@ -50,7 +50,7 @@ def test_the_hash_covers_what_the_board_tells_of_itself(shared_bench: Bench, bri
     assert np.array_equal(fast.log.rows["command"], brief.log.rows["command"])
     assert fast.metrics["cpu_use_max_pct"] < brief.metrics["cpu_use_max_pct"] / 3
     assert fast.summary["log_sha256"] != brief.summary["log_sha256"] == log_sha256(brief.log)
-    for stream in ("board_cpu", "board_task"):
+    for stream in ("cpu", "task"):
         altered = replace(brief.log, rows={**brief.log.rows, stream: brief.log.rows[stream] + 1})
         assert log_sha256(altered) != log_sha256(brief.log)
 
@@ -92,7 +92,7 @@ def test_a_law_that_is_too_slow_is_counted_and_judged(shared_bench: Bench) -> No
 
 def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench: Bench) -> None:
     flown = fly(shared_bench, "noisy", "fly", "tiltrotor-noisy-link", "--loop", "pil", "--set", "duration_s=30")
-    plant, board = flown.summary["links"]["board_link_at_plant"], flown.summary["links"]["board_link_at_board"]
+    plant, board = flown.summary["links"]["link"], flown.summary["links"]["board_link"]
     assert plant["bad_checksums"] > 5
     assert board["bad_checksums"] > 5
     assert board["lost"] > 5
@@ -103,13 +103,13 @@ def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench
 
 
 def test_the_statistics_hold_together(spiral: Flown) -> None:
-    cpu, tasks = spiral.log, spiral.log.rows["board_task"]
-    times_s = cpu.column("board_cpu", "t_s")
+    cpu, tasks = spiral.log, spiral.log.rows["task"]
+    times_s = cpu.column("cpu", "t_s")
     assert len(times_s) == 12
     assert np.diff(times_s) == pytest.approx(1.0, abs=PERIOD_S)
-    for t_s, use_pct in zip(times_s, cpu.column("board_cpu", "use_pct"), strict=True):
+    for t_s, use_pct in zip(times_s, cpu.column("cpu", "use_pct"), strict=True):
         sample = tasks[(tasks[:, 0] > t_s) & (tasks[:, 0] < t_s + 0.5)]  # its messages follow, one a cycle
-        numbers, exec_s, share_pct, worst_s, runs = sample[:, 1:].T
+        numbers, exec_s, share_pct, worst_s, runs = sample[:, 2:].T
         assert numbers.tolist() == list(range(len(TASKS)))
         assert np.sum(share_pct) == pytest.approx(100, abs=0.01)
         assert share_pct == pytest.approx(100 * exec_s / np.sum(exec_s), abs=0.01)
@@ -117,14 +117,14 @@ def test_the_statistics_hold_together(spiral: Flown) -> None:
         assert use_pct == pytest.approx(100 * np.sum(exec_s) / PERIOD_S, rel=0.01)
         assert runs == pytest.approx(1 / PERIOD_S, abs=2)
         assert np.all(worst_s >= exec_s * 0.99)
-    used_B, size_B = cpu.column("board_cpu", "stack_used_B"), cpu.column("board_cpu", "stack_size_B")
+    used_B, size_B = cpu.column("cpu", "stack_used_B"), cpu.column("cpu", "stack_size_B")
     assert np.all((used_B > 0) & (used_B < size_B))
     assert np.all(np.diff(used_B) >= 0)
-    assert np.all(np.diff(cpu.column("board_cpu", "worst_cycle_s")) >= 0)
+    assert np.all(np.diff(cpu.column("cpu", "worst_cycle_s")) >= 0)
     # Six runs a period, each begun and ended by a switch; by how many of them that begin another, fewer.
-    switches_per_period = cpu.column("board_cpu", "switches_per_s") * PERIOD_S
+    switches_per_period = cpu.column("cpu", "switches_per_s") * PERIOD_S
     assert np.all((switches_per_period >= len(TASKS)) & (switches_per_period <= 2 * len(TASKS) + 1))
-    assert np.diff(cpu.column("board_cpu", "uptime_s")) == pytest.approx(np.diff(times_s), abs=0.002)
+    assert np.diff(cpu.column("cpu", "uptime_s")) == pytest.approx(np.diff(times_s), abs=0.002)
 
 
 def test_summary_and_report_show_the_boards_processor(shared_bench: Bench, spiral: Flown) -> None:
@@ -148,4 +148,4 @@ def test_a_flight_without_faults_says_only_that_the_board_started(spiral: Flown)
 
 def test_the_bench_answers_a_start_message_with_what_it_speaks(brief: Flown) -> None:
     """One hello beside the answers: without it a board could not tell that the bench is of another time."""
-    assert brief.summary["links"]["board_link_at_plant"]["frames_out"] == len(brief.log.rows["sensors"]) + 1
+    assert brief.summary["links"]["link"]["frames_out"] == len(brief.log.rows["sensors"]) + 1

@@ -198,4 +198,4 @@ def test_the_link_ends_after_the_log_is_complete(tmp_path: Path) -> None:
     witness.join(FLIGHT_GUARD_S)
     assert run.summary["ended"] == "completed", run.said
     assert witness.last_bytes == MAGIC, "the recorder was still writing: a log begins and ends with these"
-    assert run.log.column("rigid_truth", "t_s")[-1] == pytest.approx(5.0)
+    assert run.log.column("truth", "t_s")[-1] == pytest.approx(5.0)

@@ -82,11 +82,11 @@ def test_four_fly_at_once_each_for_itself(runs: Path) -> None:
     run = fly(runs, "quad-swarm")
     assert run.exit_code == 0, run.said
     log = run.log
-    vehicle = log.column("rigid_truth", "vehicle")
-    east = log.column("rigid_truth", "x_m")
+    vehicle = log.column("truth", "vehicle")
+    east = log.column("truth", "x_m")
     starts = [east[vehicle == n][0] for n in range(4)]
     assert starts == pytest.approx([0.0, 8.0, 16.0, 24.0], abs=0.01)
-    assert all(log.column("rigid_truth", "z_m")[vehicle == n].max() > 7.0 for n in range(4))
+    assert all(log.column("truth", "z_m")[vehicle == n].max() > 7.0 for n in range(4))
     gyros = [log.column("imu", "gyro_x_rad_s")[log.column("imu", "vehicle") == n][:1000] for n in range(4)]
     assert len({gyro.tobytes() for gyro in gyros}) == 4, "noise of their own"
     assert run.metrics["est_pos_rms_m"] < 1.5, "told in the plant's frame, wherever each of them started"

@@ -43,8 +43,8 @@ def test_from_a_slope_over_a_hill_to_higher_ground(tmp_path: Path) -> None:
     ground = Grid(heights - 120.0, spacing_m=2.0, corner_m=(-8.0, -10.0))
     assert ground.height_m(0.0, 0.0) == 0.0
     pos_W = run.positions()
-    t_s = run.log.column("rigid_truth", "t_s")
-    quat_WB = np.stack([run.log.column("rigid_truth", name) for name in ("qw", "qx", "qy", "qz")], axis=1)
+    t_s = run.log.column("truth", "t_s")
+    quat_WB = np.stack([run.log.column("truth", name) for name in ("qw", "qx", "qy", "qz")], axis=1)
 
     waiting = pos_W[t_s < 6.0]
     assert np.ptp(waiting, axis=0).max() < 2e-3, "it stands on the slope, and does not slide down"

@@ -8,6 +8,7 @@ import numpy as np
 
 from aeroloop.controllers.law.period_process import HostWing
 from aeroloop.core.scenario_files import find, load
+from aeroloop.core.stream import numbered
 from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.analysis.metrics import metrics
@@ -51,7 +52,7 @@ def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
     rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     streams = writes("plant", STREAMS, scenario.loop)
     publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}
-    ended = WingCraft(scenario, BoardBehind(scenario), publish).fly()
+    ended = WingCraft(scenario, BoardBehind(scenario), numbered(publish, 0)).fly()
     log = Log.empty(STREAMS)
     log.rows.update({name: np.array(kept, dtype=float) for name, kept in rows.items() if kept})
     return ended, metrics(log, scenario)

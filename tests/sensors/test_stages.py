@@ -10,6 +10,7 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from stream_tables import TILTROTOR
 
 from aeroloop.actuators.lagged import Actuators, LaggedActuators
 from aeroloop.codegen.evaluate import Evaluator
@@ -17,8 +18,10 @@ from aeroloop.codegen.host import c_source, compiled
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
 from aeroloop.core.paths import runtime_dir
+from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import Truth
-from aeroloop.core.stream_table import BY_NAME, STREAMS
+from aeroloop.core.streams import streams_of_kind
+from aeroloop.core.tables import FAMILIES
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.realtime.topics import BUFFERED_RECORDS, Topics, sweep
 from aeroloop.sensors.state import StateNoise, StateSensors, ideal
@@ -122,9 +125,9 @@ def folder() -> Iterator[Path]:
 
 def test_topics_deliver_rows_in_order(folder: Path) -> None:
     topics = Topics(folder, wait=True)
-    stream = BY_NAME["command"]
+    stream = TILTROTOR["command"]
     publisher, subscriber = topics.publisher(stream), topics.subscriber(stream)
-    rows = [tuple(float(10 * n + i) for i in range(5)) for n in range(100)]
+    rows = [tuple(float(10 * n + i) for i in range(6)) for n in range(100)]
     for row in rows:
         publisher.send(*row)
     assert [stream.packing.unpack(record) for record in subscriber.records()] == rows
@@ -133,30 +136,32 @@ def test_topics_deliver_rows_in_order(folder: Path) -> None:
 
 def test_a_full_buffer_never_blocks_in_real_time_and_the_loss_is_counted(folder: Path) -> None:
     topics = Topics(folder, wait=False)
-    stream = BY_NAME["command"]
+    stream = TILTROTOR["command"]
     publisher, subscriber = topics.publisher(stream), topics.subscriber(stream)
     for n in range(BUFFERED_RECORDS + 50):
-        publisher.send(float(n), 0.0, 0.0, 0.0, 0.0)
+        publisher.send(float(n), 0.0, 0.0, 0.0, 0.0, 0.0)
     assert sum(1 for _ in subscriber.records()) == BUFFERED_RECORDS
-    publisher.send(0.0, 0.0, 0.0, 0.0, 0.0)
+    publisher.send(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     assert sum(1 for _ in subscriber.records()) == 1
     assert subscriber.lost == 50
 
 
 def test_the_clock_rings(folder: Path) -> None:
     topics = Topics(folder, wait=False)
-    publisher, subscriber = topics.publisher(BY_NAME["clock"]), topics.subscriber(BY_NAME["clock"])
-    publisher.send(1.5)
-    publisher.send(2.5)
+    publisher, subscriber = topics.publisher(TILTROTOR["clock"]), topics.subscriber(TILTROTOR["clock"])
+    publisher.send(1.5, 0)
+    publisher.send(2.5, 0)
     subscriber.wait(30.0)  # returns at once, or the test hangs for half a minute
-    assert subscriber.latest() == (2.5,)
+    assert subscriber.latest() == (2.5, 0.0)
     assert subscriber.latest() is None
 
 
-def test_stream_table_is_sound() -> None:
-    assert len(BY_NAME) == len(STREAMS)
-    for stream in STREAMS:
-        assert stream.names[0] == "t_s"
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_stream_table_is_sound(kind: str) -> None:
+    streams = streams_of_kind(kind)
+    assert len({stream.name for stream in streams}) == len(streams)
+    for stream in streams:
+        assert stream.names[:2] == ("t_s", "vehicle") or stream in ROUTER_STREAMS
         assert len(set(stream.names)) == len(stream.names)
         assert all(field.unit and field.meaning for field in stream.fields)
         assert stream.logged or not stream.simulated

@@ -37,8 +37,8 @@ def test_its_plan_and_path_are_seen_on_the_map_as_it_flies(desk: Desk) -> None:
     watcher.assert_clean()
     flight.end()
     log = flight.log()
-    assert Step.LEAVE in log.column("wing_step", "step")
-    assert log.column("wing_plan", "status")[0] == PlanStatus.FOUND
+    assert Step.LEAVE in log.column("mission_step", "step")
+    assert log.column("plan", "status")[0] == PlanStatus.FOUND
 
 
 def see_the_plan(watcher: Watcher) -> None:

@@ -138,7 +138,7 @@ def land(watcher: Watcher) -> None:
 
 def assert_flown(log: Log) -> None:
     tuned_s = log.column("parameter_change", "t_s")[0]
-    arrived = place(log, "rigid_truth", tuned_s)
+    arrived = place(log, "truth", tuned_s)
     assert np.hypot(*(arrived[:2] - PLACE_M)) < 1.0, arrived
     assert abs(arrived[2] - HEIGHT_M) < 1.0, arrived
 
@@ -150,7 +150,7 @@ def assert_tuned(log: Log) -> None:
 
 
 def assert_failed_and_landed(log: Log) -> None:
-    faults = log.rows["flight_fault"]
+    faults = log.rows["fault"]
     told = [(TARGETS[int(row[2])], KINDS[int(row[3])], bool(row[4])) for row in faults]
     assert told == [
         ("gnss", "silent", True),
@@ -165,4 +165,4 @@ def assert_failed_and_landed(log: Log) -> None:
     armed = log.column("autopilot_state", "armed")
     assert armed.max() == 1.0
     assert armed[-1] == 0.0
-    assert log.column("rigid_truth", "z_m")[-1] < 0.3
+    assert log.column("truth", "z_m")[-1] < 0.3

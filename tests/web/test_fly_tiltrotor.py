@@ -96,7 +96,7 @@ def test_it_is_seen_as_it_flies_and_its_line_fails_from_the_page(desk: Desk) -> 
     fail_the_line(watcher)
     watcher.assert_clean()
     flight.end()
-    switched = [(TARGETS[int(row[1])], KINDS[int(row[2])], bool(row[3])) for row in flight.log().rows["plant_fault"]]
+    switched = [(TARGETS[int(row[2])], KINDS[int(row[3])], bool(row[4])) for row in flight.log().rows["fault"]]
     assert switched == [("to_board", "loss", True), ("to_board", "loss", False)]
 
 

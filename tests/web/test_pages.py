@@ -134,16 +134,16 @@ def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, 
     page.get_by_role("option", name="10 s", exact=True).click()
     watcher.fly_on(11.0 - watcher.clock_s())
     watcher.find("add-chart").click()
-    page.get_by_test_id("search-signals").fill("hil_pace.lateness_s")
+    page.get_by_test_id("search-signals").fill("pace.lateness_s")
     # Named: what is typed narrows the list only when the server has answered.
-    found = page.get_by_test_id("signals").locator(".q-tree__node-header", has_text="hil_pace.lateness_s")
+    found = page.get_by_test_id("signals").locator(".q-tree__node-header", has_text="pace.lateness_s")
     found.get_by_role("checkbox").click()
     expect(found.get_by_role("checkbox")).to_be_checked()
     page.get_by_test_id("show-signals").click()
     chart = watcher.find("chart").last
-    expect(chart.get_by_test_id("legend")).to_contain_text("hil_pace.lateness_s")
+    expect(chart.get_by_test_id("legend")).to_contain_text("pace.lateness_s")
     live = grown(chart, watcher.clock_s())
-    assert live["names"] == ["hil_pace.lateness_s"]
+    assert live["names"] == ["pace.lateness_s"]
     assert live["times_s"][-1] - live["times_s"][0] > 8.0, "from before the page asked for it"
 
     watcher.find("pause").click()

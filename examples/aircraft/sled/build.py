@@ -10,10 +10,13 @@ from aeroloop.core.bounds import beyond
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS, Event
+from aeroloop.core.signals import NS
+from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, Vehicle
 
 MOST_PUSH_N = 10.0
+LEVEL = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+"""Its quaternion and its rates: it does not turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +46,11 @@ class Rail:
         return State((self._x_m, 0.0, 0.0), (self._v_m_s, 0.0, 0.0))
 
 
-class Rows:
-    def __init__(self, publish: Mapping[str, Callable[..., None]]) -> None:
-        self._publish = publish
-
+class Rows(CommonRows):
     def step(self, vehicle: Vehicle[float, State], push_N: float, samples: list[Any]) -> None:
-        state = vehicle.state
-        self._publish["sled_truth"](vehicle.t_ns / NS, *state.pos_W, state.vel_W[0], push_N)
-
-    def event(self, t_ns: int, event: Event, value: float) -> None:
-        self._publish["sled_event"](t_ns / NS, event, value)
-
-    def fault(self, t_ns: int, row: tuple[float, ...]) -> None:
-        self._publish["sled_fault"](t_ns / NS, *row)
-
-    def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
-        self._publish["sled_pace"](t_ns / NS, lateness_s, missed)
+        t_s, state = vehicle.t_ns / NS, vehicle.state
+        self._publish["truth"](t_s, *state.pos_W, *state.vel_W, *LEVEL)
+        self._publish["effort"](t_s, push_N)
 
 
 def no_faults(switch: Switch) -> Switched:

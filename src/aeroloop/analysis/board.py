@@ -7,8 +7,7 @@ control periods in between; its share is its part of the execution time of all t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,57 +25,62 @@ CLOCKS = {
 }
 
 
-@dataclass(frozen=True)
-class Source:
-    """Whose statistics: the streams they are in, and the tasks they are of."""
-
-    cpu: str
-    task: str
-    tasks: tuple[Task, ...]
-
-
 def clock_words(board: Mapping[str, Any]) -> str:
     """What a reader must know of the times in a board's statistics."""
     return CLOCKS[board["clock"]].format(mips=(board.get("instructions_per_s") or math.nan) / 1e6)
 
 
-def statistics(log: Log, source: Source) -> dict[str, float]:
-    """What every board tells of its processor, over the flight."""
-    use_pct, switches_per_s = log.column(source.cpu, "use_pct"), log.column(source.cpu, "switches_per_s")
-    return {
-        "cpu_use_mean_pct": _mean(use_pct),
-        "cpu_use_max_pct": largest(use_pct),
-        "switches_per_s_mean": _mean(switches_per_s),
-        "switches_per_s_max": largest(switches_per_s),
-        "stack_used_B": largest(log.column(source.cpu, "stack_used_B")),
-        "stack_size_B": last(log.column(source.cpu, "stack_size_B")),
-    }
-
-
-def task_statistics(log: Log, source: Source) -> dict[str, dict[str, float]]:
-    """Of every task over the flight, by its name."""
-    return {
-        name: {
-            "exec_mean_s": _mean(columns["exec_s"]),
-            "share_mean_pct": _mean(columns["share_pct"]),
-            "worst_s": largest(columns["worst_s"]),
-            "runs": float(np.sum(columns["runs"])),
-        }
-        for name, columns in by_task(log, source).items()
-    }
-
-
-def by_task(log: Log, source: Source) -> dict[str, dict[str, Array]]:
+def by_task(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, Array]]:
     """The columns of every task that sent statistics, the most urgent task first."""
-    numbers = log.column(source.task, "task")
+    numbers = log.column("task", "task")
     fields = ("t_s", "exec_s", "share_pct", "worst_s", "runs")
     return {
-        _name(number, source.tasks): {field: log.column(source.task, field)[numbers == number] for field in fields}
+        _name(number, tasks): {field: log.column("task", field)[numbers == number] for field in fields}
         for number in np.unique(numbers[np.isfinite(numbers)])
     }
 
 
-def _name(number: float, tasks: tuple[Task, ...]) -> str:
+def metrics(log: Log) -> dict[str, float]:
+    """Of a board's processor."""
+    return {
+        "cpu_use_max_pct": largest(log.column("cpu", "use_pct")),
+        "cpu_use_mean_pct": mean(log.column("cpu", "use_pct")),
+        "stack_used_max_B": largest(log.column("cpu", "stack_used_B")),
+    }
+
+
+def processor(log: Log) -> dict[str, float]:
+    """What every board tells of its processor, over the flight."""
+    use_pct, switches_per_s = log.column("cpu", "use_pct"), log.column("cpu", "switches_per_s")
+    return {
+        "cpu_use_mean_pct": _measured_mean(use_pct),
+        "cpu_use_max_pct": largest(use_pct),
+        "switches_per_s_mean": _measured_mean(switches_per_s),
+        "switches_per_s_max": largest(switches_per_s),
+        "stack_used_B": largest(log.column("cpu", "stack_used_B")),
+        "stack_size_B": last(log.column("cpu", "stack_size_B")),
+    }
+
+
+def task_times(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
+    """Of each task over the flight, the most urgent one first."""
+    return {
+        name: {
+            "exec_mean_s": _measured_mean(columns["exec_s"]),
+            "share_mean_pct": _measured_mean(columns["share_pct"]),
+            "worst_s": largest(columns["worst_s"]),
+            "runs": float(np.sum(columns["runs"])),
+        }
+        for name, columns in by_task(log, tasks).items()
+    }
+
+
+def _measured_mean(values: Array) -> float:
+    """A board that did nothing at all has no shares."""
+    return mean(values[np.isfinite(values)])
+
+
+def _name(number: float, tasks: Sequence[Task]) -> str:
     return tasks[int(number)].name if number in range(len(tasks)) else f"task {number:g}"
 
 

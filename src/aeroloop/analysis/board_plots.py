@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import cycle
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from aeroloop.analysis.board import Source, by_task
+from aeroloop.analysis.board import by_task
 from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
 from aeroloop.analysis.statistics import Array
+from aeroloop.core.signals import Task
 from aeroloop.recording.log import Log
 
 Columns = dict[str, dict[str, Array]]
@@ -17,22 +19,22 @@ Columns = dict[str, dict[str, Array]]
 SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
 
 
-def board_pictures(log: Log, source: Source) -> list[Picture]:
+def board_pictures(log: Log, tasks: Sequence[Task]) -> list[Picture]:
     pictures = [
         picture(
             "cpu-use",
             "Processor use",
             "Processor time in tasks, as a part of all time since the sample before.",
-            lambda: _cpu(log, source, "use_pct", "processor use (%)"),
+            lambda: _cpu(log, "use_pct", "processor use (%)"),
         ),
         picture(
             "context-switches",
             "Context switches",
             "Changes from one task to another per second; a task that preempts another costs two.",
-            lambda: _cpu(log, source, "switches_per_s", "switches (1/s)"),
+            lambda: _cpu(log, "switches_per_s", "switches (1/s)"),
         ),
     ]
-    if not len(log.rows[source.task]):
+    if not len(log.rows["task"]):
         return pictures
     return [
         *pictures,
@@ -40,19 +42,19 @@ def board_pictures(log: Log, source: Source) -> list[Picture]:
             "task-times",
             "Execution time per task",
             "Execution time of each task per control period, mean since the sample before, on a logarithmic axis.",
-            lambda: _task_times(by_task(log, source)),
+            lambda: _task_times(by_task(log, tasks)),
         ),
         picture(
             "task-shares",
             "Share per task",
             "Each task's part of the execution time of all tasks.",
-            lambda: _task_shares(by_task(log, source)),
+            lambda: _task_shares(by_task(log, tasks)),
         ),
     ]
 
 
-def _cpu(log: Log, source: Source, field: str, ylabel: str) -> Figure:
-    line = Line("", log.column(source.cpu, "t_s"), log.column(source.cpu, field), {"color": BLUE, **SAMPLES})
+def _cpu(log: Log, field: str, ylabel: str) -> Figure:
+    line = Line("", log.column("cpu", "t_s"), log.column("cpu", field), {"color": BLUE, **SAMPLES})
     figure = over_time(ylabel, [line])
     figure.axes[0].set_ylim(bottom=0)
     return figure

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aeroloop.analysis.board import Source, clock_words, task_statistics
+from aeroloop.analysis.board import clock_words, task_times
 from aeroloop.analysis.board_plots import board_pictures
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, bold, code
 from aeroloop.analysis.words import BOARD_NUMBERS
+from aeroloop.core.signals import Task
 from aeroloop.recording.log import Log
 
 TASK_COLUMNS = (
@@ -27,7 +28,7 @@ TASK_NOTE = (
 )
 
 
-def board_section(log: Log, source: Source, board: Mapping[str, Any]) -> Section:
+def board_section(log: Log, tasks: Sequence[Task], board: Mapping[str, Any]) -> Section:
     """`board` is what summary.json says of it."""
     facts = [
         f"{title} " + bold(number(board[key], scale=scale))
@@ -37,14 +38,14 @@ def board_section(log: Log, source: Source, board: Mapping[str, Any]) -> Section
     if "scheduler" in board:
         facts.append("scheduler " + bold(board["scheduler"]))
     blocks: list[Block] = [Note(clock_words(board)), Facts(facts)]
-    tasks = _tasks(log, source)
-    if tasks:
-        blocks += [Table(TASK_COLUMNS, tasks), Note(TASK_NOTE)]
-    return Section("board", "The board's processor", [*blocks, Figures(board_pictures(log, source))])
+    rows = _tasks(log, tasks)
+    if rows:
+        blocks += [Table(TASK_COLUMNS, rows), Note(TASK_NOTE)]
+    return Section("board", "The board's processor", [*blocks, Figures(board_pictures(log, tasks))])
 
 
-def _tasks(log: Log, source: Source) -> list[tuple[str, ...]]:
-    known = {task.name: (str(task.priority), task.trigger) for task in source.tasks}
+def _tasks(log: Log, tasks: Sequence[Task]) -> list[tuple[str, ...]]:
+    known = {task.name: (str(task.priority), task.trigger) for task in tasks}
     return [
         (
             code(name),
@@ -54,5 +55,5 @@ def _tasks(log: Log, source: Source) -> list[tuple[str, ...]]:
             number(task["worst_s"], scale=1e6),
             number(task["runs"], digits=9),
         )
-        for name, task in task_statistics(log, source).items()
+        for name, task in task_times(log, tasks).items()
     ]

@@ -73,14 +73,13 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
                 lambda: panels(_commands(runs), height_in=len(commands) * PANEL_IN),
             )
         )
-    stream = analysis.board.cpu if analysis.board else ""
-    if stream and any(len(run.log.rows[stream]) for run in runs):
+    if all("cpu" in run.log.rows for run in runs) and any(len(run.log.rows["cpu"]) for run in runs):
         drawn.append(
             picture(
                 "cpu-use",
                 "Processor use",
                 "Processor time in tasks, of the boards that tell it.",
-                lambda: over_time("processor use (%)", _lines(runs, stream, "use_pct")),
+                lambda: over_time("processor use (%)", _lines(runs, "cpu", "use_pct")),
             )
         )
     return drawn

@@ -8,9 +8,9 @@ from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from aeroloop.analysis import generic
-from aeroloop.analysis.board import Source
 from aeroloop.analysis.track import Track
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.signals import Task
 from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import family, part
 from aeroloop.recording.log import Log
@@ -28,7 +28,7 @@ class Analysis(Generic[S]):
     events: Callable[[Log], list[dict[str, Any]]] = generic.events  # in any order
     tracks: Callable[[Log], list[Track]] = generic.tracks  # of every aircraft
     command_caption: str = "Commands that the plant accepted."
-    board: Source | None = None  # where a board tells how busy its processor is
+    tasks: tuple[Task, ...] = ()  # of its board's firmware, by their numbers in the stream `task`
     event_values: Mapping[str, type[IntEnum]] = field(default_factory=dict)  # of events whose value has a name
 
 

@@ -1,101 +1,138 @@
-"""The analysis of any flight, by the columns of its streams: for a family that brings none of its own.
-
-| what | where it is found |
-|---|---|
-| events | streams with `code` and `value` |
-| faults that were switched | streams with `target`, `kind` and `on` |
-| links | streams with `frames_in`: counters, of which the last row counts |
-| how well time was kept | streams with `lateness_s` and `missed` |
-| the way that was flown | the first simulated stream with `x_m`, `y_m` and `z_m` |
-"""
+"""The analysis of any flight by the common streams: what families share, and all of one that brings none of its own."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from aeroloop.analysis import timing
-from aeroloop.analysis.statistics import FAULT_SWITCHED, Array, event_name, largest, lost_rows
-from aeroloop.analysis.track import ANGLES, POSITION, Track, angles, positions
+from aeroloop.analysis.statistics import FAULT_SWITCHED, Array, event_name, largest, last, lost_rows
+from aeroloop.analysis.track import ATTITUDE, POSITION, QUATERNION, Track, euler_rad
+from aeroloop.analysis.vehicle_log import VehicleLog, happened
 from aeroloop.core.fault_offers import words
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
+from aeroloop.core.stream import KEYS
 from aeroloop.recording.log import Log
 
-KEYS = ("t_s", "vehicle")
-"""Columns that say when and of whom a row is."""
+SOURCES = {"event": "plant", "board_event": "board"}
+"""Streams of events, and whose they are."""
+EVENTS = (*SOURCES, "fault")
+"""Streams that reports show in a table."""
 
 
 def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
-    times_s = [log.column(s.name, "t_s")[-1:] for s in log.streams if s.simulated and "code" not in s.columns]
-    missed = _all(log, "missed")
     return {
-        "flown_s": largest(np.concatenate([np.empty(0), *times_s])),
-        "diverged": float(any(event["event"] == Event.DIVERGED.name for event in events(log))),
-        "ground_contacts": float(sum(event["event"] == Event.GROUND_CONTACT.name for event in events(log))),
-        "deadlines_missed": 0.0 if scenario.lockstep else largest(missed),
+        "flown_s": _flown_s(log),
+        "diverged": float(happened(log, Event.DIVERGED) > 0),
+        "ground_contacts": happened(log, Event.GROUND_CONTACT),
+        **kept(log, scenario),
+    }
+
+
+def kept(log: Log, scenario: Scenario) -> dict[str, float]:
+    """How well plant and recorder kept up."""
+    return {
+        "deadlines_missed": 0.0 if scenario.lockstep else largest(log.column("pace", "missed")),
         "log_lost_rows": lost_rows(log),
     }
 
 
+def _flown_s(log: Log) -> float:
+    """By the truth; of a family that has none, by all that was simulated."""
+    if "truth" in log.rows:
+        return last(log.column("truth", "t_s"))
+    times_s = [log.column(s.name, "t_s")[-1:] for s in log.streams if s.simulated and s.name not in EVENTS]
+    return largest(np.concatenate([np.empty(0), *times_s]))
+
+
 def details(log: Log, scenario: Scenario) -> dict[str, Any]:
+    return {"timing": step_timing(log), "links": links(log)}
+
+
+def step_timing(log: Log) -> dict[str, Any]:
+    missed = log.column("pace", "missed")
     return {
-        "timing": timing.pace(_all(log, "lateness_s"), _all(log, "missed")),
-        "links": {stream: counters(log, stream) for stream in with_columns(log, "frames_in")},
+        "step_lateness_s": timing.statistics(log.column("pace", "lateness_s")),
+        "missed_deadlines": int(largest(missed)) if missed.size else None,
     }
+
+
+def links(log: Log) -> dict[str, dict[str, int] | None]:
+    """The last counters of each stream that has them; those of the second aircraft are `link[1]`."""
+    counted = [stream for stream in log.streams if {"vehicle", "frames_in"} <= set(stream.columns)]
+    found: dict[str, dict[str, int] | None] = {}
+    for stream in counted:
+        rows = log.rows[stream.name]
+        for number in map(int, np.unique(rows[:, 1])):
+            counters = map(int, rows[rows[:, 1] == number][-1].tolist())
+            row = dict(zip(stream.columns, counters, strict=True))
+            found[_of_aircraft(stream.name, number)] = {name: row[name] for name in row if name not in KEYS}
+        found.setdefault(stream.name, None)
+    return found
+
+
+def _of_aircraft(stream: str, number: int) -> str:
+    return f"{stream}[{number}]" if number else stream
 
 
 def events(log: Log) -> list[dict[str, Any]]:
     happened = [
-        {"t_s": row["t_s"], "source": stream, "event": event_name(row["code"]), "value": row["value"]}
-        for stream in with_columns(log, "code", "value")
-        for row in _rows(log, stream)
+        {"t_s": t_s, "source": source, "vehicle": int(vehicle), "event": event_name(code), "value": value}
+        for stream, source in SOURCES.items()
+        for t_s, vehicle, code, value in _rows(log, stream)
     ]
     faults = [
-        {
-            "t_s": row["t_s"],
-            "source": stream,
-            "event": FAULT_SWITCHED,
-            "value": words([value for column, value in row.items() if column not in KEYS]),
-        }
-        for stream in with_columns(log, "target", "kind", "on")
-        for row in _rows(log, stream)
+        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": words(row)}
+        for t_s, vehicle, *row in _rows(log, "fault")
     ]
     return happened + faults
 
 
-def tracks(log: Log) -> list[Track]:
-    """Without commands and setpoints, which have no common names."""
-    nothing = np.empty(0), np.empty((0, 3)), np.empty(0), np.empty((0, 0)), ()
-    for stream in with_columns(log, *POSITION):
-        t_s = log.column(stream, "t_s")
-        return [Track("", t_s, positions(log, stream), _attitude(log, stream), *nothing)]
-    return [Track("", np.empty(0), np.empty((0, 3)), np.empty((0, 3)), *nothing)]
+def _rows(log: Log, stream: str) -> list[list[float]]:
+    """None of a family without that stream."""
+    rows: list[list[float]] = log.rows[stream].tolist() if stream in log.rows else []
+    return rows
 
 
-def with_columns(log: Log, *columns: str) -> list[str]:
-    """The log's streams that have them, in its order."""
-    return [stream.name for stream in log.streams if set(columns) <= set(stream.columns)]
+def tracks(log: Log, commands: Mapping[str, str] | None = None) -> list[Track]:
+    """Of every aircraft in the log. `commands`: columns of the commands, and what they are called with their units."""
+    names = log.columns.get("command", ())
+    commands = commands or {name: name for name in names if name not in KEYS}
+    numbers = [int(n) for n in np.unique(log.column("truth", "vehicle"))] if "truth" in log.rows else []
+    return [
+        _track(log, VehicleLog(log, number), f"vehicle {number}" if len(numbers) > 1 else "", commands)
+        for number in numbers or [0]
+    ]
 
 
-def _attitude(log: Log, stream: str) -> Array:
-    """Roll, pitch and yaw where they are logged; zero where they are not."""
-    if stream not in with_columns(log, *ANGLES):
-        return np.zeros((len(log.rows[stream]), 3))
-    return angles(log, stream)
+def _track(log: Log, flight: VehicleLog, name: str, commands: Mapping[str, str]) -> Track:
+    def columns(stream: str, fields: tuple[str, ...]) -> tuple[Array, Array]:
+        if stream not in log.rows:
+            return np.empty(0), np.empty((0, len(fields)))
+        return flight.column(stream, "t_s"), flight.columns(stream, fields)
+
+    t_s, pos_W = columns("truth", POSITION)
+    command_t_s, command = columns("command", tuple(commands))
+    there = [not column.size or bool(np.isfinite(column).any()) for column in command.T]  # a missing rotor has NaN
+    called = tuple(name for name, is_there in zip(commands.values(), there, strict=True) if is_there)
+    return Track(
+        name,
+        t_s,
+        pos_W,
+        _attitude_rad(log, flight, len(t_s)),
+        *columns("setpoint", POSITION),
+        command_t_s,
+        command[:, there],
+        called,
+    )
 
 
-def _all(log: Log, column: str) -> Array:
-    """The values of a column in every stream that has it."""
-    return np.concatenate([np.empty(0), *(log.column(stream, column) for stream in with_columns(log, column))])
-
-
-def _rows(log: Log, stream: str) -> list[dict[str, float]]:
-    return [dict(zip(log.columns[stream], row, strict=True)) for row in log.rows[stream].tolist()]
-
-
-def counters(log: Log, stream: str) -> dict[str, int] | None:
-    """The last that a link counted; None where it counted nothing."""
-    rows = _rows(log, stream)
-    return {name: int(value) for name, value in rows[-1].items() if name not in KEYS} if rows else None
+def _attitude_rad(log: Log, flight: VehicleLog, rows: int) -> Array:
+    """Roll, pitch and yaw as they are logged, or of the quaternion; zero where there is neither."""
+    angles, known = tuple(f"{angle}_rad" for angle in ATTITUDE), set(log.columns.get("truth", ()))
+    if set(angles) <= known:
+        return flight.columns("truth", angles)
+    return euler_rad(flight.columns("truth", QUATERNION)) if set(QUATERNION) <= known else np.zeros((rows, 3))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis.drawing import PANEL_IN, Line, Path3, Picture, panels, picture, top_and_altitude
-from aeroloop.analysis.generic import KEYS, tracks, with_columns
+from aeroloop.analysis.generic import EVENTS, tracks
 from aeroloop.analysis.section import Figures, Section
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.stream import KEYS
 from aeroloop.recording.log import Log
 
 MOST_PANELS = 8
@@ -30,9 +31,8 @@ def _paths(log: Log) -> list[Picture]:
 
 def _streams(log: Log) -> Iterator[Section]:
     """One for each stream of numbers that were simulated; events have a table."""
-    events = {*with_columns(log, "code", "value"), *with_columns(log, "target", "kind", "on")}
     for stream in log.streams:
-        if stream.simulated and stream.name not in events and len(log.rows[stream.name]):
+        if stream.simulated and stream.name not in EVENTS and len(log.rows[stream.name]):
             title = stream.name.replace("_", " ").capitalize()
             yield Section(f"stream-{stream.name}", title, [Figures(_signals(log, stream.name))])
 
@@ -56,7 +56,6 @@ def _picture(log: Log, stream: str, number: int, names: list[str]) -> Picture:
 def _lines(log: Log, stream: str, name: str) -> list[Line]:
     """One for each vehicle, where a stream has several."""
     t_s, values = log.column(stream, "t_s"), log.column(stream, name)
-    if "vehicle" not in log.columns[stream]:
-        return [Line("", t_s, values)]
     whose = log.column(stream, "vehicle")
-    return [Line(f"vehicle {n:g}", t_s[whose == n], values[whose == n]) for n in np.unique(whose)]
+    numbers = np.unique(whose)
+    return [Line(f"vehicle {n:g}" if len(numbers) > 1 else "", t_s[whose == n], values[whose == n]) for n in numbers]

@@ -46,7 +46,7 @@ def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[S
     before = [common.verdict_section(summary), common.checks_section(summary)]
     after = [
         common.timing_section(scenario, summary),
-        *([board_section(log, analysis.board, board)] if board and analysis.board else ()),
+        *([board_section(log, analysis.tasks, board)] if board else ()),
         common.links_section(summary),
         common.events_section(summary, analysis.event_values),
         common.metrics_section(summary),

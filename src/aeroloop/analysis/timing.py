@@ -28,14 +28,6 @@ def statistics(values_s: NDArray[np.float64]) -> dict[str, float | int]:
     }
 
 
-def pace(lateness_s: NDArray[np.float64], missed: NDArray[np.float64]) -> dict[str, Any]:
-    """How late steps began, and how many deadlines were missed; None where nobody counted."""
-    return {
-        "step_lateness_s": statistics(lateness_s),
-        "missed_deadlines": int(np.max(missed)) if missed.size else None,
-    }
-
-
 def histogram(values_s: NDArray[np.float64]) -> dict[str, Any]:
     counts, _ = np.histogram(values_s, BIN_EDGES_S)
     return {

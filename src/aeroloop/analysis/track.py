@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.recording.log import Log
-
 Array = NDArray[np.float64]
 
 POSITION = ("x_m", "y_m", "z_m")
+QUATERNION = ("qw", "qx", "qy", "qz")
 ATTITUDE = ("roll", "pitch", "yaw")
 ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
 
@@ -29,9 +28,10 @@ class Track:
     commands: tuple[str, ...]  # what each command is called, with its unit: thrust_right_N
 
 
-def positions(log: Log, stream: str) -> Array:
-    return np.stack([log.column(stream, axis) for axis in POSITION], axis=1)
-
-
-def angles(log: Log, stream: str) -> Array:
-    return np.stack([log.column(stream, angle) for angle in ANGLES], axis=1)
+def euler_rad(quat_WB: Array) -> Array:
+    """(n, 3) roll, pitch, yaw: `frames.euler_from_quat` for a whole column."""
+    w, x, y, z = quat_WB.T
+    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
+    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
+    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return np.stack([roll, pitch, yaw], axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.core.stream import Stream, fields
+from aeroloop.core.stream import Stream, timed
 
 ROUTER_STREAMS: tuple[Stream, ...] = (
     Stream(
@@ -12,7 +12,7 @@ ROUTER_STREAMS: tuple[Stream, ...] = (
         False,
         True,
         "the state of one line of the router; counters since it began",
-        fields(
+        timed(
             ("line", "-", "number of the line in the flight's lines.json"),
             ("up", "-", "1 while it is open and somebody is there"),
             ("role", "-", "number of its role in router.config.ROLES; the one commander adds 10"),
@@ -41,7 +41,7 @@ ROUTER_STREAMS: tuple[Stream, ...] = (
         False,
         True,
         "one kind of message of one sender on one line of the router",
-        fields(
+        timed(
             ("line", "-", "number of the line in the flight's lines.json"),
             ("outbound", "-", "1 for what the router sends"),
             ("system", "-", "the sender's system; 0 for frames without one"),

@@ -1,10 +1,19 @@
-"""What a stream is: a name, its fields with units, its rate, and who writes it. Each family lists its own."""
+"""What a stream is: a name, its fields with units, its rate, and who writes it. Each family lists its own.
+
+The first column of a row is the simulated time; in a stream of an aircraft the second is the aircraft's number, from 0.
+"""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+Column = tuple[str, str, str]
+"""Name, unit and meaning."""
+Publish = Callable[..., None]
+"""Takes the columns of a row, one by one."""
 
 BATCH = 16
 """Records that travel together, of a fast stream that nobody waits for."""
@@ -49,20 +58,31 @@ class Stream:
         return {"title": self.name, "description": self.meaning, "type": "object", "properties": properties}
 
 
-def fields(*rows: tuple[str, str, str]) -> tuple[Field, ...]:
-    return tuple(Field(*row) for row in (("t_s", "s", "simulated time"), *rows))
+TIME: Column = ("t_s", "s", "simulated time")
+VEHICLE: Column = ("vehicle", "-", "which of the flight's aircraft, from 0")
+KEYS = (TIME[0], VEHICLE[0])
+"""Names of the columns that say when and of whom a row is."""
 
 
-EVENT = (("code", "-", "number of the event in signals.Event"), ("value", "-", "its value, as signals.Event says"))
-FAULT = (
-    ("target", "-", "number of what fails in faults.TARGETS"),
-    ("kind", "-", "number of how it fails in faults.KINDS"),
-    ("on", "-", "1 from now on, 0 no longer"),
-    ("channel", "-", "number of the sensor's channel, from 0"),
-    ("value_x", "of the kind", "how much; of three axes the first"),
-    ("value_y", "of the kind", "of three axes the second, otherwise 0"),
-    ("value_z", "of the kind", "of three axes the third, otherwise 0"),
-)
+def timed(*columns: Column) -> tuple[Field, ...]:
+    """Of a stream that belongs to no aircraft."""
+    return tuple(Field(*column) for column in (TIME, *columns))
+
+
+def fields(*columns: Column) -> tuple[Field, ...]:
+    """Of a stream of an aircraft."""
+    return timed(VEHICLE, *columns)
+
+
+def numbered(publish: Mapping[str, Publish], vehicle: int) -> dict[str, Publish]:
+    """For the rows of one aircraft, which are given without its number."""
+    return {name: _numbered(send, vehicle) for name, send in publish.items()}
+
+
+def _numbered(send: Publish, vehicle: int) -> Publish:
+    return lambda t_s, *values: send(t_s, vehicle, *values)
+
+
 VELOCITY = (("vx_m_s", "m/s", "velocity east"), ("vy_m_s", "m/s", "velocity north"), ("vz_m_s", "m/s", "velocity up"))
 QUATERNION = tuple((name, "-", "attitude quaternion") for name in ("qw", "qx", "qy", "qz"))
 RATES = (
@@ -90,5 +110,4 @@ WIND = (
     ("wind_y_m_s", "m/s", "wind to the north"),
     ("wind_z_m_s", "m/s", "wind upwards"),
 )
-
 XYZ = (("x_m", "m", "position east"), ("y_m", "m", "position north"), ("z_m", "m", "position up"))

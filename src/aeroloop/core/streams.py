@@ -1,20 +1,30 @@
 """The streams of a flight: those of its family's row, in the order of the log's hash.
 
-Topics, log channels, the log hash and the documentation are derived from them. A record is a row of float64;
-its first field is always the simulated time `t_s`.
+Topics, log channels, the log hash and the documentation are derived from them. A record is a row of float64.
 """
 
 from __future__ import annotations
 
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import Stream
 from aeroloop.core.tables import family, part
 
 Streams = tuple[Stream, ...]
+WRITTEN_BY_ALL = frozenset({"event", "fault", "pace"})
+"""By every vehicle (`sim.rows`)."""
 
 
 def streams_of(scenario: Scenario) -> Streams:
-    streams: Streams = part(family(scenario.kind).streams)
+    return streams_of_kind(scenario.kind)
+
+
+def streams_of_kind(kind: str) -> Streams:
+    row = family(kind)
+    streams: Streams = part(row.streams)
+    missing = WRITTEN_BY_ALL - {stream.name for stream in streams}
+    if missing:
+        raise ConfigError(f"{row.streams}: expected the common streams {', '.join(sorted(missing))} too")
     return streams
 
 

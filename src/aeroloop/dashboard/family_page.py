@@ -1,7 +1,7 @@
 """What the pages show of one family of aircraft, as data; nothing else in the dashboard asks which aircraft flies.
 
-A family's row names its `Page` (`core.tables.Family.page`). A family without one gets a plain page: trails of every
-stream that has places, a box for a shape, charts of its first streams, and no commands.
+A family's row names its `Page` (`core.tables.Family.page`). A family without one gets a plain page: trails of `truth`
+and `setpoint`, a box for a shape, charts of its first streams, and no commands.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.tables import DEFAULT_FAMILY, family, part
 from aeroloop.dashboard import shapes
 from aeroloop.dashboard.line_health import LineView
 from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
-from aeroloop.dashboard.timing import Timing
+from aeroloop.dashboard.timing import LATENESS, Timing
 from aeroloop.world.earth import Earth
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ S = TypeVar("S", bound=Scenario)
 Charts = list[list[str]]
 """Names of signals, a list for each chart."""
 Notice = Callable[[Mapping[str, float], Sequence[float]], tuple[Severity, str] | None]
-"""A row and the second column of all rows so far, as a notice; None for a row that says nothing."""
-PLACE = ("x_m", "y_m", "z_m")
-ATTITUDE = ("qw", "qx", "qy", "qz")
+"""A row, and of all rows so far the first column of their own, as a notice; None for a row that says nothing."""
 PLAIN_CHARTS, PLAIN_SIGNALS = 4, 4
 """Of a family that names no charts."""
 
@@ -107,11 +104,7 @@ class Sticks:
 class Page(Generic[S]):
     """Where the flights of a family keep what the pages show, and what a person can do to them."""
 
-    truth: Track | None = None  # None: the first stream with places and an attitude, or else with places
-    setpoint: Track | None = None
-    estimate: Track | None = None
-    air: str = ""  # stream of the wind
-    pace: str = ""  # stream of missed deadlines
+    setpoint: Track = Track("setpoint")
     shape: Callable[[S], Shape] = lambda _scenario: shapes.box()
     status: Callable[[Store, int], Status] = lambda _store, _vehicle: Status()
     rotor_rates: Callable[[Store, int], list[float]] = lambda _store, _vehicle: []  # as they are shown
@@ -125,7 +118,7 @@ class Page(Generic[S]):
     home: bool = True  # flights begin at the origin of the world, which is worth marking
     links: Callable[[S, Store, float], list[LineView]] = lambda _scenario, _store, _since_s: []
     """The flight's own links, beside those of its router."""
-    timing: Callable[[S], Timing] | None = None
+    timing: Callable[[S], Timing] = lambda _scenario: LATENESS
     notices: Mapping[str, Notice] = field(default_factory=dict)
     """Streams whose rows are notices themselves."""
     fly: Callable[[WatchedFlight, S], None] | None = None
@@ -137,6 +130,7 @@ class Page(Generic[S]):
     map_m_per_px: float = 0.08
 
 
+TRUTH = Track("truth")
 PLAIN: Page[Any] = Page()
 
 
@@ -184,19 +178,6 @@ def name(scenario: Scenario | None) -> str:
     return _of(scenario).name
 
 
-def truth(page: Page[Any], store: Store) -> Track | None:
-    """Where the aircraft is; of a family that does not say, the likeliest stream of those that have come."""
-    if page.truth is not None:
-        return page.truth
-    return next(iter(found_tracks(store)), None)
-
-
-def found_tracks(store: Store) -> list[Track]:
-    """All streams with places that have come, those with an attitude first."""
-    found = [stream for stream in store.streams() if _has(store, stream, PLACE)]
-    return [Track(stream) for stream in sorted(found, key=lambda stream: not _has(store, stream, ATTITUDE))]
-
-
 def charts(scenario: Scenario | None, store: Store) -> Charts:
     """To begin with."""
     named = _of(scenario).page.charts
@@ -205,15 +186,5 @@ def charts(scenario: Scenario | None, store: Store) -> Charts:
     by_stream: dict[str, list[str]] = {}
     for signal in store.signals():
         by_stream.setdefault(signal.partition(".")[0], []).append(signal)
-    order = sorted(by_stream, key=lambda name: not _steady(name))
+    order = sorted(by_stream, key=lambda name: not store.is_steady(name))
     return [by_stream[name][:PLAIN_SIGNALS] for name in order[:PLAIN_CHARTS]]
-
-
-def _steady(stream: str) -> bool:
-    """Simulated, and at a rate: events and counters are no curves."""
-    known = BY_NAME.get(stream)
-    return known is None or (known.simulated and known.rate_hz > 0.0)
-
-
-def _has(store: Store, stream: str, names: tuple[str, ...]) -> bool:
-    return set(names) <= set(store.names(stream))

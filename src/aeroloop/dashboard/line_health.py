@@ -17,8 +17,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.core.router_streams import LINE, LINE_MESSAGE
 from aeroloop.core.signals import LINK_SIGNALS
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.router.messages import name_of
 
 Row = Mapping[str, float]
@@ -138,10 +138,10 @@ class Span:
     heard_s: float = field(default=math.nan)
 
     @classmethod
-    def of(cls, stream: str, rows: NDArray[np.float64]) -> Span | None:
+    def of(cls, names: Sequence[str], rows: NDArray[np.float64]) -> Span | None:
+        """`names` of the columns."""
         if not len(rows):
             return None
-        names = BY_NAME[stream].names
         old, new = (dict(zip(names, map(float, row), strict=True)) for row in (rows[0], rows[-1]))
         heard_s = math.nan
         if "frames_in" in names:
@@ -218,7 +218,9 @@ def message_rates(rows: NDArray[np.float64]) -> list[Row]:
 
     The router's own rate is that of a moment by the wall's clock: right at every pace, too short for a heartbeat.
     """
-    names = BY_NAME["line_message"].names
+    if not len(rows):
+        return []
+    names = LINE_MESSAGE.names
     key = slice(names.index("line"), names.index("message") + 1)
     _, of_key = np.unique(rows[:, key], axis=0, return_inverse=True)
     _, newest = np.unique(rows[::-1, key], axis=0, return_index=True)
@@ -239,7 +241,7 @@ def router_lines(rows: NDArray[np.float64], messages: Iterable[Row], infos: Sequ
         of_line[int(message["line"])].append(message)
     views = []
     for number, info in enumerate(infos):
-        span = Span.of("line", rows[numbers == number])
+        span = Span.of(LINE.names, rows[numbers == number])
         if span is None:
             views.append(LineView(info.name, info.url, info.role, {name: Cell() for name in COLUMNS}))
         else:
@@ -358,12 +360,13 @@ def _counter_cells(span: Span) -> dict[str, Cell]:
     return cells
 
 
-def signals(rows: NDArray[np.float64], stream: str, sent: Sequence[str]) -> tuple[MessageView, ...]:
+def signals(names: Sequence[str], rows: NDArray[np.float64], sent: Sequence[str]) -> tuple[MessageView, ...]:
     """From rows of `signal_count` or `telemetry_count`: each signal's rate within the window, by wall time."""
-    names = BY_NAME[stream].names
+    if not len(rows):
+        return ()
     number = names.index("signal")
     views = []
-    for signal in np.unique(rows[:, number]) if len(rows) else ():
+    for signal in np.unique(rows[:, number]):
         mine = rows[rows[:, number] == signal]
         old, new = (dict(zip(names, map(float, row), strict=True)) for row in (mine[0], mine[-1]))
         passed_s = new["wall_s"] - old["wall_s"]

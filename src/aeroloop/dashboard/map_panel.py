@@ -172,7 +172,7 @@ class MapPanel:
         store, scenario = self._watched.store, self._watched.scenario
         if scenario is None:
             return []
-        rows = readings.trail(store, scenario, self._vehicle(), store.t_s - self._beneath.trail_s)
+        rows = readings.trail(store, self._vehicle(), store.t_s - self._beneath.trail_s)
         return thinned(rows, self._beneath.trail_points)
 
     def _zoom(self, factor: float) -> None:

@@ -14,7 +14,7 @@ from nicegui import events, ui
 from aeroloop.dashboard import family_page, theme
 from aeroloop.dashboard.family_page import Charts
 from aeroloop.dashboard.layout import card, every, remember, remembered
-from aeroloop.dashboard.store import KEPT_S, Store, parse_signal
+from aeroloop.dashboard.store import KEPT_S, Store
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 POINTS = 500
@@ -37,12 +37,12 @@ def build(watched: WatchedFlight) -> None:
     _Board(watched)
 
 
-def checked(kept: Any) -> Charts | None:
-    """What a browser remembers of its charts; None where it is none of ours."""
+def checked(kept: Any, store: Store) -> Charts | None:
+    """What a browser remembers of its charts, as far as the flight has such signals; None where it is none of ours."""
     if not isinstance(kept, list) or not all(isinstance(chart, list) for chart in kept):
         return None
     return [
-        [name for name in chart if isinstance(name, str) and parse_signal(name)][:MOST_SIGNALS]
+        [name for name in chart if isinstance(name, str) and store.signal(name)][:MOST_SIGNALS]
         for chart in kept[:MOST_CHARTS]
     ]
 
@@ -112,7 +112,7 @@ class _Board:
         if family != self.family:
             self.family = family
             if family not in self._kept:
-                self._kept[family] = checked(remembered(f"charts-{family}"))
+                self._kept[family] = checked(remembered(f"charts-{family}"), self.watched.store)
             self._show(self._kept[family] or self._defaults())
         elif not self._charts and self._kept[family] is None and (first := self._defaults()):
             self._show(first)  # of a family that names none: as soon as its first streams come
@@ -206,7 +206,7 @@ class _Chart:
             if not self.names:
                 ui.label("no signals yet").classes("al-soft")
             for number, name in enumerate(self.names):
-                signal = parse_signal(name)
+                signal = self._board.watched.store.signal(name)
                 with ui.row().classes("items-center gap-1 no-wrap") as entry:
                     colour = theme.TRACES[number % len(theme.TRACES)]
                     ui.element("span").style(f"width:14px;height:4px;border-radius:2px;background:{colour}")
@@ -315,7 +315,7 @@ def _choose_signals(store: Store, names: list[str], chosen: Callable[[list[str]]
     """A dialog with all signals, by stream; what is typed narrows them."""
     streams: dict[str, list[dict[str, Any]]] = {}
     for name in dict.fromkeys((*store.signals(), *names)):
-        signal = parse_signal(name)
+        signal = store.signal(name)
         if signal is not None:
             unit = "" if signal.unit == "-" else f" [{signal.unit}]"
             leaf = {"id": name, "label": f"{name}{unit}: {signal.meaning}"}
@@ -336,7 +336,7 @@ def _choose_signals(store: Store, names: list[str], chosen: Callable[[list[str]]
         search.on_value_change(lambda event: _narrow(tree, str(event.value or "")))
 
         def done() -> None:
-            ticked = [name for name in tree.props["ticked"] if parse_signal(name)]
+            ticked = [name for name in tree.props["ticked"] if store.signal(name)]
             if len(ticked) > MOST_SIGNALS:
                 ui.notify(f"{len(ticked)} signals are too many for one chart; expected {MOST_SIGNALS} at most.")
                 return

@@ -14,9 +14,10 @@ from nicegui import ui
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
 from aeroloop.core.faults import ADDING, LARGEST, LINE_TARGETS
+from aeroloop.core.stream import KEYS
 from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
-from aeroloop.dashboard.watched_flight import Fault, WatchedFlight, is_fault
+from aeroloop.dashboard.watched_flight import Fault, WatchedFlight
 
 REFRESH_S = 0.25
 PATIENCE_S = 2.0
@@ -88,12 +89,10 @@ def log(watched: WatchedFlight) -> list[str]:
     store = watched.store
     several = readings.vehicles(watched.scenario) > 1
     rows = []
-    for stream in filter(lambda each: is_fault(store.names(each)), store.streams()):
-        first = store.names(stream).index("target")
-        for vehicle in store.vehicles(stream):
-            whose = f"aircraft {vehicle + 1}, " if several else ""
-            kept = store.rows(stream, vehicle)[-MOST_SHOWN:].tolist()
-            rows += [(row[0], f"{row[0]:.1f} s {whose}{words(row[first:])}") for row in kept]
+    for vehicle in store.vehicles("fault"):
+        whose = f"aircraft {vehicle + 1}, " if several else ""
+        kept = store.rows("fault", vehicle)[-MOST_SHOWN:].tolist()
+        rows += [(row[0], f"{row[0]:.1f} s {whose}{words(row[len(KEYS) :])}") for row in kept]
     return [text for _, text in sorted(rows, key=lambda row: row[0], reverse=True)][:MOST_SHOWN]
 
 

@@ -229,7 +229,7 @@ class _Periods:
 
     def _begin(self, scenario: Scenario | None) -> None:
         page = family_page.of(scenario) if scenario is not None else None
-        self._timing = page.timing(scenario) if page is not None and page.timing is not None else None
+        self._timing = page.timing(scenario) if page is not None else None
         if self._timing is not None:
             self._histogram = Histogram(self._timing.edges_s)
             self._counted_s = -math.inf
@@ -248,7 +248,7 @@ class _Periods:
             self._counted_s = float(rows[-1, 0])
             self._histogram.add(rows[:, watched.store.names(of.stream).index(of.column)])
             self._draw()
-        missed = watched.store.latest(of.missed_stream)
+        missed = watched.store.latest("pace")
         self._words.set_text(_sentence(self._histogram, of, missed["missed"] if missed else math.nan))
         return True
 

@@ -179,10 +179,10 @@ class Page:
         known = watched.running and math.isfinite(factor)
         behind = not scenario.lockstep and factor < 0.95 * scenario.speed
         set_chip(self.pace, f"{factor:.2f}x" if known else "", "warn" if behind else "ok")
-        missed = readings.missed_deadlines(watched.store, scenario)
+        missed = readings.missed_deadlines(watched.store)
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
         pose = readings.pose(watched.store, scenario, self.vehicle)
-        wind = readings.wind_W(watched.store, scenario, self.vehicle)
+        wind = readings.wind_W(watched.store, self.vehicle)
         for name, words in facts(pose, status, wind, family_page.of(scenario).tilts).items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-
 from aeroloop.core.frames import Quat, Vec3, euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.dashboard import family_page
@@ -44,13 +42,9 @@ class Pose:
         return (90.0 - math.degrees(euler_from_quat(self.quat_WB)[2])) % 360.0
 
 
-def trail(store: Store, scenario: Scenario, vehicle: int, since_s: float) -> Rows:
+def trail(store: Store, vehicle: int, since_s: float) -> Rows:
     """East and north of where an aircraft has been since a time."""
-    track = family_page.truth(family_page.of(scenario), store)
-    if track is None:
-        return np.empty((0, 2))
-    names = store.names(track.stream)
-    return store.since(track.stream, since_s, vehicle)[:, [names.index(track.east), names.index(track.north)]]
+    return store.columns("truth", "x_m", "y_m", vehicle=vehicle, since_s=since_s)
 
 
 def vehicles(scenario: Scenario | None) -> int:
@@ -59,8 +53,7 @@ def vehicles(scenario: Scenario | None) -> int:
 
 def pose(store: Store, scenario: Scenario, vehicle: int) -> Pose | None:
     page = family_page.of(scenario)
-    track = family_page.truth(page, store)
-    row = store.latest(track.stream, vehicle) if track is not None else None
+    row = store.latest("truth", vehicle)
     if row is None:
         return None
     pos_W = row["x_m"], row["y_m"], row["z_m"]
@@ -87,6 +80,8 @@ def places(
     rows: Rows = store.since(track.stream, since_s, vehicle)
     rows = rows[:: len(rows) // most + 1]
     names = store.names(track.stream)
+    if not names:
+        return []
     if track.height in names:
         columns = [names.index(name) for name in ("t_s", track.east, track.north, track.height)]
         return [(t_s, x, y, z) for t_s, x, y, z in rows[:, columns].tolist()]
@@ -101,19 +96,17 @@ def place(store: Store, track: Track, vehicle: int) -> tuple[float, float] | Non
     return (row[track.east], row[track.north]) if row else None
 
 
-def wind_W(store: Store, scenario: Scenario, vehicle: int) -> Vec3 | None:
-    row = store.latest(family_page.of(scenario).air, vehicle)
+def wind_W(store: Store, vehicle: int) -> Vec3 | None:
+    row = store.latest("air", vehicle)
     if row is None:
         return None
     wind = row["wind_x_m_s"], row["wind_y_m_s"], row["wind_z_m_s"]
     return wind if all(map(math.isfinite, wind)) else None
 
 
-def ground_m(store: Store, scenario: Scenario, vehicle: int) -> float:
+def ground_m(store: Store, vehicle: int) -> float:
     """How high the ground below the aircraft is; NaN where nobody tells."""
-    page = family_page.of(scenario)
-    track = family_page.truth(page, store)
-    for stream in (page.air, track.stream if track else ""):
+    for stream in ("air", "truth"):
         row = store.latest(stream, vehicle)
         if row is not None and "ground_m" in row:
             return row["ground_m"]
@@ -122,8 +115,8 @@ def ground_m(store: Store, scenario: Scenario, vehicle: int) -> float:
 
 def setpoint_height_m(store: Store, scenario: Scenario, vehicle: int) -> float:
     track = family_page.of(scenario).setpoint
-    row = store.latest(track.stream, vehicle) if track is not None else None
-    if track is None or row is None:
+    row = store.latest(track.stream, vehicle)
+    if row is None:
         return math.nan
     return row[track.height] if track.height in row else float(value_at(scenario, track.height))
 
@@ -132,8 +125,8 @@ def status(store: Store, scenario: Scenario, vehicle: int) -> Status:
     return family_page.of(scenario).status(store, vehicle)
 
 
-def missed_deadlines(store: Store, scenario: Scenario) -> int | None:
-    row = store.latest(family_page.of(scenario).pace)
+def missed_deadlines(store: Store) -> int | None:
+    row = store.latest("pace")
     return int(row["missed"]) if row and math.isfinite(row["missed"]) else None
 
 

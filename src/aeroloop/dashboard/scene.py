@@ -64,8 +64,7 @@ class Line:
     def __init__(self, scenario: Scenario, track: Track, vehicle: int, path: Path) -> None:
         self.scenario, self.track, self.vehicle, self.path = scenario, track, vehicle, path
         self.trail = Trail()
-        page = family_page.of(scenario)
-        self.flown = track == page.truth or page.truth is None  # not a setpoint
+        self.flown = track == family_page.TRUTH  # not a setpoint
 
     def calls(self, store: Store) -> list[list[Any]]:
         change = self.trail.feed(readings.places(store, self.scenario, self.track, self.vehicle, self.trail.t_s))
@@ -152,24 +151,10 @@ class View:
         planned = page.plan(scenario, vehicle)
         if planned:
             Path(planned, PLAN_COLOUR, width_px=1.5, opacity=0.8, most=max(PLAN_POINTS, len(planned)))
-        for track, tint, width_px in ((page.setpoint, SETPOINT_COLOUR, 2.0), (page.truth, colour, 3.0)):
-            if track is not None:
-                self._add_line(scenario, track, vehicle, tint, width_px)
+        for track, tint, width_px in ((page.setpoint, SETPOINT_COLOUR, 2.0), (family_page.TRUTH, colour, 3.0)):
+            path = Path([], tint, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
+            self._lines.append(Line(scenario, track, vehicle, path))
         self._crafts.append(Craft(shape, colour))
-
-    def _add_line(self, scenario: Scenario, track: Track, vehicle: int, colour: str, width_px: float) -> None:
-        path = Path([], colour, width_px=width_px, opacity=0.9, most=MOST_POINTS + 1)
-        self._lines.append(Line(scenario, track, vehicle, path))
-
-    def _add_found(self, scenario: Scenario, store: Store) -> None:
-        """Trails of a family that does not say where its places stand: of each stream that has some, once it comes."""
-        known = {line.track for line in self._lines}
-        for number, track in enumerate(family_page.found_tracks(store)):
-            if track not in known:
-                with self.scene:
-                    for vehicle in store.vehicles(track.stream):
-                        colour = FLOWN_COLOURS[(number + vehicle) % len(FLOWN_COLOURS)]
-                        self._add_line(scenario, track, vehicle, colour, 2.0)
 
     def show_mission(self, waypoints: list[Vec3]) -> None:
         """The waypoints that were planned on the fly page; drawn anew only when they are different."""
@@ -213,13 +198,11 @@ class View:
         else:
             self._last = calls
         if self._updates % LINES_EVERY == 0:
-            if family_page.of(self._scenario).truth is None:
-                self._add_found(self._scenario, store)
             calls = calls + [call for line in self._lines for call in line.calls(store)]
             if self._told_paths is not None:
                 calls += self._told_paths.calls(store)
-            wind_W = readings.wind_W(store, self._scenario, self.followed)
-            ground_m = readings.ground_m(store, self._scenario, self.followed)
+            wind_W = readings.wind_W(store, self.followed)
+            ground_m = readings.ground_m(store, self.followed)
             if calls and wind_W is not None and math.isfinite(ground_m):
                 calls.append(_call(self._stage, "air", round(wind_W[0], 2), round(wind_W[1], 2), round(ground_m, 2)))
         self._updates += 1

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.core.stream import Stream
-from aeroloop.core.stream_table import BY_NAME
+from aeroloop.core.stream import KEYS, Stream
 
 Rows = NDArray[np.float64]
 
@@ -30,7 +29,7 @@ FIRST_ROWS = 64
 SELECTORS = ("line", "task")
 """First columns of streams whose rows are about one of several things in turn: the number in a signal's brackets says
 which."""
-KEYS = frozenset({"target", "message", "parameter", "signal", "index"})
+MULTIPLEXED = frozenset({"target", "message", "parameter", "signal", "index"})
 """Columns of streams whose other columns are no function of time alone, so no signals."""
 PATH = "path"
 """First column of a stream of points along paths, which are no signals either."""
@@ -49,12 +48,12 @@ def selector(stream: Stream) -> str | None:
 
 
 def is_multiplexed(stream: Stream) -> bool:
-    return bool(KEYS & set(stream.names)) or _first(stream) == PATH
+    return bool(MULTIPLEXED & set(stream.names)) or _first(stream) == PATH
 
 
 def _first(stream: Stream) -> str:
     """After the time and the aircraft's number."""
-    return next((each for each in stream.names if each not in ("t_s", "vehicle")), "")
+    return next((each for each in stream.names if each not in KEYS), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +96,6 @@ class Signal:
 
 def _drawable(stream: Stream) -> tuple[str, ...]:
     return (*stream.names, *ANGLES) if "qw" in stream.names and "roll_rad" not in stream.names else stream.names
-
-
-def parse_signal(name: str) -> Signal | None:
-    """None where there is no such stream or field."""
-    match = _SIGNAL.fullmatch(name)
-    stream = BY_NAME.get(match[1]) if match else None
-    if match is None or stream is None or match[3] not in _drawable(stream):
-        return None
-    return Signal(stream, int(match[2] or 0), match[3])
 
 
 class _Ring:
@@ -171,8 +161,10 @@ class _Newest:
 class Store:
     """What has come of one flight. For one event loop: nothing here waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, streams: Iterable[Stream] = ()) -> None:
+        """`streams`: those of the flight, as far as they are known before their first rows."""
         self.t_s = 0.0  # newest simulated time
+        self._streams = {stream.name: stream for stream in streams}
         self.refused = 0  # rows that are none of their stream's, or older than the newest
         self._rings: dict[tuple[str, int], _Ring] = {}
         self._indexes: dict[tuple[str, tuple[str, ...]], _Newest] = {}
@@ -199,18 +191,28 @@ class Store:
         ring = self._rings.get((stream.name, int(vehicle)))
         if ring is None:
             ring = self._rings[stream.name, int(vehicle)] = _Ring(stream)
+            self._streams[stream.name] = stream
         elif len(ring.rows) and row[0] < ring.rows[-1, 0]:
             return None
         return ring
 
-    def streams(self) -> list[str]:
-        """The streams of which something has come."""
-        return sorted({name for name, _ in self._rings})
-
     def names(self, stream: str) -> tuple[str, ...]:
         """Of the columns of a stream; empty where there is no such stream."""
-        known = next((ring.stream for (name, _), ring in self._rings.items() if name == stream), BY_NAME.get(stream))
+        known = self._streams.get(stream)
         return known.names if known is not None else ()
+
+    def signal(self, name: str) -> Signal | None:
+        """None where the flight has no such stream or field."""
+        match = _SIGNAL.fullmatch(name)
+        stream = self._streams.get(match[1]) if match else None
+        if match is None or stream is None or match[3] not in _drawable(stream):
+            return None
+        return Signal(stream, int(match[2] or 0), match[3])
+
+    def is_steady(self, stream: str) -> bool:
+        """Simulated, and at a rate: events and counters are no curves."""
+        known = self._streams.get(stream)
+        return known is None or (known.simulated and known.rate_hz > 0.0)
 
     def vehicles(self, stream: str) -> list[int]:
         return sorted(vehicle for name, vehicle in self._rings if name == stream)
@@ -224,6 +226,11 @@ class Store:
         """All that is kept, columns as in the stream table."""
         return self.since(stream, -math.inf, vehicle)
 
+    def columns(self, stream: str, *names: str, vehicle: int = 0, since_s: float = -math.inf) -> Rows:
+        """Some columns of the rows newer than a time; no rows of a stream that the flight lacks."""
+        rows, known = self.since(stream, since_s, vehicle), self.names(stream)
+        return rows[:, [known.index(name) for name in names]] if known else np.empty((0, len(names)))
+
     def since(self, stream: str, t_s: float, vehicle: int = 0) -> Rows:
         """The rows newer than `t_s`."""
         ring = self._rings.get((stream, vehicle))
@@ -235,7 +242,9 @@ class Store:
     def newest(self, stream: str, key: tuple[str, ...]) -> list[dict[str, float]]:
         """The newest row for each value of the key fields, in the order in which they first came."""
         index = self._indexes.get((stream, key))
-        names = BY_NAME[stream].names
+        names = self.names(stream)
+        if not names:
+            return []
         if index is None:
             index = self._indexes[stream, key] = _Newest(tuple(names.index(name) for name in key))
             self._by_stream.setdefault(stream, []).append(index)
@@ -245,14 +254,14 @@ class Store:
         return [dict(zip(names, row, strict=True)) for row in index.rows.values()]
 
     def signals(self) -> list[str]:
-        """The names of all columns that can be drawn: "truth.x_m", "rigid_truth[1].z_m", "line[2].load_in_pct"."""
+        """The names of all columns that can be drawn: "truth.x_m", "truth[1].z_m", "line[2].load_in_pct"."""
         found = []
         for (name, vehicle), ring in sorted(self._rings.items()):
             if is_multiplexed(ring.stream):
                 continue
             which = selector(ring.stream)
             unseen = {each for each, seen in zip(ring.stream.names, ring.ever_finite(), strict=True) if not seen}
-            hidden = {"t_s", "vehicle", which} | unseen
+            hidden = {*KEYS, which} | unseen
             fields = [each for each in _drawable(ring.stream) if each not in hidden]
             numbers: Iterable[int] = [vehicle]
             if which is not None:
@@ -262,7 +271,7 @@ class Store:
 
     def window(self, signal: str, start_s: float, end_s: float, points: int) -> tuple[Rows, Rows]:
         """Times and values of a signal from start to end, thinned to `points` so that minima and maxima stay."""
-        wanted = parse_signal(signal)
+        wanted = self.signal(signal)
         nothing = np.empty(0), np.empty(0)
         if wanted is None:
             return nothing

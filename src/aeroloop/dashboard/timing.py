@@ -19,15 +19,18 @@ class Timing:
     stream: str
     column: str
     edges_s: NDArray[np.float64]
-    missed_stream: str
     set_s: float  # NaN where nothing is set
 
 
-def lateness(title: str, stream: str) -> Timing:
-    """Of a plant's steps, and of the deadlines that it missed."""
-    return Timing(title, stream, "lateness_s", LATENESS_EDGES_S, stream, math.nan)
+LATENESS = Timing(
+    "Lateness of the plant's steps: the largest in each fiftieth of a second",
+    "pace",
+    "lateness_s",
+    LATENESS_EDGES_S,
+    math.nan,
+)
 
 
-def period(title: str, stream: str, pace_stream: str, set_s: float) -> Timing:
+def period(title: str, stream: str, set_s: float) -> Timing:
     """Of a controller's cycles, against the one that is set."""
-    return Timing(title, stream, "period_s", BIN_EDGES_S, pace_stream, set_s)
+    return Timing(title, stream, "period_s", BIN_EDGES_S, set_s)

@@ -21,11 +21,12 @@ from aeroloop.core.errors import AeroloopError, LinkError
 from aeroloop.core.fault_offers import words
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
+from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
-from aeroloop.core.stream import Stream
-from aeroloop.core.stream_table import learn
-from aeroloop.core.streams import streams_of
+from aeroloop.core.stream import KEYS, Stream
+from aeroloop.core.streams import streams_of, streams_of_kind
+from aeroloop.core.tables import DEFAULT_FAMILY
 from aeroloop.dashboard import family_page
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
@@ -116,16 +117,6 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
 }
 
 
-def is_event(names: Sequence[str]) -> bool:
-    """Whether a stream with these columns tells events."""
-    return tuple(names[-2:]) == ("code", "value")
-
-
-def is_fault(names: Sequence[str]) -> bool:
-    """Whether a stream with these columns tells of faults that were switched."""
-    return {"target", "kind", "on"} <= set(names)
-
-
 class WatchedFlight:
     """One for the process; pages read it, and only the loop of `follow` changes it."""
 
@@ -140,7 +131,7 @@ class WatchedFlight:
         self.refused: Counter[str] = Counter()  # requests to this dashboard that were not let in, by cause
         self.flight_id = ""
         self.scenario: Scenario | None = None
-        self.store = Store()
+        self.store = Store(streams_of_kind(DEFAULT_FAMILY))  # charts of the pages before a flight
         self.running = False
         self.notices: deque[Notice] = deque(maxlen=MOST_NOTICES)
         self.faults_on: dict[Fault, Vec3] = {}
@@ -271,13 +262,12 @@ class WatchedFlight:
         self._leave()
         self.orders = chosen if isinstance(chosen, Orders) else None
         self.scenario = chosen.scenario if isinstance(chosen, Orders) else None
-        if self.scenario is not None:
-            learn(streams_of(self.scenario))
         self.router = "" if isinstance(chosen, Orders) else chosen.name
         self.flight_id = running.flight_id(chosen) if isinstance(chosen, Orders) else chosen.id
         self._folder = _folder(chosen)
         self._run = Path(chosen.log).resolve().parent if isinstance(chosen, Orders) and chosen.log else None
-        self.store, self.faults_on, self.lines, self.lost, self.outcome = Store(), {}, [], 0, None
+        self.store = Store(streams_of(self.scenario) if self.scenario is not None else ROUTER_STREAMS)
+        self.faults_on, self.lines, self.lost, self.outcome = {}, [], 0, None
         self._lines_read_ns = -1
         self._texts_ns = {}
         self.notices.clear()
@@ -355,12 +345,13 @@ class WatchedFlight:
     def take(self, stream: Stream, row: tuple[float, ...]) -> None:
         """One row of the feed."""
         self.store.add(stream, row)
-        if is_event(stream.names):
+        if stream.name in ("event", "board_event"):
             self._take_event(stream, row)
-        elif is_fault(stream.names):
+        elif stream.name == "fault":
             self._take_fault(stream, row)
         elif self.scenario is not None and (notice := family_page.of(self.scenario).notices.get(stream.name)):
-            numbers = self.store.rows(stream.name)[-MOST_TOLD:, 1].tolist() or [row[1]]
+            first = len(KEYS)
+            numbers = self.store.rows(stream.name)[-MOST_TOLD:, first].tolist() or [row[first]]
             told = notice(dict(zip(stream.names, row, strict=True)), numbers)
             if told is not None:
                 self.notice(told[1], told[0], row[0])
@@ -380,7 +371,7 @@ class WatchedFlight:
         values = dict(zip(stream.names, row, strict=True))
         try:
             target, kind = TARGETS[int(values["target"])], KINDS[int(values["kind"])]
-            fault = Fault(int(values.get("vehicle", 0.0)), target, kind, int(values["channel"]))
+            fault = Fault(int(values["vehicle"]), target, kind, int(values["channel"]))
         except (ValueError, OverflowError, IndexError):
             return
         if values["on"]:
@@ -388,7 +379,7 @@ class WatchedFlight:
         else:
             self.faults_on.pop(fault, None)
         on = bool(values["on"])
-        self.notice(words(row[stream.names.index("target") :]), "warn" if on else "ok", row[0])
+        self.notice(words(row[len(KEYS) :]), "warn" if on else "ok", row[0])
 
     def _read_lines(self) -> None:
         assert self._folder is not None

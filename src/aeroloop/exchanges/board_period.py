@@ -252,7 +252,7 @@ class BoardPeriod:
                 self._done = max(self._done, self._number(cycle))
             case Told(stream, row):
                 self._publish[stream](t_s, *row)
-                if stream == "wing_step":
+                if stream == "mission_step":
                     self._note_mission(Step(int(row[0])))
             case Missing(count):
                 self._vehicle.say(Event.MESSAGES_LOST, count)

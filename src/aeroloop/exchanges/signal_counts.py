@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 from aeroloop.core.signals import LINK_SIGNALS, NS
-
-Send = Callable[..., None]
+from aeroloop.core.stream import Publish
 
 
 class _Signal:
@@ -20,8 +18,8 @@ class _Signal:
 class SignalCounts:
     """One aircraft's signals at one end; a row each, once a second of simulated time and at the end."""
 
-    def __init__(self, vehicle: int, set_hz: dict[str, float], send: Send) -> None:
-        self._vehicle, self._set_hz, self._send = vehicle, set_hz, send
+    def __init__(self, set_hz: dict[str, float], send: Publish) -> None:
+        self._set_hz, self._send = set_hz, send
         self._signals = {name: _Signal() for name in set_hz}
         self._numbers = {name: LINK_SIGNALS.index(name) for name in set_hz}
 
@@ -36,4 +34,4 @@ class SignalCounts:
         for name, signal in self._signals.items():
             if signal.count:
                 wall_s = (signal.newest_ns - signal.first_ns) / NS
-                self._send(t_ns / NS, self._vehicle, self._numbers[name], self._set_hz[name], signal.count, wall_s)
+                self._send(t_ns / NS, self._numbers[name], self._set_hz[name], signal.count, wall_s)

@@ -18,6 +18,7 @@ import numpy as np
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import MEMORY, Scenario, with_value
+from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import family, made, part
 from aeroloop.flight.process_table import controller_of, launch_settings
@@ -26,8 +27,6 @@ from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.recording.log import Log
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
-
-Publish = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,9 @@ def _crafts(
     row, controller = family(scenario.kind), controller_of(scenario)
     found = []
     for number in range(scenario.aircraft):
-        vehicle = made(row.vehicle, scenario, number, publish)
-        seat = Seat(scenario, orders, number, vehicle, publish, {}, lambda words: None)
+        own = numbered(publish, number)
+        vehicle = made(row.vehicle, scenario, number, own)
+        seat = Seat(scenario, orders, number, vehicle, own, {}, lambda words: None)
         inlined: Inlined = part(controller.inline)(seat)
         found.append((Craft(vehicle, [inlined.exchange], scenario.end_ns), inlined.finish))
     return found

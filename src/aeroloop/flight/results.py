@@ -70,7 +70,15 @@ def discard(folder: Path, scenario: Scenario) -> None:
 def read_log(folder: Path, scenario: Scenario) -> Log:
     """The log of a run; an empty one of a flight that recorded nothing."""
     path, streams = folder / LOG, streams_of(scenario)
-    return read(path, streams) if path.exists() and path.stat().st_size else Log.empty(streams)
+    if not (path.exists() and path.stat().st_size):
+        return Log.empty(streams)
+    log, ours = read(path, streams), {stream.name: stream.names for stream in streams}
+    other = [name for name, columns in log.columns.items() if not set(ours.get(name, ("",))) <= set(columns)]
+    if other:
+        raise ConfigError(
+            f"{path}: written by a version of Aeroloop with other streams ({other[0]}): use that version for its report"
+        )
+    return log
 
 
 def write_summary(folder: Path, scenario: Scenario, log: Log, outcome: Mapping[str, Any]) -> dict[str, Any]:

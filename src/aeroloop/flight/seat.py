@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aeroloop.core.stream import Publish
 from aeroloop.flight.processes.common import Orders
 from aeroloop.sim.exchange import Exchange
 from aeroloop.sim.vehicle import Vehicle
-
-Publish = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -29,6 +28,6 @@ class Seat:
     orders: Orders
     number: int  # of the aircraft
     vehicle: Vehicle[Any, Any]
-    publish: Mapping[str, Publish]
+    publish: Mapping[str, Publish]  # rows of this aircraft, without its number
     batons: Mapping[str, int]  # peer -> descriptor, in lockstep
     notify: Callable[[str], None]  # what somebody who waits should read at once

@@ -110,7 +110,7 @@ class Mission:
         self._goal_new = False
         self._cell: Cell | None = None
         self._round_since_s = now_s
-        self._rows: list[Row] = [("wing_step", (float(Step.LOITER), 0.0))]
+        self._rows: list[Row] = [("mission_step", (float(Step.LOITER), 0.0))]
 
     def command(self, goal_m: tuple[float, float]) -> None:
         """A goal, at any time; the newest counts. One that is no place is passed over."""
@@ -146,7 +146,7 @@ class Mission:
         self._leave(before)
         self._enter(now_s)
         if after != before or event == Event.GOAL:
-            self._rows.append(("wing_step", (float(after), float(max(self._orders - 1, 0)))))
+            self._rows.append(("mission_step", (float(after), float(max(self._orders - 1, 0)))))
 
     def _leave(self, before: Step) -> None:
         if before in (Step.PLAN, Step.REPLAN):

@@ -1,4 +1,4 @@
-"""The mission's telemetry: rows of the streams wing_plan, wing_cell and wing_path, a few of the long ones a period."""
+"""The mission's telemetry: rows of the streams plan, plan_cell and path, a few of the long ones a period."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Telling:
 
 def plan_row(order: Order, result: Result) -> Row:
     plan = result.plan or Plan(PlanStatus.UNREACHABLE)
-    return "wing_plan", (
+    return "plan", (
         float(order.number),
         float(result.status),
         order.began_s,
@@ -58,7 +58,7 @@ def plan_row(order: Order, result: Result) -> Row:
 
 def _cells(number: int, plan: Plan) -> Iterator[Row]:
     for index, cell in enumerate(plan.cells):
-        yield "wing_cell", (float(number), float(index), float(cell.level), float(cell.col), float(cell.row))
+        yield "plan_cell", (float(number), float(index), float(cell.level), float(cell.col), float(cell.row))
 
 
 def _points(number: int, kind: Kind, reference: Reference, every_m: float) -> Iterator[Row]:
@@ -66,4 +66,4 @@ def _points(number: int, kind: Kind, reference: Reference, every_m: float) -> It
     parts = max(1, -int(-reference.length_m // every_m))
     for part in range(parts + 1):
         s_m = reference.length_m * part / parts
-        yield "wing_path", (float(number), float(kind), s_m, *reference.at(s_m))
+        yield "path", (float(number), float(kind), s_m, *reference.at(s_m))

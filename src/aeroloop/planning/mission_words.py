@@ -24,7 +24,7 @@ from aeroloop.planning.templates import NodeKind
 
 
 class Kind(IntEnum):
-    """Of a reference, as the stream wing_path numbers them."""
+    """Of a reference, as the stream path numbers them."""
 
     START = 0
     CHANNEL = 1

@@ -199,11 +199,11 @@ def _told(data: bytes) -> Told | None:
     if message is interface.EVENT:
         return Told("board_event", tuple(values)) if values[0] in _EVENT_CODES else None
     if message is interface.TASK:
-        return Told("board_task", tuple(values)) if values[0] < len(TASKS) else None
+        return Told("task", tuple(values)) if values[0] < len(TASKS) else None
     if message is interface.COUNTERS:
         return Told(LINKS[int(values[0])], tuple(values[1:])) if values[0] < len(LINKS) else None
     *rest, uptime_ms = values
-    return Told("board_cpu", (*rest, uptime_ms / 1000))
+    return Told("cpu", (*rest, uptime_ms / 1000))
 
 
 _TELLING = {

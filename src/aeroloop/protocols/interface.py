@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
+from aeroloop.core.common_streams import EVENT as EVENT_FIELDS
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
-from aeroloop.core.stream import EVENT as EVENT_FIELDS
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.protocols import board_fields, wing_fields
 from aeroloop.protocols.board_fields import COUNTER_NAMES
@@ -252,15 +252,15 @@ SERVOS = Message(
 DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
 GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
 TELLING: dict[str, Message] = {
-    "wing_estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "where the board believes that it is, every period"),
-    "wing_guidance": _told(0x31, "guidance", wing_fields.GUIDANCE, "path following, every period"),
-    "wing_step": _told(0x32, "step", wing_fields.STEP, "the mission goes on to another step"),
-    "wing_plan": _told(0x33, "plan", wing_fields.PLAN, "a search for a way has ended"),
-    "wing_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the way"),
-    "wing_path": _told(0x35, "path", wing_fields.PATH, "a point of a path"),
-    "wing_cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
-    "wing_task": _told(0x37, "task", wing_fields.TASK, "run-time statistics of one task, once a second"),
-    "wing_event": _told(0x38, "event", EVENT_FIELDS, "something worth a line in the log"),
+    "estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "where the board believes that it is, every period"),
+    "guidance": _told(0x31, "guidance", wing_fields.GUIDANCE, "path following, every period"),
+    "mission_step": _told(0x32, "step", wing_fields.STEP, "the mission goes on to another step"),
+    "plan": _told(0x33, "plan", wing_fields.PLAN, "a search for a way has ended"),
+    "plan_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the way"),
+    "path": _told(0x35, "path", wing_fields.PATH, "a point of a path"),
+    "cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
+    "task": _told(0x37, "task", wing_fields.TASK, "run-time statistics of one task, once a second"),
+    "board_event": _told(0x38, "event", EVENT_FIELDS, "something worth a line in the log"),
 }
 """By stream."""
 

@@ -29,12 +29,12 @@ MOST_RATE_RAD_S, MOST_FORCE_M_S2, MOST_FIELD_T, MOST_SPEED_M_S = 100.0, 1000.0, 
 MOST_STATIC_PA, MOST_DYNAMIC_PA = 2e5, 1e5
 
 KNOWN: dict[str, dict[str, frozenset[int]]] = {
-    "wing_guidance": {"step": frozenset(map(int, Step))},
-    "wing_step": {"step": frozenset(map(int, Step))},
-    "wing_plan": {"status": frozenset(map(int, PlanStatus))},
-    "wing_path": {"kind": frozenset(range(4))},
-    "wing_task": {"task": frozenset(range(len(WING_TASKS)))},
-    "wing_event": {"code": frozenset(map(int, Event))},
+    "guidance": {"step": frozenset(map(int, Step))},
+    "mission_step": {"step": frozenset(map(int, Step))},
+    "plan": {"status": frozenset(map(int, PlanStatus))},
+    "path": {"kind": frozenset(range(4))},
+    "task": {"task": frozenset(range(len(WING_TASKS)))},
+    "board_event": {"code": frozenset(map(int, Event))},
 }
 """Numbers that stand for something, by stream and field: of another one nobody would know what it says."""
 

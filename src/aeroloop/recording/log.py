@@ -187,8 +187,7 @@ class Log:
 def read(path: Path, expected: Sequence[Stream] = ()) -> Log:
     """Read a log, or as much of it as there is: a cut or a damaged chunk ends it.
 
-    `expected`: streams that have no rows where the log lacks them. Of a log from before logs said which streams they
-    hold, they are what the hash is taken of.
+    `expected`: streams that have no rows where the log lacks them.
     """
     try:
         with path.open("rb") as file:
@@ -223,7 +222,7 @@ def _read(file: BinaryIO, path: Path, expected: tuple[Logged, ...]) -> Log:
             case None:
                 truncated = True
     rows = {name: _decode(found[name], of_stream) for name, of_stream in lines.items()}
-    own = _told(metadata) or expected or tuple(found.values())
+    own = _told(metadata) or tuple(found.values())
     return _log(rows, metadata, own, (*expected, *own, *found.values()), truncated=truncated)
 
 

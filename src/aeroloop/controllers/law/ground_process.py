@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS, Reference
+from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import named
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
@@ -25,10 +27,10 @@ from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.lockstep import Baton, PeerGoneError
-from aeroloop.realtime.topics import Publisher, Subscriber, Topics
+from aeroloop.realtime.topics import Subscriber, Topics
 
 READS = ("clock",)
-WRITES = ("reference",)
+WRITES = ("setpoint",)
 
 CLOCK_PATIENCE_S = 0.2
 """How long to wait for the clock before looking whether to stop."""
@@ -108,7 +110,7 @@ class Windows:
     log, would depend on the machine.
     """
 
-    def __init__(self, source: Source, link: Link, publish: Callable[..., None], period_ns: int) -> None:
+    def __init__(self, source: Source, link: Link, publish: Publish, period_ns: int) -> None:
         self._source, self._link, self._publish, self._period_ns = source, link, publish, period_ns
         self._next_ns = self._sent_bytes = 0
 
@@ -125,6 +127,11 @@ class Windows:
             yield t_ns, self._sent_bytes
 
 
+def setpoint_publisher(topics: Topics, scenario: Scenario) -> Publish:
+    """Of the flight's one aircraft."""
+    return numbered({"setpoint": topics.publisher(named(scenario)["setpoint"]).send}, 0)["setpoint"]
+
+
 def run_lockstep(windows: Windows, plant: Baton, board: Baton) -> None:
     """Until the plant goes, not until SIGTERM."""
     while True:
@@ -137,7 +144,7 @@ def run_lockstep(windows: Windows, plant: Baton, board: Baton) -> None:
 
 
 def run_wall(
-    source: Source, link: Link, publish: Publisher, clock: Subscriber, *, over: Callable[[], bool] = stop
+    source: Source, link: Link, publish: Publish, clock: Subscriber, *, over: Callable[[], bool] = stop
 ) -> None:
     while not over():
         clock.wait(CLOCK_PATIENCE_S)
@@ -147,9 +154,9 @@ def run_wall(
             _send(source(t_ns), t_ns, link, publish)
 
 
-def _send(reference: Reference, t_ns: int, link: Link, publish: Publisher) -> None:
+def _send(reference: Reference, t_ns: int, link: Link, publish: Publish) -> None:
     link.send(encode_reference(reference))
-    publish.send(t_ns / NS, *reference.row())
+    publish(t_ns / NS, *reference.row())
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
@@ -157,9 +164,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     source = build_source(scenario)
     line.await_order("open")
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
-    streams = named(scenario)
-    publish = topics.publisher(streams["reference"])
-    clock = topics.subscriber(streams["clock"]) if not scenario.lockstep else None
+    publish = setpoint_publisher(topics, scenario)
+    clock = topics.subscriber(named(scenario)["clock"]) if not scenario.lockstep else None
     with claim(orders.reference_client, scenario.ground.source):
         link = open_link(orders.reference_client)
         if clock is not None:
@@ -169,7 +175,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         try:
             if clock is None:
                 plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
-                windows = Windows(source, link, publish.send, round(scenario.control.period_s * NS))
+                windows = Windows(source, link, publish, round(scenario.control.period_s * NS))
                 run_lockstep(windows, plant, board)
             else:
                 run_wall(source, link, publish, clock)

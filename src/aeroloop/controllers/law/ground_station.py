@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from aeroloop.controllers.law.ground_process import build_source, run_wall
+from aeroloop.controllers.law.ground_process import build_source, run_wall, setpoint_publisher
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import named
@@ -56,8 +56,8 @@ def _present(topics: Topics, stream: Stream, over: Callable[[], bool]) -> tuple[
         if over():
             raise ConfigError("the flight has ended")
         time.sleep(0.01)
-    t_s, x, y, z, _, _, yaw_rad, *_ = row
-    return Point((x, y, z), yaw_rad, REST, 0.0), t_s
+    now = dict(zip(stream.names, row, strict=True))
+    return Point((now["x_m"], now["y_m"], now["z_m"]), now["yaw_rad"], REST, 0.0), now["t_s"]
 
 
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
@@ -74,7 +74,7 @@ def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Ca
     with claim(url, ground.source):
         topics, streams = Topics(orders.folder_path, wait=False), named(scenario)
         source = build_source(scenario, record, _present(topics, streams["truth"], over))
-        clock, publish = topics.subscriber(streams["clock"]), topics.publisher(streams["reference"])
+        clock, publish = topics.subscriber(streams["clock"]), setpoint_publisher(topics, scenario)
         link = open_link(url)
         say(f"{ground.source} drives {url}; Ctrl-C stops it, and the board then holds its last reference")
         try:

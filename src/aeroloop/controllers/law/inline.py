@@ -54,7 +54,7 @@ def request(seat: Seat) -> Inlined:
     plant_end, board_end = memory_pair()
     ground_end, references = memory_pair()
     windows = Windows(
-        build_source(scenario), ground_end, seat.publish["reference"], round(scenario.control.period_s * NS)
+        build_source(scenario), ground_end, seat.publish["setpoint"], round(scenario.control.period_s * NS)
     )
     ground = InlineGround(windows)
     turns = LockstepTurns(shell, board_end, references, ground)

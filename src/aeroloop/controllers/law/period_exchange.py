@@ -37,6 +37,4 @@ def behind(seat: Seat, bare: Link) -> BoardPeriod:
     )
     errand = Errand(places(scenario).goal_m, round(mission.command_at_s * NS), round(mission.linger_s * NS))
     first = seat.vehicle.sensed()
-    roles = {"sensors": "wing_sensors", "command": "wing_command", "link": "wing_link"}
-    publish = {**seat.publish, **{role: seat.publish[stream] for role, stream in roles.items()}}
-    return BoardPeriod(seat.vehicle, link, settings, errand, Readings(first), publish, line=line, bare=bare)
+    return BoardPeriod(seat.vehicle, link, settings, errand, Readings(first), seat.publish, line=line, bare=bare)

@@ -52,9 +52,8 @@ def behind(seat: Seat, bare: Link, board: BoardBaton | None, ground: GroundBaton
     if board is not None:
         period_ns, end_ns = settings.period_ns, settings.end_ns
         barrier = BatonBarrier(stamped, impaired, board, ground, period_ns=period_ns, end_ns=end_ns)
-    publish = {**seat.publish, "link": seat.publish["plant_link"]}
     line = LineFaults(impaired, scenario.link)
-    return BoardRequest(seat.vehicle, impaired, settings, publish, line=line, bare=bare, barrier=barrier)
+    return BoardRequest(seat.vehicle, impaired, settings, seat.publish, line=line, bare=bare, barrier=barrier)
 
 
 def impair(link: Link, scenario: Any, clock_ns: Callable[[], int], number: int = 0) -> Impaired:

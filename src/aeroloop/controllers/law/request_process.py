@@ -12,6 +12,7 @@ from aeroloop.boards.host import HostBoard
 from aeroloop.controllers.law.request_lockstep import run_lockstep
 from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
@@ -74,7 +75,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.flown(TiltrotorScenario)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("board", streams_of(scenario), scenario.loop)}
-    shell = Shell(scenario, publish, orders.image, orders.folder_path)
+    shell = Shell(scenario, numbered(publish, 0), orders.image, orders.folder_path)
     line.await_order("open")
     references = LastingServer(orders.reference_server)
     link = open_link(orders.link_client)

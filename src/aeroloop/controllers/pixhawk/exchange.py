@@ -52,7 +52,7 @@ def behind(seat: Seat, bare: Link, timing: Timing | None = None) -> MavlinkHil:
         line=LineFaults(impaired, scenario.link) if impaired is not None else None,
         impaired=(lambda: impaired.worn) if impaired is not None else (lambda: False),
     )
-    rows = HilRows(seat.publish, seat.number, scenario.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
+    rows = HilRows(seat.publish, scenario.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
     return MavlinkHil(seat.vehicle, link, timing or wall_timing(link), settings, rows, bare=bare)
 
 

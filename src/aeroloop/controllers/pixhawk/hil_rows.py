@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import astuple
 
 from aeroloop.core.signals import NS, Event
+from aeroloop.core.stream import Publish
 from aeroloop.exchanges.signal_counts import SignalCounts
 from aeroloop.protocols.mavlink import MavlinkCounters
 from aeroloop.sensors.airspeed import AirspeedSample
@@ -29,23 +30,19 @@ COUNTERS_PERIOD_NS = NS
 
 
 class HilRows:
-    """Of the link of aircraft `number`."""
-
-    def __init__(
-        self, publish: Mapping[str, Callable[..., None]], number: int, aboard: SensorSet, actuators_hz: float
-    ) -> None:
+    def __init__(self, publish: Mapping[str, Publish], aboard: SensorSet, actuators_hz: float) -> None:
         """`actuators_hz` is how often the autopilot should answer; 0 where that is its own affair."""
-        self._publish, self._number = publish, number
+        self._publish = publish
         self._answers = self._told_ns = 0
         rates = {
             signal: getattr(aboard, sensor).rate_hz
             for sensor, signal in SIGNALS.values()
             if getattr(aboard, sensor) is not None
         }
-        self._counts = SignalCounts(number, {**rates, "actuators": actuators_hz}, publish["signal_count"])
+        self._counts = SignalCounts({**rates, "actuators": actuators_hz}, publish["signal_count"])
 
     def event(self, t_ns: int, event: Event, value: float) -> None:
-        self._publish["flight_event"](t_ns / NS, self._number, event, value)
+        self._publish["event"](t_ns / NS, event, value)
 
     def exchanged(self, t_ns: int, samples: list[Sample], accepted: int, counters: MavlinkCounters) -> None:
         count = self._counts.count
@@ -61,4 +58,4 @@ class HilRows:
     def finish(self, t_ns: int, counters: MavlinkCounters) -> None:
         """The counters as they stand."""
         self._counts.tell(t_ns)
-        self._publish["hil_link"](t_ns / NS, self._number, *astuple(counters))
+        self._publish["link"](t_ns / NS, *astuple(counters))

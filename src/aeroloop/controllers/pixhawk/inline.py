@@ -11,7 +11,7 @@ from aeroloop.links.memory import memory_pair
 
 def pixhawk(seat: Seat) -> Inlined:
     plant_end, board_end = memory_pair()
-    aircraft = Aircraft(seat.scenario, seat.number, board_end, dict(seat.publish), seat.notify)
+    aircraft = Aircraft(seat.scenario, seat.number, board_end, seat.publish, seat.notify)
     board_end.send(aircraft.pixhawk.greet())
     board_end.on_data = aircraft.serve
     exchange = behind(seat, plant_end, Timing(lambda timeout_s: plant_end.pending))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import astuple
 
 from pymavlink.dialects.v20 import common as dialect
@@ -12,6 +12,7 @@ from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
 from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Event
+from aeroloop.core.stream import Publish
 from aeroloop.exchanges.signal_counts import SignalCounts
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
 from aeroloop.world.earth import Earth
@@ -36,7 +37,7 @@ class PixhawkLog:
         earth: Earth,
         imu_hz: float,
         gnss_hz: float,
-        publish: dict[str, Callable[..., None]],
+        publish: Mapping[str, Publish],
         remark: Callable[[str], None],
     ) -> None:
         """`remark` is for what the user should read after the flight."""
@@ -47,7 +48,7 @@ class PixhawkLog:
         self._doing: tuple[bool, FlightMode, Failsafe, int] | None = None
         rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
-        self._counts = SignalCounts(vehicle, {**sensors, **rates}, publish["telemetry_count"])
+        self._counts = SignalCounts({**sensors, **rates}, publish["telemetry_count"])
         self._fixes = self._not_finite = 0
         self._parameters = pixhawk.parameters
         self._numbers = {name: number for number, name in enumerate(sorted(self._parameters.names))}
@@ -96,14 +97,14 @@ class PixhawkLog:
         self._values[name] = new
         if new != old:
             row = self._numbers[name], old, new
-            self._publish["parameter_change"](self._pixhawk.t_ns / NS, self._vehicle, *row)
+            self._publish["parameter_change"](self._pixhawk.t_ns / NS, *row)
 
     def close(self) -> None:
         self._tell(self._pixhawk.t_ns)
 
     def _tell(self, t_ns: int) -> None:
         self._counts.tell(t_ns)
-        self._publish["pixhawk_link"](t_ns / NS, self._vehicle, *astuple(self._pixhawk.counters))
+        self._publish["board_link"](t_ns / NS, *astuple(self._pixhawk.counters))
 
     def _note_navigation(self, t_ns: int) -> None:
         brain = self._pixhawk.brain
@@ -116,22 +117,20 @@ class PixhawkLog:
         east, north, up = estimate.pos_W
         stds = estimate.tilt_std_rad, estimate.yaw_std_rad, estimate.pos_std_m, estimate.height_std_m
         row = (x + east, y + north, z + up, *estimate.vel_W, *estimate.quat_WB, *stds)
-        self._publish["nav_estimate"](t_ns / NS, self._vehicle, *row)
+        self._publish["estimate"](t_ns / NS, *row)
         setpoint, attitude = brain.setpoint, self._pixhawk.attitude
         if setpoint is None or attitude is None:
-            self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *_NOTHING)
+            self._publish["setpoint"](t_ns / NS, *_NOTHING)
             return
         east, north, up = setpoint.pos_W
         level = (x + east, y + north) if setpoint.hold_xy else (math.nan, math.nan)
         height = z + up if setpoint.hold_z else math.nan
-        self._publish["nav_setpoint"](t_ns / NS, self._vehicle, *level, height, *setpoint.vel_W, *attitude)
+        self._publish["setpoint"](t_ns / NS, *level, height, *setpoint.vel_W, *attitude)
 
     def _note_state(self, t_ns: int) -> None:
         status = self._pixhawk.status
         doing = status.mode, status.armed, status.landed, status.failsafe
-        self._publish["autopilot_state"](
-            t_ns / NS, self._vehicle, *doing, status.battery.remaining, status.mission_current
-        )
+        self._publish["autopilot_state"](t_ns / NS, *doing, status.battery.remaining, status.mission_current)
 
     def _note_changes(self, t_ns: int) -> None:
         before, self._doing = self._doing, self._pixhawk.brain.doing
@@ -149,4 +148,4 @@ class PixhawkLog:
             self._say(t_ns, Event.WAYPOINT_REACHED, reached)
 
     def _say(self, t_ns: int, event: Event, value: float) -> None:
-        self._publish["autopilot_event"](t_ns / NS, self._vehicle, event, value)
+        self._publish["board_event"](t_ns / NS, event, value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import casadi as ca
@@ -15,6 +15,7 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk,
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -57,7 +58,7 @@ class Aircraft:
         scenario: QuadrotorScenario,
         number: int,
         hil: Link,
-        publish: dict[str, Callable[..., None]],
+        publish: Mapping[str, Publish],
         remark: Callable[[str], None],
         ground: str = "",
     ) -> None:
@@ -168,9 +169,13 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
     line.await_order("open")
+
+    def remark(words: str) -> None:
+        line.tell("say", message=words)
+
     grounds = orders.ground_links or ("",) * len(orders.vehicle_links)
     fleet = [
-        Aircraft(scenario, number, open_link(client), publish, lambda words: line.tell("say", message=words), ground)
+        Aircraft(scenario, number, open_link(client), numbered(publish, number), remark, ground)
         for number, ((_, client), ground) in enumerate(zip(orders.vehicle_links, grounds, strict=True))
     ]
     line.tell("ready")

@@ -130,7 +130,7 @@ class Autopilot:
         self._command = (aileron, elevator, rudder, throttle)
         wrong = [index for index, value in enumerate(self._command) if not math.isfinite(value)]
         if wrong:
-            rows.append(("wing_event", (float(Event.LAW_NOT_FINITE), float(wrong[0]))))
+            rows.append(("board_event", (float(Event.LAW_NOT_FINITE), float(wrong[0]))))
             self._command = self._trim
             cntr.inputs[2][:] = 0.0
         else:
@@ -153,10 +153,10 @@ class Autopilot:
             roll = along_m = cross_m = 0.0
         pfol.inputs[0][:] = pfol.outputs[1]
         lag_s = float(pfol.outputs[1][1])
-        rows.append(("wing_estimate", tuple(estimate[list(TOLD)].tolist())))
+        rows.append(("estimate", tuple(estimate[list(TOLD)].tolist())))
         rows.append(
             (
-                "wing_guidance",
+                "guidance",
                 (float(mission.state), float(mission.path_number), mission.s_m, *point, along_m, cross_m, roll, lag_s),
             )
         )

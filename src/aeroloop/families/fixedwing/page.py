@@ -10,7 +10,6 @@ from aeroloop.dashboard.line_health import LineView, Span, counted_line
 from aeroloop.dashboard.line_sources import AT_PLANT
 from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.timing import lateness
 from aeroloop.families.fixedwing import airframe, page_fly, page_way
 from aeroloop.families.fixedwing import shape as model
 from aeroloop.families.fixedwing.page_words import STEP_WORDS, current_step, plan_notice, step_notice
@@ -30,12 +29,12 @@ def status(store: Store, _vehicle: int) -> Status:
 
 
 def rotor_rates(store: Store, _vehicle: int) -> list[float]:
-    effort = store.latest("wing_effort") or {}
+    effort = store.latest("effort") or {}
     return [SHOWN_PER_THROTTLE * effort.get("throttle", 0.0)]
 
 
 def hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
-    effort = store.latest("wing_effort") or {}
+    effort = store.latest("effort") or {}
     controls = tuple(effort.get(name if name == "throttle" else f"{name}_rad", 0.0) for name in SURFACES)
     return model.deflections_rad(controls)
 
@@ -47,7 +46,7 @@ def told_paths(scenario: FixedWingScenario, store: Store) -> dict[int, list[Vec3
 
 def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[LineView]:
     """Servos come in each control period and sensors go out; what else the board tells has no rate of its own."""
-    span = Span.of("wing_link", store.since("wing_link", since_s))
+    span = Span.of(store.names("link"), store.since("link", since_s))
     if span is None:
         return []
     set_hz = 0.0, 1.0 / scenario.board.period_s
@@ -55,26 +54,21 @@ def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[Lin
 
 
 PAGE = Page[FixedWingScenario](
-    truth=Track("wing_truth"),
-    setpoint=Track("wing_guidance", "path_x_m", "path_y_m", "mission.height_m"),
-    estimate=Track("wing_estimate"),
-    air="wing_air",
-    pace="wing_pace",
+    setpoint=Track("guidance", "path_x_m", "path_y_m", "mission.height_m"),
     shape=shape,
     status=status,
     rotor_rates=rotor_rates,
     hinges=hinges,
     charts=[
-        ["wing_truth.z_m", "wing_estimate.z_m", "wing_truth.ground_m"],
-        ["wing_truth.airspeed_m_s", "wing_estimate.airspeed_m_s", "wing_estimate.ground_speed_m_s"],
-        ["wing_guidance.cross_m", "wing_guidance.along_m"],
-        ["wing_guidance.roll_command_rad", "wing_truth.roll_rad", "wing_truth.pitch_rad"],
-        ["wing_effort.aileron_rad", "wing_effort.elevator_rad", "wing_effort.rudder_rad", "wing_effort.throttle"],
+        ["truth.z_m", "estimate.z_m", "truth.ground_m"],
+        ["truth.airspeed_m_s", "estimate.airspeed_m_s", "estimate.ground_speed_m_s"],
+        ["guidance.cross_m", "guidance.along_m"],
+        ["guidance.roll_command_rad", "truth.roll_rad", "truth.pitch_rad"],
+        ["effort.aileron_rad", "effort.elevator_rad", "effort.rudder_rad", "effort.throttle"],
     ],
     told_paths=told_paths,
     home=False,  # the origin of its world is the middle of the map, a place like any other
     links=links,
-    timing=lambda _scenario: lateness("Lateness of the plant's steps, twenty times a second", "wing_pace"),
-    notices={"wing_step": step_notice, "wing_plan": plan_notice},
+    notices={"mission_step": step_notice, "plan": plan_notice},
     fly=page_fly.build,
 )

@@ -135,7 +135,7 @@ class WayPage:
         store = self._watched.store
         self._plans = way.plans(store)
         paths = way.paths(store)
-        guidance = store.latest("wing_guidance")
+        guidance = store.latest("guidance")
         flown = int(guidance["path"]) if guidance and math.isfinite(guidance["path"]) else 0
         plan, before = way.newest_found(self._plans)
         country = self._country
@@ -199,8 +199,8 @@ class WayPage:
         if now is None:
             return
         step, letter = now
-        rows = store.rows("wing_step")
-        been = set(letters(rows[:, 1].tolist()))
+        rows = store.rows("mission_step")
+        been = set(letters(store.columns("mission_step", "step")[:, 0].tolist()))
         self._letter.set_text(letter)
         self._words.set_text(STEP_WORDS[step][:1].upper() + STEP_WORDS[step][1:])
         self._words.classes(
@@ -224,11 +224,11 @@ def facts(watched: WatchedFlight, scenario: FixedWingScenario) -> dict[str, str]
             words["airspeed"] = f"{pose.airspeed_m_s:.1f} m/s"
         if math.isfinite(pose.ground_m):
             words["above ground"] = f"{pose.pos_W[2] - pose.ground_m:.0f} m"
-    guidance = store.latest("wing_guidance")
+    guidance = store.latest("guidance")
     if guidance and math.isfinite(guidance["cross_m"]):
         cross_m = guidance["cross_m"]
         words["off the path"] = f"{abs(cross_m):.1f} m {'left' if cross_m > 0 else 'right'}"
-    wind = readings.wind_W(store, scenario, 0)
+    wind = readings.wind_W(store, 0)
     if wind is not None:
         words["wind"] = f"{math.hypot(*wind):.1f} m/s"
     return words

@@ -67,7 +67,7 @@ class ProcessorPanel:
 
     def refresh(self) -> None:
         """New rows come once a second; nothing is sent when none has."""
-        newest = self._watched.store.latest("wing_cpu")
+        newest = self._watched.store.latest("cpu")
         for each in (self._grid, self._key):
             each.set_visibility(newest is not None)
         self._none.set_visibility(newest is None)
@@ -91,12 +91,12 @@ class ProcessorPanel:
 def all_series(store: Store) -> dict[str, list[dict[str, Any]]]:
     """For each chart, from what the store has kept."""
     names = [task.name for task in WING_TASKS]
-    tasks = [_series(store, f"wing_task[{i}].share_pct", name, COLOURS[i]) for i, name in enumerate(names)]
-    times = [_series(store, f"wing_task[{i}].exec_s", name, COLOURS[i], 1000.0) for i, name in enumerate(names)]
+    tasks = [_series(store, f"task[{i}].share_pct", name, COLOURS[i]) for i, name in enumerate(names)]
+    times = [_series(store, f"task[{i}].exec_s", name, COLOURS[i], 1000.0) for i, name in enumerate(names)]
     stacked = {"stack": "share", "areaStyle": {"opacity": 0.75}, "lineStyle": {"width": 0}}
     return {
-        "use": [_series(store, "wing_cpu.use_pct", "use", theme.TRACES[0])],
-        "switches": [_series(store, "wing_cpu.switches_per_s", "switches", theme.TRACES[1])],
+        "use": [_series(store, "cpu.use_pct", "use", theme.TRACES[0])],
+        "switches": [_series(store, "cpu.switches_per_s", "switches", theme.TRACES[1])],
         "share": [{**each, **stacked} for each in tasks if each["data"]],
         "exec": [each for each in times if each["data"]],
     }

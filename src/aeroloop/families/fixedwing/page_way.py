@@ -12,7 +12,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.core.stream_table import BY_NAME
 from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.dashboard.ground import elevation
 from aeroloop.dashboard.store import Rows, Store
@@ -106,9 +105,9 @@ class Path:
 
 def plans(store: Store, most: int = 8) -> list[PlanRow]:
     """The newest, oldest of them first."""
-    names = BY_NAME["wing_plan"].names
+    names = store.names("plan")
     found = []
-    for row in store.rows("wing_plan")[-most:].tolist():
+    for row in store.rows("plan")[-most:].tolist():
         told = dict(zip(names, row, strict=True))
         status = status_of(told["status"])
         if status is None or not 0 <= told["plan"] < MOST_NUMBER:
@@ -140,11 +139,11 @@ def newest_found(known: list[PlanRow]) -> tuple[PlanRow | None, PlanRow | None]:
 
 def cells(store: Store, number: int, order: int) -> dict[int, Cell]:
     """The cells of one plan by their place on the way, as far as they have come."""
-    rows = store.rows("wing_cell")
-    mine = rows[rows[:, 1] == number][:MOST_CELLS]
+    rows = store.columns("plan_cell", "plan", "index", "level", "col", "row")
+    mine = rows[rows[:, 0] == number][:MOST_CELLS]
     return {
         int(index): Cell(int(level), int(col), int(row))
-        for index, level, col, row in mine[np.isfinite(mine).all(axis=1), 2:6].tolist()
+        for index, level, col, row in mine[np.isfinite(mine).all(axis=1), 1:].tolist()
         if 0 <= level <= order and 0 <= col < 2.0**level and 0 <= row < 2.0**level and index >= 0
     }
 
@@ -155,17 +154,17 @@ def channel(store: Store, plan: PlanRow, order: int) -> tuple[Cell, ...]:
 
 def paths(store: Store) -> list[Path]:
     """The newest, in the order in which they were told."""
-    rows = store.rows("wing_path")
-    rows = rows[np.isfinite(rows).all(axis=1) & (np.abs(rows[:, 4:6]) < SAME_M).all(axis=1)]
-    numbers = np.unique(rows[:, 1])[-MOST_PATHS:]
-    return [_path(rows[rows[:, 1] == number]) for number in numbers]
+    rows = store.columns("path", "path", "kind", "s_m", "x_m", "y_m")
+    rows = rows[np.isfinite(rows).all(axis=1) & (np.abs(rows[:, 3:]) < SAME_M).all(axis=1)]
+    numbers = np.unique(rows[:, 0])[-MOST_PATHS:]
+    return [_path(rows[rows[:, 0] == number]) for number in numbers]
 
 
 def _path(rows: Rows) -> Path:
-    rows = rows[np.argsort(rows[:, 3], kind="stable")]
+    rows = rows[np.argsort(rows[:, 2], kind="stable")]
     step = math.ceil(len(rows) / MOST_POINTS)
     kept = rows[::-step][::-1] if step > 1 else rows
-    return Path(int(rows[0, 1]), int(rows[0, 2]), [(x, y) for x, y in np.round(kept[:, 4:6], 1).tolist()])
+    return Path(int(rows[0, 0]), int(rows[0, 1]), [(x, y) for x, y in np.round(kept[:, 3:], 1).tolist()])
 
 
 def goal_m(store: Store) -> Place | None:

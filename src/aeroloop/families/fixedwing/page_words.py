@@ -62,8 +62,8 @@ def letters(numbers: Iterable[float]) -> list[str]:
 
 def current_step(store: Store) -> tuple[Step, str] | None:
     """The mission's step and the paper's letter for it. Guidance tells the step too, to who comes late."""
-    numbers = store.rows("wing_step")[:, 1].tolist()
-    guidance = store.latest("wing_guidance")
+    numbers = store.columns("mission_step", "step")[:, 0].tolist()
+    guidance = store.latest("guidance")
     if not numbers and guidance:
         numbers = [guidance["step"]]
     step = step_of(numbers[-1]) if numbers else None
@@ -71,7 +71,7 @@ def current_step(store: Store) -> tuple[Step, str] | None:
 
 
 def step_notice(values: Mapping[str, float], numbers: Sequence[float]) -> tuple[Severity, str] | None:
-    """A row of wing_step as a notice, given all steps so far; None for a step that there is not."""
+    """A row of mission_step as a notice, given all steps so far; None for a step that there is not."""
     step = step_of(values["step"])
     if step is None:
         return None
@@ -80,7 +80,7 @@ def step_notice(values: Mapping[str, float], numbers: Sequence[float]) -> tuple[
 
 
 def plan_notice(values: Mapping[str, float], _numbers: Sequence[float]) -> tuple[Severity, str] | None:
-    """A row of wing_plan as a notice."""
+    """A row of plan as a notice."""
     status = status_of(values["status"])
     if status is None or not 0 <= values["plan"] < MOST_NUMBER:
         return None

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.core.frames import euler_from_quat
-from aeroloop.core.signals import NS, Event
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Publish
 from aeroloop.sensors.scene import body_from_world, times
-from aeroloop.sim.exchange import Row
+from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Vehicle
 
 TRUTH_PERIOD_NS = NS // 50
 AIR_PERIOD_NS = NS // 20
 
 
-class FixedWingRows:
-    def __init__(self, publish: Mapping[str, Callable[..., None]]) -> None:
-        self._publish = publish
+class FixedWingRows(CommonRows):
+    def __init__(self, publish: Mapping[str, Publish]) -> None:
+        super().__init__(publish)
         self._truth_ns = self._air_ns = 0  # when the next row is due
 
     def step(self, vehicle: Vehicle[Any, Any], effort: SurfaceEffort, samples: list[Any]) -> None:
         t_ns, t_s = vehicle.t_ns, vehicle.t_ns / NS
         if t_ns >= self._truth_ns or vehicle.ended:
             self._truth_ns += TRUTH_PERIOD_NS
-            self._publish["wing_truth"](t_s, *_truth(vehicle))
-            self._publish["wing_effort"](t_s, *effort.controls, effort.saturated)
+            self._publish["truth"](t_s, *_truth(vehicle))
+            self._publish["effort"](t_s, *effort.controls, effort.saturated)
         if t_ns >= self._air_ns and vehicle.surroundings is not None:
             self._air_ns += AIR_PERIOD_NS
             air = vehicle.surroundings.air
-            self._publish["wing_air"](t_s, *air.wind_W, air.density_kg_m3)
-
-    def event(self, t_ns: int, event: Event, value: float) -> None:
-        self._publish["wing_event"](t_ns / NS, event, value)
-
-    def fault(self, t_ns: int, row: Row) -> None:
-        self._publish["wing_fault"](t_ns / NS, *row)
-
-    def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
-        self._publish["wing_pace"](t_ns / NS, lateness_s, missed)
+            self._publish["air"](t_s, *air.wind_W, air.density_kg_m3)
 
 
 def _truth(vehicle: Vehicle[Any, Any]) -> tuple[float, ...]:
@@ -52,8 +44,8 @@ def _truth(vehicle: Vehicle[Any, Any]) -> tuple[float, ...]:
         *state.pos_W,
         *state.vel_W,
         *state.quat_WB,
-        *euler_from_quat(state.quat_WB),
         *state.rate_B,
+        *euler_from_quat(state.quat_WB),
         math.hypot(u, left, up),
         math.atan2(-up, u),
         math.atan2(-left, math.hypot(u, up)),

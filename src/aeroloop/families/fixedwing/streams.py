@@ -1,24 +1,15 @@
-"""The streams of the fixed wing's flights; its plant writes what the board tells."""
+"""The streams of the fixed wing's flights; its plant writes what the board tells.
+
+Its x and y are from the middle of the map, its z is above mean sea level.
+"""
 
 from __future__ import annotations
 
-from aeroloop.core.stream import (
-    ACCEL,
-    EVENT,
-    FAULT,
-    FIELD,
-    GYRO,
-    QUATERNION,
-    RATES,
-    REMEMBERED,
-    VELOCITY,
-    WIND,
-    Stream,
-    fields,
-)
+from aeroloop.core.common_streams import common
+from aeroloop.core.stream import ACCEL, FIELD, GYRO, REMEMBERED, VELOCITY, Column, Stream, fields
 from aeroloop.protocols import wing_fields
 
-_SURFACES = (
+_SURFACES: tuple[Column, ...] = (
     ("aileron_rad", "rad", "aileron, positive rolls right"),
     ("elevator_rad", "rad", "elevator, positive pitches the nose down"),
     ("rudder_rad", "rad", "rudder, positive yaws left"),
@@ -26,46 +17,31 @@ _SURFACES = (
 )
 
 
-def _flown(
-    name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str], remembered: int = 0
-) -> Stream:
-    return Stream(name, producer, rate_hz, True, True, meaning, fields(*rows), remembered=remembered)
-
-
-def _measured(name: str, producer: str, rate_hz: float, meaning: str, *rows: tuple[str, str, str]) -> Stream:
-    return Stream(name, producer, rate_hz, False, True, meaning, fields(*rows))
+def _told(name: str, meaning: str, *columns: Column, rate_hz: float = 0.0, remembered: int = 0) -> Stream:
+    """What the board tells of its mission."""
+    return Stream(name, "plant", rate_hz, True, True, meaning, fields(*columns), remembered=remembered)
 
 
 STREAMS: tuple[Stream, ...] = (
-    _flown(
-        "wing_truth",
-        "plant",
-        50.0,
-        "state of the fixed wing in the world",
-        *wing_fields.XYZ,
-        *VELOCITY,
-        *QUATERNION,
+    common(
+        "truth",
         *wing_fields.ANGLES,
-        *RATES,
         ("airspeed_m_s", "m/s", "true airspeed"),
         ("alpha_rad", "rad", "angle of attack"),
         ("beta_rad", "rad", "sideslip"),
         ("ground_m", "m", "height of the ground below, above mean sea level"),
+        rate_hz=50.0,
     ),
-    _flown("wing_air", "plant", 20.0, "the air where the aircraft is", *WIND, ("density_kg_m3", "kg/m3", "density")),
-    _flown(
-        "wing_effort",
-        "plant",
-        50.0,
-        "where surfaces and throttle really are",
+    common("air", rate_hz=20.0),
+    common(
+        "effort",
         *_SURFACES,
         ("saturated", "-", "1 while a limit cuts the command"),
+        rate_hz=50.0,
+        meaning="where surfaces and throttle really are",
     ),
-    _flown(
-        "wing_sensors",
-        "plant",
-        20.0,
-        "what the board is sent; the IMU's values are means over the period",
+    common(
+        "sensors",
         *GYRO,
         *ACCEL,
         *FIELD,
@@ -76,64 +52,41 @@ STREAMS: tuple[Stream, ...] = (
         ("lon_deg", "deg", "longitude"),
         ("alt_m", "m", "height above mean sea level"),
         *VELOCITY,
+        rate_hz=20.0,
+        meaning="what the board is sent; the IMU's values are means over the period",
     ),
-    _flown(
-        "wing_command",
-        "plant",
-        20.0,
-        "servo message accepted from the board",
+    common(
+        "command",
         *_SURFACES,
         ("cycle", "-", "control period that it answers"),
         ("latency_s", "s", "from sensors to servos on the board, in instruction-count time; 0 on the host"),
+        rate_hz=20.0,
+        meaning="servo message accepted from the board",
     ),
-    _flown("wing_estimate", "plant", 20.0, "where the board believes that it is", *wing_fields.ESTIMATE),
-    _flown("wing_guidance", "plant", 20.0, "path following", *wing_fields.GUIDANCE),
-    _flown("wing_step", "plant", 0.0, "the mission goes on to another step", *wing_fields.STEP, remembered=REMEMBERED),
-    _flown("wing_plan", "plant", 0.0, "a search for a way has ended", *wing_fields.PLAN, remembered=16),
-    _flown(
-        "wing_cell",
-        "plant",
-        0.0,
+    common("estimate", *wing_fields.ESTIMATE, rate_hz=20.0),
+    _told("guidance", "path following", *wing_fields.GUIDANCE, rate_hz=20.0),
+    _told("mission_step", "the mission goes on to another step", *wing_fields.STEP, remembered=REMEMBERED),
+    _told("plan", "a search for a way has ended", *wing_fields.PLAN, remembered=16),
+    _told(
+        "plan_cell",
         "a cell on the way, one row a cell and plan",
         *wing_fields.CELL,
         remembered=256,  # of several plans
     ),
-    _flown(
-        "wing_path",
-        "plant",
-        0.0,
+    _told(
+        "path",
         "a point of a path, one row a point",
         *wing_fields.PATH,
         remembered=1500,  # of several paths
     ),
-    _flown("wing_cpu", "plant", 1.0, "run-time statistics of the board, in instruction-count time", *wing_fields.CPU),
-    _flown(
-        "wing_task",
-        "plant",
-        0.0,
-        "run-time statistics of one task of the board, one row a task and sample",
-        *wing_fields.TASK,
-    ),
-    _flown("wing_event", "plant", 0.0, "something that happened", *EVENT, remembered=REMEMBERED),
-    _flown("wing_fault", "plant", 0.0, "a fault that was switched in flight", *FAULT, remembered=REMEMBERED),
-    _measured(
-        "wing_pace",
-        "plant",
-        50.0,
-        "how well the plant keeps time",
-        ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
-        ("missed", "-", "deadlines missed so far"),
-    ),
-    _measured(
-        "wing_link",
-        "plant",
-        1.0,
-        "counters of the link at the plant",
-        ("frames_in", "-", "valid frames received"),
-        ("frames_out", "-", "frames sent"),
-        ("bytes_in", "B", "bytes received"),
-        ("bytes_out", "B", "bytes sent"),
-        ("bad_checksums", "-", "frames whose checksum did not match"),
+    common("cpu", *wing_fields.CPU, rate_hz=1.0),
+    common("task"),
+    common("event"),
+    common("board_event"),
+    common("fault"),
+    common("pace"),
+    common(
+        "link",
         ("malformed", "-", "frames too short, too long, badly escaped or of no known message"),
         ("lost", "-", "messages of the board that never came"),
     ),

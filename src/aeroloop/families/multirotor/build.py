@@ -51,7 +51,7 @@ def vehicle(
         lost=lambda state: beyond(state.pos_W, bound_m),
         contact=TouchDown(lambda: world.touching),
         switch=sensors.switch,
-        rows=MultirotorRows(publish, number),
+        rows=MultirotorRows(publish),
     )
     stopped = (0.0,) * airframe.rotors.count
     return Vehicle(stages, step_ns=round(scenario.world.step_s * NS), command=stopped)

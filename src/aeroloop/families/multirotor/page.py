@@ -11,14 +11,13 @@ from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core.frames import Vec3
 from aeroloop.dashboard import shapes
-from aeroloop.dashboard.family_page import Commands, Page, Status, Sticks, Track
+from aeroloop.dashboard.family_page import Commands, Page, Status, Sticks
 from aeroloop.dashboard.line_health import LineView, Span, counted_line, signals
 from aeroloop.dashboard.line_sources import AT_AUTOPILOT, AT_PLANT
 from aeroloop.dashboard.readings import word
 from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.stick_driver import autopilot_driver
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.timing import lateness
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
@@ -50,8 +49,8 @@ def status(store: Store, vehicle: int) -> Status:
 
 
 def rotor_rates(store: Store, vehicle: int) -> list[float]:
-    motors = store.latest("motors", vehicle) or {}
-    return [SHOWN_PER_SPEED * motors.get(f"speed_{i}_rad_s", 0.0) for i in range(1, MOST_ROTORS + 1)]
+    effort = store.latest("effort", vehicle) or {}
+    return [SHOWN_PER_SPEED * effort.get(f"speed_{i}_rad_s", 0.0) for i in range(1, MOST_ROTORS + 1)]
 
 
 def plan(scenario: QuadrotorScenario, vehicle: int) -> list[Vec3]:
@@ -65,18 +64,18 @@ def plan(scenario: QuadrotorScenario, vehicle: int) -> list[Vec3]:
 
 def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[LineView]:
     ends = (
-        ("hil_link", "autopilot", AT_PLANT, "signal_count", SENT_BY_PLANT),
-        ("pixhawk_link", "plant", AT_AUTOPILOT, "telemetry_count", SENT_BY_AUTOPILOT),
+        ("link", "autopilot", AT_PLANT, "signal_count", SENT_BY_PLANT),
+        ("board_link", "plant", AT_AUTOPILOT, "telemetry_count", SENT_BY_AUTOPILOT),
     )
-    vehicles = store.vehicles("hil_link")
+    vehicles = store.vehicles("link")
     found = []
     for vehicle in vehicles:
         url = scenario.vehicle_url(vehicle)
         for stream, name, where, counts, sent in ends:
-            span = Span.of(stream, store.since(stream, since_s, vehicle))
+            span = Span.of(store.names(stream), store.since(stream, since_s, vehicle))
             if span is not None:
                 number = f"-{vehicle + 1}" if len(vehicles) > 1 else ""
-                messages = signals(store.since(counts, since_s, vehicle), counts, sent)
+                messages = signals(store.names(counts), store.since(counts, since_s, vehicle), sent)
                 found.append(counted_line(f"{name}{number}", url, where, span, store.t_s, messages=messages))
     return found
 
@@ -97,24 +96,16 @@ COMMANDS = Commands[QuadrotorScenario](
     gains=GAIN_NAMES,
 )
 PAGE = Page[QuadrotorScenario](
-    truth=Track("rigid_truth"),
-    setpoint=Track("nav_setpoint"),
-    estimate=Track("nav_estimate"),
-    air="air",
-    pace="hil_pace",
     shape=shape,
     status=status,
     rotor_rates=rotor_rates,
     charts=[
-        ["rigid_truth.z_m", "nav_estimate.z_m", "nav_setpoint.z_m"],
-        ["rigid_truth.roll_rad", "rigid_truth.pitch_rad", "rigid_truth.yaw_rad"],
-        ["motors.command_1", "motors.command_2", "motors.command_3", "motors.command_4"],
+        ["truth.z_m", "estimate.z_m", "setpoint.z_m"],
+        ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
+        ["command.command_1", "command.command_2", "command.command_3", "command.command_4"],
     ],
     plan=plan,
     links=links,
-    timing=lambda _scenario: lateness(
-        "Lateness of the plant's steps: the largest in each fiftieth of a second", "hil_pace"
-    ),
     commands=COMMANDS,
     sticks=Sticks(
         autopilot_driver,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from aeroloop.actuators.motors import RotorEffort
-from aeroloop.core.signals import NS, Event
+from aeroloop.core.signals import NS
+from aeroloop.core.stream import Publish
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample
@@ -16,7 +17,7 @@ from aeroloop.sensors.imu import ImuSample
 from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.rangefinder import RangefinderSample
 from aeroloop.sensors.suite import Sample
-from aeroloop.sim.exchange import Row
+from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Vehicle
 
 AIR_PERIOD_NS = NS // 50
@@ -31,34 +32,26 @@ STREAM_OF: dict[type, str] = {
 }
 
 
-class MultirotorRows:
-    """Of aircraft number `number`."""
-
-    def __init__(self, publish: Mapping[str, Callable[..., None]], number: int) -> None:
-        self._publish, self._number = publish, number
-        self._truth, self._motors, self._air = publish["rigid_truth"], publish["motors"], publish["air"]
+class MultirotorRows(CommonRows):
+    def __init__(self, publish: Mapping[str, Publish]) -> None:
+        super().__init__(publish)
+        self._truth, self._command, self._effort, self._air = (
+            publish[stream] for stream in ("truth", "command", "effort", "air")
+        )
         self._air_ns = 0
 
     def step(self, vehicle: Vehicle[Any, Any], effort: RotorEffort, samples: list[Sample]) -> None:
         t_ns, state, around = vehicle.t_ns, vehicle.state, vehicle.surroundings
-        t_s, number, controls = t_ns / NS, self._number, vehicle.command
-        self._truth(t_s, number, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
+        t_s, controls = t_ns / NS, vehicle.command
+        self._truth(t_s, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
         none = (math.nan,) * (MOST_ROTORS - len(controls))
-        self._motors(t_s, number, *controls, *none, *effort.speed_rad_s, *none)
+        self._command(t_s, *controls, *none)
+        self._effort(t_s, *effort.speed_rad_s, *none)
         if t_ns >= self._air_ns and around is not None:
             self._air_ns += AIR_PERIOD_NS
-            self._air(t_s, number, *around.air.wind_W, around.air.density_kg_m3, around.ground_m)
+            self._air(t_s, *around.air.wind_W, around.air.density_kg_m3, around.ground_m)
         for sample in samples:
-            self._publish[STREAM_OF[type(sample)]](t_s, number, *_values(sample))
-
-    def event(self, t_ns: int, event: Event, value: float) -> None:
-        self._publish["flight_event"](t_ns / NS, self._number, event, value)
-
-    def fault(self, t_ns: int, row: Row) -> None:
-        self._publish["flight_fault"](t_ns / NS, self._number, *row)
-
-    def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
-        self._publish["hil_pace"](t_ns / NS, self._number, lateness_s, missed)
+            self._publish[STREAM_OF[type(sample)]](t_s, *_values(sample))
 
 
 def _values(sample: Sample) -> tuple[float, ...]:

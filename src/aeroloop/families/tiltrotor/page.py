@@ -9,7 +9,7 @@ import numpy as np
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Mode
 from aeroloop.dashboard import shapes
-from aeroloop.dashboard.family_page import Page, Status, Sticks, Track
+from aeroloop.dashboard.family_page import Page, Status, Sticks
 from aeroloop.dashboard.line_health import Cell, LineView, Span, counted_line, delay_cell
 from aeroloop.dashboard.line_sources import AT_BOARD, AT_PLANT
 from aeroloop.dashboard.readings import word
@@ -58,17 +58,17 @@ def plan(scenario: TiltrotorScenario, _vehicle: int) -> list[Vec3]:
 def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[LineView]:
     period_s = scenario.control.period_s
     cycle_hz = 1.0 / period_s
-    rows = store.since("board_cycle", since_s)
-    trips = rows[:, 1][np.isfinite(rows[:, 1])]
+    trips = store.columns("board_cycle", "round_trip_s", since_s=since_s)[:, 0]
+    trips = trips[np.isfinite(trips)]
     round_trip = delay_cell(float(np.median(trips)), period_s) if len(trips) else Cell()
     ends = (
-        ("plant_link", "board", scenario.link_url, AT_PLANT, 0.0, cycle_hz, Cell()),
+        ("link", "board", scenario.link_url, AT_PLANT, 0.0, cycle_hz, Cell()),
         ("board_link", "plant", scenario.link_url, AT_BOARD, cycle_hz, 0.0, round_trip),
         ("reference_link", "references", scenario.ground.url, AT_BOARD, cycle_hz, 0.0, Cell()),
     )
     found = []
     for stream, name, url, where, set_in_hz, set_out_hz, trip in ends:
-        span = Span.of(stream, store.since(stream, since_s))
+        span = Span.of(store.names(stream), store.since(stream, since_s))
         if span is not None:
             set_hz = set_in_hz, set_out_hz
             found.append(counted_line(name, url, where, span, store.t_s, set_hz=set_hz, round_trip=trip))
@@ -76,23 +76,19 @@ def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[Lin
 
 
 PAGE = Page[TiltrotorScenario](
-    truth=Track("truth"),
-    setpoint=Track("reference"),
-    air="air",
-    pace="pace",
     shape=shape,
     status=status,
     rotor_rates=rotor_rates,
     hinges=hinges,
     tilts=("right", "left"),
     charts=[
-        ["truth.z_m", "reference.z_m"],
+        ["truth.z_m", "setpoint.z_m"],
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["effort.thrust_right_N", "effort.thrust_left_N"],
     ],
     plan=plan,
     links=links,
-    timing=lambda scenario: period("Period between sensor requests", "cycle", "pace", scenario.control.period_s),
+    timing=lambda scenario: period("Period between sensor requests", "cycle", scenario.control.period_s),
     no_commands="this aircraft's board takes references, not commands: take the sticks",
     no_parameters=(
         "The gain of this aircraft's law is compiled into it, as its board flies it: nothing can be changed in "

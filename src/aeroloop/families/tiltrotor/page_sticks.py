@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall
+from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall, setpoint_publisher
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.streams import named
@@ -35,8 +35,8 @@ class ReferenceDriver(Driver):
     def drive(self) -> None:
         try:
             topics = Topics(self._orders.folder_path, wait=False)
-            streams = named(self._orders.scenario)
-            clock, publish = topics.subscriber(streams["clock"]), topics.publisher(streams["reference"])
+            clock = topics.subscriber(named(self._orders.scenario)["clock"])
+            publish = setpoint_publisher(topics, self._orders.scenario)
             link = open_link(self._orders.reference_client)
             try:
                 run_wall(self._source, link, publish, clock, over=self.over)

@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-from aeroloop.core.stream import EVENT, FAULT, REMEMBERED, Stream, fields
+from aeroloop.core.common_streams import common
+from aeroloop.core.stream import Stream, fields
 from aeroloop.protocols.board_fields import ACTUATORS, COUNTERS, POSE, REFERENCE, SENSORS, TILT_RATES
 
+CYCLE_HZ = 1 / 0.012
+
 STREAMS: tuple[Stream, ...] = (
-    Stream(
-        "truth",
-        "plant",
-        250.0,
-        True,
-        True,
-        "state of the aircraft in the world",
-        fields(
-            *POSE,
-            ("rate_x_rad_s", "rad/s", "body rate about forward"),
-            ("rate_y_rad_s", "rad/s", "body rate about left"),
-            ("rate_z_rad_s", "rad/s", "body rate about up"),
-            *TILT_RATES,
-            ("qw", "-", "attitude quaternion"),
-            ("qx", "-", "attitude quaternion"),
-            ("qy", "-", "attitude quaternion"),
-            ("qz", "-", "attitude quaternion"),
-        ),
+    common("truth", *POSE, *TILT_RATES, rate_hz=250.0),
+    common("effort", *ACTUATORS, ("saturated", "-", "1 while a limit cuts the command"), rate_hz=250.0),
+    common("sensors", *SENSORS, rate_hz=CYCLE_HZ, meaning="the answer to a sensor request, as sent"),
+    common("command", *ACTUATORS, rate_hz=CYCLE_HZ, meaning="actuator message accepted from the board"),
+    common(
+        "setpoint",
+        *REFERENCE,
+        producer="ground",
+        rate_hz=CYCLE_HZ,
+        meaning="reference sent to the board",
     ),
-    Stream(
-        "effort",
-        "plant",
-        250.0,
-        True,
-        True,
-        "what the actuators deliver",
-        fields(*ACTUATORS, ("saturated", "-", "1 while a limit cuts the command")),
-    ),
-    Stream("sensors", "plant", 1 / 0.012, True, True, "the answer to a sensor request, as sent", fields(*SENSORS)),
-    Stream("command", "plant", 1 / 0.012, True, True, "actuator message accepted from the board", fields(*ACTUATORS)),
-    Stream("reference", "ground", 1 / 0.012, True, True, "reference sent to the board", fields(*REFERENCE)),
-    Stream(
-        "plant_event", "plant", 0.0, True, True, "what happened at the plant", fields(*EVENT), remembered=REMEMBERED
-    ),
-    Stream(
-        "plant_fault",
-        "plant",
-        0.0,
-        True,
-        True,
-        "a fault that was switched in flight",
-        fields(*FAULT),
-        remembered=REMEMBERED,
-        optional=True,
-    ),
-    Stream(
-        "board_event",
-        "board",
-        0.0,
-        True,
-        True,
-        "what happened on the board",
-        fields(*EVENT),
-        told=True,
-        remembered=REMEMBERED,
-    ),
+    common("event"),
+    common("fault"),
+    common("board_event", producer="board", told=True),
     Stream(
         "clock",
         "plant",
-        1 / 0.012,
+        CYCLE_HZ,
         False,
         False,
         "the simulation clock, for ground and onlookers",
@@ -75,7 +36,7 @@ STREAMS: tuple[Stream, ...] = (
     Stream(
         "cycle",
         "plant",
-        1 / 0.012,
+        CYCLE_HZ,
         False,
         True,
         "wall-clock timing of one sensor request at the plant",
@@ -84,22 +45,11 @@ STREAMS: tuple[Stream, ...] = (
             ("answer_latency_s", "s", "wall time from reading the request to having sent the answer"),
         ),
     ),
-    Stream(
-        "pace",
-        "plant",
-        50.0,
-        False,
-        True,
-        "how well the plant keeps time",
-        fields(
-            ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
-            ("missed", "-", "deadlines missed so far"),
-        ),
-    ),
+    common("pace"),
     Stream(
         "board_cycle",
         "board",
-        1 / 0.012,
+        CYCLE_HZ,
         False,
         True,
         "timing of one cycle at the board's process",
@@ -111,10 +61,8 @@ STREAMS: tuple[Stream, ...] = (
             ("mode", "-", "number of the mode in signals.Mode"),
         ),
     ),
-    Stream("plant_link", "plant", 1.0, False, True, "counters of the board link at the plant", fields(*COUNTERS)),
-    Stream(
-        "board_link", "board", 1.0, False, True, "counters of the board link at the board", fields(*COUNTERS), told=True
-    ),
+    common("link", *COUNTERS),
+    common("board_link", *COUNTERS, producer="board", told=True),
     Stream(
         "reference_link",
         "board",
@@ -125,38 +73,13 @@ STREAMS: tuple[Stream, ...] = (
         fields(*COUNTERS),
         told=True,
     ),
-    Stream(
-        "board_cpu",
-        "plant",
-        1.0,
-        True,
-        True,
-        "run-time statistics of a board with our firmware; on the emulated board times are instruction-count times",
-        fields(
-            ("use_pct", "%", "processor time in tasks since the sample before"),
-            ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
-            ("stack_used_B", "B", "most stack ever in use"),
-            ("stack_size_B", "B", "stack there is"),
-            ("overruns", "-", "cycles since the start whose work took longer than the period"),
-            ("worst_cycle_s", "s", "longest work of one cycle since the start"),
-            ("uptime_s", "s", "time since the board started"),
-        ),
+    common(
+        "cpu",
+        ("overruns", "-", "cycles since the start whose work took longer than the period"),
+        ("worst_cycle_s", "s", "longest work of one cycle since the start"),
+        ("uptime_s", "s", "time since the board started"),
+        rate_hz=1.0,
         told=True,
     ),
-    Stream(
-        "board_task",
-        "plant",
-        0.0,
-        True,
-        True,
-        "run-time statistics of one task of a board with our firmware, one row a task and sample",
-        fields(
-            ("task", "-", "number of the task in signals.TASKS"),
-            ("exec_s", "s", "execution time per control period, mean since the sample before"),
-            ("share_pct", "%", "its part of the execution time of all tasks"),
-            ("worst_s", "s", "longest single run since the start"),
-            ("runs", "-", "runs since the sample before"),
-        ),
-        told=True,
-    ),
+    common("task", told=True),
 )

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import family, made, part
 from aeroloop.flight.fault_desk import FaultDesk
@@ -52,7 +53,8 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
     publish = {stream.name: topics.publisher(stream).send for stream in streams}
     row = family(scenario.kind)
-    vehicles = [made(row.vehicle, scenario, number, publish) for number in range(scenario.aircraft)]
+    own = [numbered(publish, number) for number in range(scenario.aircraft)]
+    vehicles = [made(row.vehicle, scenario, number, rows) for number, rows in enumerate(own)]
     finishers: list[Callable[[], None]] = []
 
     def seated(seat: Seat) -> Exchange:
@@ -71,7 +73,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     fleet: list[Craft] = []
     try:
         for number, vehicle in enumerate(vehicles):
-            seat = Seat(scenario, orders, number, vehicle, publish, batons, notice)
+            seat = Seat(scenario, orders, number, vehicle, own[number], batons, notice)
             fleet.append(Craft(vehicle, [seated(seat)], scenario.end_ns))
         pace = Pace(min(v.step_ns for v in vehicles), speed=scenario.speed, lockstep=scenario.lockstep)
         pace_log = PaceLog(pace, vehicles[0])

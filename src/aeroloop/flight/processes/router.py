@@ -10,7 +10,7 @@ from aeroloop.realtime.topics import Topics
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.serving import serve_router
 
-READS = ("hil_pace", "ground links")
+READS = ("pace", "ground links")
 WRITES = ("line", "line_message")
 
 
@@ -32,7 +32,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     assert orders.router is not None
     config = convert(orders.router, RouterConfig, "router")
     topics = Topics(orders.folder_path, wait=False, lockstep=orders.scenario.lockstep)
-    clock_s = FlightClock(topics, named(orders.scenario)["hil_pace"])
+    clock_s = FlightClock(topics, named(orders.scenario)["pace"])
     line.await_order("open")
 
     def ready() -> None:

@@ -55,15 +55,16 @@ class Drawn:
 
 def plans(log: Log) -> list[Drawn]:
     """Those that found a way."""
-    cells = log.rows["wing_cell"]
+    of_plan, *places = (log.column("plan_cell", name) for name in ("plan", "index", "level", "col", "row"))
+    cells = np.stack(places, axis=1)
     found = []
-    for row in log.rows["wing_plan"]:
-        told = dict(zip(log.columns["wing_plan"], row.tolist(), strict=True))
+    for row in log.rows["plan"]:
+        told = dict(zip(log.columns["plan"], row.tolist(), strict=True))
         if told["status"] != PlanStatus.FOUND:
             continue
-        of_plan = cells[cells[:, 1] == told["plan"]]
-        ordered = of_plan[np.argsort(of_plan[:, 2], kind="stable")]
-        way = tuple(Cell(*map(int, place)) for place in ordered[:, 3:6])
+        mine = cells[of_plan == told["plan"]]
+        ordered = mine[np.argsort(mine[:, 0], kind="stable")]
+        way = tuple(Cell(*map(int, place)) for place in ordered[:, 1:])
         found.append(
             Drawn(
                 int(told["plan"]),
@@ -173,16 +174,16 @@ def _outline(
 
 def _paths(axes: Any, log: Log, from_s: float = 0.0, until_s: float = np.inf) -> None:
     """Those that were begun to be told in this time."""
-    rows = log.rows["wing_path"]
-    paths = [rows[rows[:, 1] == number] for number in np.unique(rows[:, 1])]
+    numbers, *points = (log.column("path", name) for name in ("path", "t_s", "x_m", "y_m"))
+    paths = [np.stack(points, axis=1)[numbers == number] for number in np.unique(numbers)]
     for index, path in enumerate(path for path in paths if from_s <= path[0, 0] < until_s):
-        x_m, y_m = path[:, 4:6].T
+        x_m, y_m = path[:, 1:].T
         label = "reference" if index == 0 else None
         axes.plot(x_m, y_m, color=ORANGE, linestyle="--", linewidth=0.9, label=label)
 
 
 def _flown(axes: Any, log: Log, until_s: float) -> None:
-    until = log.column("wing_truth", "t_s") <= until_s
-    x_m: Array = log.column("wing_truth", "x_m")[until]
-    y_m: Array = log.column("wing_truth", "y_m")[until]
+    until = log.column("truth", "t_s") <= until_s
+    x_m: Array = log.column("truth", "x_m")[until]
+    y_m: Array = log.column("truth", "y_m")[until]
     axes.plot(stride(x_m), stride(y_m), color=BLUE, linewidth=1.1, label="flown")

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.analysis import board, generic
+from aeroloop.analysis.statistics import Array, count, largest, last, mean, rms
+from aeroloop.analysis.vehicle_log import happened
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
@@ -34,24 +36,22 @@ Flags = NDArray[np.bool_]
 
 
 def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
-    t_s = log.column("wing_truth", "t_s")
+    t_s = log.column("truth", "t_s")
     settled = t_s >= SETTLED_S
-    z_m, airspeed_m_s = log.column("wing_truth", "z_m"), log.column("wing_truth", "airspeed_m_s")
+    z_m, airspeed_m_s = log.column("truth", "z_m"), log.column("truth", "airspeed_m_s")
     height_error_m = np.abs(z_m - scenario.mission.height_m)[settled]
     speed_error_m_s = np.abs(airspeed_m_s - scenario.mission.airspeed_m_s)[settled]
-    roll_deg = np.degrees(np.abs(log.column("wing_truth", "roll_rad")))
+    roll_deg = np.degrees(np.abs(log.column("truth", "roll_rad")))
     cross_m = _truly_cross_m(log)
-    following = np.isin(_step_at(log, log.column("wing_guidance", "t_s")), FOLLOWING)
+    following = np.isin(_step_at(log, log.column("guidance", "t_s")), FOLLOWING)
     return {
-        "flown_s": last(t_s),
+        **generic.metrics(log, scenario),
         "arrived": _arrived(log),
         "arrived_at_s": _arrived_at_s(log),
-        "stranded": float(np.count_nonzero(log.column("wing_step", "step") == Step.STRANDED)),
-        "diverged": float(_events(log, Event.DIVERGED) > 0),
-        "ground_contacts": _events(log, Event.GROUND_CONTACT),
+        "stranded": float(np.count_nonzero(log.column("mission_step", "step") == Step.STRANDED)),
         "cross_track_rms_m": rms(cross_m[following]),
         "cross_track_max_m": largest(np.abs(cross_m[following])),
-        "cross_track_board_rms_m": rms(log.column("wing_guidance", "cross_m")[following]),
+        "cross_track_board_rms_m": rms(log.column("guidance", "cross_m")[following]),
         "roll_max_deg": largest(roll_deg),
         "roll_p99_deg": _percentile(roll_deg, 99),
         "altitude_error_max_m": largest(height_error_m),
@@ -60,26 +60,18 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "airspeed_error_p99_m_s": _percentile(speed_error_m_s, 99),
         "airspeed_error_p95_m_s": _percentile(speed_error_m_s, 95),
         "airspeed_error_rms_m_s": rms(speed_error_m_s),
-        "clearance_min_m": -largest(log.column("wing_truth", "ground_m") - z_m),
+        "clearance_min_m": -largest(log.column("truth", "ground_m") - z_m),
         **_over_ground(log, scenario),
         **_planning(log),
         **_estimation(log),
-        "saturated_steps": count(log.column("wing_effort", "saturated")),
-        "unanswered_cycles": _events(log, Event.SENSORS_LOST),
-        "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
-        "latency_max_s": largest(log.column("wing_command", "latency_s")),
-        "cpu_use_max_pct": largest(log.column("wing_cpu", "use_pct")),
-        "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
-        "cpu_use_planning_pct": use_while_planning(log),
-        "stack_used_max_B": largest(log.column("wing_cpu", "stack_used_B")),
-        "messages_lost": float(last(log.column("wing_link", "lost"))),
-        "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("wing_pace", "missed")),
-        "log_lost_rows": lost_rows(log),
+        "saturated_steps": count(log.column("effort", "saturated")),
+        "unanswered_cycles": happened(log, Event.SENSORS_LOST),
+        "missed_cycles": last(log.column("cpu", "missed_cycles")),
+        "latency_max_s": largest(log.column("command", "latency_s")),
+        **board.metrics(log),
+        "cpu_use_planning_pct": use_while_planning_pct(log),
+        "messages_lost": float(last(log.column("link", "lost"))),
     }
-
-
-def _events(log: Log, event: Event) -> float:
-    return float(np.count_nonzero(log.column("wing_event", "code") == event))
 
 
 def _percentile(values: Array, q: float) -> float:
@@ -88,17 +80,17 @@ def _percentile(values: Array, q: float) -> float:
 
 def _arrived(log: Log) -> float:
     """1 when it loiters at the goal at the end, as the mission says."""
-    steps = log.column("wing_step", "step")
+    steps = log.column("mission_step", "step")
     return float(steps[-1] == Step.ARRIVED) if steps.size else math.nan
 
 
 def _arrived_at_s(log: Log) -> float:
-    return last(log.column("wing_step", "t_s")) if _arrived(log) == 1.0 else math.nan
+    return last(log.column("mission_step", "t_s")) if _arrived(log) == 1.0 else math.nan
 
 
 def _step_at(log: Log, t_s: Array) -> Array:
     """The mission's step at each time; 0 before its first word."""
-    told_s, steps = log.column("wing_step", "t_s"), log.column("wing_step", "step")
+    told_s, steps = log.column("mission_step", "t_s"), log.column("mission_step", "step")
     if not told_s.size:
         return np.zeros(len(t_s))
     at = np.searchsorted(told_s, t_s, side="right") - 1
@@ -107,12 +99,12 @@ def _step_at(log: Log, t_s: Array) -> Array:
 
 def _truly_cross_m(log: Log) -> Array:
     """Across the path of the true position, at each row of guidance: from the virtual point's tangent and curvature."""
-    t_s, true_s = log.column("wing_guidance", "t_s"), log.column("wing_truth", "t_s")
+    t_s, true_s = log.column("guidance", "t_s"), log.column("truth", "t_s")
     if not (t_s.size and true_s.size):
         return np.zeros(len(t_s))
-    psi, kappa = log.column("wing_guidance", "path_psi_rad"), log.column("wing_guidance", "path_kappa_1_m")
+    psi, kappa = log.column("guidance", "path_psi_rad"), log.column("guidance", "path_kappa_1_m")
     dx, dy = (
-        np.interp(t_s, true_s, log.column("wing_truth", f"{axis}_m")) - log.column("wing_guidance", f"path_{axis}_m")
+        np.interp(t_s, true_s, log.column("truth", f"{axis}_m")) - log.column("guidance", f"path_{axis}_m")
         for axis in "xy"
     )
     along_m, cross_m = np.cos(psi) * dx + np.sin(psi) * dy, np.cos(psi) * dy - np.sin(psi) * dx
@@ -125,7 +117,7 @@ def _truly_cross_m(log: Log) -> Array:
 
 def _over_ground(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     """Where the aircraft truly was, held against the cells of map and channels; counts are samples of the truth."""
-    t_s = log.column("wing_truth", "t_s")
+    t_s = log.column("truth", "t_s")
     names = ("over_blocked_cells", "outside_channel", "channel_margin_min_m")
     if not t_s.size:
         return dict.fromkeys(names, math.nan)
@@ -133,7 +125,7 @@ def _over_ground(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         planner = planner_of(scenario)
     except ConfigError:  # the map's file is gone: of the ground nothing is known any more
         return dict.fromkeys(names, math.nan)
-    x_m, y_m = log.column("wing_truth", "x_m"), log.column("wing_truth", "y_m")
+    x_m, y_m = log.column("truth", "x_m"), log.column("truth", "y_m")
     margin_m = _channel_margin_m(log, planner, x_m, y_m, t_s)
     return {
         "over_blocked_cells": float(np.count_nonzero(_over_blocked(planner, x_m, y_m))),
@@ -158,14 +150,15 @@ def _channel_margin_m(log: Log, planner: Planner, x_m: Array, y_m: Array, t_s: A
     The channel is the latest plan's with the one before it: a new path begins on the old one, in its channel.
     """
     channels = _channels(log)
-    plans = log.rows["wing_plan"][log.column("wing_plan", "status") == PlanStatus.FOUND]
+    plans = log.rows["plan"][log.column("plan", "status") == PlanStatus.FOUND]
+    of_plan = log.columns["plan"].index("plan")
     steps = _step_at(log, t_s)
     margins: list[Array] = []
     for number, row in enumerate(plans):
         until_s = plans[number + 1][0] if number + 1 < len(plans) else math.inf
         now = (t_s >= row[0]) & (t_s < until_s) & np.isin(steps, IN_CHANNEL)
-        before = channels.get(int(plans[number - 1][1]), []) if number else []
-        cells = [*before, *channels.get(int(row[1]), [])]
+        before = channels.get(int(plans[number - 1][of_plan]), []) if number else []
+        cells = [*before, *channels.get(int(row[of_plan]), [])]
         if cells and now.any():
             margins.append(_margin_m(planner, sorted(set(cells)), x_m[now], y_m[now]))
     return np.concatenate(margins) if margins else np.empty(0)
@@ -173,9 +166,9 @@ def _channel_margin_m(log: Log, planner: Planner, x_m: Array, y_m: Array, t_s: A
 
 def _channels(log: Log) -> dict[int, list[Cell]]:
     """The fine cells at the beginning of each plan's way, by its number."""
-    fine = {int(plan): int(n) for plan, n in zip(*(log.column("wing_plan", f) for f in ("plan", "fine")), strict=True)}
+    fine = {int(plan): int(n) for plan, n in zip(*(log.column("plan", f) for f in ("plan", "fine")), strict=True)}
     found: dict[int, list[Cell]] = {}
-    for plan, index, level, col, row in log.rows["wing_cell"][:, 1:].astype(int).tolist():
+    for plan, index, level, col, row in log.rows["plan_cell"][:, 2:].astype(int).tolist():
         if index < fine.get(plan, 0):
             found.setdefault(plan, []).append(Cell(level, col, row))
     return found
@@ -210,9 +203,9 @@ def _distance_m(x_m: Array, y_m: Array, west_m: float, south_m: float, size_m: f
 
 
 def _planning(log: Log) -> dict[str, float]:
-    status = log.column("wing_plan", "status")
-    took_s = (log.column("wing_plan", "t_s") - log.column("wing_plan", "began_s"))[status == PlanStatus.FOUND]
-    work_s = log.column("wing_plan", "work_s")[status == PlanStatus.FOUND]
+    status = log.column("plan", "status")
+    took_s = (log.column("plan", "t_s") - log.column("plan", "began_s"))[status == PlanStatus.FOUND]
+    work_s = log.column("plan", "work_s")[status == PlanStatus.FOUND]
     return {
         "plans": float(len(status)),
         "plans_failed": float(np.count_nonzero(status != PlanStatus.FOUND)),
@@ -224,7 +217,7 @@ def _planning(log: Log) -> dict[str, float]:
 
 def _estimation(log: Log) -> dict[str, float]:
     """Estimate minus truth, from when the first fix has settled."""
-    t_s, true_s = log.column("wing_estimate", "t_s"), log.column("wing_truth", "t_s")
+    t_s, true_s = log.column("estimate", "t_s"), log.column("truth", "t_s")
     names = ("est_pos_rms_m", "est_height_rms_m", "est_airspeed_rms_m_s", *(f"est_{angle}_rms_deg" for angle in ANGLES))
     settled = t_s >= SETTLED_S
     if not (settled.any() and true_s.size):
@@ -232,7 +225,7 @@ def _estimation(log: Log) -> dict[str, float]:
     t_s = t_s[settled]
 
     def error(field: str) -> Array:
-        true, believed = log.column("wing_truth", field), log.column("wing_estimate", field)[settled]
+        true, believed = log.column("truth", field), log.column("estimate", field)[settled]
         if not field.endswith("_rad"):
             return believed - np.interp(t_s, true_s, true)
         return wrap_pi_half_open(believed - np.interp(t_s, true_s, np.unwrap(true)))
@@ -246,7 +239,7 @@ def _estimation(log: Log) -> dict[str, float]:
     }
 
 
-def use_while_planning(log: Log) -> float:
-    weights_s, use_pct = log.column("wing_cpu", "planning_s"), log.column("wing_cpu", "planning_use_pct")
+def use_while_planning_pct(log: Log) -> float:
+    weights_s, use_pct = log.column("cpu", "planning_s"), log.column("cpu", "planning_use_pct")
     total_s = float(np.sum(weights_s))
     return float(np.sum(weights_s * use_pct)) / total_s if total_s > 0 else math.nan

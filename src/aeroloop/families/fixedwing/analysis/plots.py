@@ -43,7 +43,7 @@ STEP_COLORS = {
 
 
 def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[Picture]:
-    t_s = log.column("wing_truth", "t_s")
+    t_s = log.column("truth", "t_s")
     return [
         picture(
             "following",
@@ -53,12 +53,12 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             lambda: _with_steps(
                 log,
                 {
-                    "cross-track (m)": [_line(log, "wing_guidance", "cross_m", 1.0, "estimated")],
+                    "cross-track (m)": [_line(log, "guidance", "cross_m", 1.0, "estimated")],
                     "roll (deg)": [
-                        _line(log, "wing_truth", "roll_rad", math.degrees(1.0), "true"),
-                        _line(log, "wing_guidance", "roll_command_rad", math.degrees(1.0), "commanded", WANTED),
+                        _line(log, "truth", "roll_rad", math.degrees(1.0), "true"),
+                        _line(log, "guidance", "roll_command_rad", math.degrees(1.0), "commanded", WANTED),
                     ],
-                    "time constant (s)": [_line(log, "wing_guidance", "lag_s", 1.0, "")],
+                    "time constant (s)": [_line(log, "guidance", "lag_s", 1.0, "")],
                 },
             ),
         ),
@@ -71,12 +71,12 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
                 log,
                 {
                     "height (m)": [
-                        _line(log, "wing_truth", "z_m", 1.0, "flown"),
+                        _line(log, "truth", "z_m", 1.0, "flown"),
                         Line("setpoint", t_s, np.full(len(t_s), height_m), WANTED),
-                        _line(log, "wing_truth", "ground_m", 1.0, "ground", {"color": GREY}),
+                        _line(log, "truth", "ground_m", 1.0, "ground", {"color": GREY}),
                     ],
                     "airspeed (m/s)": [
-                        _line(log, "wing_truth", "airspeed_m_s", 1.0, ""),
+                        _line(log, "truth", "airspeed_m_s", 1.0, ""),
                         Line("", t_s, np.full(len(t_s), airspeed_m_s), WANTED),
                     ],
                 },
@@ -89,10 +89,10 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
             lambda: panels(
                 {
                     "surfaces (deg)": [
-                        _line(log, "wing_effort", f"{name}_rad", math.degrees(1.0), name, {"color": color})
+                        _line(log, "effort", f"{name}_rad", math.degrees(1.0), name, {"color": color})
                         for name, color in (("aileron", BLUE), ("elevator", ORANGE), ("rudder", GREEN))
                     ],
-                    "throttle": [_line(log, "wing_effort", "throttle", 1.0, "")],
+                    "throttle": [_line(log, "effort", "throttle", 1.0, "")],
                 },
                 height_in=2 * PANEL_IN + 0.4,
             ),
@@ -112,11 +112,11 @@ def _line(log: Log, stream: str, field: str, scale: float, label: str, style: di
 
 def _with_steps(log: Log, lines: dict[str, Sequence[Line]]) -> Figure:
     figure = _legends(panels(lines, height_in=len(lines) * PANEL_IN + 0.8))
-    changes = log.rows["wing_step"]
-    times_s = [*changes[:, 0].tolist(), float(log.column("wing_truth", "t_s")[-1]) if len(changes) else 0.0]
-    met = dict.fromkeys(Step(int(code)) for code in changes[:, 1] if code in list(Step))
+    changes, codes = log.rows["mission_step"], log.column("mission_step", "step")
+    times_s = [*changes[:, 0].tolist(), float(log.column("truth", "t_s")[-1]) if len(changes) else 0.0]
+    met = dict.fromkeys(Step(int(code)) for code in codes if code in list(Step))
     for panel in figure.axes:
-        for code, begun_s, ended_s in zip(changes[:, 1], times_s[:-1], times_s[1:], strict=True):
+        for code, begun_s, ended_s in zip(codes, times_s[:-1], times_s[1:], strict=True):
             if code in list(Step):
                 panel.axvspan(begun_s, ended_s, color=STEP_COLORS[Step(int(code))], linewidth=0, zorder=0)
     if met:
@@ -133,12 +133,12 @@ def _legends(figure: Figure) -> Figure:
 
 
 def _estimation_errors(log: Log) -> dict[str, Sequence[Line]]:
-    t_s = log.column("wing_estimate", "t_s")
-    true_s = log.column("wing_truth", "t_s")
+    t_s = log.column("estimate", "t_s")
+    true_s = log.column("truth", "t_s")
 
     def error(field: str) -> Array:
-        true: Array = np.interp(t_s, true_s, log.column("wing_truth", field)) if len(true_s) else t_s * np.nan
-        return log.column("wing_estimate", field) - true
+        true: Array = np.interp(t_s, true_s, log.column("truth", field)) if len(true_s) else t_s * np.nan
+        return log.column("estimate", field) - true
 
     return {
         "position (m)": [Line(name, t_s, error(f"{name}_m")) for name in "xyz"],

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
+from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.families.fixedwing.analysis.metrics import metrics
-from aeroloop.families.fixedwing.analysis.summary import BOARD, details, events, tracks
+from aeroloop.families.fixedwing.analysis.summary import details, events, tracks
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 ANALYSIS = Analysis[FixedWingScenario](
@@ -14,5 +15,5 @@ ANALYSIS = Analysis[FixedWingScenario](
     events=events,
     tracks=tracks,
     command_caption="Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
-    board=BOARD,
+    tasks=WING_TASKS,
 )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import board, timing
-from aeroloop.analysis.board import Source
-from aeroloop.analysis.generic import counters
-from aeroloop.analysis.statistics import FAULT_SWITCHED, event_name, largest, last
-from aeroloop.analysis.track import Track, angles, positions
+from aeroloop.analysis import board, generic
+from aeroloop.analysis.statistics import largest, last
+from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.fault_offers import words as fault_words
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
-from aeroloop.families.fixedwing.analysis.metrics import use_while_planning
+from aeroloop.families.fixedwing.analysis.metrics import use_while_planning_pct
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
@@ -26,53 +24,33 @@ SURFACE_FIELDS = (*(f"{name}_rad" for name in SURFACES[:3]), "throttle")
 COMMANDS = (*SURFACE_FIELDS[:3], "throttle_ratio")
 """The same, each with a unit at its end."""
 ENDS = ("start", "goal")
-BOARD = Source("wing_cpu", "wing_task", WING_TASKS)
 WHOLE = ("plan", "leaves", "expanded", "cost", "cells", "fine")
 
 
 def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
     return {
-        "timing": timing.pace(log.column("wing_pace", "lateness_s"), log.column("wing_pace", "missed")),
+        "timing": generic.step_timing(log),
         "plans": _plans(log, scenario),
         "board": _board(log, scenario),
-        "links": {"board_at_plant": counters(log, "wing_link")},
+        "links": generic.links(log),
     }
 
 
 def events(log: Log) -> list[dict[str, Any]]:
-    happened = [
-        {"t_s": t_s, "source": "flight", "event": event_name(code), "value": value}
-        for t_s, code, value in log.rows["wing_event"].tolist()
-    ]
     steps = [
-        {"t_s": t_s, "source": "mission", "event": _step_name(code), "value": f"plan {plan:g}"}
-        for t_s, code, plan in log.rows["wing_step"].tolist()
+        {"t_s": t_s, "source": "mission", "vehicle": int(vehicle), "event": _step_name(code), "value": f"plan {plan:g}"}
+        for t_s, vehicle, code, plan in log.rows["mission_step"].tolist()
     ]
-    faults = [
-        {"t_s": t_s, "source": "plant", "event": FAULT_SWITCHED, "value": fault_words(row)}
-        for t_s, *row in log.rows["wing_fault"].tolist()
-    ]
-    return happened + steps + faults
+    return generic.events(log) + steps
 
 
 def tracks(log: Log) -> list[Track]:
     """Where it flew, and where the virtual point of its path was, at the height it was to keep."""
-    path = [log.column("wing_guidance", name) for name in ("path_x_m", "path_y_m")]
-    t_s, true_s = log.column("wing_guidance", "t_s"), log.column("wing_truth", "t_s")
-    height_m = np.interp(t_s, true_s, log.column("wing_truth", "z_m")) if len(true_s) else t_s
-    return [
-        Track(
-            "",
-            true_s,
-            positions(log, "wing_truth"),
-            angles(log, "wing_truth"),
-            t_s,
-            np.stack([*path, height_m], axis=1),
-            log.column("wing_command", "t_s"),
-            np.stack([log.column("wing_command", field) for field in SURFACE_FIELDS], axis=1),
-            COMMANDS,
-        )
-    ]
+    (track,) = generic.tracks(log, dict(zip(SURFACE_FIELDS, COMMANDS, strict=True)))
+    t_s = log.column("guidance", "t_s")
+    height_m = np.interp(t_s, track.t_s, track.pos_W[:, 2]) if len(track.t_s) else t_s
+    path = [log.column("guidance", name) for name in ("path_x_m", "path_y_m")]
+    return [replace(track, wanted_t_s=t_s, wanted_W=np.stack([*path, height_m], axis=1))]
 
 
 def _step_name(code: float) -> str:
@@ -80,7 +58,7 @@ def _step_name(code: float) -> str:
 
 
 def _plans(log: Log, scenario: FixedWingScenario) -> list[dict[str, Any]]:
-    rows = [dict(zip(log.columns["wing_plan"], row.tolist(), strict=True)) for row in log.rows["wing_plan"]]
+    rows = [dict(zip(log.columns["plan"], row.tolist(), strict=True)) for row in log.rows["plan"]]
     failed = any(told["status"] != PlanStatus.FOUND for told in rows)
     planner = None
     if failed:
@@ -117,7 +95,7 @@ def _plan(told: dict[str, float]) -> dict[str, Any]:
 
 def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board without firmware."""
-    if not len(log.rows["wing_cpu"]):
+    if not len(log.rows["cpu"]):
         return None
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
@@ -125,12 +103,12 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
         "period_s": scenario.board.period_s,
         "scheduler": scenario.board.scheduler,
-        **board.statistics(log, BOARD),
-        "cpu_use_planning_pct": use_while_planning(log),
-        "missed_cycles": last(log.column("wing_cpu", "missed_cycles")),
-        "worst_latency_s": largest(log.column("wing_cpu", "worst_latency_s")),
+        **board.processor(log),
+        "cpu_use_planning_pct": use_while_planning_pct(log),
+        "missed_cycles": last(log.column("cpu", "missed_cycles")),
+        "worst_latency_s": largest(log.column("cpu", "worst_latency_s")),
         "tasks": [
-            {"name": name, "priority": priorities.get(name), **task}
-            for name, task in board.task_statistics(log, BOARD).items()
+            {"name": name, "priority": priorities.get(name), **times}
+            for name, times in board.task_times(log, WING_TASKS).items()
         ],
     }

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from aeroloop.analysis.statistics import Array, rms
-from aeroloop.analysis.track import POSITION
+from aeroloop.analysis.track import POSITION, QUATERNION, euler_rad
 from aeroloop.core.angles import wrap_pi_half_open
-from aeroloop.families.multirotor.analysis.flight import (
-    QUATERNION,
-    Flags,
-    Flight,
-    angle_between_rad,
-    euler_rad,
-)
+from aeroloop.families.multirotor.analysis.flight import Flags, Flight, angle_between_rad
 
 
 @dataclass(frozen=True)
@@ -41,11 +35,11 @@ class Errors:
 
 def tracking(flight: Flight) -> Errors:
     """Truth minus setpoint."""
-    t_s = flight.column("nav_setpoint", "t_s")
+    t_s = flight.column("setpoint", "t_s")
     kept = flight.known(t_s) & flight.airborne(t_s)
     t_s = t_s[kept]
-    places_W = flight.columns("nav_setpoint", POSITION)[kept]
-    angles = flight.columns("nav_setpoint", ("roll_rad", "pitch_rad", "yaw_rad"))[kept]
+    places_W = flight.columns("setpoint", POSITION)[kept]
+    angles = flight.columns("setpoint", ("roll_rad", "pitch_rad", "yaw_rad"))[kept]
     return Errors(
         t_s,
         _infinite_where_lost(flight.position_at(t_s) - places_W, places_W),
@@ -56,13 +50,13 @@ def tracking(flight: Flight) -> Errors:
 
 def estimation(flight: Flight) -> Errors:
     """Truth minus estimate."""
-    t_s = flight.column("nav_estimate", "t_s")
+    t_s = flight.column("estimate", "t_s")
     kept = flight.known(t_s) & flight.airborne(t_s)
     t_s = t_s[kept]
-    true, believed = flight.attitude_at(t_s), flight.columns("nav_estimate", QUATERNION)[kept]
+    true, believed = flight.attitude_at(t_s), flight.columns("estimate", QUATERNION)[kept]
     return Errors(
         t_s,
-        flight.position_at(t_s) - flight.columns("nav_estimate", POSITION)[kept],
+        flight.position_at(t_s) - flight.columns("estimate", POSITION)[kept],
         wrap_pi_half_open(euler_rad(true) - euler_rad(believed)),
         angle_between_rad(true, believed),
     )

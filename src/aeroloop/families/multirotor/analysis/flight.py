@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.analysis.statistics import Array
-from aeroloop.analysis.track import POSITION, Track
+from aeroloop.analysis.track import POSITION, QUATERNION, euler_rad
+from aeroloop.analysis.vehicle_log import VehicleLog
 from aeroloop.controllers.pixhawk.seam import FlightMode
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.recording.log import Log
@@ -27,44 +28,25 @@ MISSION = (FlightMode.TAKEOFF, FlightMode.HOLD, FlightMode.MISSION, FlightMode.R
 MODE_CLASSES: dict[str, tuple[FlightMode, ...]] = {"manual": MANUAL, "mission": MISSION}
 """The modes that the thesis tells apart: flown by hand, and by itself."""
 
-QUATERNION = ("qw", "qx", "qy", "qz")
 COMMANDS = tuple(f"command_{i}" for i in range(1, MOST_ROTORS + 1))
 SPEEDS = tuple(f"speed_{i}_rad_s" for i in range(1, MOST_ROTORS + 1))
 
 
-class Flight:
-    """Columns and signals of vehicle `number`."""
-
-    def __init__(self, log: Log, number: int) -> None:
-        self.number = number
-        self._log = log
-        self._rows: dict[str, Array] = {}
-
-    def rows(self, stream: str) -> Array:
-        if stream not in self._rows:
-            rows = self._log.rows[stream]
-            self._rows[stream] = rows[rows[:, 1] == self.number]
-        return self._rows[stream]
-
-    def column(self, stream: str, field: str) -> Array:
-        return self.rows(stream)[:, self._log.columns[stream].index(field)]
-
-    def columns(self, stream: str, fields: Sequence[str]) -> Array:
-        """(rows, fields)"""
-        return np.stack([self.column(stream, field) for field in fields], axis=1)
+class Flight(VehicleLog):
+    """Signals of one vehicle."""
 
     @cached_property
     def t_s(self) -> Array:
-        return self.column("rigid_truth", "t_s")
+        return self.column("truth", "t_s")
 
     @cached_property
     def pos_W(self) -> Array:
-        return self.columns("rigid_truth", POSITION)
+        return self.columns("truth", POSITION)
 
     @cached_property
     def quat_WB(self) -> Array:
         """Of the two quaternions of each attitude the one near its predecessor, so that they can be interpolated."""
-        return _without_flips(self.columns("rigid_truth", QUATERNION))
+        return _without_flips(self.columns("truth", QUATERNION))
 
     @cached_property
     def attitude_rad(self) -> Array:
@@ -121,40 +103,11 @@ class Flight:
     @cached_property
     def rotors(self) -> int:
         """How many motors are commanded; a rotor that is not there has NaN."""
-        return int(np.count_nonzero(np.isfinite(self.columns("motors", COMMANDS)).any(axis=0)))
+        return int(np.count_nonzero(np.isfinite(self.columns("command", COMMANDS)).any(axis=0)))
 
 
 def flights(log: Log, count: int) -> list[Flight]:
     return [Flight(log, number) for number in range(count)]
-
-
-def tracks(log: Log) -> list[Track]:
-    """Of every vehicle that the log holds."""
-    numbers = np.unique(log.column("rigid_truth", "vehicle"))
-    return [_track(Flight(log, int(number)), f"vehicle {number:g}" if len(numbers) > 1 else "") for number in numbers]
-
-
-def _track(flight: Flight, name: str) -> Track:
-    return Track(
-        name,
-        flight.t_s,
-        flight.pos_W,
-        flight.attitude_rad,
-        flight.column("nav_setpoint", "t_s"),
-        flight.columns("nav_setpoint", POSITION),
-        flight.column("motors", "t_s"),
-        flight.columns("motors", COMMANDS)[:, : flight.rotors],
-        tuple(f"motor_{i + 1}_ratio" for i in range(flight.rotors)),
-    )
-
-
-def euler_rad(quat_WB: Array) -> Array:
-    """(n, 3) roll, pitch, yaw: `frames.euler_from_quat` for a whole column."""
-    w, x, y, z = quat_WB.T
-    roll = np.arctan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y))
-    pitch = np.arcsin(np.clip(2 * (w * y - z * x), -1, 1))
-    yaw = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-    return np.stack([roll, pitch, yaw], axis=1)
 
 
 def angle_between_rad(one: Array, another: Array) -> Array:

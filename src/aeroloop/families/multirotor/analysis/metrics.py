@@ -10,7 +10,9 @@ import math
 
 import numpy as np
 
-from aeroloop.analysis.statistics import Array, largest, last, lost_rows, rms
+from aeroloop.analysis.generic import SOURCES, kept
+from aeroloop.analysis.statistics import Array, largest, last, rms
+from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.core.signals import LINK_SIGNALS, Event
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import Errors, estimation, rms_wanted, tracking
@@ -22,7 +24,6 @@ from aeroloop.recording.log import Log
 LESS_IS_WORSE = ("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end")
 """Of everything else more is worse, of measured rates the one farther from what was set."""
 AT_REST_M_S = 0.1
-EVENT_STREAMS = ("flight_event", "autopilot_event")
 
 
 def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
@@ -31,11 +32,9 @@ def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
         {**_flown(flight, scenario), **_rates([rate for rate in measured if rate.vehicle == flight.number])}
         for flight in flights(log, scenario.vehicle.count)
     ]
-    missed = log.column("hil_pace", "missed")
     return {
         **{name: _worst(name, [numbers[name] for numbers in of_vehicles]) for name in of_vehicles[0]},
-        "deadlines_missed": 0.0 if scenario.lockstep else largest(missed),
-        "log_lost_rows": lost_rows(log),
+        **kept(log, scenario),
         **{
             f"v{number}_{name}": value
             for number, numbers in enumerate(of_vehicles)
@@ -56,8 +55,8 @@ def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
     airborne = flight.airborne(flight.t_s)
     return {
         "flown_s": last(flight.t_s),
-        "diverged": float(_happened(flight, Event.DIVERGED) > 0),
-        "ground_contacts": _happened(flight, Event.GROUND_CONTACT),
+        "diverged": float(happened(flight, Event.DIVERGED) > 0),
+        "ground_contacts": happened(flight, Event.GROUND_CONTACT),
         "touchdown_speed_max_m_s": _touchdown_m_s(flight),
         "armed_s": _state_s(flight, flight.state_at("armed", flight.t_s) == 1),
         "airborne_s": _lasted_s(flight.t_s, airborne),
@@ -88,10 +87,10 @@ def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
         "saturated_steps": _saturated(flight),
         "battery_used_pct": _battery_used_pct(flight),
         "failsafes": _failsafes(flight),
-        "autopilot_restarts": _happened(flight, Event.AUTOPILOT_RESTARTED),
-        "autopilot_losses": _happened(flight, Event.AUTOPILOT_LEFT),
+        "autopilot_restarts": happened(flight, Event.AUTOPILOT_RESTARTED),
+        "autopilot_losses": happened(flight, Event.AUTOPILOT_LEFT),
         "actuators_refused": _refused(flight),
-        "orders_refused": float(sum(_events(flight, stream, Event.ORDER_REFUSED).size for stream in EVENT_STREAMS)),
+        "orders_refused": sum(happened(flight, Event.ORDER_REFUSED, stream) for stream in SOURCES),
         "armed_at_end": last(flight.column("autopilot_state", "armed")),
         "landed_at_end": _landed(flight),
     }
@@ -123,28 +122,18 @@ def _rates(measured: list[Rate]) -> dict[str, float]:
     }
 
 
-def _events(flight: Flight, stream: str, event: Event) -> Array:
-    """The values that came with it."""
-    return np.asarray(flight.column(stream, "value")[flight.column(stream, "code") == event])
-
-
-def _happened(flight: Flight, event: Event) -> float:
-    """How often it happened at the plant."""
-    return float(_events(flight, "flight_event", event).size)
-
-
 def _told(flight: Flight, event: Event) -> float:
     """How often the autopilot said so, if it says anything."""
-    return float(_events(flight, "autopilot_event", event).size) if flight.has_autopilot else math.nan
+    return happened(flight, event, "board_event") if flight.has_autopilot else math.nan
 
 
 def _failsafes(flight: Flight) -> float:
-    values = _events(flight, "autopilot_event", Event.FAILSAFE)
+    values = event_values(flight, Event.FAILSAFE, "board_event")
     return float(np.count_nonzero(values)) if flight.has_autopilot else math.nan  # 0 says that it is over
 
 
 def _refused(flight: Flight) -> float:
-    values = _events(flight, "flight_event", Event.ACTUATORS_REFUSED)
+    values = event_values(flight, Event.ACTUATORS_REFUSED)
     return float(max(values.size, np.max(values))) if values.size else 0.0  # an event counts those before it too
 
 
@@ -153,9 +142,9 @@ def _touchdown_m_s(flight: Flight) -> float:
     aloft_s = flight.t_s[flight.airborne(flight.t_s)]
     if not aloft_s.size:
         return math.nan
-    codes, t_s = flight.column("flight_event", "code"), flight.column("flight_event", "t_s")
+    codes, t_s = flight.column("event", "code"), flight.column("event", "t_s")
     landings = (codes == Event.GROUND_CONTACT) & (t_s >= aloft_s[0])
-    return largest(np.abs(flight.column("flight_event", "value")[landings]))
+    return largest(np.abs(flight.column("event", "value")[landings]))
 
 
 def _lasted_s(t_s: Array, flags: Flags) -> float:
@@ -173,8 +162,8 @@ def _most(values: Array) -> float:
 
 def _saturated(flight: Flight) -> float:
     """Steps in the air with a motor at either end of its range."""
-    t_s = flight.column("motors", "t_s")
-    commands = flight.columns("motors", COMMANDS)
+    t_s = flight.column("command", "t_s")
+    commands = flight.columns("command", COMMANDS)
     at_limit = ((commands <= 0) | (commands >= 1)).any(axis=1)
     return float(np.count_nonzero(at_limit & flight.airborne(t_s))) if t_s.size else math.nan
 
@@ -188,5 +177,5 @@ def _landed(flight: Flight) -> float:
     """1 when it stands on the ground at the end, whatever the autopilot believes."""
     if not flight.t_s.size:
         return math.nan
-    speed_m_s = float(np.linalg.norm(flight.columns("rigid_truth", ("vx_m_s", "vy_m_s", "vz_m_s"))[-1]))
+    speed_m_s = float(np.linalg.norm(flight.columns("truth", ("vx_m_s", "vy_m_s", "vz_m_s"))[-1]))
     return float(not flight.airborne(flight.t_s)[-1] and speed_m_s < AT_REST_M_S)

@@ -67,9 +67,9 @@ def _closest_in_order(flight: Flight, points_W: Array) -> Passes:
 
 def _at_the_setpoints(flight: Flight) -> Passes:
     """What was wanted when a waypoint was called reached, and the nearest truth until the next one."""
-    codes = flight.column("autopilot_event", "code")
-    reached_s = flight.column("autopilot_event", "t_s")[codes == Event.WAYPOINT_REACHED]
-    wanted_s, wanted_W = flight.column("nav_setpoint", "t_s"), flight.columns("nav_setpoint", POSITION)
+    codes = flight.column("board_event", "code")
+    reached_s = flight.column("board_event", "t_s")[codes == Event.WAYPOINT_REACHED]
+    wanted_s, wanted_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
     if not (reached_s.size and wanted_s.size):
         return _none()
     points_W = wanted_W[np.clip(np.searchsorted(wanted_s, reached_s, side="right") - 1, 0, None)]

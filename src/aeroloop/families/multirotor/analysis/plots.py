@@ -82,7 +82,7 @@ def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
                 "How late the plant's steps started, at most since the point before.",
                 lambda: over_time(
                     "lateness (ms)",
-                    [Line("", log.column("hil_pace", "t_s"), log.column("hil_pace", "lateness_s") * 1e3)],
+                    [Line("", log.column("pace", "t_s"), log.column("pace", "lateness_s") * 1e3)],
                 ),
             )
         )
@@ -103,23 +103,23 @@ POSITION_CAPTION = "Flown minus setpoint on each world axis, in the air."
 
 def _of_one(flight: Flight) -> list[Picture]:
     told: list[tuple[str, str, str, Callable[[Flight], Figure], str]] = [
-        ("height", "Height and modes", HEIGHT_CAPTION, _height, "rigid_truth"),
+        ("height", "Height and modes", HEIGHT_CAPTION, _height, "truth"),
         (
             "attitude",
             "Roll, pitch and yaw",
             "The body's ZYX angles, and the attitude setpoint.",
             _attitude,
-            "rigid_truth",
+            "truth",
         ),
-        ("position-error", "Position error", POSITION_CAPTION, _position_error, "nav_setpoint"),
+        ("position-error", "Position error", POSITION_CAPTION, _position_error, "setpoint"),
         (
             "estimation",
             "Estimation error",
             "Truth minus the autopilot's estimate, in the air; grey is what it claims as one standard deviation.",
             _estimation,
-            "nav_estimate",
+            "estimate",
         ),
-        ("motors", "Motors", "What the autopilot commands, and how fast the rotors turn.", _motors, "motors"),
+        ("motors", "Motors", "What the autopilot commands, and how fast the rotors turn.", _motors, "command"),
         ("wind", "Wind", "The air's velocity where the aircraft is.", _wind, "air"),
         ("battery", "Battery and mode", "Charge left, and the autopilot's mode.", _battery, "autopilot_state"),
     ]
@@ -135,7 +135,7 @@ def _paths(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> list[Path
     for flight in aircraft:
         one = len(aircraft) == 1
         color = COLORS[flight.number % len(COLORS)]
-        wanted_s, wanted_W = flight.column("nav_setpoint", "t_s"), flight.columns("nav_setpoint", POSITION)
+        wanted_s, wanted_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
         passed = mission.passes(flight, scenario.pilot)
         flown = {"color": color, "label": "flown" if one else f"vehicle {flight.number}"}
         if wanted_s.size:
@@ -155,10 +155,10 @@ def _height(flight: Flight) -> Figure:
     modes = _shade_modes(axes, flight)
     if flight.t_s.size:
         start_m = flight.pos_W[0, 2]
-        wanted_m = flight.column("nav_setpoint", "z_m") - start_m
+        wanted_m = flight.column("setpoint", "z_m") - start_m
         axes.plot(*envelope(flight.t_s, flight.height_m), color=BLUE, label="flown")
         if wanted_m.size:
-            axes.plot(*envelope(flight.column("nav_setpoint", "t_s"), wanted_m), **WANTED, label="wanted")
+            axes.plot(*envelope(flight.column("setpoint", "t_s"), wanted_m), **WANTED, label="wanted")
     axes.set(xlabel="time (s)", ylabel="height (m)")
     handles, labels = axes.get_legend_handles_labels()
     handles += [Patch(color=MODE_COLORS[mode], label=mode.name.lower()) for mode in modes]
@@ -189,8 +189,8 @@ def _shade_modes(axes: Any, flight: Flight) -> list[FlightMode]:
 
 def _attitude(flight: Flight) -> Figure:
     """Without the jumps of a full turn: what is wanted stands within half a turn of what is flown."""
-    t_s = flight.column("nav_setpoint", "t_s")
-    t_s, wanted = t_s[flight.known(t_s)], flight.columns("nav_setpoint", ANGLES)[flight.known(t_s)]
+    t_s = flight.column("setpoint", "t_s")
+    t_s, wanted = t_s[flight.known(t_s)], flight.columns("setpoint", ANGLES)[flight.known(t_s)]
     flown = np.unwrap(flight.attitude_rad, axis=0)
     lines: dict[str, Sequence[Line]] = {}
     for i, angle in enumerate(ATTITUDE):
@@ -210,10 +210,10 @@ def _position_error(flight: Flight) -> Figure:
 
 def _estimation(flight: Flight) -> Figure:
     errors = estimation(flight)
-    told_s = flight.column("nav_estimate", "t_s")
+    told_s = flight.column("estimate", "t_s")
 
     def std(field: str) -> Array:
-        return np.asarray(np.interp(errors.t_s, told_s, flight.column("nav_estimate", field)))
+        return np.asarray(np.interp(errors.t_s, told_s, flight.column("estimate", field)))
 
     shown: dict[str, tuple[Array, Array]] = {
         "horizontal (m)": (errors.horizontal_m, std("pos_std_m")),
@@ -235,12 +235,14 @@ def _estimation(flight: Flight) -> Figure:
 
 
 def _motors(flight: Flight) -> Figure:
-    t_s = flight.column("motors", "t_s")
-    quantities = {"command (0 to 1)": COMMANDS, "speed (rad/s)": SPEEDS}
+    quantities = {"command (0 to 1)": ("command", COMMANDS), "speed (rad/s)": ("effort", SPEEDS)}
     return panels(
         {
-            label: [Line(f"motor {i + 1}", t_s, flight.column("motors", fields[i])) for i in range(flight.rotors)]
-            for label, fields in quantities.items()
+            label: [
+                Line(f"motor {i + 1}", flight.column(stream, "t_s"), flight.column(stream, fields[i]))
+                for i in range(flight.rotors)
+            ]
+            for label, (stream, fields) in quantities.items()
         }
     )
 

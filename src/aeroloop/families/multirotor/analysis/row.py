@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
-from aeroloop.families.multirotor.analysis.flight import tracks
 from aeroloop.families.multirotor.analysis.metrics import metrics
-from aeroloop.families.multirotor.analysis.summary import details, events
+from aeroloop.families.multirotor.analysis.summary import details, events, tracks
 from aeroloop.families.multirotor.analysis.words import EVENT_VALUES
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 

@@ -4,61 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from aeroloop.analysis import timing
-from aeroloop.analysis.statistics import FAULT_SWITCHED, PARAMETER_CHANGED, event_name, rms
-from aeroloop.core.fault_offers import words as fault_words
+from aeroloop.analysis import generic
+from aeroloop.analysis.statistics import PARAMETER_CHANGED, rms
+from aeroloop.analysis.track import Track
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import tracking
-from aeroloop.families.multirotor.analysis.flight import MODE_CLASSES, Flight, flights
+from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flight, flights
 from aeroloop.families.multirotor.analysis.metrics import tracking_rms
 from aeroloop.families.multirotor.analysis.rates import clock, rates
 from aeroloop.families.multirotor.analysis.words import change_words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.multirotor.streams import COUNTER_NAMES
 from aeroloop.recording.log import Log
 
-LINKS = {"plant": "hil_link", "autopilot": "pixhawk_link"}
-SOURCES = {"plant": "flight_event", "autopilot": "autopilot_event"}
 TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
     of_vehicles = flights(log, scenario.vehicle.count)
     return {
-        "timing": timing.pace(log.column("hil_pace", "lateness_s"), log.column("hil_pace", "missed")),
+        "timing": generic.step_timing(log),
         "load": scenario.busy_processes,
         "rates_clock": clock(scenario),
         "rates": [rate.row() for rate in rates(log, scenario)],
         "tracking": [row for flight in of_vehicles for row in _tracking(flight, scenario)],
-        "links": {
-            f"vehicle_{flight.number}_at_{end}": _counters(flight, stream)
-            for flight in of_vehicles
-            for end, stream in LINKS.items()
-        },
+        "links": generic.links(log),
     }
 
 
 def events(log: Log) -> list[dict[str, Any]]:
-    happened = [
-        {"t_s": t_s, "source": source, "vehicle": int(vehicle), "event": event_name(code), "value": value}
-        for source, stream in SOURCES.items()
-        for t_s, vehicle, code, value in log.rows[stream].tolist()
-    ]
-    faults = [
-        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": fault_words(row)}
-        for t_s, vehicle, *row in log.rows["flight_fault"].tolist()
-    ]
     changes = [
         {
             "t_s": t_s,
-            "source": "autopilot",
+            "source": "board",
             "vehicle": int(vehicle),
             "event": PARAMETER_CHANGED,
             "value": change_words(*row),
         }
         for t_s, vehicle, *row in log.rows["parameter_change"].tolist()
     ]
-    return happened + faults + changes
+    return generic.events(log) + changes
+
+
+def tracks(log: Log) -> list[Track]:
+    return generic.tracks(log, {command: f"motor_{i}_ratio" for i, command in enumerate(COMMANDS, 1)})
 
 
 def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any]]:
@@ -77,9 +65,3 @@ def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any
             }
         )
     return rows
-
-
-def _counters(flight: Flight, stream: str) -> dict[str, int] | None:
-    rows = flight.rows(stream)
-    names = COUNTER_NAMES
-    return dict(zip(names, (int(n) for n in rows[-1, 2:]), strict=True)) if len(rows) else None

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import board
-from aeroloop.analysis.board import Source
+from aeroloop.analysis.board import processor, task_times
 from aeroloop.analysis.statistics import largest
+from aeroloop.analysis.vehicle_log import happened
 from aeroloop.core.signals import TASKS, Event
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
-
-SOURCE = Source("board_cpu", "board_task", TASKS)
 
 
 def clock(scenario: TiltrotorScenario) -> str:
@@ -25,16 +23,16 @@ def clock(scenario: TiltrotorScenario) -> str:
 
 def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
     """The board's statistics over the flight; None of a board that sent none."""
-    if not len(log.rows["board_cpu"]):
+    if not len(log.rows["cpu"]):
         return None
     return {
         "clock": clock(scenario),
         "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
-        **board.statistics(log, SOURCE),
+        **processor(log),
         "period_s": scenario.control.period_s,
         "overruns": overruns(log),
-        "worst_cycle_s": largest(log.column("board_cpu", "worst_cycle_s")),
-        "tasks": board.task_statistics(log, SOURCE),
+        "worst_cycle_s": largest(log.column("cpu", "worst_cycle_s")),
+        "tasks": task_times(log, TASKS),
     }
 
 
@@ -43,8 +41,8 @@ def overruns(log: Log) -> float:
 
     Either may miss some: an event may be lost, and the last count is from before the end.
     """
-    told = np.count_nonzero(log.column("board_event", "code") == Event.OVERRUN)
-    counts, uptime_s = log.column("board_cpu", "overruns"), log.column("board_cpu", "uptime_s")
+    told = happened(log, Event.OVERRUN, "board_event")
+    counts, uptime_s = log.column("cpu", "overruns"), log.column("cpu", "uptime_s")
     last_of_a_start = (np.diff(uptime_s) <= 0) | (np.diff(counts) < 0)  # each start counts from zero again
     counted = np.sum(counts[:-1][last_of_a_start]) + np.sum(counts[-1:])
     return float(np.maximum(told, counted))

@@ -9,7 +9,9 @@ import math
 
 import numpy as np
 
-from aeroloop.analysis.statistics import Array, count, largest, last, lost_rows, mean, rms
+from aeroloop.analysis import board, generic
+from aeroloop.analysis.statistics import Array, count, largest, rms
+from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.core.signals import Event
 from aeroloop.families.tiltrotor.analysis.board import overruns
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -38,25 +40,19 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "thrust_max_N": thrust_max_N,
         "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.actuators.thrust_max_N - thrust_max_N)),
         "saturated_steps": count(log.column("effort", "saturated")),
-        "flown_s": last(log.column("truth", "t_s")),
-        "diverged": float(_events(log, "plant_event", Event.DIVERGED) > 0),
-        "ground_contacts": _events(log, "plant_event", Event.GROUND_CONTACT),
-        "sensor_losses": _events(log, "board_event", Event.SENSORS_LOST),
-        "safe_commands": _events(log, "board_event", Event.SAFE_COMMAND),
-        "implausible_sensors": _events(log, "board_event", Event.IMPLAUSIBLE_SENSORS),
-        "implausible_commands": _events(log, "plant_event", Event.IMPLAUSIBLE_COMMAND),
-        "law_not_finite": _events(log, "board_event", Event.LAW_NOT_FINITE),
-        "references_lost": _events(log, "board_event", Event.REFERENCE_LOST),
+        **generic.metrics(log, scenario),
+        "sensor_losses": happened(log, Event.SENSORS_LOST, "board_event"),
+        "safe_commands": happened(log, Event.SAFE_COMMAND, "board_event"),
+        "implausible_sensors": happened(log, Event.IMPLAUSIBLE_SENSORS, "board_event"),
+        "implausible_commands": happened(log, Event.IMPLAUSIBLE_COMMAND),
+        "law_not_finite": happened(log, Event.LAW_NOT_FINITE, "board_event"),
+        "references_lost": happened(log, Event.REFERENCE_LOST, "board_event"),
         "overruns": overruns(log),
-        "late_cycles": _events(log, "plant_event", Event.LATE_CYCLE),
-        "board_restarts": _events(log, "plant_event", Event.BOARD_RESTARTED),
-        "board_messages_lost": _sum_of_values(log, "plant_event", Event.MESSAGES_LOST),
-        "cpu_use_max_pct": largest(log.column("board_cpu", "use_pct")),
-        "cpu_use_mean_pct": mean(log.column("board_cpu", "use_pct")),
-        "stack_used_max_B": largest(log.column("board_cpu", "stack_used_B")),
-        "worst_cycle_max_s": largest(log.column("board_cpu", "worst_cycle_s")),
-        "deadlines_missed": 0.0 if scenario.lockstep else last(log.column("pace", "missed")),
-        "log_lost_rows": lost_rows(log),
+        "late_cycles": happened(log, Event.LATE_CYCLE),
+        "board_restarts": happened(log, Event.BOARD_RESTARTED),
+        "board_messages_lost": float(np.sum(event_values(log, Event.MESSAGES_LOST))),
+        **board.metrics(log),
+        "worst_cycle_max_s": largest(log.column("cpu", "worst_cycle_s")),
     }
 
 
@@ -65,14 +61,14 @@ def position_error(log: Log) -> tuple[Array, Array]:
 
     References come at the control period and truth at the finer integration step: interpolate between them.
     """
-    t_ref_s = log.column("reference", "t_s")
+    t_ref_s = log.column("setpoint", "t_s")
     t_s = log.column("truth", "t_s")
     if not t_ref_s.size:
         return np.empty(0), np.empty((0, 3))
     compared = (t_s >= t_ref_s[0]) & (t_s <= t_ref_s[-1])
     t_s = t_s[compared]
     axes = [
-        log.column("truth", axis)[compared] - np.interp(t_s, t_ref_s, log.column("reference", axis))
+        log.column("truth", axis)[compared] - np.interp(t_s, t_ref_s, log.column("setpoint", axis))
         for axis in ("x_m", "y_m", "z_m")
     ]
     return t_s, np.stack(axes, axis=1)
@@ -80,11 +76,3 @@ def position_error(log: Log) -> tuple[Array, Array]:
 
 def _max_abs_deg(angles_rad: Array) -> float:
     return math.degrees(largest(np.abs(angles_rad)))
-
-
-def _events(log: Log, stream: str, event: Event) -> float:
-    return float(np.count_nonzero(log.column(stream, "code") == event))
-
-
-def _sum_of_values(log: Log, stream: str, event: Event) -> float:
-    return float(np.sum(log.column(stream, "value")[log.column(stream, "code") == event]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ from aeroloop.analysis.drawing import (
     picture,
     single,
 )
-from aeroloop.analysis.track import positions
+from aeroloop.analysis.generic import tracks
 from aeroloop.families.tiltrotor.analysis.metrics import position_error
 from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
@@ -112,11 +112,11 @@ def delay_margin_picture(margin: DelayMargin, *, diverged: bool) -> Picture:
 
 
 def _paths(log: Log) -> list[Path3]:
-    styles: dict[str, dict[str, Any]] = {
-        "truth": {"color": BLUE, "label": "flown"},
-        "reference": {**WANTED, "label": "reference"},
-    }
-    return [Path3(log.column(stream, "t_s"), positions(log, stream), style) for stream, style in styles.items()]
+    (track,) = tracks(log)
+    return [
+        Path3(track.t_s, track.pos_W, {"color": BLUE, "label": "flown"}),
+        Path3(track.wanted_t_s, track.wanted_W, {**WANTED, "label": "reference"}),
+    ]
 
 
 def _position_errors(log: Log) -> Figure:

@@ -76,7 +76,7 @@ def _restarts(log: Log) -> list[str]:
     causes = {cause.value: cause.name.replace("_", " ").lower() for cause in ResetCause}
     return [
         f"{number(t_s)} s ({causes.get(value, f'cause {value:g}')})"
-        for t_s, code, value in log.rows["plant_event"].tolist()
+        for t_s, _, code, value in log.rows["event"].tolist()
         if code == Event.BOARD_RESTARTED
     ]
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from aeroloop.analysis.family import Analysis
-from aeroloop.core.signals import Event, ResetCause
-from aeroloop.families.tiltrotor.analysis.board import SOURCE
+from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.families.tiltrotor.analysis.metrics import metrics
-from aeroloop.families.tiltrotor.analysis.summary import details, events, tracks
+from aeroloop.families.tiltrotor.analysis.summary import details
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 
 ANALYSIS = Analysis[TiltrotorScenario](
     metrics=metrics,
     never=("diverged", "overruns", "board_restarts"),
     details=details,
-    events=events,
-    tracks=tracks,
     command_caption="Thrusts in N and tilt torques in N m that the plant accepted from the board.",
-    board=SOURCE,
+    tasks=TASKS,
     event_values={Event.BOARD_RESTARTED.name: ResetCause},
 )

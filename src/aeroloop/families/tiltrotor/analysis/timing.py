@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.analysis.generic import step_timing
 from aeroloop.analysis.timing import histogram, statistics
 from aeroloop.recording.log import Log
 
@@ -22,11 +23,10 @@ MEASURED = {
 
 def timing(log: Log) -> dict[str, Any]:
     """Per measurement its statistics in seconds, the histogram of the request period, missed deadlines."""
-    missed = log.column("pace", "missed")
     return {
+        **step_timing(log),
         **{name: statistics(measured(log, name)) for name in MEASURED},
         "period_histogram": histogram(measured(log, "period_s")),
-        "missed_deadlines": int(missed[-1]) if missed.size else None,
     }
 
 

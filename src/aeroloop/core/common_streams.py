@@ -1,0 +1,105 @@
+"""The streams that mean the same for every aircraft, each defined once.
+
+A family names those it has, and may append columns of its own. Two families may so use one name for different columns:
+a log is read by the table of streams that stands in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from aeroloop.core.stream import (
+    QUATERNION,
+    RATES,
+    REMEMBERED,
+    VELOCITY,
+    WIND,
+    XYZ,
+    Column,
+    Field,
+    Stream,
+    fields,
+)
+
+EVENT: tuple[Column, ...] = (
+    ("code", "-", "number of the event in signals.Event"),
+    ("value", "-", "its value, as signals.Event says"),
+)
+_COUNTERS: tuple[Column, ...] = (
+    ("frames_in", "-", "valid frames received"),
+    ("frames_out", "-", "frames sent"),
+    ("bytes_in", "B", "bytes received"),
+    ("bytes_out", "B", "bytes sent"),
+    ("bad_checksums", "-", "frames whose checksum did not match"),
+)
+
+
+def _simulated(name: str, meaning: str, *columns: Column, remembered: int = 0, optional: bool = False) -> Stream:
+    return Stream(name, "plant", 0.0, True, True, meaning, fields(*columns), remembered=remembered, optional=optional)
+
+
+def _measured(name: str, rate_hz: float, meaning: str, *columns: Column) -> Stream:
+    """Depends on the machine."""
+    return Stream(name, "plant", rate_hz, False, True, meaning, fields(*columns))
+
+
+COMMON: tuple[Stream, ...] = (
+    _simulated("truth", "state of the aircraft in the world", *XYZ, *VELOCITY, *QUATERNION, *RATES),
+    _simulated("air", "the air where the aircraft is", *WIND, ("density_kg_m3", "kg/m3", "density")),
+    _simulated("effort", "what the actuators deliver"),
+    _simulated("sensors", "measured values, as sent to the controller"),
+    _simulated("command", "command accepted from the controller"),
+    _simulated("estimate", "where the controller believes that it is", *XYZ, *VELOCITY),
+    _simulated("setpoint", "where the aircraft should be", *XYZ),
+    _simulated("event", "what happened at the plant", *EVENT, remembered=REMEMBERED),
+    _simulated("board_event", "what happened on the board", *EVENT, remembered=REMEMBERED),
+    _simulated(
+        "fault",
+        "a fault that was switched in flight",
+        ("target", "-", "number of what fails in faults.TARGETS"),
+        ("kind", "-", "number of how it fails in faults.KINDS"),
+        ("on", "-", "1 from now on, 0 no longer"),
+        ("channel", "-", "number of the sensor's channel, from 0"),
+        ("value_x", "of the kind", "how much; of three axes the first"),
+        ("value_y", "of the kind", "of three axes the second, otherwise 0"),
+        ("value_z", "of the kind", "of three axes the third, otherwise 0"),
+        remembered=REMEMBERED,
+        optional=True,
+    ),
+    _simulated(
+        "cpu",
+        "run-time statistics of a board with our firmware; on the emulated board times are instruction-count times",
+        ("use_pct", "%", "processor time in tasks since the sample before"),
+        ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
+        ("stack_used_B", "B", "most stack ever in use"),
+        ("stack_size_B", "B", "stack there is"),
+    ),
+    _simulated(
+        "task",
+        "run-time statistics of one task of a board with our firmware, one row a task and sample",
+        ("task", "-", "number of the task in the table of the board's tasks"),
+        ("exec_s", "s", "execution time per control period, mean since the sample before"),
+        ("share_pct", "%", "its part of the execution time of all tasks"),
+        ("worst_s", "s", "longest single run since the start"),
+        ("runs", "-", "runs since the sample before"),
+    ),
+    _measured(
+        "pace",
+        50.0,
+        "how well the plant keeps time",
+        ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
+        ("missed", "-", "deadlines missed so far"),
+    ),
+    _measured("link", 1.0, "counters of the controller's link at the plant", *_COUNTERS),
+    _measured("board_link", 1.0, "counters of the controller's link at the board", *_COUNTERS),
+)
+_BY_NAME = {stream.name: stream for stream in COMMON}
+
+
+def common(name: str, *columns: Column, **changes: Any) -> Stream:
+    """The common stream of this name, then those of the columns given that it lacks: a board's message may begin with
+    the same ones. `changes` are of other fields of `Stream`."""
+    stream = _BY_NAME[name]
+    own = tuple(Field(*column) for column in columns if column[0] not in stream.names)
+    return replace(stream, fields=(*stream.fields, *own), **changes)

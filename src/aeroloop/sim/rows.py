@@ -1,0 +1,24 @@
+"""What every vehicle logs alike; a family adds the rows of its own steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aeroloop.core.signals import NS, Event
+from aeroloop.core.stream import Publish
+from aeroloop.sim.exchange import Row
+
+
+class CommonRows:
+    def __init__(self, publish: Mapping[str, Publish]) -> None:
+        """`publish` takes the rows of one aircraft, without its number."""
+        self._publish = publish
+
+    def event(self, t_ns: int, event: Event, value: float) -> None:
+        self._publish["event"](t_ns / NS, event, value)
+
+    def fault(self, t_ns: int, row: Row) -> None:
+        self._publish["fault"](t_ns / NS, *row)
+
+    def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
+        self._publish["pace"](t_ns / NS, lateness_s, missed)
