@@ -203,7 +203,7 @@ SECTIONS = """
 from aeroloop.analysis.section import Column, Note, Section, Table, Text
 
 def sections(scenario, log, summary):
-    sink_m_s = -log.column("truth", "vario_m_s").mean()
+    sink_m_s = -log.column("thermal", "vario_m_s").mean()
     return [
         Section("verdict", "", [Text("It glided <far>.")]),
         Section("sink", "Sink rate", [Table([Column("", "name"), Column("m/s")], [("mean", f"{sink_m_s:g}")])]),
