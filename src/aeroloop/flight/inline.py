@@ -20,7 +20,7 @@ from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import MEMORY, Scenario, with_value
 from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import family, made, part
-from aeroloop.flight.process_table import controller_of, launch_settings
+from aeroloop.flight.process_table import launch_settings
 from aeroloop.flight.processes.common import Orders
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.recording.log import Log
@@ -99,9 +99,9 @@ def _crafts(
         core_draw=0,
         **launch_settings(scenario, folder),
     )
-    row, controller = family(scenario.kind), controller_of(scenario)
+    row, controller = family(scenario.kind), scenario.flown_by
     found = []
-    for number in range(scenario.aircraft):
+    for number in range(scenario.aircraft.count):
         vehicle = made(row.vehicle, scenario, number, publish)
         seat = Seat(scenario, orders, number, vehicle, publish, {}, lambda words: None)
         inlined: Inlined = part(controller.inline)(seat)

@@ -6,6 +6,12 @@ from aeroloop.core.tables import Controller
 
 REQUEST = Controller(
     name="law",
+    tables="aeroloop.controllers.law.request_tables:RequestTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": "loopback://", "hil": ""},
+    paced_links={"pil": "pty://"},
+    needs="aeroloop.controllers.law.request_tables:needs",
+    own_clock=("hil",),
+    takes_law=True,
     roles="aeroloop.controllers.law.request_launch:roles",
     launch="aeroloop.controllers.law.request_launch:launch",
     exchange="aeroloop.controllers.law.request_exchange:exchange",
@@ -13,6 +19,9 @@ REQUEST = Controller(
 )
 PERIOD = Controller(
     name="law",
+    tables="aeroloop.controllers.law.period_tables:PeriodTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": "loopback://"},
+    needs="aeroloop.controllers.law.period_tables:needs",
     roles="aeroloop.controllers.law.period_launch:roles",
     launch="aeroloop.controllers.law.period_launch:launch",
     exchange="aeroloop.controllers.law.period_exchange:exchange",
@@ -20,6 +29,8 @@ PERIOD = Controller(
 )
 VALUES = Controller(
     name="law",
+    tables="aeroloop.core.scenario:ControllerTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0"},
     roles="aeroloop.controllers.law.values:roles",
     launch="aeroloop.controllers.law.values:launch",
     exchange="aeroloop.controllers.law.values:exchange",

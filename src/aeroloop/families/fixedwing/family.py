@@ -6,11 +6,15 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="fixedwing",
-    scenario="aeroloop.families.fixedwing.scenario:FixedWingScenario",
+    tables="aeroloop.families.fixedwing.scenario:FixedWingTables",
     streams="aeroloop.families.fixedwing.streams:STREAMS",
     analysis="aeroloop.families.fixedwing.analysis.row:ANALYSIS",
     faults="aeroloop.families.fixedwing.faults:offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
+    check="aeroloop.families.fixedwing.errand:check",
+    law="aeroloop.families.fixedwing.autopilot:autopilot_of",
+    image="aeroloop.families.fixedwing.images:image",
+    errand="aeroloop.families.fixedwing.errand:errand",
     page="aeroloop.families.fixedwing.page:PAGE",
 )

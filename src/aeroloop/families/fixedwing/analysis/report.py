@@ -31,7 +31,7 @@ def render_flight(scenario: FixedWingScenario, log: Log, summary: Mapping[str, A
     """With the map that its planner had, and the linear modes of its airframe."""
     planner = planner_of(scenario)
     ground = Ground(planner.elevation, planner.settings, blocked_cells(planner))
-    table = modes.table(airframe.load(scenario.vehicle.airframe), scenario.mission.airspeed_m_s)
+    table = modes.table(airframe.load(scenario.aircraft.vehicle.airframe), scenario.aircraft.mission.airspeed_m_s)
     return render(scenario, log, summary, ground=ground, modes_table=table)
 
 
@@ -54,7 +54,9 @@ def render(
         modes=modes_table,
         pictures=[
             overview(log, ground),
-            *flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s),
+            *flight_pictures(
+                log, height_m=scenario.aircraft.mission.height_m, airspeed_m_s=scenario.aircraft.mission.airspeed_m_s
+            ),
         ],
         plans=plan_pictures(log, ground),
         board_pictures=board_figures(log),

@@ -128,7 +128,7 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
         "clock": "instruction-count",
-        "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
+        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift,
         "cpu_use_mean_pct": mean(log.column("wing_cpu", "use_pct")),
         "cpu_use_max_pct": float(log.column("wing_cpu", "use_pct").max()),
         "cpu_use_planning_pct": float((planning_use * planning_s).sum() / weights) if weights > 0 else None,

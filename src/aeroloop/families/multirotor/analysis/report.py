@@ -27,7 +27,7 @@ VALUES = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
 def render(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) -> str:
     """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
     verdict_class, verdict = page.verdict(summary["exit_code"])
-    aircraft = flights(log, scenario.vehicle.count)
+    aircraft = flights(log, scenario.aircraft.vehicle.count)
     several = len(aircraft) > 1
     named = [{**event, "value": _value(event)} for event in summary["events"]]
     return page.render(

@@ -23,7 +23,7 @@ TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
-    of_vehicles = flights(log, scenario.vehicle.count)
+    of_vehicles = flights(log, scenario.aircraft.vehicle.count)
     lateness_s = log.column("hil_pace", "lateness_s")
     missed = log.column("hil_pace", "missed")
     return {
@@ -69,7 +69,7 @@ def events(log: Log) -> list[dict[str, Any]]:
 def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any]]:
     """A row for the modes that are flown by hand and one for those that are not; waypoints belong to the latter."""
     wanted = tracking(flight)
-    waypoint_rms_m = rms(mission.passes(flight, scenario.pilot).miss_m)
+    waypoint_rms_m = rms(mission.passes(flight, scenario.controller.pilot).miss_m)
     rows = []
     for name, modes in MODE_CLASSES.items():
         found = tracking_rms(wanted.only(flight.in_modes(modes, wanted.t_s)))

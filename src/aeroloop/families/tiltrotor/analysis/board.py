@@ -27,7 +27,9 @@ def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
     cpu = {name: log.column("board_cpu", name) for name in ("use_pct", "switches_per_s", "worst_cycle_s")}
     return {
         "clock": clock(scenario),
-        "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
+        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift
+        if clock(scenario) == "instruction-count"
+        else None,
         "cpu_use_mean_pct": _mean(cpu["use_pct"]),
         "cpu_use_max_pct": float(np.max(cpu["use_pct"])),
         "switches_per_s_mean": _mean(cpu["switches_per_s"]),

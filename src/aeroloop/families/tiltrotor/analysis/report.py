@@ -39,13 +39,15 @@ TEMPLATES = Path(__file__).parent
 
 def render_flight(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> str:
     """With the delay margin of the built-in gain: of a law from a file nothing is known but how it flew."""
-    known = not scenario.control.law_file
+    known = not scenario.controller.control.law_file
     return render(scenario, log, summary, delay_margin=_delay_margin(scenario) if known else None)
 
 
 def _delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
-    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
+    plan = design(
+        scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
+    )
+    delays_s = [2 * scenario.controller.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
     return DelayMargin(
         delays_s=delays_s,
         radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
@@ -97,7 +99,7 @@ def _restarts(log: Log) -> list[str]:
 
 
 def _flies_the_papers_spiral(scenario: TiltrotorScenario) -> bool:
-    return scenario.ground.source == "base-station" and scenario.ground.trajectory == Spiral()
+    return scenario.controller.ground.source == "base-station" and scenario.controller.ground.trajectory == Spiral()
 
 
 def _claims(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -117,7 +119,7 @@ def _claims(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -
             f"{number(numbers['saturated_steps'])} steps at a limit; thrust "
             f"{number(numbers['thrust_min_N'])} to {number(numbers['thrust_max_N'])} N",
         ),
-        ("Sampling time", "12 ms", f"{scenario.control.period_s * 1e3:g} ms"),
+        ("Sampling time", "12 ms", f"{scenario.controller.control.period_s * 1e3:g} ms"),
         (
             "Period between requests",
             "most around 12 ms, “a small volume of data concentrated around 13 ms”",
@@ -134,20 +136,27 @@ def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
         return NOT_MEASURED
     shares = [
         100 * float((abs(periods_ms - center_ms) <= 0.5).mean())
-        for center_ms in (scenario.control.period_s * 1e3, scenario.control.period_s * 1e3 + 1)
+        for center_ms in (scenario.controller.control.period_s * 1e3, scenario.controller.control.period_s * 1e3 + 1)
     ]
-    nominal = f"{scenario.control.period_s * 1e3:g}"
+    nominal = f"{scenario.controller.control.period_s * 1e3:g}"
     scaled = "" if scenario.speed == 1 else f" (wall time times {scenario.speed:g})"
     return f"{shares[0]:.1f} % within 0.5 ms of {nominal} ms, {shares[1]:.1f} % around 1 ms later{scaled}"
 
 
 def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, float, float | None]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
-    undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == StateNoise()
-    whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
-    if not (_flies_the_papers_spiral(scenario) and scenario.control.weights == "published" and undisturbed and whole):
+    undisturbed = (
+        scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.aircraft.sensors == StateNoise()
+    )
+    whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.controller.control.period_s
+    if not (
+        _flies_the_papers_spiral(scenario)
+        and scenario.controller.control.weights == "published"
+        and undisturbed
+        and whole
+    ):
         return []
-    predicted = PREDICTED.get((scenario.world.start, scenario.ground.velocity_feedforward), {})
+    predicted = PREDICTED.get((scenario.aircraft.world.start, scenario.controller.ground.velocity_feedforward), {})
     return [(name, value, numbers[name]) for name, value in predicted.items()]
 
 
@@ -155,7 +164,7 @@ def _impairments(scenario: TiltrotorScenario) -> list[tuple[str, str]]:
     directions = {
         "board to plant": scenario.link.to_plant,
         "plant to board": scenario.link.to_board,
-        "ground to board": scenario.ground.impair,
+        "ground to board": scenario.controller.ground.impair,
     }
     return [(name, _changed(impairment)) for name, impairment in directions.items() if impairment.active]
 
