@@ -148,6 +148,73 @@ def test_a_key_is_found_and_changed_wherever_its_owner_keeps_it() -> None:
     assert value_at(plan, "mission.height_m") is None
 
 
+TWO_BOARDS = {
+    "family.py": """
+from aeroloop.core.tables import Family
+ROW = Family(
+    name="two_boards", tables="two_boards.scenario:Tables", streams="", vehicle="",
+    controllers={"law": "aeroloop.controllers.law.rows:VALUES", "gains": "two_boards.controller:ROW"},
+)
+""",
+    "scenario.py": """
+from aeroloop.core.config import Config
+from aeroloop.core.scenario import FamilyTables
+
+class Vehicle(Config, frozen=True):
+    kind: str
+
+class World(Config, frozen=True):
+    step_s: float = 0.01
+
+class Tables(FamilyTables, frozen=True, kw_only=True):
+    vehicle: Vehicle
+    world: World = World()
+""",
+    "controller.py": """
+from aeroloop.core.config import Config
+from aeroloop.core.scenario import ControllerTables
+from aeroloop.core.tables import Controller
+
+class Gains(Config, frozen=True):
+    period_s: float = 0.02
+
+class Tables(ControllerTables, frozen=True):
+    gains: Gains = Gains()
+
+def needs(scenario):
+    multiple = scenario.controller.gains.period_s / scenario.aircraft.step_s
+    return "" if multiple == round(multiple) else "gains.period_s: expected a multiple of world.step_s"
+
+ROW = Controller(
+    name="gains", tables="two_boards.controller:Tables", rungs={"mil": "pty://", "hil": ""}, roles="", launch="",
+    exchange="", needs="two_boards.controller:needs",
+)
+""",
+}
+
+
+def test_a_family_may_have_two_controllers_on_a_rung_each_with_its_own_tables(tmp_path: Path) -> None:
+    folder = tmp_path / "two_boards"
+    folder.mkdir()
+    for name, text in TWO_BOARDS.items():
+        (folder / name).write_text(text)
+    file = tmp_path / "x.toml"
+    file.write_text('name = "x"\n[vehicle]\nkind = "./two_boards"\n')
+    chosen = ("controller.kind=gains", "gains.period_s=0.03")
+    usual, other = scenario_files.load(file), scenario_files.load(file, chosen)
+    assert (usual.flown_by.name, usual.link_url) == ("law", "loopback://")
+    assert (other.flown_by.name, other.link_url) == ("gains", "pty://")
+    assert value_at(other, "gains.period_s") == 0.03 and value_at(usual, "gains") is None
+    assert scenario_files.load(file, ("loop=hil",)).flown_by.name == "gains", "the first that has the rung"
+    assert scenario_files.of_table(other.flat(), "again") == other
+    with pytest.raises(ConfigError, match="gains: unknown key, expected one of: name"):
+        scenario_files.load(file, chosen[1:])
+    with pytest.raises(ConfigError, match=r"x\.toml with .*: gains\.period_s: expected a multiple of world\.step_s"):
+        scenario_files.load(file, (*chosen, "world.step_s=0.02"))
+    with pytest.raises(ValueError, match=r"gains\.period_s: expected a multiple"):
+        with_value(other, "world.step_s", 0.02)
+
+
 def test_only_those_who_know_both_owners_get_a_scenario_narrowed() -> None:
     plan = scenario_files.load(SPIRAL)
     assert narrowed(plan, TiltrotorTables, RequestTables) is plan

@@ -47,11 +47,11 @@ class Family:
     analysis: str = ""  # analysis.family.Analysis: numbers, events, report; without it the generic ones serve
     page: str = ""  # dashboard.family_page.Page: what the dashboard shows of it; without it the plain page serves
     faults: str = ""  # function of its scenario -> core.fault_offers.Offer, those that can be switched in flight
-    # What its controllers ask of it, each what it needs (`offered`):
-    law: str = ""  # (scenario, ...) -> what the board runs: for `law` rows, as their modules say
+    # What controllers ask of it (`offered`); a family has what its own need.
+    law: str = ""  # (scenario, ...) -> what its board runs, as the row in `controllers.law.rows` says
     command_bounds: str = ""  # () -> protocols.plausible.Bounds of a command
     image: str = ""  # (scenario) -> codegen.images.Generated, and the name of the image to build from it
-    errand: str = ""  # (scenario) -> exchanges.board_period.Errand
+    mission: str = ""  # (scenario) -> exchanges.board_period.Errand
     airframe: str = ""  # (scenario) -> controllers.pixhawk.flight_law.Airframe
 
 
@@ -75,8 +75,8 @@ class Controller:
     roles: str  # (scenario) -> its processes, in the order in which their links open
     launch: str  # (scenario, folder of the flight) -> its part of the launch settings; ConfigError says why not
     exchange: str  # (flight.seat.Seat) -> sim.exchange.Exchange, in the plant's process
-    needs: str = ""  # (scenario) -> what the vehicle lacks for it or what does not fit, in one sentence; "" if it fits
     inline: str = ""  # the same with the controller in the plant's process (`memory://`) -> flight.seat.Inlined
+    needs: str = ""  # (scenario) -> what the vehicle lacks for it or what does not fit, in one sentence; "" if it fits
     paced_links: Mapping[str, str] = field(default_factory=dict)  # as `rungs`, where another link serves at a wall pace
     own_clock: tuple[str, ...] = ()  # rungs on which it keeps its own time, so that it cannot fly in lockstep
     takes_law: bool = False  # whether it flies a control law from a file (`--law`)

@@ -54,7 +54,7 @@ def trail(store: Store, scenario: Scenario, vehicle: int, since_s: float) -> Row
 
 
 def vehicles(scenario: Scenario | None) -> int:
-    return int(value_at(scenario, "vehicle.count") or 1) if scenario is not None else 1
+    return scenario.aircraft.count if scenario is not None else 1
 
 
 def pose(store: Store, scenario: Scenario, vehicle: int) -> Pose | None:

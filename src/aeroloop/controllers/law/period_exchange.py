@@ -34,7 +34,7 @@ def behind(seat: Seat, bare: Link) -> BoardPeriod:
         wanted_image=seat.orders.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
-    errand: Errand = offered(scenario.kind, "errand", scenario)
+    errand: Errand = offered(scenario.kind, "mission", scenario)
     first = seat.vehicle.sensed()
     roles = {"sensors": "wing_sensors", "command": "wing_command", "link": "wing_link"}
     publish = {**seat.publish, **{role: seat.publish[stream] for role, stream in roles.items()}}

@@ -17,6 +17,7 @@ REQUEST = Controller(
     exchange="aeroloop.controllers.law.request_exchange:exchange",
     inline="aeroloop.controllers.law.inline:request",
 )
+"""Asks a family for its `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
 PERIOD = Controller(
     name="law",
     tables="aeroloop.controllers.law.period_tables:PeriodTables",
@@ -27,6 +28,7 @@ PERIOD = Controller(
     exchange="aeroloop.controllers.law.period_exchange:exchange",
     inline="aeroloop.controllers.law.inline:period",
 )
+"""Asks a family for its `law` (scenario, run -> period_process.Autopilot), `mission` and `image`."""
 VALUES = Controller(
     name="law",
     tables="aeroloop.core.scenario:ControllerTables",
@@ -36,4 +38,4 @@ VALUES = Controller(
     exchange="aeroloop.controllers.law.values:exchange",
     inline="aeroloop.controllers.law.values:inline",
 )
-"""Of any family whose row names a `law`."""
+"""Asks a family for its `law` (scenario -> control.board_law.BoardLaw)."""

@@ -14,3 +14,4 @@ ROW = Controller(
     exchange="aeroloop.controllers.pixhawk.exchange:exchange",
     inline="aeroloop.controllers.pixhawk.inline:pixhawk",
 )
+"""Asks a family for its `airframe`."""

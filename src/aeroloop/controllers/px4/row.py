@@ -17,3 +17,4 @@ ROW = Controller(
     exchange="aeroloop.controllers.pixhawk.exchange:exchange",
     shares_core=False,
 )
+"""Asks a family for its `airframe`."""

@@ -12,9 +12,9 @@ ROW = Family(
     faults="aeroloop.families.fixedwing.faults:offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
-    check="aeroloop.families.fixedwing.errand:check",
+    check="aeroloop.families.fixedwing.mission:check",
     law="aeroloop.families.fixedwing.autopilot:autopilot_of",
     image="aeroloop.families.fixedwing.images:image",
-    errand="aeroloop.families.fixedwing.errand:errand",
+    mission="aeroloop.families.fixedwing.mission:mission",
     page="aeroloop.families.fixedwing.page:PAGE",
 )

@@ -13,9 +13,9 @@ from aeroloop.families.fixedwing.trim import trim
 from aeroloop.world.atmosphere import Atmosphere
 
 
-def errand(scenario: FixedWingScenario) -> Errand:
-    mission = scenario.aircraft.mission
-    return Errand(places(scenario).goal_m, round(mission.command_at_s * NS), round(mission.linger_s * NS))
+def mission(scenario: FixedWingScenario) -> Errand:
+    wanted = scenario.aircraft.mission
+    return Errand(places(scenario).goal_m, round(wanted.command_at_s * NS), round(wanted.linger_s * NS))
 
 
 def check(scenario: FixedWingScenario) -> None:
