@@ -211,6 +211,8 @@ def test_a_family_may_have_two_controllers_on_a_rung_each_with_its_own_tables(tm
         scenario_files.load(file, chosen[1:])
     with pytest.raises(ConfigError, match=r"x\.toml with .*: gains\.period_s: expected a multiple of world\.step_s"):
         scenario_files.load(file, (*chosen, "world.step_s=0.02"))
+    with pytest.raises(ConfigError, match=r"x\.toml with .*: two_boards\.controller:needs: ZeroDivisionError"):
+        scenario_files.load(file, (*chosen, "world.step_s=0.0"))
     with pytest.raises(ValueError, match=r"gains\.period_s: expected a multiple"):
         with_value(other, "world.step_s", 0.02)
 

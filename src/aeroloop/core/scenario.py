@@ -18,7 +18,7 @@ from typing_extensions import TypeVar
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
-from aeroloop.core.tables import Controller, family, flown_by, part
+from aeroloop.core.tables import Controller, family, flown_by, made
 
 Rung = Literal["mil", "sil", "pil", "hil"]
 MEMORY = "memory://"
@@ -208,7 +208,8 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         Common.__post_init__(self)
-        lacking: str = part(self.flown_by.needs)(self) if self.flown_by.needs else ""
+        needs = self.flown_by.needs
+        lacking = made(needs, self) if needs else ""
         if lacking:
             raise ValueError(lacking)
 
