@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
-
 from aeroloop.core.paths import runtime_dir
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
@@ -54,7 +52,7 @@ class Crew:
             supervisor_pid=os.getpid(),
             core_draw=0,
         )
-        self._orders.write_bytes(msgspec.json.encode(orders))
+        self._orders.write_bytes(orders.encode())
 
     def __enter__(self) -> Crew:
         return self

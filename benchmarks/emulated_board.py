@@ -36,7 +36,7 @@ def run(quick: bool) -> Outcome:
 
 def _factor(scenario: TiltrotorScenario, image: Path, shift: int, cycles: int) -> float:
     """Simulated seconds a second."""
-    period_ns = round(scenario.control.period_s * NS)
+    period_ns = round(scenario.controller.control.period_s * NS)
     answer = encode(ANSWER.pack(*(0.0,) * 16))
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
         pipe = StepPipe(image, shift, Path(folder))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
-from aeroloop.core.scenario import MEMORY
+from aeroloop.core.tables import MEMORY
 from benchmarks.command import SHORT, fly
 from benchmarks.measure import Outcome, row, take_turns
 

@@ -64,12 +64,12 @@ class Flight:
 
     @property
     def period_ns(self) -> int:
-        return round(self.scenario.control.period_s * NS)
+        return round(self.scenario.controller.control.period_s * NS)
 
     @property
     def steps(self) -> int:
         """In a control period."""
-        return self.period_ns // round(self.scenario.world.step_s * NS)
+        return self.period_ns // round(self.scenario.aircraft.world.step_s * NS)
 
     def check_end(self, end: Truth, who: str) -> None:
         if end != self.end:
@@ -91,7 +91,9 @@ def run(quick: bool) -> Outcome:
         }
         taken = take_turns(contestants, rounds)
     outcome = Outcome([row(who, "µs", taken[who], BARE, taken[BARE]) for who in (SILENT, PUBLISHING)])
-    outcome.notes.append(f"time for one control period ({flight.steps} steps of {scenario.world.step_s * 1e3:g} ms)")
+    outcome.notes.append(
+        f"time for one control period ({flight.steps} steps of {scenario.aircraft.world.step_s * 1e3:g} ms)"
+    )
     return outcome
 
 
@@ -99,8 +101,8 @@ def fly_closed_loop(scenario: TiltrotorScenario, periods: int) -> Flight:
     rows: list[tuple[float, ...]] = []
     plant = Plant(scenario, {**_nowhere(scenario), "effort": lambda *row: rows.append(row)})
     board, _ = build_host_board(scenario, lambda *_: None)
-    ground = base_station(scenario.ground)
-    start, period_ns = plant.vehicle.state, round(scenario.control.period_s * NS)
+    ground = base_station(scenario.controller.ground)
+    start, period_ns = plant.vehicle.state, round(scenario.controller.control.period_s * NS)
     to_plant = []
     for cycle in range(periods):
         t_ns = cycle * period_ns
@@ -133,7 +135,7 @@ def again(flight: Flight, publish: dict[str, Publish]) -> float:
 def again_bare(flight: Flight) -> float:
     """The same with nothing but MuJoCo; the effort is set between the timed stretches."""
     scenario, start = flight.scenario, flight.start
-    model = airframe.build(parameters(scenario.vehicle.parameters), scenario.world.step_s)
+    model = airframe.build(parameters(scenario.aircraft.vehicle.parameters), scenario.aircraft.world.step_s)
     data = mujoco.MjData(model)
     data.qpos[:] = (*start.pos_W, *start.quat_WB, *start.tilt_rad)
     data.qvel[:] = (*start.vel_W, *start.rate_B, *start.tilt_rate_rad_s)

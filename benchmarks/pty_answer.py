@@ -46,7 +46,9 @@ def run(quick: bool) -> Outcome:
         with Crew(folder, scenario, scenario.link_url) as crew:
             crew.start("recorder")
             crew.start("plant")
-            client = Client(board, folder / "link.pty", echo.path, round(scenario.control.period_s * NS * DRIFT))
+            client = Client(
+                board, folder / "link.pty", echo.path, round(scenario.controller.control.period_s * NS * DRIFT)
+            )
             servers = (crew.pids["plant"], echo.pid)
             taken = measure(client, servers, rounds, cycles, outcome.notes)
     for policy, latencies in taken.items():

@@ -13,7 +13,7 @@ from aeroloop.controllers.pixhawk.exchange import behind
 from aeroloop.controllers.pixhawk.process import Aircraft
 from aeroloop.core.scenario_files import find, load
 from aeroloop.exchanges.mavlink_hil import Timing
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables
 from aeroloop.links.memory import memory_pair
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
@@ -81,7 +81,7 @@ class Spent:
 def fly(duration_s: float, rung: str, *, stages: bool = False) -> Spent:
     """From the start of the mission. `stages` puts a stop watch on each, which costs some of what it shows."""
     scenario = load(find(SCENARIO), (f"loop={rung}", "pace=lockstep"))
-    assert isinstance(scenario, QuadrotorScenario)
+    assert isinstance(scenario.aircraft, MultirotorTables)
     plant_end, board_end = memory_pair()
     spent, rows = Spent(), Nowhere()
     aircraft = Aircraft(scenario, 0, board_end, rows, lambda words: None)

@@ -29,7 +29,7 @@ from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.flight.processes.recorder import FLUSH_PERIOD_NS, IDLE_S, Recording
 from aeroloop.realtime.feed import FeedOut
@@ -128,7 +128,7 @@ class Log:
 def run(quick: bool) -> Outcome:
     rounds, ticks = (1, 200) if quick else (7, 10_000)
     scenario = load(find("quad-hover"), SETTINGS)
-    assert isinstance(scenario, QuadrotorScenario)
+    assert isinstance(scenario.aircraft, MultirotorTables)
     spent: dict[str, int] = dict.fromkeys(STAGES, 0)
     with flight_folder() as folder, recorder(folder) as written:
         log = Log(folder, scenario, written)

@@ -16,7 +16,10 @@ import msgspec
 import tomli_w
 from msgspec import inspect as types
 
+from aeroloop.controllers.law.period_tables import PeriodTables
+from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
+from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.common_streams import COMMON
@@ -25,21 +28,21 @@ from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import KEYS, Stream
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import streams as fixedwing_streams
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingTables
 from aeroloop.families.multirotor import streams as multirotor_streams
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables
 from aeroloop.families.tiltrotor import streams as tiltrotor_streams
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, World
+from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 from aeroloop.protocols.interface import C_TYPES, TILTROTOR, WING, Interface
 
-EXAMPLE = TiltrotorScenario(
-    name="my-flight",
-    summary="Every key, most with its default",
-    world=World(start_pos_W=(2.0, 0.0, 0.5)),
-    checks=(
-        scenario.Check(metric="pos_x_rms_m", below=0.03),
-        scenario.Check(metric="saturated_steps", equals=0.0),
-    ),
+EXAMPLE = scenario_files.of_table(
+    {
+        "name": "my-flight",
+        "summary": "Every key, most with its default",
+        "world": {"start_pos_W": (2.0, 0.0, 0.5)},
+        "checks": [{"metric": "pos_x_rms_m", "below": 0.03}, {"metric": "saturated_steps", "equals": 0.0}],
+    },
+    "the example",
 )
 QUAD_EXAMPLE = scenario_files.of_table(
     {
@@ -67,13 +70,18 @@ WING_EXAMPLE = scenario_files.of_table(
     },
     "the example",
 )
-PARTS: dict[str, type[Any]] = {
-    "Every scenario": scenario.Scenario,
-    "The tilt-rotor": TiltrotorScenario,
-    "Multirotors": QuadrotorScenario,
-    "The fixed wing": FixedWingScenario,
+FAMILIES: dict[str, type[Any]] = {
+    "The tilt-rotor": TiltrotorTables,
+    "Multirotors": MultirotorTables,
+    "The fixed wing": FixedWingTables,
 }
-"""What every flight has, then what each kind of aircraft adds to it."""
+CONTROLLERS: dict[str, type[Any]] = {
+    "Controller `law` of the tilt-rotor": RequestTables,
+    "Controllers `pixhawk` and `px4` of multirotors": AutopilotTables,
+    "Controller `law` of the fixed wing": PeriodTables,
+}
+PARTS: dict[str, type[Any]] = {"Every scenario": scenario.Common, **FAMILIES, **CONTROLLERS}
+"""What every flight has, what each kind of aircraft adds to it, and what each controller does."""
 EXAMPLES = {"The tilt-rotor": EXAMPLE, "Multirotors": QUAD_EXAMPLE, "The fixed wing": WING_EXAMPLE}
 NUMBER_LIMITS = (("gt", ">"), ("ge", "≥"), ("lt", "<"), ("le", "≤"))
 COMMON_STREAMS = "Common streams"
@@ -146,17 +154,10 @@ def scenario_sections() -> list[Section]:
             tuple(headers[cls]),
             f'{table.tag_field} = "{table.tag}"' if table.tag_field else "",
             _doc(cls),
-            tuple(_key(field) for field in _own_fields(table)),
+            tuple(_key(field) for field in table.fields),
         )
         for cls, (part, table) in found.items()
     ]
-
-
-def _own_fields(table: types.StructType) -> list[types.Field]:
-    """A scenario's kind tells only what it adds."""
-    common = scenario.Scenario.__struct_fields__
-    adds = issubclass(table.cls, scenario.Scenario) and table.cls is not scenario.Scenario
-    return [field for field in table.fields if not (adds and field.name in common)]
 
 
 def scenario_markdown() -> str:
@@ -167,14 +168,16 @@ def scenario_markdown() -> str:
         "A key of a table can be set for one flight: `aeroloop fly NAME --set link.to_plant.delay_s=0.006`.",
         "Names of files are relative to the scenario file; those after `--set` to the folder where you type it.",
         "World coordinates (`_W`) are east, north, up.",
+        "A file has the tables of every scenario, those of its aircraft (`vehicle.kind`), and those of the controller",
+        "that flies it (`controller.kind`, or the aircraft's own on the rung of the flight).",
     ]
     sections = scenario_sections()
     for part in PARTS:
         lines += ["", f"## {part}"]
         for section in (section for section in sections if section.part == part):
             lines += _section_lines(section)
-        if part in EXAMPLES:
-            lines += ["", f"### {part}: a complete example", "", "```toml", example_toml(part).rstrip(), "```"]
+    for part in EXAMPLES:
+        lines += ["", f"## {part}: a complete example", "", "```toml", example_toml(part).rstrip(), "```"]
     return "\n".join([*lines, ""])
 
 
@@ -188,7 +191,7 @@ def _section_lines(section: Section) -> list[str]:
 
 
 def example_toml(part: str) -> str:
-    return tomli_w.dumps(_without_none(msgspec.to_builtins(EXAMPLES[part])))
+    return tomli_w.dumps(_without_none(EXAMPLES[part].flat()))
 
 
 def streams_markdown() -> str:
@@ -340,7 +343,7 @@ def _walk(info: types.Type, header: str) -> Iterator[tuple[str, types.StructType
         yield header, info
         parent = header.strip("[]")
         for field in info.fields:
-            yield from _walk(field.type, f"[{parent}.{field.name}]" if parent else f"[{field.name}]")
+            yield from _walk(field.type, f"[{parent}.{field.encode_name}]" if parent else f"[{field.encode_name}]")
 
 
 def _key(field: types.Field) -> Key:
@@ -349,7 +352,7 @@ def _key(field: types.Field) -> Key:
         unit = (info.extra or {}).get("unit", "")
         meaning = (info.extra_json_schema or {}).get("description", "")
         info = info.type
-    return Key(field.name, _type(info), unit, _default(field), _range(info), meaning)
+    return Key(field.encode_name, _type(info), unit, _default(field), _range(info), meaning)
 
 
 def _type(info: types.Type) -> str:

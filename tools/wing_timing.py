@@ -23,6 +23,7 @@ from aeroloop.core import geodesy
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 from aeroloop.core.paths import runtime_dir
+from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.families.fixedwing import images as wing_images
@@ -85,7 +86,7 @@ class IdealFlight:
     """An aircraft that is always where path following wants it."""
 
     def __init__(self, scenario: FixedWingScenario, step: Callable[[bytes, bytes], Reply]) -> None:
-        home, mission = scenario.world.home, scenario.mission
+        home, mission = scenario.aircraft.world.home, scenario.aircraft.mission
         self._origin = Origin(home.lat_deg, home.lon_deg, home.alt_m)
         self._step = step
         self.places: Places = places(scenario)
@@ -138,7 +139,7 @@ class Timing:
 
 def measure(scenario: FixedWingScenario, shift: int) -> Timing:
     """The first plan of a flight, with the scheduler and the slice that the scenario names."""
-    computer = scenario.board
+    computer = scenario.controller.board
     image = build_image(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
         board = GrantedBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
@@ -149,7 +150,7 @@ def measure(scenario: FixedWingScenario, shift: int) -> Timing:
 
 
 def _timing(scenario: FixedWingScenario, shift: int, board: GrantedBoard) -> Timing:
-    computer = scenario.board
+    computer = scenario.controller.board
     flight = IdealFlight(scenario, board.step)
     flight.fly(_TELLING)
     busy_ns = [flight.period().busy_ns for _ in range(_QUIET)]
@@ -191,10 +192,10 @@ def compare(
     """The preemptive build, then the cooperative one with each slice, on the same plan."""
 
     def under(scheduler: str, slice_s: float) -> FixedWingScenario:
-        board = msgspec.structs.replace(scenario.board, scheduler=scheduler, slice_s=slice_s)
-        return msgspec.structs.replace(scenario, board=board)
+        board = msgspec.structs.replace(scenario.controller.board, scheduler=scheduler, slice_s=slice_s)
+        return with_value(scenario, "board", board)
 
-    preemptive = measure(under("preemptive", scenario.board.slice_s), shift)
+    preemptive = measure(under("preemptive", scenario.controller.board.slice_s), shift)
     return [preemptive, *(measure(under("cooperative", slice_s), shift) for slice_s in slices_s)]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from stream_tables import TILTROTOR
+from tiltrotor_scenarios import tiltrotor
 from typer.testing import CliRunner
 
 from aeroloop.analysis import compare_page
@@ -21,7 +22,6 @@ from aeroloop.cli import app as cli
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, AeroloopError, ConfigError
 from aeroloop.core.scenario import Check
 from aeroloop.core.streams import logged
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
@@ -42,7 +42,7 @@ def fill(log: Log, stream: str, t_s: np.ndarray, **columns: Any) -> None:
 
 def a_run(name: str = "a", /, *, until_s: float = 6.0, step_s: float = 0.004, off: float = 0.0, **changes: Any) -> Run:
     """A flight on straight lines, so that linear interpolation is exact; `off` moves all of it by known amounts."""
-    scenario = TiltrotorScenario(**{"name": "line", "duration_s": until_s, "checks": CHECKS, **changes})
+    scenario = tiltrotor(**{"name": "line", "duration_s": until_s, "checks": CHECKS, **changes})
     log = Log.empty(STREAMS)
     t_s = np.arange(0, until_s + step_s / 2, step_s)
     fill(

@@ -7,14 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.boards.config import Board as Config
+from aeroloop.boards.config import Control
 from aeroloop.boards.host import Behaviour, HostBoard
 from aeroloop.codegen.images import Generated
 from aeroloop.core.signals import Command, Event, Reference, Sensors
 from aeroloop.families.tiltrotor.design import parameter_file
 from aeroloop.families.tiltrotor.images import config_header
-from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario
 from aeroloop.protocols import interface
 from aeroloop.protocols.interface_c import c_header
 
@@ -63,7 +64,7 @@ def generated(
 ) -> Generated:
     """The files that make the firmware such a board."""
     here = Path(__file__).parent
-    scenario = TiltrotorScenario(name="plain", control=Control(period_s=PERIOD_NS / 1e9), board=SETTINGS)
+    scenario = tiltrotor(name="plain", control=Control(period_s=PERIOD_NS / 1e9), board=SETTINGS)
     header = _defined(c_header(interface.TILTROTOR), INTERFACE_REVISION=revision, INTERFACE_HASH=interface_hash)
     files = {
         "law.c": "#define TIMER_IN_LAW\n" * timer_in_law + (here / "plain_law.c").read_text(encoding="utf-8"),

@@ -14,6 +14,7 @@ from wing_words import PERIOD_NS, flight, generated, goal
 from aeroloop.boards.emulated import Granted, GrantedBoard
 from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import LinkError
+from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import WATCHDOG_PERIODS, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, Step
 from aeroloop.families.fixedwing import images as wing_images
@@ -30,8 +31,8 @@ TS = PERIOD_NS * 1e-9
 @cache
 def timing(scheduler: str) -> wing_timing.Timing:
     scenario = wing_images.scenario_of()
-    board = msgspec.structs.replace(scenario.board, scheduler=scheduler, slice_s=SLICE_S)
-    return wing_timing.measure(msgspec.structs.replace(scenario, board=board), SHIFT)
+    board = msgspec.structs.replace(scenario.controller.board, scheduler=scheduler, slice_s=SLICE_S)
+    return wing_timing.measure(with_value(scenario, "board", board), SHIFT)
 
 
 def flown(folder: Path, periods: int) -> list[Granted]:
@@ -200,8 +201,8 @@ def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: P
 def test_a_slice_that_would_not_fit_into_what_is_left_of_a_period_is_not_begun(tmp_path: Path) -> None:
     """At a million instructions a second routine tasks take 16 of 50 ms: there is no room for 40 more."""
     scenario = wing_images.scenario_of()
-    board = msgspec.structs.replace(scenario.board, scheduler="cooperative", slice_s=0.040)
-    image = build_image(wing_images.generate(msgspec.structs.replace(scenario, board=board)), wing_images.COOPERATIVE)
+    board = msgspec.structs.replace(scenario.controller.board, scheduler="cooperative", slice_s=0.040)
+    image = build_image(wing_images.generate(with_value(scenario, "board", board)), wing_images.COOPERATIVE)
     slow = GrantedBoard(image, 10, tmp_path, PERIOD_NS)
     try:
         flying = flight(slow.step)

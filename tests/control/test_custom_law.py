@@ -8,12 +8,14 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from tiltrotor_scenarios import tiltrotor
 
+from aeroloop.boards.config import Control
 from aeroloop.control import custom, toolkit
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Reference
 from aeroloop.families.tiltrotor.design import Design, design, flight_law
-from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario, load_tiltrotor
+from aeroloop.families.tiltrotor.scenario import load_tiltrotor
 from aeroloop.flight import results
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "laws"
@@ -180,22 +182,22 @@ def test_the_example_is_the_built_in_law_but_for_its_integration_rule(plan: Desi
 
 def test_law_file_is_relative_to_its_scenario(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('name = "mine"\n[control]\nlaw_file = "laws/mine.py"\n')
-    assert load_tiltrotor(tmp_path / "mine.toml").control.law_file == str(tmp_path / "laws/mine.py")
+    assert load_tiltrotor(tmp_path / "mine.toml").controller.control.law_file == str(tmp_path / "laws/mine.py")
 
 
 def test_a_run_keeps_its_law_and_can_be_flown_from_its_folder(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(plain())
     run = tmp_path / "run"
-    results.make_folder(run, TiltrotorScenario(name="mine", control=Control(law_file=str(tmp_path / "mine.py"))))
+    results.make_folder(run, tiltrotor(name="mine", control=Control(law_file=str(tmp_path / "mine.py"))))
     (tmp_path / "mine.py").write_text("changed")
     assert (run / "law.py").read_text() == plain()
-    assert load_tiltrotor(run / "scenario.toml").control.law_file == str(run / "law.py")
+    assert load_tiltrotor(run / "scenario.toml").controller.control.law_file == str(run / "law.py")
     results.discard(run, load_tiltrotor(run / "scenario.toml"))
     assert not run.exists()
 
 
 def test_a_run_whose_law_cannot_be_read_is_not_begun(tmp_path: Path) -> None:
-    scenario = TiltrotorScenario(name="mine", control=Control(law_file=str(tmp_path / "none.py")))
+    scenario = tiltrotor(name="mine", control=Control(law_file=str(tmp_path / "none.py")))
     with pytest.raises(ConfigError, match=r"none\.py: cannot be read"):
         results.make_folder(tmp_path / "run", scenario)
     assert not (tmp_path / "run").exists()

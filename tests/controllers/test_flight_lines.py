@@ -9,7 +9,7 @@ import pytest
 from aeroloop.controllers.pixhawk.lines import router_config
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.flight.process_table import roles
 from aeroloop.router.config import RouterConfig
 
@@ -18,7 +18,7 @@ FOLDER = Path("/run/flight-1")
 
 def scenario(*overrides: str) -> QuadrotorScenario:
     loaded = scenario_files.load(scenario_files.find("quad-free"), overrides)
-    assert isinstance(loaded, QuadrotorScenario)
+    assert isinstance(loaded.aircraft, MultirotorTables)
     return loaded
 
 

@@ -17,7 +17,7 @@ from aeroloop.core.streams import streams_of, writes
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.flight.processes.plant import switcher
 from aeroloop.flight.seat import Seat
 from aeroloop.models.quadrotor import hover_speeds_rad_s
@@ -66,7 +66,7 @@ class InLockstep(Nobody):
 
 def scenario(*overrides: str) -> QuadrotorScenario:
     plan = scenario_files.load(scenario_files.find("quad-hover"), overrides)
-    assert isinstance(plan, QuadrotorScenario)
+    assert isinstance(plan.aircraft, MultirotorTables)
     return plan
 
 

@@ -15,6 +15,7 @@ import pytest
 from aeroloop.boards.emulated import Granted
 from aeroloop.controllers.law import period_process as wing_board
 from aeroloop.controllers.law.period_process import EmulatedWing, HostWing
+from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import ResetCause
 from aeroloop.core.wing_signals import WingCommand, WingSensors
@@ -78,7 +79,7 @@ class FakeEmulated:
 
 def test_the_emulated_board_has_a_line_each_for_simulator_and_ground(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wing_board, "GrantedBoard", FakeEmulated)
-    scenario: Any = SimpleNamespace(emulator=SimpleNamespace(shift=5), board=SimpleNamespace(period_s=0.05))
+    scenario: Any = SimpleNamespace(controller=PeriodTables())
     board = EmulatedWing(scenario, Path("image.elf"), Path())
     fake: Any = board._board
     goal, sensors = PlantEnd().goal(Goal(0, 0.5, -3000.0)), PlantEnd().sensors(SENSORS)

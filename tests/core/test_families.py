@@ -21,29 +21,19 @@ from aeroloop.core.errors import EXIT_CHECK_FAILED, ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import streams_of
-from aeroloop.core.tables import FAMILIES, family, part
+from aeroloop.core.tables import FAMILIES, family
 from aeroloop.recording.log import Log
 
 GLIDER = """
-from typing import Annotated, ClassVar
+from typing import Annotated
 from aeroloop.core.config import Config, note
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import FamilyTables
 
 class Vehicle(Config, frozen=True):
     kind: Annotated[str, note("family of aircraft")]
 
-class GliderScenario(Scenario, frozen=True, kw_only=True):
-    FAMILY = "NAME"
-    FILES: ClassVar[dict[str, str]] = {}
+class GliderTables(FamilyTables, frozen=True, kw_only=True):
     vehicle: Vehicle
-
-    @property
-    def flown_at_least_s(self) -> float:
-        return 0.0
-
-    @property
-    def link_url(self) -> str:
-        return "loopback://"
 """
 STREAMS = """
 from aeroloop.core.common_streams import common
@@ -62,10 +52,10 @@ ROW = """
 from aeroloop.core.tables import Family
 ROW = Family(
     name="NAME",
-    scenario="NAME.scenario:GliderScenario",
+    tables="NAME.scenario:GliderTables",
     streams="NAME.streams:STREAMS",
     vehicle="NAME.build:vehicle",
-    controllers={},
+    controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
 )
 """
 COUNTERS = ("frames_in", "frames_out", "bytes_in", "bytes_out", "bad_checksums", "lost")
@@ -76,7 +66,7 @@ def folder_of_a_family(parent: Path, name: str) -> Path:
     """A family of a test's own; modules are imported by the folder's name, so each test takes another."""
     folder = parent / name
     folder.mkdir()
-    (folder / "scenario.py").write_text(GLIDER.replace("NAME", name))
+    (folder / "scenario.py").write_text(GLIDER)
     (folder / "streams.py").write_text(STREAMS)
     (folder / "family.py").write_text(ROW.replace("NAME", name))
     return folder
@@ -84,17 +74,16 @@ def folder_of_a_family(parent: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_a_row_is_called_as_its_scenario_says(kind: str) -> None:
-    row = family(kind)
-    assert row.name == kind == part(row.scenario).FAMILY
+    plan = scenario_files.of_table({"name": "x", "vehicle": {"kind": kind}}, "x")
+    assert family(kind).name == kind == plan.kind
 
 
 def test_a_folder_is_found_from_the_scenario_file_and_stays_absolute(tmp_path: Path) -> None:
     folder = folder_of_a_family(tmp_path, "glider_in_a_file")
     (tmp_path / "x.toml").write_text('name = "x"\n[vehicle]\nkind = "./glider_in_a_file"\n')
     plan = scenario_files.load(tmp_path / "x.toml")
-    assert plan.FAMILY == "glider_in_a_file"
     assert plan.kind == str(folder.resolve())
-    assert family(plan.kind).name == plan.FAMILY
+    assert family(plan.kind).name == "glider_in_a_file"
 
 
 def test_a_folder_after_set_is_found_from_where_it_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +204,7 @@ def sections(scenario, log, summary):
 def a_reported_glider(folder: Path, name: str, report: str) -> Scenario:
     """Of a family whose row names the sections of its report."""
     own = folder_of_a_family(folder, name)
-    row = ROW.replace("controllers={},", 'controllers={},\n    sections="NAME.report:sections",')
+    row = ROW.replace('name="NAME",', 'name="NAME",\n    sections="NAME.report:sections",')
     (own / "family.py").write_text(row.replace("NAME", name))
     (own / "report.py").write_text(report)
     (folder / "x.toml").write_text(f'name = "x"\n[vehicle]\nkind = "./{name}"\n')
@@ -270,7 +259,7 @@ def test_a_family_that_names_no_faults_offers_none(glider: Scenario) -> None:
         ("family.py", "ROW = 1 / 0", r"vehicle\.kind: .*family\.py: ZeroDivisionError: division by zero"),
         ("family.py", "ROW = 3", "expected a core.tables.Family as its row, not int"),
         ("scenario.py", "import nothing_of_the_kind", r"vehicle\.kind: glider_\d\.scenario:.*: ModuleNotFoundError"),
-        ("scenario.py", "", r"glider_\d\.scenario:GliderScenario: AttributeError: .* no attribute"),
+        ("scenario.py", "", r"glider_\d\.scenario:GliderTables: AttributeError: .* no attribute"),
     ],
 )
 def test_broken_code_in_a_folder_is_one_sentence(

@@ -10,7 +10,7 @@ import tomli_w
 
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables
 from aeroloop.families.tiltrotor.scenario import load_tiltrotor
 from aeroloop.flight import results
 from aeroloop.ground.config import Waypoints
@@ -88,7 +88,7 @@ def test_overrides_take_toml_values_and_plain_words() -> None:
 def test_file_names_are_relative_to_the_scenario(tmp_path: Path) -> None:
     table = {"name": "x", "ground": {"trajectory": {"kind": "waypoints", "file": "points.csv"}}}
     (tmp_path / "x.toml").write_text(tomli_w.dumps(table))
-    trajectory = load_tiltrotor(tmp_path / "x.toml").ground.trajectory
+    trajectory = load_tiltrotor(tmp_path / "x.toml").controller.ground.trajectory
     assert isinstance(trajectory, Waypoints)
     assert trajectory.file == str(tmp_path / "points.csv")
 
@@ -106,7 +106,7 @@ def test_file_names_that_were_typed_are_relative_to_where_they_were(
     }
     (tmp_path / "there" / "x.toml").write_text(tomli_w.dumps(table))
     monkeypatch.chdir(tmp_path)
-    ground = load_tiltrotor(Path("there/x.toml"), (override,)).ground
+    ground = load_tiltrotor(Path("there/x.toml"), (override,)).controller.ground
     assert isinstance(ground.trajectory, Waypoints)
     assert ground.trajectory.file == str(tmp_path / "mine.csv")
     assert ground.joystick_map == str(tmp_path / "there" / "stick.toml")
@@ -135,8 +135,8 @@ def test_each_rung_has_its_link() -> None:
 def test_a_preset_is_changed_value_by_value() -> None:
     path = scenario_files.find("quad-mission")
     plain, changed = scenario_files.load(path), scenario_files.load(path, ("sensors.imu.gyro.errors.quantum=0.001",))
-    assert isinstance(plain, QuadrotorScenario) and isinstance(changed, QuadrotorScenario)
-    assert plain.sensors.imu is not None and changed.sensors.imu is not None
-    assert changed.sensors.imu.gyro.errors.quantum == 0.001
-    assert changed.sensors.imu.gyro.errors.white_std == plain.sensors.imu.gyro.errors.white_std != 0.0
-    assert changed.sensors.gnss == plain.sensors.gnss
+    assert isinstance(plain.aircraft, MultirotorTables) and isinstance(changed.aircraft, MultirotorTables)
+    assert plain.aircraft.sensors.imu is not None and changed.aircraft.sensors.imu is not None
+    assert changed.aircraft.sensors.imu.gyro.errors.quantum == 0.001
+    assert changed.aircraft.sensors.imu.gyro.errors.white_std == plain.aircraft.sensors.imu.gyro.errors.white_std != 0.0
+    assert changed.aircraft.sensors.gnss == plain.aircraft.sensors.gnss

@@ -19,7 +19,7 @@ from aeroloop.core import tables
 from aeroloop.core.config import Config
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import ControllerTables, FamilyTables, Scenario
 from aeroloop.core.stream import Stream, fields
 from aeroloop.dashboard import family_page, page_fly, readings
 from aeroloop.dashboard.app import PAGES
@@ -48,16 +48,8 @@ class Kite(Config, frozen=True):
     kind: str
 
 
-class KiteScenario(Scenario, frozen=True, kw_only=True):
+class KiteTables(FamilyTables, frozen=True, kw_only=True):
     vehicle: Kite
-
-    @property
-    def flown_at_least_s(self) -> float:
-        return self.duration_s
-
-    @property
-    def link_url(self) -> str:
-        return "loopback://"
 
 
 @pytest.fixture
@@ -74,11 +66,12 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def kite(folder: Path, page: str = "") -> KiteScenario:
-    nowhere = 'scenario="nowhere:Nothing", streams="nowhere:NONE", vehicle="nowhere:none", controllers={}'
-    row = f'Family(name="kite", {nowhere}, page={page!r})'
+def kite(folder: Path, page: str = "") -> Scenario:
+    nowhere = 'tables="nowhere:Nothing", streams="nowhere:NONE", vehicle="nowhere:none"'
+    flown_by = 'controllers={"law": "aeroloop.controllers.law.rows:VALUES"}'
+    row = f'Family(name="kite", {nowhere}, {flown_by}, page={page!r})'
     (folder / "family.py").write_text(f"from aeroloop.core.tables import Family\n\nROW = {row}\n")
-    return KiteScenario(name="test", vehicle=Kite(str(folder)))
+    return Scenario(name="test", aircraft=KiteTables(vehicle=Kite(str(folder))), controller=ControllerTables())
 
 
 def watching(runs: Path, scenario: Scenario) -> WatchedFlight:
@@ -185,12 +178,14 @@ def test_nothing_in_the_dashboard_names_an_aircraft() -> None:
     code = Path(family_page.__file__).parent
     for path in sorted(code.glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        for forbidden in ("aeroloop.families", "aeroloop.controllers", ".FAMILY", *tables.FAMILIES, "multirotor"):
+        for forbidden in ("aeroloop.families", "aeroloop.controllers", *tables.FAMILIES, "multirotor"):
             assert forbidden not in text.replace("orders.tiltrotor", ""), f"{path.name}: {forbidden}"
 
 
-def test_an_unknown_kind_is_said_once_and_pages_go_on() -> None:
-    scenario = KiteScenario(name="test", vehicle=Kite("zeppelin"))
+def test_a_family_that_went_is_said_once_and_pages_go_on(folder: Path) -> None:
+    scenario = kite(folder)
+    (folder / "family.py").unlink()
+    tables.family.cache_clear()
     with pytest.raises(ConfigError):
-        tables.family("zeppelin")
-    assert family_page.of(scenario) is family_page.PLAIN and "zeppelin" in family_page.problem(scenario)
+        tables.family(scenario.kind)
+    assert family_page.of(scenario) is family_page.PLAIN and folder.name in family_page.problem(scenario)

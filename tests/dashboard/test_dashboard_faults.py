@@ -6,24 +6,22 @@ from pathlib import Path
 
 import pytest
 from stream_tables import MULTIROTOR
+from tiltrotor_scenarios import tiltrotor
 
-from aeroloop.core.config import convert
+from aeroloop.core import scenario_files
 from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
 from aeroloop.dashboard.watched_flight import WatchedFlight
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.sensors.aboard import fitted_out
 
 
-def _quadrotor(count: int = 1) -> QuadrotorScenario:
+def _quadrotor(count: int = 1) -> Scenario:
     table = {"name": "test", "pace": "real", "vehicle": {"kind": "quadrotor", "count": count}}
-    return convert(fitted_out(table), QuadrotorScenario, "test")
+    return scenario_files.of_table(table, "test")
 
 
-SCENARIOS: list[Scenario] = [_quadrotor(), TiltrotorScenario(name="test")]
+SCENARIOS: list[Scenario] = [_quadrotor(), tiltrotor(name="test")]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor"])

@@ -13,12 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pymavlink.dialects.v20 import common as dialect
 from stream_tables import MULTIROTOR
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import TABLE
-from aeroloop.core.config import convert
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import LinkError
+from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, from_browser
 from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.fly_orders import checked, connected, impossible, no_aircraft, takeoff_height
@@ -27,13 +29,10 @@ from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver
 from aeroloop.dashboard.watched_flight import LineInfo, WatchedFlight
 from aeroloop.families.multirotor.page import COMMANDS, known_parameters
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.commands.state import VehicleState
 from aeroloop.protocols.px4_modes import PX4_MODES
 from aeroloop.router.control import ControlPort
-from aeroloop.sensors.aboard import fitted_out
 from aeroloop.world.earth import Earth, Home
 
 
@@ -50,9 +49,9 @@ def watched(tmp_path: Path) -> WatchedFlight:
     return watched
 
 
-def _quadrotor(**table: Any) -> QuadrotorScenario:
+def _quadrotor(**table: Any) -> Scenario:
     whole = {"name": "test", "pace": "real", "vehicle": {"kind": "quadrotor"}, **table}
-    return convert(fitted_out(whole), QuadrotorScenario, "test")
+    return scenario_files.of_table(whole, "test")
 
 
 def test_orders_wait_for_an_aircraft_that_listens(watched: WatchedFlight) -> None:
@@ -64,7 +63,7 @@ def test_orders_wait_for_an_aircraft_that_listens(watched: WatchedFlight) -> Non
 
 
 def test_aircraft_that_take_no_orders_say_why(watched: WatchedFlight) -> None:
-    watched.scenario = TiltrotorScenario(name="test")
+    watched.scenario = tiltrotor(name="test")
     assert "sticks" in no_aircraft(watched, None)
     assert "compiled" in family_page.of(watched.scenario).no_parameters
     watched.scenario = _quadrotor(pace="lockstep")

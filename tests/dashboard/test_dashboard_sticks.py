@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
@@ -27,7 +28,6 @@ from aeroloop.dashboard.sticks import (
 )
 from aeroloop.families.tiltrotor import page_sticks
 from aeroloop.families.tiltrotor.page_sticks import ReferenceDriver, reference_source
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.config import Ground
 from aeroloop.ground.lock import claim
@@ -179,7 +179,7 @@ def test_a_map_of_a_scenario_keeps_its_scales_on_the_axes_of_browsers(tmp_path: 
 
 
 def _orders(folder: Path, **scenario: Any) -> Orders:
-    flown = TiltrotorScenario(name="test", ground=Ground(source="external"), **{"pace": "real", **scenario})
+    flown = tiltrotor(name="test", ground=Ground(source="external"), **{"pace": "real", **scenario})
     link = f"loopback://{folder}/ref.sock"
     return Orders(scenario=flown, folder=str(folder), log="", supervisor_pid=1, core_draw=0, reference_client=link)
 
@@ -208,7 +208,7 @@ def test_a_stick_forward_moves_the_reference_at_the_scale_of_the_map(hands: Hand
 
 def test_a_flight_in_lockstep_is_not_driven(hands: Hands, tmp_path: Path) -> None:
     orders = _orders(tmp_path)
-    lockstep = TiltrotorScenario(name="test")
+    lockstep = tiltrotor(name="test")
     with pytest.raises(ConfigError, match="lockstep"):
         ReferenceDriver(Orders(**{**_fields(orders), "scenario": lockstep}), hands, HERE)
 

@@ -40,7 +40,7 @@ from aeroloop.families.fixedwing import page_way_map as way_map
 from aeroloop.families.fixedwing.page_fly import WayPage, facts, plans_table
 from aeroloop.families.fixedwing.page_words import STATUS_WORDS, STEP_WORDS, letters
 from aeroloop.families.fixedwing.places import planner_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.shape import SURFACES
 from aeroloop.planning.cells import Cell
 
@@ -51,7 +51,7 @@ NAN, HUGE = math.nan, 1e300
 @pytest.fixture(scope="module")
 def scenario() -> FixedWingScenario:
     loaded = scenarios.load(scenarios.find("fixedwing-hierarchical"))
-    assert isinstance(loaded, FixedWingScenario)
+    assert isinstance(loaded.aircraft, FixedWingTables)
     return loaded
 
 
@@ -112,12 +112,12 @@ class TestFamilies:
         assert pose.heading_deg == pytest.approx(0.0) and pose.roll_rad == pytest.approx(0.2)
         assert pose.hinges_rad == pytest.approx((0.1, -0.1, -0.25, -0.15))
         assert readings.shown_rates(store, scenario, 0, [-1.0]) == [-8.0]
-        assert readings.setpoint_height_m(store, scenario, 0) == scenario.mission.height_m
+        assert readings.setpoint_height_m(store, scenario, 0) == scenario.aircraft.mission.height_m
         assert readings.missed_deadlines(store) == 7
         assert readings.ground_m(store, 0) == 400.0
         track = family_page.of(scenario).setpoint
         setpoints = readings.places(store, scenario, track, 0, -math.inf)
-        assert setpoints == [(1.0, -2990.0, 1010.0, scenario.mission.height_m)]
+        assert setpoints == [(1.0, -2990.0, 1010.0, scenario.aircraft.mission.height_m)]
         words = page_view.facts(pose, readings.status(store, scenario, 0), readings.wind_W(store, 0))
         assert words["airspeed"] == "20.5 m/s" and words["ground"] == "260 m below" and words["tilt"] == ""
         assert words["mode"] == "C follows its path"  # as guidance tells it, to who came late
@@ -176,7 +176,7 @@ class TestWay:
         assert told.took_s == pytest.approx(2.0)
         order = country.elevation.order
         assert tuple(way.cells(store, 0, order).values()) == planner.plan(START_M, GOAL_M).cells
-        finest = scenario.planner.resolution.finest
+        finest = scenario.aircraft.planner.resolution.finest
         for col in range(0, 1 << finest, 7):
             for line in range(0, 1 << finest, 5):
                 assert country.blocked[line, col] == planner.blocked(Cell(finest, col, line))

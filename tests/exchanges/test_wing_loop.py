@@ -21,7 +21,7 @@ from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.flight.processes.plant import switcher
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
@@ -47,7 +47,7 @@ def plan(**changes: Any) -> FixedWingScenario:
     for key, value in changes.items():
         table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
     scenario = of_table(table, "test")
-    assert isinstance(scenario, FixedWingScenario)
+    assert isinstance(scenario.aircraft, FixedWingTables)
     return scenario
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from stream_tables import TILTROTOR
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.actuators.lagged import Actuators
 from aeroloop.analysis.checks import evaluate, required, verify
@@ -16,11 +17,10 @@ from aeroloop.core.scenario import Check
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.tiltrotor.analysis.metrics import metrics, position_error
 from aeroloop.families.tiltrotor.analysis.timing import MEASURED, timing
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
-SCENARIO = TiltrotorScenario(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
+SCENARIO = tiltrotor(name="test", duration_s=1.0, pace="real", actuators=Actuators(thrust_max_N=12.0))
 NAMES = tuple(metrics(Log.empty(STREAMS), SCENARIO))
 
 
@@ -193,10 +193,10 @@ def test_each_kind_of_limit(limit: dict[str, float], text: str, passing: float, 
 
 
 def test_an_unknown_metric_is_refused_before_the_flight() -> None:
-    wrong = TiltrotorScenario(name="test", checks=(Check(metric="pos_x_rms", below=1.0),))
+    wrong = tiltrotor(name="test", checks=(Check(metric="pos_x_rms", below=1.0),))
     with pytest.raises(ConfigError, match=r"unknown metric 'pos_x_rms', expected one of: pos_x_rms_m, .*flown_s"):
         verify(wrong)
-    verify(TiltrotorScenario(name="test", checks=tuple(Check(metric=name, below=1.0) for name in NAMES)))
+    verify(tiltrotor(name="test", checks=tuple(Check(metric=name, below=1.0) for name in NAMES)))
 
 
 @pytest.mark.parametrize(("flown_s", "ok"), [(1.0, True), (0.988, True), (0.984, False), (0.5, False)])
@@ -208,7 +208,7 @@ def test_every_flight_must_reach_its_end_within_a_control_period(flown_s: float,
 
 def test_a_scenario_may_expect_divergence() -> None:
     expects = (Check(metric="diverged", equals=1.0), Check(metric="flown_s", above=0.1))
-    assert required(TiltrotorScenario(name="test", checks=expects))[:2] == expects
+    assert required(tiltrotor(name="test", checks=expects))[:2] == expects
     [result] = evaluate(required(SCENARIO)[1:2], {"diverged": 1.0})
     assert not result.ok
 
@@ -217,7 +217,7 @@ def test_a_scenario_may_expect_divergence() -> None:
 def test_an_overrun_or_a_restart_fails_a_flight_that_does_not_expect_it(metric: str) -> None:
     numbers = {**dict.fromkeys(NAMES, 0.0), "flown_s": 1.0, metric: 1.0}
     assert [result.name for result in evaluate(required(SCENARIO), numbers) if not result.ok] == [metric]
-    expects = TiltrotorScenario(name="test", duration_s=1.0, checks=(Check(metric=metric, below=2.0),))
+    expects = tiltrotor(name="test", duration_s=1.0, checks=(Check(metric=metric, below=2.0),))
     assert [check.metric for check in required(expects)].count(metric) == 1
     assert all(result.ok for result in evaluate(required(expects), numbers))
 

@@ -169,7 +169,7 @@ def test_waypoints_are_passed_in_their_order() -> None:
     flight = Flight(log, 0)
     state = log.rows["autopilot_state"]
     state[:, 2] = FlightMode.MISSION
-    passed = mission.passes(flight, scenario.pilot)
+    passed = mission.passes(flight, scenario.controller.pilot)
     assert flight.t_s[passed.index] == pytest.approx([7, 15, 25, 35, 45], abs=0.01)
     assert passed.miss_m == pytest.approx([0.05, 0, 0, 0, 0], abs=1e-6)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiltrotor_scenarios
 from quad_logs import a_log, a_scenario, add
 from stream_tables import MULTIROTOR
 from test_report import Page
@@ -26,7 +27,6 @@ from aeroloop.core.streams import logged
 from aeroloop.families.multirotor.analysis import report
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 
@@ -201,7 +201,7 @@ def test_a_flight_of_fewer_vehicles_is_compared_as_far_as_it_goes() -> None:
 def test_different_kinds_of_aircraft_are_not_compared() -> None:
     log = Log.empty(tiltrotor.STREAMS)
     log.rows["truth"] = np.zeros((2, log.rows["truth"].shape[1]))
-    plan = TiltrotorScenario(name="hover")
+    plan = tiltrotor_scenarios.tiltrotor(name="hover")
     other = Run("hover", plan, log, summarise(plan, log, outcome=FLOWN))
     with pytest.raises(ConfigError, match="different kinds of aircraft"):
         compare([a_run("square", a_log()), other])

@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 from stream_tables import TILTROTOR
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.analysis.drawing import POINTS_PER_LINE, envelope
 from aeroloop.analysis.report import render_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
+from aeroloop.boards.config import Control
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
 from aeroloop.core.scenario import Check, Impairment, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.families.tiltrotor.analysis import report
 from aeroloop.families.tiltrotor.analysis.plots import DelayMargin
-from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
 from aeroloop.ground.config import Ground, Hover
@@ -44,7 +46,7 @@ MARGIN: DelayMargin = {
 
 def a_scenario(**changes: Any) -> TiltrotorScenario:
     checks = (Check(metric="pos_x_rms_m", below=0.2), Check(metric="saturated_steps", equals=0.0))
-    return TiltrotorScenario(**{"name": "spiral", "duration_s": 20.0, "checks": checks, **changes})
+    return tiltrotor(**{"name": "spiral", "duration_s": 20.0, "checks": checks, **changes})
 
 
 def a_log(*, diverged: bool = False, truncated: bool = False) -> Log:
@@ -129,8 +131,8 @@ def test_summary_of_the_board_keeps_the_invariants_of_its_statistics() -> None:
     assert list(tasks) == [task.name for task in TASKS]
     per_period_s = sum(task["exec_mean_s"] for task in tasks.values())
     assert sum(task["share_mean_pct"] for task in tasks.values()) == pytest.approx(100)
-    assert per_period_s <= scenario.control.period_s
-    assert board["cpu_use_mean_pct"] == pytest.approx(100 * per_period_s / scenario.control.period_s)
+    assert per_period_s <= scenario.controller.control.period_s
+    assert board["cpu_use_mean_pct"] == pytest.approx(100 * per_period_s / scenario.controller.control.period_s)
     assert board["cpu_use_mean_pct"] < board["cpu_use_max_pct"]
     assert {task["runs"] for task in tasks.values()} == {20 * 83}
     assert {task["worst_s"] for task in tasks.values()} == {0.002}

@@ -11,13 +11,14 @@ import numpy as np
 import pymap3d
 import pytest
 
+from aeroloop.boards.config import Computer
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.stream import numbered
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
 from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
 from aeroloop.families.fixedwing.places import planner_of
-from aeroloop.families.fixedwing.scenario import Computer, FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
 from peers.wing_craft import WingCraft
@@ -29,7 +30,7 @@ def scenario(**changes: Any) -> FixedWingScenario:
     sensors = {"imu": {"rate_hz": 100.0}, "gnss": {"start_s": 0.0}}
     table = {"name": "test", "vehicle": {"kind": "fixedwing"}, "world": {"step_s": 0.01}, "sensors": sensors}
     made = of_table({**table, "duration_s": 300.0, **changes}, "the test")
-    assert isinstance(made, FixedWingScenario)
+    assert isinstance(made.aircraft, FixedWingTables)
     return made
 
 
@@ -121,7 +122,7 @@ def test_before_the_first_fix_it_holds_the_trim_and_says_nothing() -> None:
     assert rows == [] and trim[0] == trim[2] == 0.0 and 0.0 < trim[3] < 1.0
     # A goal that came meanwhile is not lost.
     autopilot.step(replace(silent, cycle=1), [(100.0, 200.0)])
-    home = scenario().world.home
+    home = scenario().aircraft.world.home
     fix = replace(
         silent, cycle=2, fix=True, lat_deg=home.lat_deg, lon_deg=home.lon_deg, alt_m=660.0, vel_W=(20.0, 0.0, 0.0)
     )
@@ -132,7 +133,7 @@ def test_before_the_first_fix_it_holds_the_trim_and_says_nothing() -> None:
 
 @pytest.mark.parametrize(("east_m", "north_m"), [(5000.0, 0.0), (0.0, -5000.0), (4800.0, 4800.0), (-4800.0, 3000.0)])
 def test_where_the_receiver_says_is_where_it_believes_to_be(east_m: float, north_m: float) -> None:
-    home = scenario().world.home
+    home = scenario().aircraft.world.home
     lat, lon, alt = pymap3d.enu2geodetic(east_m, north_m, 660.0, home.lat_deg, home.lon_deg, 0.0)
     place = float(lat), float(lon), float(alt)
     still = (0.0, 0.0, 0.0), (0.0, 0.0, 9.81), (1e-5, 2e-5, -4e-5), 95e3, 240.0

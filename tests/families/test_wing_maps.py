@@ -19,7 +19,7 @@ from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
 from aeroloop.families.fixedwing.analysis import maps
 from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
@@ -68,7 +68,7 @@ def log() -> Log:
 @pytest.fixture(scope="module")
 def ground() -> Ground:
     scenario = of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
-    assert isinstance(scenario, FixedWingScenario)
+    assert isinstance(scenario.aircraft, FixedWingTables)
     planner = planner_of(scenario)
     return Ground(planner.elevation, planner.settings, blocked_cells(planner))
 

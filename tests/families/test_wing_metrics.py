@@ -16,7 +16,7 @@ from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.families.fixedwing.analysis.metrics import metrics
 from aeroloop.families.fixedwing.analysis.summary import details
 from aeroloop.families.fixedwing.places import planner_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell
 from aeroloop.recording.log import Log
@@ -32,7 +32,7 @@ def with_rows(**rows: np.ndarray) -> Log:
 
 def scenario() -> FixedWingScenario:
     made = of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
-    assert isinstance(made, FixedWingScenario)
+    assert isinstance(made.aircraft, FixedWingTables)
     return made
 
 

@@ -29,7 +29,7 @@ from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.analysis import maps, plots, report
 from aeroloop.families.fixedwing.analysis.maps import Ground
 from aeroloop.families.fixedwing.places import blocked_cells, planner_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.flight import results
 from aeroloop.recording.log import Log, LogWriter
@@ -47,7 +47,7 @@ def a_scenario(**changes: Any) -> FixedWingScenario:
     checks = [{"metric": "arrived", "equals": 1.0}]
     table = {"name": "ridge", "duration_s": FLOWN_S, "vehicle": {"kind": "fixedwing"}, "checks": checks}
     made = of_table({**table, **changes}, "test")
-    assert isinstance(made, FixedWingScenario)
+    assert isinstance(made.aircraft, FixedWingTables)
     return made
 
 

@@ -17,7 +17,7 @@ from aeroloop.core.scenario_files import available, load, of_table
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
-from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario
+from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario, FixedWingTables
 from aeroloop.flight import process_table, results
 from aeroloop.planning.planner import Planner
 
@@ -28,14 +28,14 @@ def plan(table: dict[str, Any] | None = None) -> FixedWingScenario:
     whole = {"name": "test", **(table or {})}
     whole["vehicle"] = {"kind": "fixedwing", **whole.get("vehicle", {})}
     scenario = of_table(whole, "test.toml")
-    assert isinstance(scenario, FixedWingScenario)
+    assert isinstance(scenario.aircraft, FixedWingTables)
     return scenario
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.stem)
 def test_the_scenarios_that_ship_are_valid_and_check_what_there_is(path: Path) -> None:
     scenario = load(path)
-    assert isinstance(scenario, FixedWingScenario)
+    assert isinstance(scenario.aircraft, FixedWingTables)
     verify(scenario)
     assert places(scenario)
 
@@ -54,7 +54,7 @@ def test_the_hierarchical_flight_promises_what_it_is_to_show() -> None:
 
 
 def test_it_has_the_five_sensors_that_its_board_needs() -> None:
-    aboard = plan().aboard
+    aboard = plan().aircraft.aboard
     assert all(getattr(aboard, name) is not None for name in NEEDED)
     assert aboard.rangefinder is None
 
@@ -62,7 +62,7 @@ def test_it_has_the_five_sensors_that_its_board_needs() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"loop": "hil"}, "loop: no board outside flies the fixed wing yet"),
+        ({"loop": "hil"}, "loop: no board outside flies this aircraft yet; expected mil, sil or pil"),
         ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep and on pil time waits for every message"),
         (
             {"loop": "pil", "pace": "real", "link": {"to_board": {"loss": 0.1}}},
@@ -192,8 +192,8 @@ def test_a_run_keeps_its_airframe(tmp_path: Path) -> None:
     scenario = plan({"vehicle": {"airframe": str(own)}})
     results.make_folder(tmp_path / "run", scenario)
     kept = load(tmp_path / "run" / "scenario.toml")
-    assert isinstance(kept, FixedWingScenario)
-    assert kept.vehicle.airframe == str(tmp_path / "run" / "airframe.toml")
+    assert isinstance(kept.aircraft, FixedWingTables)
+    assert kept.aircraft.vehicle.airframe == str(tmp_path / "run" / "airframe.toml")
     results.discard(tmp_path / "run", kept)
     assert not (tmp_path / "run").exists()
 
@@ -205,19 +205,19 @@ def test_a_run_keeps_its_map_under_its_own_ending(tmp_path: Path) -> None:
     results.make_folder(tmp_path / "run", plan({"world": {"terrain": terrain}}))
     assert (tmp_path / "run" / "terrain.npz").read_bytes() == own.read_bytes()
     kept = load(tmp_path / "run" / "scenario.toml")
-    assert isinstance(kept, FixedWingScenario)
+    assert isinstance(kept.aircraft, FixedWingTables)
     assert planner_of(kept).elevation.values.max() == 400
     results.discard(tmp_path / "run", kept)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_flight_may_use_all_of_a_large_map_unless_it_is_bound() -> None:
-    assert plan().world.reach_m == 8000.0
+    assert plan().aircraft.world.reach_m == 8000.0
     large = {"kind": "generated", "side_units": 512}
     corner_m = 256 * 75.0 * math.sqrt(2.0)
-    assert plan({"world": {"terrain": large}}).world.reach_m == pytest.approx(corner_m + 1200.0)
+    assert plan({"world": {"terrain": large}}).aircraft.world.reach_m == pytest.approx(corner_m + 1200.0)
     bound = plan({"world": {"terrain": large, "bound_m": 9000.0}, "seed": 5})
-    assert bound.world.reach_m == 9000.0
+    assert bound.aircraft.world.reach_m == 9000.0
     drawn = places(bound)
     assert max(math.hypot(*drawn.start_m), math.hypot(*drawn.goal_m)) < 9000.0
 

@@ -26,7 +26,7 @@ from aeroloop.core.signals import Truth
 from aeroloop.exchanges.hil_samples import gathered
 from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.families.multirotor.analysis.words import PARAMETERS, change_words
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.links.impair import Impaired, Line
 from aeroloop.protocols import mavlink_hil as hil
@@ -406,10 +406,10 @@ def test_the_desk_writes_down_what_was_done_and_says_what_was_not() -> None:
 @pytest.mark.parametrize("pace", ["lockstep", "real"])
 def test_whatever_is_offered_works(name: str, pace: str) -> None:
     scenario = load(find(name), overrides=(f"pace={pace}",))
-    tiltrotor = isinstance(scenario, TiltrotorScenario)
+    tiltrotor = isinstance(scenario.aircraft, TiltrotorTables)
     sensors: Any = StateSensors(StateConfig(), np.random.default_rng(1)) if tiltrotor else None
     if sensors is None:
-        sensors = Suite(scenario.aboard, Streams(1))  # type: ignore[attr-defined]
+        sensors = Suite(scenario.aircraft.aboard, Streams(1))  # type: ignore[attr-defined]
     link = Impaired(Wire(), inbound=Impairment(), outbound=Impairment(), clock_ns=lambda: 0, seed=1)
     worn, offered = LineFaults(link, scenario.link), offers(scenario)
     assert len({(offer.target, offer.kind, offer.channels) for offer in offered}) == len(offered)

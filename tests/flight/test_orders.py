@@ -29,7 +29,7 @@ def written(runtime: Path, name: str, pid: int, change: dict[str, Any]) -> Path:
     folder.mkdir(parents=True, mode=0o700)
     orders = Orders(load(find("quad-hover")), str(folder), log="", supervisor_pid=pid, core_draw=0)
     path = folder / "orders.json"
-    path.write_text(json.dumps({**json.loads(msgspec.json.encode(orders)), **change}))
+    path.write_text(json.dumps({**json.loads(orders.encode()), **change}))
     return path
 
 

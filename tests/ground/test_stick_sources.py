@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sticks import CODES, HEADER, NAMES, PLAIN, RANGES
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.controllers.law.ground_process import build_source
 from aeroloop.core.errors import ConfigError, LinkError
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground import evdev_stick, stick_recording
 from aeroloop.ground.axes import AxisEvent
 from aeroloop.ground.config import Ground
@@ -312,7 +312,7 @@ def test_a_stick_that_joins_late_starts_where_the_aircraft_is(tmp_path: Path) ->
     (tmp_path / "held.stick").write_text(
         HEADER.replace("}}", ',"ABS_RX":[-100,100],"ABS_RY":[-100,100]}}') + "0,ABS_Y,0\n"
     )
-    scenario = TiltrotorScenario(
+    scenario = tiltrotor(
         name="x", pace="real", ground=Ground(source="joystick", joystick_recording=str(tmp_path / "held.stick"))
     )
     source = build_source(scenario, joins=(Point((4.0, 5.0, 3.0), 0.5, (0.0, 0.0, 0.0), 0.0), 30.0))

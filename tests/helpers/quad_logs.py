@@ -13,7 +13,7 @@ from stream_tables import MULTIROTOR
 from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import LINK_SIGNALS, Event
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.recording.log import Log
 
@@ -36,7 +36,7 @@ def a_scenario(*, count: int = 1, **changes: Any) -> QuadrotorScenario:
         **changes,
     }
     scenario = of_table(table, "test")
-    assert isinstance(scenario, QuadrotorScenario)
+    assert isinstance(scenario.aircraft, MultirotorTables)
     return scenario
 
 

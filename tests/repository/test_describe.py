@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aeroloop.core import scenario, scenario_files
+from aeroloop.core import scenario_files
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import KEYS, Field, Stream
 from aeroloop.core.streams import streams_of_kind
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.protocols.interface import TILTROTOR, WING
 from tools import describe
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-USUAL = ("Every scenario", "The tilt-rotor")
+USUAL = ("Every scenario", "The tilt-rotor", "Controller `law` of the tilt-rotor")
+AUTOPILOTS = "Controllers `pixhawk` and `px4` of multirotors"
 PAGES = {"scenario.md": describe.scenario_markdown, "streams.md": describe.streams_markdown}
 
 
@@ -41,9 +41,12 @@ def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
     sections = describe.scenario_sections()
     places = [(section.part, header) for section in sections for header in section.headers]
     tables = {
-        "Every scenario": ("link", "link.to_plant", "link.to_board", "ground.impair"),
-        "The tilt-rotor": ("vehicle", "world", "control", "board", "sensors", "actuators", "ground"),
-        "Multirotors": ("vehicle", "world", "world.wind", "sensors", "sensors.imu", "autopilot", "pilot"),
+        "Every scenario": ("controller", "link", "link.to_plant", "link.to_board", "ground.impair"),
+        "The tilt-rotor": ("vehicle", "world", "sensors", "actuators"),
+        "Multirotors": ("vehicle", "world", "world.wind", "sensors", "sensors.imu"),
+        "Controller `law` of the tilt-rotor": ("control", "board", "emulator", "ground"),
+        "Controllers `pixhawk` and `px4` of multirotors": ("autopilot", "pilot", "router"),
+        "Controller `law` of the fixed wing": ("board", "emulator"),
     }
     for part, fields in tables.items():
         assert all(places.count((part, f"[{field}]")) == 1 for field in fields)
@@ -56,7 +59,7 @@ def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
 def test_key_shows_type_unit_default_and_range() -> None:
     sections = describe.scenario_sections()
     keys = {(s.headers[0], key.name): key for s in sections for key in s.keys if s.part in USUAL}
-    of_quad = {(s.headers[0], key.name): key for s in sections for key in s.keys if s.part == "Multirotors"}
+    of_quad = {(s.headers[0], key.name): key for s in sections for key in s.keys if s.part.endswith("ultirotors")}
     step = keys["[world]", "step_s"]
     assert (step.type, step.unit, step.default, step.range) == ("number", "s", "`0.004`", "≥ 1e-05, ≤ 0.02")
     assert keys["[world]", "start_pos_W"].type == "list of 3 numbers"
@@ -75,24 +78,25 @@ def test_a_kind_tells_only_what_it_adds() -> None:
         for section in describe.scenario_sections()
         if "" in section.headers
     }
-    assert top["Every scenario"] == set(scenario.Scenario.__struct_fields__)
-    assert top["The tilt-rotor"] == {*TiltrotorScenario.__struct_fields__} - top["Every scenario"]
-    assert {"autopilot", "pilot"} <= top["Multirotors"]
+    assert top == {part: {*owner.__struct_encode_fields__} for part, owner in describe.PARTS.items()}
+    keys = [key for own in (top["Every scenario"], top["Multirotors"], top[AUTOPILOTS]) for key in own]
+    assert len(keys) == len(set(keys)), "each key has one owner"
 
 
 @pytest.mark.parametrize("part", describe.EXAMPLES)
 def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -> None:
     example = describe.EXAMPLES[part]
-    page = describe.scenario_markdown().partition(f"### {part}: a complete example")[2]
+    page = describe.scenario_markdown().partition(f"## {part}: a complete example")[2]
     text = page.partition("```toml\n")[2].partition("```")[0]
     file = tmp_path / "my-flight.toml"
     file.write_text(text, "utf-8")
     assert scenario_files.load(file) == example
     shown = tomllib.loads(text)
-    resolved = msgspec.to_builtins(example)
+    resolved = example.flat()
+    parts = dict(zip(describe.FAMILIES, describe.CONTROLLERS, strict=True))
     for section in describe.scenario_sections():
         for header in section.headers:
-            if section.part not in (part, "Every scenario") or section.tag not in ("", 'kind = "spiral"'):
+            if section.part not in (part, parts[part], "Every scenario") or section.tag not in ("", 'kind = "spiral"'):
                 continue
             names = header.strip("[]").split(".") if header else []
             if header.startswith("[[") or (header == "[ground.impair]" and part != "The tilt-rotor"):

@@ -49,8 +49,8 @@ def law(design):
 
 def safe_command() -> list[float]:
     plan = load_tiltrotor(find("tiltrotor-spiral"))
-    made = design(plan.vehicle.parameters, plan.control.weights, plan.control.period_s)
-    return list(made.safe_command(plan.board.safe_thrust_ratio))
+    made = design(plan.aircraft.vehicle.parameters, plan.controller.control.weights, plan.controller.control.period_s)
+    return list(made.safe_command(plan.controller.board.safe_thrust_ratio))
 
 
 def fault(kind: str) -> str:

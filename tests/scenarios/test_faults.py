@@ -15,11 +15,11 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
 from aeroloop.families.tiltrotor.build import build_world
 from aeroloop.families.tiltrotor.design import parameter_file
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.results import LOG, SUMMARY
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
@@ -147,7 +147,7 @@ class PlayedBoard:
 
     def __init__(self) -> None:
         self._end = BoardEnd(parameter_file().plausible.sensors, lambda index: None)
-        _, self._hover = build_world(TiltrotorScenario(name="hover"))
+        _, self._hover = build_world(tiltrotor(name="hover"))
         self.cycles = 0
 
     def play(self, link: Link, more: Callable[[], bool], noise: Callable[[], bytes] = bytes) -> None:

@@ -175,7 +175,7 @@ def test_it_flies_at_the_walls_pace(runs: Path, rung: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--loop", "hil"), "no board outside flies the fixed wing yet"),
+        (("--loop", "hil"), "no board outside flies this aircraft yet"),
         (("--loop", "pil", "--pace", "real", "--set", "link.to_board.loss=0.1"), "none may be lost or late"),
         (("--set", 'vehicle.airframe="kite"'), "unknown airframe 'kite'"),
         (("--set", "mission.airspeed_m_s=8"), "mission.airspeed_m_s: the airframe cannot fly at 8 m/s"),

@@ -13,7 +13,7 @@ from aeroloop.core.streams import writes
 from aeroloop.core.wing_signals import WingSensors
 from aeroloop.families.fixedwing.analysis.metrics import metrics
 from aeroloop.families.fixedwing.autopilot import autopilot_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.protocols.wing import BoardEnd, Done
 from aeroloop.recording.log import Log
@@ -48,7 +48,7 @@ class BoardBehind:
 def flown(name: str, *overrides: str) -> tuple[str, dict[str, float]]:
     """A flight in lockstep on rung mil: how it ended, and its numbers."""
     scenario = load(find(name), overrides)
-    assert isinstance(scenario, FixedWingScenario)
+    assert isinstance(scenario.aircraft, FixedWingTables)
     rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     streams = writes("plant", STREAMS, scenario.loop)
     publish = {s.name: lambda *row, kept=rows[s.name]: kept.append(row) for s in streams}

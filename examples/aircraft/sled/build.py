@@ -58,16 +58,16 @@ def no_faults(switch: Switch) -> Switched:
 
 
 def vehicle(scenario: SledScenario, number: int, publish: Mapping[str, Callable[..., None]]) -> Vehicle[float, State]:
-    sled = scenario.vehicle
+    sled = scenario.aircraft.vehicle
     stages = Stages(
         actuators=Propeller(),
         body=Rail(sled.mass_kg, sled.friction_Ns_m, sled.start_m),
         surroundings=None,
         sense=lambda state, push_N: [],
-        lost=lambda state: beyond(state.pos_W, scenario.world.length_m),
+        lost=lambda state: beyond(state.pos_W, scenario.aircraft.world.length_m),
         contact=lambda t_ns, state: None,
         switch=no_faults,
         rows=Rows(publish),
         measure=lambda state: (state.pos_W[0], state.vel_W[0]),
     )
-    return Vehicle(stages, step_ns=round(scenario.world.step_s * NS), command=(0.0,), first_effort=0.0)
+    return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=(0.0,), first_effort=0.0)

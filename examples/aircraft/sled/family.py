@@ -7,7 +7,7 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="sled",
-    scenario="sled.scenario:SledScenario",
+    tables="sled.scenario:SledTables",
     streams="sled.streams:STREAMS",
     vehicle="sled.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},

@@ -1,9 +1,9 @@
-"""The keys of a sled's scenario file; those that every scenario has come with `Scenario`."""
+"""The keys that a sled adds to a scenario file."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from aeroloop.core.config import Config, meta, note
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import FamilyTables, Scenario
 
 
 class Sled(Config, frozen=True):
@@ -28,12 +28,12 @@ class Goal(Config, frozen=True):
     x_m: Annotated[float, meta("m", "where to stop")] = 5.0
 
 
-class SledScenario(Scenario, frozen=True, kw_only=True):
+class SledTables(FamilyTables, frozen=True, kw_only=True):
     """A sled on a rail."""
-
-    FAMILY = "sled"
-    FILES: ClassVar[dict[str, str]] = {}
 
     vehicle: Sled
     world: World = World()
     goal: Goal = Goal()
+
+
+SledScenario = Scenario[SledTables]

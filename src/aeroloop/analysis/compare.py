@@ -9,7 +9,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +17,7 @@ from aeroloop.analysis.track import ATTITUDE, Track
 from aeroloop.core.angles import wrap_180
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.tables import family
 from aeroloop.recording.log import Log, log_sha256
 
 Array = NDArray[np.float64]
@@ -75,7 +75,7 @@ def differences(runs: Sequence[Run]) -> list[Difference]:
     for run in runs:
         if not any(track.t_s.size for track in run.tracks):
             raise ConfigError(f"{run.name}: its log holds no flight, so there is nothing to compare")
-        if run.scenario.FAMILY != first.scenario.FAMILY:
+        if family(run.scenario.kind).name != family(first.scenario.kind).name:
             raise ConfigError(f"{run.name} and {first.name} flew different kinds of aircraft: nothing to compare")
     return [
         _difference(number, (first.name, one), (run.name, another))
@@ -234,7 +234,7 @@ def _beside(runs: Sequence[Run], table: str, keys: tuple[str, ...]) -> list[dict
 
 def _settings(runs: Sequence[Run]) -> dict[str, list[Any]]:
     """Every key of the scenarios in which the runs differ."""
-    tables = [_flat(msgspec.to_builtins(run.scenario)) for run in runs]
+    tables = [_flat(run.scenario.flat()) for run in runs]
     keys = dict.fromkeys(key for table in tables for key in table)
     return {
         key: [table.get(key) for table in tables]

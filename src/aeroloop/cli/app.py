@@ -159,10 +159,11 @@ def fly(
     from aeroloop.flight.supervisor import Flight, Interrupted
 
     path = scenario_files.find(name)
-    struct = scenario_files.struct_of(path, tuple(overrides or ()))
-    if pace is None and (dash or (loop == "hil" and struct.KEEPS_ITS_OWN_TIME)):
+    rung = (f"loop={json.dumps(loop)}",) if loop is not None else ()
+    controller = scenario_files.controller_of(path, (*(overrides or ()), *rung))
+    if pace is None and (dash or loop in controller.own_clock):
         pace = "real"
-    if law is not None and not struct.TAKES_LAW:
+    if law is not None and not controller.takes_law:
         raise ConfigError("--law: an autopilot brings its own law; expected a scenario of the tilt-rotor")
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)

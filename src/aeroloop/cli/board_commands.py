@@ -92,8 +92,10 @@ def run(
 def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides = None) -> None:
     """Flash the firmware onto an STM32F4-Discovery with openocd or st-flash, or print the command that would."""
     from aeroloop.controllers.law import board_service
+    from aeroloop.families.tiltrotor import images
 
-    board_service.flash(plan(name, law, overrides), say, typer.echo)
+    image = build_image(images.generate(plan(name, law, overrides)), images.DISCOVERY)
+    board_service.flash(image, say, typer.echo)
 
 
 def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:

@@ -115,9 +115,9 @@ def _fields(table: type[Struct]) -> dict[str, Any]:
     assert isinstance(info, msgspec.inspect.StructType)
     bare = {}
     for field in info.fields:
-        bare[field.name] = field.type
-        while isinstance(bare[field.name], msgspec.inspect.Metadata):
-            bare[field.name] = bare[field.name].type  # type: ignore[attr-defined]
+        bare[field.encode_name] = field.type
+        while isinstance(bare[field.encode_name], msgspec.inspect.Metadata):
+            bare[field.encode_name] = bare[field.encode_name].type  # type: ignore[attr-defined]
     return bare
 
 

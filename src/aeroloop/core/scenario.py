@@ -1,6 +1,6 @@
-"""A scenario: vehicle + world + board + links + reference + checks, as TOML turned into frozen structs.
+"""A scenario as frozen structs: what every flight has, the tables of its aircraft's family, those of its controller.
 
-Here is what every scenario has; each of `families/` adds the tables of its own.
+Its TOML file is flat: each top-level key has one owner, and the loader (`core/scenario_files.py`) splits them.
 `docs/scenario.md` is generated from these types.
 """
 
@@ -9,17 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, Self
 
 import msgspec
 from msgspec import Meta, Struct
+from typing_extensions import TypeVar
 
 from aeroloop.core.config import Config, meta, note
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
+from aeroloop.core.tables import MEMORY, Controller, family, flown_by, made
 
 Rung = Literal["mil", "sil", "pil", "hil"]
-MEMORY = "memory://"
-"""The link of a controller in the plant's own process."""
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
 
 
@@ -85,17 +86,17 @@ class LinkEnds(Protocol):
     def vehicle_links(self) -> Sequence[tuple[str, str]]: ...
 
 
-class Scenario(Config, frozen=True):
-    """What every flight has, whatever flies; the tables of an aircraft's own come with its kind."""
+class Choice(Config, frozen=True):
+    """Which controller flies the aircraft."""
 
-    FAMILY: ClassVar[str]
-    """Name of its family."""
-    FILES: ClassVar[dict[str, str]]
-    """Keys that name a file, and what a run's folder calls its copy."""
-    KEEPS_ITS_OWN_TIME: ClassVar[bool] = False
-    """Whether a controller on rung hil runs on its own clock, so that it cannot fly in lockstep."""
-    TAKES_LAW: ClassVar[bool] = False
-    """Whether it flies a control law from a file (`--law`)."""
+    kind: Annotated[
+        str,
+        note("`law`, `pixhawk`, `px4`, or another that flies this aircraft; empty for the aircraft's own on this rung"),
+    ] = ""
+
+
+class Common(Config, frozen=True):
+    """What every flight has, whatever flies."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$", description="name of the scenario", extra={"unit": "-"})]
     summary: Annotated[str, note("one sentence for `aeroloop list`")] = ""
@@ -103,6 +104,7 @@ class Scenario(Config, frozen=True):
     seed: Annotated[int, meta("-", "seed of every random stream", ge=0)] = 1
     loop: Annotated[Rung, note("rung of the ladder; `--loop` overrides it")] = "mil"
     pace: Annotated[str, note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = "lockstep"
+    chosen: Annotated[Choice, note("which controller")] = msgspec.field(default=Choice(), name="controller")
     link: Annotated[Link, note("link between plant and board")] = Link()
     busy_processes: Annotated[
         int, meta("-", "background load: number of processes that each keep a core busy", ge=0, le=64)
@@ -112,16 +114,6 @@ class Scenario(Config, frozen=True):
     def __post_init__(self) -> None:
         if self.pace not in ("lockstep", "real") and not (SPEED.match(self.pace) and self.speed > 0):
             raise ValueError(f"pace: expected lockstep, real or a speed such as 4x, not {self.pace!r}")
-
-    @classmethod
-    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
-        """A file's table with what the family adds where the file is silent; ConfigError without the file's name."""
-        return table
-
-    @property
-    def kind(self) -> str:
-        """Where its family is found: a name in the table of families, or the path of a folder."""
-        return str(value_at(self, "vehicle.kind"))
 
     @property
     def lockstep(self) -> bool:
@@ -133,44 +125,132 @@ class Scenario(Config, frozen=True):
         match = SPEED.match(self.pace)
         return float(match.group(1)) if match else 1.0
 
+
+class Tables(Config, frozen=True):
+    """The tables of one owner; its fields are top-level keys of the file."""
+
+    FILES: ClassVar[Mapping[str, str]] = {}
+    """Keys that name a file, and what a run's folder calls its copy."""
+
+    @classmethod
+    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
+        """An owner's part of a file with what it adds where that is silent; ConfigError without the file's name."""
+        return table
+
+    def files(self) -> dict[str, str]:
+        """The files that they name, by key."""
+        named = {key: value_at(self, key) for key in self.FILES}
+        return {key: name for key, name in named.items() if name}
+
+
+class Aircraft(Protocol):
+    """What every controller may ask of the tables of a family."""
+
     @property
-    def controller(self) -> str:
-        """Which of its family's controllers flies it."""
-        return "law"
+    def kind(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def step_s(self) -> float: ...
+
+
+class FamilyTables(Tables, frozen=True):
+    """The tables of a family; each has `[vehicle]` with its `kind`, and `[world]` with its `step_s`."""
+
+    @property
+    def kind(self) -> str:
+        """Where its family is found: a name in the table of families, or the path of a folder."""
+        return str(value_at(self, "vehicle.kind"))
+
+    @property
+    def count(self) -> int:
+        """How many fly."""
+        return 1
+
+    @property
+    def step_s(self) -> float:
+        """The grid on which the world is stepped."""
+        return float(value_at(self, "world.step_s"))
+
+
+class ControllerTables(Tables, frozen=True):
+    """The tables of a controller, and when a flight with it ends."""
+
+    def end_ns(self, flight: Scenario) -> int:
+        """When the flight ends, at the latest."""
+        return round(flight.duration_s * NS)
+
+    def flown_at_least_s(self, flight: Scenario) -> float:
+        """What a flight that went to its end has flown; a little less, so that rounding does not decide."""
+        return max(0.0, flight.duration_s - 0.1)
+
+    def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
+        """What somebody outside must know to take part, a sentence each."""
+        return []
+
+
+A_co = TypeVar("A_co", bound=Aircraft, default=Aircraft, covariant=True)
+C_co = TypeVar("C_co", bound=ControllerTables, default=ControllerTables, covariant=True)
+
+
+class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
+    """One flight: the common keys, the tables of its aircraft's family, and those of its controller."""
+
+    aircraft: A_co
+    controller: C_co = msgspec.field(name="controller_tables")
+
+    def __post_init__(self) -> None:
+        Common.__post_init__(self)
+        needs = self.flown_by.needs
+        lacking = made(needs, self) if needs else ""
+        if lacking:
+            raise ValueError(lacking)
+
+    @property
+    def kind(self) -> str:
+        """Where its family is found."""
+        return self.aircraft.kind
+
+    @property
+    def flown_by(self) -> Controller:
+        """The row of its controller."""
+        return flown_by(family(self.kind), self.chosen.kind, self.loop)
+
+    @property
+    def end_ns(self) -> int:
+        return self.controller.end_ns(self)
+
+    @property
+    def flown_at_least_s(self) -> float:
+        return self.controller.flown_at_least_s(self)
+
+    @property
+    def link_url(self) -> str:
+        """The link between plant and board, the rung's own where none is named."""
+        url = self.link.url or self.flown_by.link(self.loop, lockstep=self.lockstep)
+        if not url:
+            raise ConfigError(
+                f"link.url: {self.loop} needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
+            )
+        return url
 
     @property
     def inline(self) -> bool:
         """Whether the controller runs in the plant's own process."""
         return self.link_url == MEMORY
 
-    @property
-    def aircraft(self) -> int:
-        """How many fly."""
-        return 1
-
-    @property
-    def end_ns(self) -> int:
-        """When the flight ends, at the latest."""
-        return round(self.duration_s * NS)
-
-    @property
-    def flown_at_least_s(self) -> float:
-        """What a flight that went to its end has flown; a little less, so that rounding does not decide."""
-        return max(0.0, self.duration_s - 0.1)
-
-    @property
-    def link_url(self) -> str:
-        """The link between plant and board, the rung's own where none is named."""
-        return self.link.url or ("tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://")
-
     def notices(self, ends: LinkEnds, flight_id: str) -> list[str]:
         """What somebody outside must know to take part, a sentence each."""
-        return []
+        return self.controller.notices(self, ends, flight_id)
+
+    @property
+    def file_names(self) -> dict[str, str]:
+        """Keys that name a file, and what a run's folder calls its copy."""
+        return {key: name for tables in self._owners.values() for key, name in tables.FILES.items()}
 
     def files(self) -> dict[str, str]:
         """The files that it names, by key."""
-        named = {key: value_at(self, key) for key in self.FILES}
-        return {key: name for key, name in named.items() if name}
+        return {key: name for tables in self._owners.values() for key, name in tables.files().items()}
 
     def with_files(self, names: Mapping[str, str]) -> Self:
         """The same with other names for some of them."""
@@ -183,12 +263,41 @@ class Scenario(Config, frozen=True):
         """File names in a scenario are relative to it; absolute ones are found by every process."""
         return self.with_files({key: str(folder / name) for key, name in self.files().items()})
 
+    def flat(self) -> dict[str, Any]:
+        """As its file has it: every owner's tables at the top level."""
+        table: dict[str, Any] = msgspec.to_builtins(self)
+        aircraft, controller = table.pop("aircraft"), table.pop("controller_tables")
+        return {**table, **aircraft, **controller}
+
+    @property
+    def _owners(self) -> dict[str, Tables]:
+        return {name: getattr(self, name) for name in ("aircraft", "controller")}
+
+    def place(self, key: str) -> str:
+        """Where the value of a dotted key of the file stands in this struct."""
+        first, dot, rest = key.partition(".")
+        for name, tables in self._owners.items():
+            if first in tables.__struct_fields__:
+                return f"{name}.{key}"
+        own = dict(zip(Common.__struct_encode_fields__, Common.__struct_fields__, strict=True))
+        return f"{own.get(first, first)}{dot}{rest}"
+
+
+A = TypeVar("A", bound=Aircraft)
+C = TypeVar("C", bound=ControllerTables)
+
+
+def narrowed(scenario: Scenario[Any, Any], aircraft: type[A], controller: type[C]) -> Scenario[A, C] | None:
+    """The scenario for those who know its aircraft and controller; None where others fly."""
+    fits = isinstance(scenario.aircraft, aircraft) and isinstance(scenario.controller, controller)
+    return scenario if fits else None
+
 
 def value_at(table: Struct, key: str) -> Any:
-    """What stands under a dotted key; None where this kind of table has no such key."""
+    """What stands under a dotted key of the file; None where this kind of table has no such key."""
     value: Any = table
-    for part in key.split("."):
-        value = getattr(value, part, None)
+    for name in (table.place(key) if isinstance(table, Scenario) else key).split("."):
+        value = getattr(value, name, None)
     return value
 
 
@@ -196,6 +305,6 @@ S = TypeVar("S", bound=Struct)
 
 
 def with_value(table: S, key: str, value: Any) -> S:
-    """A copy with another value under a dotted key."""
-    first, _, rest = key.partition(".")
+    """A copy with another value under a dotted key of the file."""
+    first, _, rest = (table.place(key) if isinstance(table, Scenario) else key).partition(".")
     return msgspec.structs.replace(table, **{first: with_value(getattr(table, first), rest, value) if rest else value})

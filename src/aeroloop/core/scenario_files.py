@@ -1,14 +1,18 @@
-"""Scenario files: found by name, read, checked, and made the struct of the family that they name."""
+"""Scenario files: found by name, read, split by the owners of their keys, and checked."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from aeroloop.core.config import apply_overrides, convert, read_toml
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Scenario
-from aeroloop.core.tables import DEFAULT_FAMILY, family, part
+from aeroloop.core.scenario import Common, ControllerTables, FamilyTables, Scenario
+from aeroloop.core.tables import DEFAULT_FAMILY, Controller, family, flown_by, part
 
 SCENARIO_DIRS = (Path("scenarios"), Path(__file__).resolve().parents[3] / "scenarios")
 KIND = "vehicle.kind"
@@ -53,19 +57,53 @@ def load(path: Path, overrides: tuple[str, ...] = ()) -> Scenario:
     )
 
 
-def struct_of(path: Path, overrides: tuple[str, ...] = ()) -> type[Scenario]:
-    """The struct that a file will be, for what follows from the family alone."""
-    return _struct(*_read(path, overrides))
+def controller_of(path: Path, overrides: tuple[str, ...] = ()) -> Controller:
+    """Who will fly a file, for what follows from that alone."""
+    table, source = _read(path, overrides)
+    common = convert({key: table[key] for key in table if key in _keys(Common)}, Common, source)
+    with _from(source):
+        return flown_by(family(_kind(table)), common.chosen.kind, common.loop)
 
 
 def of_table(table: dict[str, Any], source: str) -> Scenario:
-    """The struct that a table stands for."""
-    struct = _struct(table, source)
+    """The scenario that a file's table stands for; each key goes to its owner."""
+    common = convert({key: table[key] for key in table if key in _keys(Common)}, Common, source)
+    with _from(source):
+        row = family(_kind(table))
+        controller = flown_by(row, common.chosen.kind, common.loop)
+        owners: tuple[type[FamilyTables], type[ControllerTables]] = part(row.tables), part(controller.tables)
+        _check_keys(table, {"every scenario": Common, row.name: owners[0], controller.name: owners[1]})
+        ours = [owner.filled_in({key: table[key] for key in table if key in _keys(owner)}) for owner in owners]
+    aircraft, flying = convert(ours[0], owners[0], source), convert(ours[1], owners[1], source)
+    shared = {name: getattr(common, name) for name in Common.__struct_fields__}
+    with _from(source):
+        return Scenario(**shared, aircraft=aircraft, controller=flying)
+
+
+def _check_keys(table: dict[str, Any], owners: dict[str, type[Struct]]) -> None:
+    """That each key has one owner."""
+    known: dict[str, str] = {}
+    for name, owner in owners.items():
+        for key in _keys(owner):
+            if key in known:
+                raise ConfigError(f"{key}: both {known[key]} and {name} have a table of this name; rename one")
+            known[key] = name
+    unknown = [key for key in table if key not in known]
+    if unknown:
+        raise ConfigError(f"{unknown[0]}: unknown key, expected one of: {', '.join(known)}")
+
+
+def _keys(owner: type[Struct]) -> tuple[str, ...]:
+    return owner.__struct_encode_fields__
+
+
+@contextmanager
+def _from(source: str) -> Iterator[None]:
+    """Errors say what they are about; whoever reads them wants to know in which file."""
     try:
-        table = struct.filled_in(table)
-    except ConfigError as error:
+        yield
+    except (ConfigError, ValueError) as error:
         raise ConfigError(f"{source}: {error}") from None
-    return convert(table, struct, source)
 
 
 def _read(path: Path, overrides: tuple[str, ...]) -> tuple[dict[str, Any], str]:
@@ -85,14 +123,6 @@ def _read(path: Path, overrides: tuple[str, ...]) -> tuple[dict[str, Any], str]:
 def _kind(table: dict[str, Any]) -> str:
     vehicle = table.get("vehicle", {})
     return str(vehicle.get("kind", DEFAULT_FAMILY)) if isinstance(vehicle, dict) else DEFAULT_FAMILY
-
-
-def _struct(table: dict[str, Any], source: str) -> type[Scenario]:
-    try:
-        struct: type[Scenario] = part(family(_kind(table)).scenario)
-    except ConfigError as error:
-        raise ConfigError(f"{source}: {error}") from None
-    return struct
 
 
 def _typed(key: str, overrides: tuple[str, ...]) -> bool:

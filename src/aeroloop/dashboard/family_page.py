@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import DEFAULT_FAMILY, family, part
 from aeroloop.dashboard import shapes
 from aeroloop.dashboard.line_health import LineView
@@ -159,8 +159,7 @@ def _loaded(kind: str) -> _Loaded:
 
 
 def _of(scenario: Scenario | None) -> _Loaded:
-    kind = value_at(scenario, "vehicle.kind") if scenario is not None else None
-    return _loaded(str(kind or DEFAULT_FAMILY))
+    return _loaded(scenario.kind if scenario is not None else DEFAULT_FAMILY)
 
 
 def of(scenario: Scenario) -> Page[Any]:

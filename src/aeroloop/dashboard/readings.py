@@ -48,7 +48,7 @@ def trail(store: Store, vehicle: int, since_s: float) -> Rows:
 
 
 def vehicles(scenario: Scenario | None) -> int:
-    return int(value_at(scenario, "vehicle.count") or 1) if scenario is not None else 1
+    return scenario.aircraft.count if scenario is not None else 1
 
 
 def pose(store: Store, scenario: Scenario, vehicle: int) -> Pose | None:

@@ -17,11 +17,11 @@ import numpy as np
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.core.scenario import MEMORY, Scenario, with_value
+from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of
-from aeroloop.core.tables import family, made, part
-from aeroloop.flight.process_table import controller_of, launch_settings
+from aeroloop.core.tables import MEMORY, family, made, part
+from aeroloop.flight.process_table import launch_settings
 from aeroloop.flight.processes.common import Orders
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.recording.log import Log
@@ -98,9 +98,9 @@ def _crafts(
         core_draw=0,
         **launch_settings(scenario, folder),
     )
-    row, controller = family(scenario.kind), controller_of(scenario)
+    row, controller = family(scenario.kind), scenario.flown_by
     found = []
-    for number in range(scenario.aircraft):
+    for number in range(scenario.aircraft.count):
         own = numbered(publish, number)
         vehicle = made(row.vehicle, scenario, number, own)
         seat = Seat(scenario, orders, number, vehicle, own, {}, lambda words: None)

@@ -13,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import tomli_w
 
 from aeroloop.analysis.summary import summarise
@@ -33,7 +32,7 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
     """A new run folder with its scenario; one that exists is never touched."""
     files = scenario.files()
     copies = {key: _content(key, name) for key, name in files.items()}
-    names = {key: _copy_name(scenario.FILES[key], file) for key, file in files.items()}
+    names = {key: _copy_name(scenario.file_names[key], file) for key, file in files.items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -42,7 +41,7 @@ def make_folder(folder: Path, scenario: Scenario) -> None:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
     for key, content in copies.items():  # the run keeps what it flew: its author goes on changing the file
         _write_bytes(folder / names[key], content)
-    table = msgspec.to_builtins(scenario.with_files(names))
+    table = scenario.with_files(names).flat()
     _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
 
 
@@ -60,7 +59,7 @@ def _content(key: str, file: str) -> bytes:
 
 def discard(folder: Path, scenario: Scenario) -> None:
     """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LOG, *scenario.FILES.values()):
+    for name in (SCENARIO, LOG, *scenario.file_names.values()):
         for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
             path.unlink(missing_ok=True)
     with suppress(OSError):

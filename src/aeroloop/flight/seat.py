@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import Publish
 from aeroloop.flight.processes.common import Orders
 from aeroloop.sim.exchange import Exchange
@@ -24,7 +25,7 @@ class Inlined:
 class Seat:
     """The place of one controller in a flight: whose vehicle, over which link, beside whom."""
 
-    scenario: Any  # of the family's own type, which its controllers know
+    scenario: Scenario[Any, Any]  # with the tables that the controller knows
     orders: Orders
     number: int  # of the aircraft
     vehicle: Vehicle[Any, Any]

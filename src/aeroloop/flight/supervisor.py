@@ -205,7 +205,7 @@ class Flight:
             self.folder.mkdir(mode=0o700)
             # Others look for this file to find the flight: it is there whole, or not at all.
             draft = self.folder / "orders.draft"
-            draft.write_bytes(msgspec.json.encode(orders))
+            draft.write_bytes(orders.encode())
             draft.rename(self.folder / "orders.json")
         except OSError as error:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from aeroloop.core.scenario import MEMORY
+from aeroloop.core.tables import MEMORY
 
 
 class MemoryLink:

@@ -17,11 +17,8 @@ from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
-from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.families.tiltrotor import images
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingPty
 from aeroloop.links.loopback import open_loopback
@@ -109,9 +106,8 @@ def _tcl(path: Path) -> str:
     return f"{{{path}}}" if " " in str(path) else str(path)
 
 
-def flash(scenario: TiltrotorScenario, say: Callable[[str], None], show: Callable[[str], None]) -> None:
-    """Flash the image; where no program for it is installed, say which one to get and show how it would do it."""
-    elf = build_image(images.generate(scenario), images.DISCOVERY)
+def flash(elf: Path, say: Callable[[str], None], show: Callable[[str], None]) -> None:
+    """Flash an image; where no program for it is installed, say which one to get and show how it would do it."""
     command, present = flash_command(elf)
     text = shlex.join(command)
     show(text)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
+from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.url import parse
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
@@ -49,7 +49,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         monitor = Monitor(monitor_path, emulator)
         line.tell("ready")
         line.await_order("start")
-        faults = sorted(orders.flown(TiltrotorScenario).emulator.faults, key=lambda fault: fault.at_s)
+        faults = sorted(orders.flown_by(RequestTables).controller.emulator.faults, key=lambda fault: fault.at_s)
         began_ns = time.monotonic_ns()
         while not stop():
             select.select([emulator.ended_fd], [], [], WATCH_S)

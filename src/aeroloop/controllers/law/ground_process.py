@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from aeroloop.controllers.law.request_tables import RequestScenario, RequestTables
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS, Reference
 from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import named
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.axes import AxisSource
@@ -45,7 +45,7 @@ class StickSource:
     def __init__(
         self,
         ground: Ground,
-        scenario: TiltrotorScenario,
+        scenario: RequestScenario,
         recorder: Path | None = None,
         here: Point | None = None,
         *,
@@ -63,8 +63,8 @@ class StickSource:
         mapping = mapping or axis_map.load(ground.joystick_map)
         self._stick = Stick(mapping, self._axes.ranges, self._axes.name)
         start = build(ground.trajectory)(0.0)
-        pos_W = here.pos_W if here else scenario.world.start_pos_W or start.pos_W
-        yaw_rad = here.yaw_rad if here else scenario.world.start_yaw_rad
+        pos_W = here.pos_W if here else scenario.aircraft.start_pos_W or start.pos_W
+        yaw_rad = here.yaw_rad if here else scenario.aircraft.start_yaw_rad
         self._pilot = Pilot(self._stick, mapping, pos_W=pos_W, yaw_rad=yaw_rad)
         self._recorder = Recorder(recorder, self._axes.ranges) if recorder else None
         self._feedforward = ground.velocity_feedforward
@@ -94,10 +94,10 @@ def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> So
 
 
 def build_source(
-    scenario: TiltrotorScenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None
+    scenario: RequestScenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None
 ) -> Source:
     """`joins`: where the aircraft is and the time, when the flight has begun without us."""
-    ground = scenario.ground
+    ground = scenario.controller.ground
     if ground.source == "joystick":
         return StickSource(ground, scenario, recorder, joins[0] if joins else None)
     return base_station(ground, joins)
@@ -160,13 +160,13 @@ def _send(reference: Reference, t_ns: int, link: Link, publish: Publish) -> None
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.flown(TiltrotorScenario)
+    scenario: RequestScenario = orders.flown_by(RequestTables)
     source = build_source(scenario)
     line.await_order("open")
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = setpoint_publisher(topics, scenario)
     clock = topics.subscriber(named(scenario)["clock"]) if not scenario.lockstep else None
-    with claim(orders.reference_client, scenario.ground.source):
+    with claim(orders.reference_client, scenario.controller.ground.source):
         link = open_link(orders.reference_client)
         if clock is not None:
             _send(source(0), 0, link, publish)  # there when the board's first cycle begins
@@ -175,7 +175,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
         try:
             if clock is None:
                 plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
-                windows = Windows(source, link, publish, round(scenario.control.period_s * NS))
+                windows = Windows(source, link, publish, round(scenario.controller.control.period_s * NS))
                 run_lockstep(windows, plant, board)
             else:
                 run_wall(source, link, publish, clock)

@@ -10,13 +10,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
 from aeroloop.controllers.law.ground_process import build_source, run_wall, setpoint_publisher
+from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
+from aeroloop.core.scenario import with_value
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import named
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import Orders, stop
 from aeroloop.ground.config import Ground, ground_of
@@ -62,7 +61,7 @@ def _present(topics: Topics, stream: Stream, over: Callable[[], bool]) -> tuple[
 
 def drive(orders: Orders, ground: Ground, url: str, record: Path | None, say: Callable[[str], None]) -> None:
     """Stream references until the flight ends or somebody stops us."""
-    scenario = msgspec.structs.replace(orders.flown(TiltrotorScenario), ground=ground)
+    scenario = with_value(orders.flown_by(RequestTables), "ground", ground)
     if scenario.lockstep:
         raise ConfigError("that flight runs in lockstep with its own base station; fly with --pace real")
     for number in (signal.SIGINT, signal.SIGTERM):

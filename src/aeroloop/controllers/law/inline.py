@@ -9,8 +9,8 @@ from aeroloop.controllers.law.ground_process import Windows, build_source
 from aeroloop.controllers.law.period_process import PeriodServer, build_board
 from aeroloop.controllers.law.request_lockstep import LockstepTurns
 from aeroloop.controllers.law.request_shell import Shell
+from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.signals import NS
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.links.memory import memory_pair
 
@@ -49,12 +49,12 @@ class InlineGround:
 
 
 def request(seat: Seat) -> Inlined:
-    scenario: TiltrotorScenario = seat.scenario
+    scenario: RequestScenario = seat.scenario
     shell = Shell(scenario, seat.publish, seat.orders.image, seat.orders.folder_path)
     plant_end, board_end = memory_pair()
     ground_end, references = memory_pair()
     windows = Windows(
-        build_source(scenario), ground_end, seat.publish["setpoint"], round(scenario.control.period_s * NS)
+        build_source(scenario), ground_end, seat.publish["setpoint"], round(scenario.controller.control.period_s * NS)
     )
     ground = InlineGround(windows)
     turns = LockstepTurns(shell, board_end, references, ground)

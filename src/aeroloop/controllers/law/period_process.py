@@ -7,6 +7,7 @@ sensors are its timer; when the work of a period is done it says so, which is wh
 from __future__ import annotations
 
 import select
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Protocol
@@ -16,12 +17,12 @@ import casadi as ca
 from aeroloop.boards.emulated import GrantedBoard
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.controllers.law.period_tables import PeriodScenario, PeriodTables
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS
-from aeroloop.core.wing_signals import WingSensors
-from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.core.tables import offered
+from aeroloop.core.wing_signals import WingCommand, WingSensors
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
@@ -98,8 +99,10 @@ def run(board: Board, link: Link) -> None:
 class EmulatedWing:
     """Rung pil: the firmware in the emulator, which has a line each for the simulator and the ground."""
 
-    def __init__(self, scenario: FixedWingScenario, image: Path, folder: Path) -> None:
-        self._board = GrantedBoard(image, scenario.emulator.shift, folder, round(scenario.board.period_s * NS))
+    def __init__(self, scenario: PeriodScenario, image: Path, folder: Path) -> None:
+        self._board = GrantedBoard(
+            image, scenario.controller.emulator.shift, folder, round(scenario.controller.board.period_s * NS)
+        )
         self._cutter = FrameCutter()
 
     def start(self, uptime_ms: int) -> bytes:
@@ -114,6 +117,15 @@ class EmulatedWing:
 
     def close(self) -> None:
         self._board.close()
+
+
+class Autopilot(Protocol):
+    """The law of a family's row."""
+
+    def step(
+        self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = ()
+    ) -> tuple[WingCommand, list[tuple[str, tuple[float, ...]]]]:
+        """The servos' command of this period, and rows (stream, values) for the ground."""
 
 
 class HostWing:
@@ -142,10 +154,10 @@ class HostWing:
     def close(self) -> None: ...
 
 
-def build_board(scenario: FixedWingScenario, image: str, folder: Path) -> Board:
+def build_board(scenario: PeriodScenario, image: str, folder: Path) -> Board:
     if scenario.loop == "pil":
         return EmulatedWing(scenario, Path(image), folder)
-    return HostWing(autopilot_of(scenario, _compiled if scenario.loop == "sil" else Evaluator))
+    return HostWing(offered(scenario.kind, "law", scenario, _compiled if scenario.loop == "sil" else Evaluator))
 
 
 def _compiled(law: ca.Function) -> Evaluator:
@@ -153,7 +165,7 @@ def _compiled(law: ca.Function) -> Evaluator:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.flown(FixedWingScenario)
+    scenario: PeriodScenario = orders.flown_by(PeriodTables)
     if scenario.lockstep:
         share_core(orders.core_draw)  # with the plant, which waits while we work
     with ExitStack() as last, closing(build_board(scenario, orders.image, orders.folder_path)) as board:

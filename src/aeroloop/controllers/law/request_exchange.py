@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.signals import NS
+from aeroloop.core.tables import offered
 from aeroloop.exchanges.barriers import BatonBarrier, BoardBaton, GroundBaton
 from aeroloop.exchanges.board_request import BoardRequest, Settings
 from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.families.tiltrotor.design import parameter_file
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.seat import Seat
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
@@ -34,11 +34,11 @@ def exchange(seat: Seat) -> BoardRequest:
 
 def behind(seat: Seat, bare: Link, board: BoardBaton | None, ground: GroundBaton | None) -> BoardRequest:
     """The board behind this link, in lockstep with its batons."""
-    scenario: TiltrotorScenario = seat.scenario
+    scenario: RequestScenario = seat.scenario
     settings = Settings(
-        bounds=parameter_file().plausible.command,
+        bounds=offered(scenario.kind, "command_bounds"),
         first_command=seat.vehicle.command,
-        period_ns=round(scenario.control.period_s * NS),
+        period_ns=round(scenario.controller.control.period_s * NS),
         end_ns=scenario.end_ns,
         silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
         speed=scenario.speed,

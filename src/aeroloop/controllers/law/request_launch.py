@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.codegen.images import build_image
+from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.tables import Role
-from aeroloop.families.tiltrotor import images
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.core.tables import Role, offered
 from aeroloop.links.url import ends
 
 RELAYED = "loopback://"
@@ -21,18 +20,18 @@ EMULATOR = Role("emulator", "aeroloop.controllers.law.emulator_process")
 """The board of rung pil in real time: QEMU speaks on the links itself."""
 
 
-def roles(scenario: TiltrotorScenario) -> tuple[Role, ...]:
+def roles(scenario: RequestScenario) -> tuple[Role, ...]:
     found = []
     if scenario.loop == "pil" and not scenario.lockstep:
         found.append(EMULATOR)
     elif scenario.loop != "hil":
         found.append(BOARD)
-    if scenario.ground.source != "external":
+    if scenario.controller.ground.source != "external":
         found.append(GROUND)
     return tuple(found)
 
 
-def launch(scenario: TiltrotorScenario, folder: Path) -> dict[str, Any]:
+def launch(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
     link_server, link_client = ends(scenario.link_url, folder=folder, name="link")
     if link_client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {link_server} is a link to an external board; fly it with --loop hil")
@@ -43,15 +42,15 @@ def launch(scenario: TiltrotorScenario, folder: Path) -> dict[str, Any]:
         "link_client": link_client or "",
         "reference_server": reference_server,
         "reference_client": reference_client,
-        "relay_references": scenario.loop == "hil" and scenario.ground.url == RELAYED,
+        "relay_references": scenario.loop == "hil" and scenario.controller.ground.url == RELAYED,
         "image": image,
         "image_id": image_id,
     }
 
 
-def _reference_ends(scenario: TiltrotorScenario, folder: Path) -> tuple[str, str]:
+def _reference_ends(scenario: RequestScenario, folder: Path) -> tuple[str, str]:
     """Where the board listens for references, and where the ground speaks."""
-    url = scenario.ground.url
+    url = scenario.controller.ground.url
     server, client = ends(url, folder=folder, name="ref")
     if scenario.loop != "hil":
         if client is None:
@@ -62,12 +61,9 @@ def _reference_ends(scenario: TiltrotorScenario, folder: Path) -> tuple[str, str
     return server, server if ours or client is None else client
 
 
-def _image(scenario: TiltrotorScenario) -> tuple[str, int]:
+def _image(scenario: RequestScenario) -> tuple[str, int]:
     """The firmware that the emulated board runs, and what a board with firmware must say that it runs."""
     if scenario.loop not in ("pil", "hil"):
         return "", 0
-    generated = images.generate(scenario)
-    if scenario.loop == "hil":
-        return "", generated.image_id
-    kind = images.LOCKSTEP if scenario.lockstep else images.UART
-    return str(build_image(generated, kind)), generated.image_id
+    generated, name = offered(scenario.kind, "image", scenario)
+    return str(build_image(generated, name)) if scenario.loop == "pil" else "", generated.image_id

@@ -24,7 +24,7 @@ class Turn:
     def __init__(self, shell: Shell) -> None:
         self._board = shell.board
         self._shell = shell
-        self._counts_time = shell.scenario.emulator.timed
+        self._counts_time = shell.scenario.controller.emulator.timed
         self._promised = False
         self._busy_until_ns = 0
         self._held = b""  # what a board that is still busy will have sent by then

@@ -11,10 +11,10 @@ import time
 from aeroloop.boards.host import HostBoard
 from aeroloop.controllers.law.request_lockstep import run_lockstep
 from aeroloop.controllers.law.request_shell import Shell
+from aeroloop.controllers.law.request_tables import RequestScenario, RequestTables
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
@@ -72,7 +72,7 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     if orders.scenario.lockstep:
         share_core(orders.core_draw)  # with the emulator, which inherits it: it takes turns with us
-    scenario = orders.flown(TiltrotorScenario)
+    scenario: RequestScenario = orders.flown_by(RequestTables)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("board", streams_of(scenario), scenario.loop)}
     shell = Shell(scenario, numbered(publish, 0), orders.image, orders.folder_path)

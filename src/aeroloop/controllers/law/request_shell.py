@@ -13,11 +13,11 @@ from aeroloop.boards.emulated import EmulatedBoard, StepPipe
 from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
-from aeroloop.families.tiltrotor.design import design, flight_law, parameter_file
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.core.tables import offered
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.protocols.framing import FrameCutter
@@ -42,16 +42,10 @@ class TimedLaw:
         return command
 
 
-def build_host_board(scenario: TiltrotorScenario, say: Say) -> tuple[HostBoard, TimedLaw]:
-    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    law = TimedLaw(flight_law(scenario.control, plan), scenario.loop)
-    behaviour = Behaviour(
-        period_ns=round(scenario.control.period_s * NS),
-        hover_command=tuple(plan.u_eq.tolist()),
-        safe_command=plan.safe_command(scenario.board.safe_thrust_ratio),
-        bounds=parameter_file().plausible.sensors,
-        config=scenario.board,
-    )
+def build_host_board(scenario: RequestScenario, say: Say) -> tuple[HostBoard, TimedLaw]:
+    made: tuple[ca.Function, Behaviour] = offered(scenario.kind, "law", scenario)
+    function, behaviour = made
+    law = TimedLaw(function, scenario.loop)
     return HostBoard(law, behaviour, say), law
 
 
@@ -74,11 +68,11 @@ class Shell:
     """What lockstep and wall time share: the board, and what is logged each cycle."""
 
     def __init__(
-        self, scenario: TiltrotorScenario, publish: Mapping[str, Callable[..., None]], image: str, folder: Path
+        self, scenario: RequestScenario, publish: Mapping[str, Callable[..., None]], image: str, folder: Path
     ) -> None:
         """`image` is the firmware of rung pil, `folder` the flight's own."""
         self.scenario, self._publish = scenario, publish
-        self.period_ns = round(self.scenario.control.period_s * NS)
+        self.period_ns = round(self.scenario.controller.control.period_s * NS)
         self._counted_s = -1
         self.host: HostBoard | None = None
         self.law: TimedLaw | None = None
@@ -86,7 +80,7 @@ class Shell:
         self.board: LockstepBoard
         self._worked: Worked
         if self.scenario.loop == "pil":
-            emulator = self.scenario.emulator
+            emulator = self.scenario.controller.emulator
             self._pipe = StepPipe(Path(image), emulator.shift, folder)
             self.board = self._worked = EmulatedBoard(self._pipe, self.period_ns, WATCHDOG_PERIODS, emulator.faults)
         else:
@@ -107,7 +101,7 @@ class Shell:
             self._pipe.close()
 
     def dress_references(self, link: Link, now_ns: Callable[[], int]) -> Link:
-        impairment = self.scenario.ground.impair
+        impairment = self.scenario.controller.ground.impair
         if not impairment.active:
             return link
         return Impaired(

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from aeroloop.core.tables import Controller
+from aeroloop.core.tables import MEMORY, Controller
 
 REQUEST = Controller(
     name="law",
+    tables="aeroloop.controllers.law.request_tables:RequestTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY, "hil": ""},
+    paced_links={"pil": "pty://"},
+    needs="aeroloop.controllers.law.request_tables:needs",
+    own_clock=("hil",),
+    takes_law=True,
     roles="aeroloop.controllers.law.request_launch:roles",
     launch="aeroloop.controllers.law.request_launch:launch",
     exchange="aeroloop.controllers.law.request_exchange:exchange",
     inline="aeroloop.controllers.law.inline:request",
 )
+"""Asks a family for its `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
 PERIOD = Controller(
     name="law",
+    tables="aeroloop.controllers.law.period_tables:PeriodTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY},
+    needs="aeroloop.controllers.law.period_tables:needs",
     roles="aeroloop.controllers.law.period_launch:roles",
     launch="aeroloop.controllers.law.period_launch:launch",
     exchange="aeroloop.controllers.law.period_exchange:exchange",
     inline="aeroloop.controllers.law.inline:period",
 )
+"""Asks a family for its `law` (scenario, run -> period_process.Autopilot), `mission` and `image`."""
 VALUES = Controller(
     name="law",
+    tables="aeroloop.core.scenario:ControllerTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0"},
     roles="aeroloop.controllers.law.values:roles",
     launch="aeroloop.controllers.law.values:launch",
     exchange="aeroloop.controllers.law.values:exchange",
     inline="aeroloop.controllers.law.values:inline",
 )
-"""Of any family whose row names a `law`."""
+"""Asks a family for its `law` (scenario -> control.board_law.BoardLaw)."""

@@ -15,7 +15,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
-from aeroloop.core.tables import Role, family, made
+from aeroloop.core.tables import Role, offered
 from aeroloop.exchanges.board_values import BoardValues, Settings
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.links.base import Link
@@ -32,8 +32,6 @@ def roles(scenario: Scenario) -> tuple[Role, ...]:
 
 
 def launch(scenario: Scenario, folder: Path) -> dict[str, Any]:
-    if scenario.loop not in ("mil", "sil"):
-        raise ConfigError(f"loop: a law from a family's row flies on mil and sil, not on {scenario.loop}")
     if scenario.link.to_plant.active or scenario.link.to_board.active:
         raise ConfigError("link: this board's link takes no impairments")
     law_of(scenario)  # whether there is one
@@ -44,10 +42,7 @@ def launch(scenario: Scenario, folder: Path) -> dict[str, Any]:
 
 
 def law_of(scenario: Scenario) -> BoardLaw:
-    row = family(scenario.kind)
-    if not row.law:
-        raise ConfigError(f'{row.name}: its row names no law; expected law="module:function" in its family.py')
-    law: BoardLaw = made(row.law, scenario)
+    law: BoardLaw = offered(scenario.kind, "law", scenario)
     return law
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from aeroloop.controllers.pixhawk.flight_law import Airframe
 from aeroloop.controllers.pixhawk.hil_rows import HilRows
+from aeroloop.controllers.pixhawk.tables import AutopilotScenario
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.tables import offered
 from aeroloop.exchanges.line_faults import LineFaults
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing, wall_timing
-from aeroloop.families.multirotor import airframe as airframes
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.flight.seat import Seat
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
@@ -29,9 +30,9 @@ def exchange(seat: Seat) -> MavlinkHil:
 
 def behind(seat: Seat, bare: Link, timing: Timing | None = None) -> MavlinkHil:
     """The autopilot behind this link."""
-    scenario: QuadrotorScenario = seat.scenario
-    airframe = airframes.load(scenario.vehicle.airframe)
-    imu = scenario.aboard.imu
+    scenario: AutopilotScenario = seat.scenario
+    airframe: Airframe = offered(scenario.kind, "airframe", scenario)
+    imu = scenario.aircraft.aboard.imu
     assert imu is not None
     link, impaired = bare, None
     if not scenario.lockstep:
@@ -46,19 +47,19 @@ def behind(seat: Seat, bare: Link, timing: Timing | None = None) -> MavlinkHil:
         )
     settings = Settings(
         rotors=airframe.rotors.count,
-        mix=airframes.mixer(airframe),
+        mix=airframe.mix,
         answers_every_sample=scenario.loop != "hil" and scenario.lockstep,
         notify=seat.notify,
         line=LineFaults(impaired, scenario.link) if impaired is not None else None,
         impaired=(lambda: impaired.worn) if impaired is not None else (lambda: False),
     )
-    rows = HilRows(seat.publish, scenario.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
+    rows = HilRows(seat.publish, scenario.aircraft.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
     return MavlinkHil(seat.vehicle, link, timing or wall_timing(link), settings, rows, bare=bare)
 
 
-def check_capacity(scenario: QuadrotorScenario) -> str:
+def check_capacity(scenario: AutopilotScenario) -> str:
     """Whether a serial line can carry what is to cross it, said before the flight: a warning, or nothing."""
-    imu, gnss = scenario.aboard.imu, scenario.aboard.gnss
+    imu, gnss = scenario.aircraft.aboard.imu, scenario.aircraft.aboard.gnss
     assert imu is not None
     url = parse(scenario.link_url, template=True)
     to_board = {"HIL_SENSOR": imu.rate_hz, "HIL_GPS": gnss.rate_hz if gnss else 0.0, "HEARTBEAT": 1.0}

@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Protocol
+
+from aeroloop.actuators.motors import Motor
 from aeroloop.control.cascade import Frame
-from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.models import quadrotor
+from aeroloop.models.rigid_body import Body
+from aeroloop.models.rotors import Rotors
+
+
+class Airframe(Protocol):
+    """What a family's row offers as `airframe`."""
+
+    @property
+    def body(self) -> Body: ...
+    @property
+    def rotors(self) -> Rotors: ...
+    @property
+    def motors(self) -> Motor: ...
+    @property
+    def flight(self) -> quadrotor.Parameters: ...
+    @property
+    def mix(self) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
+        """Motor commands of roll, pitch, yaw (-1..1, of FRD) and throttle (0..1)."""
 
 
 def frame(airframe: Airframe) -> Frame:

@@ -9,9 +9,9 @@ import msgspec
 
 from aeroloop.controllers.pixhawk import lines
 from aeroloop.controllers.pixhawk.exchange import check_capacity
+from aeroloop.controllers.pixhawk.tables import AutopilotScenario, vehicle_url
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.tables import Role
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.links.url import ends, parse
 
 PIXHAWK = Role("board", "aeroloop.controllers.pixhawk.process")
@@ -19,16 +19,16 @@ ROUTER = Role("router", "aeroloop.flight.processes.router", vital=False)
 """Without it nobody on the ground is heard, as with a radio that fails."""
 
 
-def roles(scenario: QuadrotorScenario) -> tuple[Role, ...]:
+def roles(scenario: AutopilotScenario) -> tuple[Role, ...]:
     return (PIXHAWK, *routers(scenario))
 
 
-def routers(scenario: QuadrotorScenario) -> tuple[Role, ...]:
+def routers(scenario: AutopilotScenario) -> tuple[Role, ...]:
     return (ROUTER,) if lines.routed(scenario) else ()
 
 
-def launch(scenario: QuadrotorScenario, folder: Path) -> dict[str, Any]:
-    numbers = range(scenario.vehicle.count)
+def launch(scenario: AutopilotScenario, folder: Path) -> dict[str, Any]:
+    numbers = range(scenario.aircraft.count)
     router = lines.router_config(scenario, folder)
     warning = check_capacity(scenario)
     return {
@@ -40,8 +40,8 @@ def launch(scenario: QuadrotorScenario, folder: Path) -> dict[str, Any]:
     }
 
 
-def _ends(scenario: QuadrotorScenario, number: int, folder: Path) -> tuple[str, str]:
-    url = scenario.vehicle_url(number)
+def _ends(scenario: AutopilotScenario, number: int, folder: Path) -> tuple[str, str]:
+    url = vehicle_url(scenario, number)
     if scenario.loop == "hil" and url.startswith("udp:") and not parse(url, template=True).listen:
         return url, ""  # a board's address: it waits for our first datagram, and answers where that came from
     server, client = ends(url, folder=folder, name=f"hil{number}")

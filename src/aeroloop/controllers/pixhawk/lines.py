@@ -15,9 +15,9 @@ from pathlib import Path
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.controllers.pixhawk.tables import ONBOARD_PORT, AutopilotScenario
 from aeroloop.controllers.pixhawk.telemetry import STREAMS
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.multirotor.scenario import ONBOARD_PORT, QuadrotorScenario
 from aeroloop.links.url import LinkUrl, parse
 from aeroloop.router.config import EVERY, EndpointConfig, Forward, RouterConfig, SetRate
 
@@ -38,19 +38,19 @@ def bench_ends(folder: Path) -> tuple[str, str]:
     return _socket(folder, "bench")
 
 
-def routed(scenario: QuadrotorScenario) -> bool:
+def routed(scenario: AutopilotScenario) -> bool:
     """Not in lockstep, nor with an autopilot outside to which no line is named."""
-    return not scenario.lockstep and (scenario.loop != "hil" or bool(scenario.router.endpoints))
+    return not scenario.lockstep and (scenario.loop != "hil" or bool(scenario.controller.router.endpoints))
 
 
-def router_config(scenario: QuadrotorScenario, folder: Path) -> RouterConfig | None:
+def router_config(scenario: AutopilotScenario, folder: Path) -> RouterConfig | None:
     """None where nobody would be routed."""
     if not routed(scenario):
         return None
-    count = 0 if scenario.loop == "hil" else scenario.vehicle.count
+    count = 0 if scenario.loop == "hil" else scenario.aircraft.count
     endpoints: list[EndpointConfig] = []
-    forward = list(scenario.router.forward)
-    rates = list(scenario.router.rates)
+    forward = list(scenario.controller.router.forward)
+    rates = list(scenario.controller.router.rates)
     for number in range(count):
         name = f"pixhawk-{number}"
         endpoints.append(EndpointConfig(name, private_ends(folder, number)[1], role="vehicle"))
@@ -60,7 +60,7 @@ def router_config(scenario: QuadrotorScenario, folder: Path) -> RouterConfig | N
             if stream.rate_Hz >= SLOWEST_SHOWN_HZ and stream.msg_id not in WHILE_IT_WANTS
         ]
     grounds = 0
-    for url in scenario.autopilot.ground_links if count else ():
+    for url in scenario.controller.autopilot.ground_links if count else ():
         link = parse(url)
         if link.port == ONBOARD_PORT:
             for number in range(count):
@@ -75,7 +75,9 @@ def router_config(scenario: QuadrotorScenario, folder: Path) -> RouterConfig | N
         Forward(f"pixhawk-{a}", f"pixhawk-{b}", max_rate_hz=0.0) for a in range(count) for b in range(count) if a != b
     ]
     try:
-        return RouterConfig((*endpoints, *scenario.router.endpoints), scenario.name, tuple(forward), tuple(rates))
+        return RouterConfig(
+            (*endpoints, *scenario.controller.router.endpoints), scenario.name, tuple(forward), tuple(rates)
+        )
     except ValueError as error:
         raise ConfigError(f"router: {error}") from None
 

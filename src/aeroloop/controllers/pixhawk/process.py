@@ -11,14 +11,14 @@ import casadi as ca
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.controllers.pixhawk.log import PixhawkLog
+from aeroloop.controllers.pixhawk.tables import AutopilotScenario, AutopilotTables
 from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk, parameters
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.families.multirotor import airframe as airframes
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.core.tables import offered
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
@@ -55,22 +55,22 @@ class Aircraft:
 
     def __init__(
         self,
-        scenario: QuadrotorScenario,
+        scenario: AutopilotScenario,
         number: int,
         hil: Link,
         publish: Mapping[str, Publish],
         remark: Callable[[str], None],
         ground: str = "",
     ) -> None:
-        imu, gnss = scenario.aboard.imu, scenario.aboard.gnss
+        imu, gnss = scenario.aircraft.aboard.imu, scenario.aircraft.aboard.gnss
         assert imu is not None
         self.hil = hil
-        self.pilot = build_pilot(scenario, number) if scenario.pilot.source == "orders" else None
+        self.pilot = build_pilot(scenario, number) if scenario.controller.pilot.source == "orders" else None
         self.grounds = [Ground(ground)] if ground else []
-        home = scenario.world.home
+        home = scenario.aircraft.home
         self.pixhawk = VirtualPixhawk(
-            airframes.load(scenario.vehicle.airframe),
-            parameters(scenario.autopilot.parameters),
+            offered(scenario.kind, "airframe", scenario),
+            parameters(scenario.controller.autopilot.parameters),
             number=number,
             period_s=imu.period_s,
             runner=runner(scenario.loop),
@@ -136,17 +136,19 @@ def runner(rung: str) -> Callable[[ca.Function], Evaluator]:
     return Evaluator
 
 
-def build_pilot(scenario: QuadrotorScenario, number: int) -> MavlinkPilot:
-    earth, (x_m, y_m) = Earth(scenario.world.home), scenario.start_m(number)
+def build_pilot(scenario: AutopilotScenario, number: int) -> MavlinkPilot:
+    earth, (x_m, y_m) = Earth(scenario.aircraft.home), scenario.aircraft.start_m(number)
 
     def geodetic(pos_m: tuple[float, float, float]) -> tuple[float, float]:
         lat_deg, lon_deg, _ = earth.geodetic((x_m + pos_m[0], y_m + pos_m[1], pos_m[2]))
         return lat_deg, lon_deg
 
     deflection = None
-    if scenario.pilot.stick_recording:
-        deflection = recorded_stick(Path(scenario.pilot.stick_recording))
-    return MavlinkPilot(scenario.pilot, mission(scenario.pilot, geodetic), SYSTEM + number, deflection)
+    if scenario.controller.pilot.stick_recording:
+        deflection = recorded_stick(Path(scenario.controller.pilot.stick_recording))
+    return MavlinkPilot(
+        scenario.controller.pilot, mission(scenario.controller.pilot, geodetic), SYSTEM + number, deflection
+    )
 
 
 def recorded_stick(path: Path) -> Callable[[float], Deflection]:
@@ -161,7 +163,7 @@ def recorded_stick(path: Path) -> Callable[[float], Deflection]:
 
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.flown(QuadrotorScenario)
+    scenario: AutopilotScenario = orders.flown_by(AutopilotTables)
     topics = Topics(orders.folder_path, wait=scenario.lockstep)
     publish = {
         stream.name: topics.publisher(stream).send for stream in writes("board", streams_of(scenario), scenario.loop)

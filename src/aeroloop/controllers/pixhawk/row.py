@@ -6,8 +6,12 @@ from aeroloop.core.tables import Controller
 
 ROW = Controller(
     name="pixhawk",
+    tables="aeroloop.controllers.pixhawk.tables:AutopilotTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0"},
+    needs="aeroloop.controllers.pixhawk.tables:pixhawk_needs",
     roles="aeroloop.controllers.pixhawk.launch:roles",
     launch="aeroloop.controllers.pixhawk.launch:launch",
     exchange="aeroloop.controllers.pixhawk.exchange:exchange",
     inline="aeroloop.controllers.pixhawk.inline:pixhawk",
 )
+"""Asks a family for its `airframe`."""

@@ -18,6 +18,7 @@ import casadi as ca
 from aeroloop.control.cascade import GAINS, law
 from aeroloop.controllers.pixhawk import flight_law
 from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.flight_law import Airframe
 from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
 from aeroloop.controllers.pixhawk.seam import SensorHealth, Status
 from aeroloop.controllers.pixhawk.services import Services
@@ -27,7 +28,6 @@ from aeroloop.core.frames import Vec, Vec3
 from aeroloop.core.signals import NS, NavEstimate, Setpoint
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.navigation import Navigation
-from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from aeroloop.controllers.pixhawk.launch import routers
+from aeroloop.controllers.pixhawk.tables import AutopilotScenario
 from aeroloop.core.tables import Role
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 
-def roles(scenario: QuadrotorScenario) -> tuple[Role, ...]:
+def roles(scenario: AutopilotScenario) -> tuple[Role, ...]:
     return routers(scenario)

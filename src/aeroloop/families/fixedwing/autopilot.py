@@ -194,9 +194,11 @@ def autopilot_of(
     mission: MissionSettings | None = None,
 ) -> Autopilot:
     """The board of a scenario. `run` makes a law callable: interpreted, or compiled for rung sil."""
-    home, wanted = scenario.world.home, scenario.mission
+    home, wanted = scenario.aircraft.world.home, scenario.aircraft.mission
     law = wing_law(
-        airframe.load(scenario.vehicle.airframe), airspeed_m_s=wanted.airspeed_m_s, period_s=scenario.board.period_s
+        airframe.load(scenario.aircraft.vehicle.airframe),
+        airspeed_m_s=wanted.airspeed_m_s,
+        period_s=scenario.controller.board.period_s,
     )
     field_x, field_y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
     duties = Duties(
@@ -206,4 +208,6 @@ def autopilot_of(
         wanted.airspeed_m_s,
         wanted.loiter_radius_m,
     )
-    return Autopilot(law, run, duties, planner_of(scenario), pieces=pieces_each_period(scenario.board), mission=mission)
+    return Autopilot(
+        law, run, duties, planner_of(scenario), pieces=pieces_each_period(scenario.controller.board), mission=mission
+    )

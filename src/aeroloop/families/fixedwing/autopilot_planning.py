@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from aeroloop.families.fixedwing.scenario import Computer
+from aeroloop.boards.config import Computer
 from aeroloop.planning.mission_paths import Country, PathGenerator
 from aeroloop.planning.mission_words import Order, Result
 from aeroloop.planning.planner import Planner, Planning

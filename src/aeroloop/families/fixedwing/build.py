@@ -27,24 +27,26 @@ from aeroloop.world.wind import Wind
 def vehicle(
     scenario: FixedWingScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[SurfaceEffort, RigidState]:
-    mission = scenario.mission
-    airframe = airframes.load(scenario.vehicle.airframe)
-    atmosphere = Atmosphere(scenario.world.day)
+    mission = scenario.aircraft.mission
+    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
+    atmosphere = Atmosphere(scenario.aircraft.world.day)
     _, _, density_kg_m3 = atmosphere.at(mission.height_m)
     flying = trim(airframe, mission.airspeed_m_s, density_kg_m3=density_kg_m3)
     start_m = places(scenario).start_m
     pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
-    world, servos = build_world(airframe, Start(pos_W, math.pi / 2, scenario.world.wind.steady_W), Evaluator, at=flying)
+    world, servos = build_world(
+        airframe, Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W), Evaluator, at=flying
+    )
     streams = Streams(scenario.seed)
     around = Surroundings(
-        Earth(scenario.world.home),
+        Earth(scenario.aircraft.world.home),
         atmosphere,
-        Wind(scenario.world.wind, streams.generator("wind")),
+        Wind(scenario.aircraft.world.wind, streams.generator("wind")),
         world.state(0),
-        ground_of(scenario.world.terrain).grid().height_m,
+        ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
-    sensors = Suite(scenario.aboard, streams, scenario.sensors.faults)
-    bound_m = scenario.world.reach_m
+    sensors = Suite(scenario.aircraft.aboard, streams, scenario.aircraft.sensors.faults)
+    bound_m = scenario.aircraft.world.reach_m
 
     def crashed(t_ns: int, state: RigidState) -> str | None:
         return "crashed" if state.pos_W[2] <= around.ground_m else None
@@ -60,5 +62,5 @@ def vehicle(
         rows=FixedWingRows(publish),
     )
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
-    step_ns = round(scenario.world.step_s * NS)
+    step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)

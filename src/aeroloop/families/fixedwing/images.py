@@ -15,15 +15,17 @@ from pathlib import Path
 
 from aeroloop.codegen.embedded import content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
+from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.geodesy import radii_m
+from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation.wing import EXPONENT
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
 from aeroloop.families.fixedwing.places import ground_of
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
 from aeroloop.planning.mission_c import mission_c
@@ -45,10 +47,12 @@ MAP_ORDERS = range(4, 9)
 
 
 def generate(scenario: FixedWingScenario) -> Generated:
-    period_s = scenario.board.period_s
+    period_s = scenario.controller.board.period_s
     check_period("board.period_s", period_s)
     law = wing_law(
-        airframe.load(scenario.vehicle.airframe), airspeed_m_s=scenario.mission.airspeed_m_s, period_s=period_s
+        airframe.load(scenario.aircraft.vehicle.airframe),
+        airspeed_m_s=scenario.aircraft.mission.airspeed_m_s,
+        period_s=period_s,
     )
     files: dict[str, str] = {}
     for function in law.functions:
@@ -65,8 +69,13 @@ def generate(scenario: FixedWingScenario) -> Generated:
     return Generated(files, image_id)
 
 
+def image(scenario: FixedWingScenario) -> tuple[Generated, str]:
+    """What the emulated board of a flight runs."""
+    return generate(scenario), IMAGE[scenario.controller.board.scheduler]
+
+
 def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
-    mission, board = scenario.mission, scenario.board
+    mission, board = scenario.aircraft.mission, scenario.controller.board
     lines = [
         "/* Generated from a scenario: what the firmware knows of aircraft, map and duties. SI. */",
         "#ifndef CONFIG_H",
@@ -86,7 +95,7 @@ def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
         _number("LOITER_RADIUS_M", mission.loiter_radius_m),
         _number("ROLL_MOST_RAD", ROLL_MOST_RAD),
         _number("ROLL_LAG_S", law.path_gains.lag_s),
-        *_place(scenario.world.home),
+        *_place(scenario.aircraft.world.home),
         *_planner(scenario),
         _mission(MissionSettings()),
         f"#define PGEN_SETTINGS {{ MAP_SIDE_UNITS * MAP_UNIT_M, LOITER_RADIUS_M, {_joining(Joining())} }}",
@@ -123,14 +132,14 @@ def _place(home: Home) -> list[str]:
 
 
 def _map(scenario: FixedWingScenario) -> str:
-    values = ground_of(scenario.world.terrain).values
+    values = ground_of(scenario.aircraft.world.terrain).values
     rows = "\n".join("    " + " ".join(f"{value}," for value in row) for row in values.tolist())
     declared = "extern const int16_t map_elevations[];\nconst int16_t map_elevations[]"
     return f"#include <stdint.h>\n\n{declared} = {{\n{rows}\n}};\n"
 
 
 def _planner(scenario: FixedWingScenario) -> list[str]:
-    ground, settings = ground_of(scenario.world.terrain), scenario.planner
+    ground, settings = ground_of(scenario.aircraft.world.terrain), scenario.aircraft.planner
     resolution = settings.resolution
     order = ground.side.bit_length() - 1
     if order not in MAP_ORDERS:
@@ -160,13 +169,13 @@ def _planner(scenario: FixedWingScenario) -> list[str]:
 
 def _memory(scenario: FixedWingScenario, order: int) -> tuple[int, int, int, int]:
     """Approximations, leaves, states and times that the planner needs wherever the vehicle is: its `planner_needs`."""
-    resolution = scenario.planner.resolution
+    resolution = scenario.aircraft.planner.resolution
     leaves, width = 0, 1 << resolution.coarsest
     for level, radius in zip(range(resolution.coarsest, resolution.finest), resolution.radii_units, strict=True):
         leaves += width**2
         split = -(-2 * radius // (1 << (order - level))) + 1 if radius else 0
         width = 2 * min(split, width)
-    headings = HEADINGS if scenario.planner.turn_rule else 1
+    headings = HEADINGS if scenario.aircraft.planner.turn_rule else 1
     approximations = (4 ** (order - 1) - 4**resolution.coarsest) // 3 if resolution.coarsest + 2 <= order else 0
     times = (4 ** (resolution.finest + 1) - 4**resolution.coarsest) // 3
     return approximations, leaves + width**2, leaves + width**2 * headings + 1, times
@@ -198,9 +207,10 @@ def _fields(values: dict[str, float], *more: str) -> str:
 def scenario_of(name: str | None = None) -> FixedWingScenario:
     """One of the fixed wing's by its name or file; without one, what a scenario says that says nothing."""
     found = load(find(name)) if name else of_table({"name": "wing", "vehicle": {"kind": "fixedwing"}}, "the defaults")
-    if not isinstance(found, FixedWingScenario):
+    scenario = narrowed(found, FixedWingTables, PeriodTables)
+    if scenario is None:
         raise ConfigError(f"{name}: expected a scenario of the fixed wing")
-    return found
+    return scenario
 
 
 def main(arguments: list[str]) -> str | None:

@@ -20,7 +20,7 @@ SHOWN_PER_THROTTLE = 16.0
 
 
 def shape(scenario: FixedWingScenario) -> Shape:
-    return shapes.of_model(model.build(airframe.load(scenario.vehicle.airframe)))
+    return shapes.of_model(model.build(airframe.load(scenario.aircraft.vehicle.airframe)))
 
 
 def status(store: Store, _vehicle: int) -> Status:
@@ -40,7 +40,7 @@ def hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
 
 
 def told_paths(scenario: FixedWingScenario, store: Store) -> dict[int, list[Vec3]]:
-    height_m = scenario.mission.height_m
+    height_m = scenario.aircraft.mission.height_m
     return {path.number: [(x, y, height_m) for x, y in path.points_m] for path in page_way.paths(store)}
 
 
@@ -49,7 +49,7 @@ def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[Lin
     span = Span.of(store.names("link"), store.since("link", since_s))
     if span is None:
         return []
-    set_hz = 0.0, 1.0 / scenario.board.period_s
+    set_hz = 0.0, 1.0 / scenario.controller.board.period_s
     return [counted_line("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
 
 

@@ -63,7 +63,7 @@ class Country:
 
 
 def country(scenario: FixedWingScenario) -> Country:
-    return _country(scenario.world.terrain, scenario.planner)
+    return _country(scenario.aircraft.world.terrain, scenario.aircraft.planner)
 
 
 @lru_cache(maxsize=2)

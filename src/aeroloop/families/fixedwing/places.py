@@ -39,28 +39,28 @@ def ground_of(config: ElevationConfig) -> ElevationMap:
 
 def planner_of(scenario: FixedWingScenario) -> Planner:
     """The planner that the board of this flight has."""
-    ground = ground_of(scenario.world.terrain)
-    return Planner(Elevation(ground.values, ground.unit_m), scenario.planner)
+    ground = ground_of(scenario.aircraft.world.terrain)
+    return Planner(Elevation(ground.values, ground.unit_m), scenario.aircraft.planner)
 
 
 def places(scenario: FixedWingScenario) -> Places:
     """The same for every process of a flight, since it follows from the scenario alone."""
-    mission = scenario.mission
+    mission = scenario.aircraft.mission
     if mission.start_m is not None:
         _check_height(scenario, mission.start_m)
     if mission.start_m is not None and mission.goal_m is not None:
         return Places(mission.start_m, mission.goal_m)
     # Reachable on the full grid is reachable at all: the board may see less of the map at a time.
-    finest = scenario.planner.resolution.finest
+    finest = scenario.aircraft.planner.resolution.finest
     whole = Resolution(coarsest=finest, finest=finest, radii_units=())
-    ground = ground_of(scenario.world.terrain)
-    settings: PlannerSettings = msgspec.structs.replace(scenario.planner, resolution=whole)
+    ground = ground_of(scenario.aircraft.world.terrain)
+    settings: PlannerSettings = msgspec.structs.replace(scenario.aircraft.planner, resolution=whole)
     planner = Planner(Elevation(ground.values, ground.unit_m), settings)
     room_m = mission.loiter_radius_m + SPARE_M
     rooms = [
         cell
         for cell in roomy_cells(planner, room_m)
-        if math.hypot(*planner.elevation.centre_m(cell)) + room_m < scenario.world.reach_m
+        if math.hypot(*planner.elevation.centre_m(cell)) + room_m < scenario.aircraft.world.reach_m
     ]
     reach = _Reach(planner)
     rng = np.random.default_rng([scenario.seed, 6])
@@ -85,7 +85,7 @@ def places(scenario: FixedWingScenario) -> Places:
 
 def _check_height(scenario: FixedWingScenario, start_m: Metres2) -> None:
     """The first circle leads over the ground, not through it."""
-    mission, ground = scenario.mission, ground_of(scenario.world.terrain).grid()
+    mission, ground = scenario.aircraft.mission, ground_of(scenario.aircraft.world.terrain).grid()
     angles = np.linspace(0.0, 2 * math.pi, ROUND, endpoint=False)
     circle = start_m + mission.loiter_radius_m * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     highest_m = max(ground.height_m(float(x_m), float(y_m)) for x_m, y_m in circle)

@@ -1,15 +1,15 @@
-"""The scenario of a fixed wing that finds its own way over terrain."""
+"""The tables of a fixed wing that finds its own way over terrain."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.config import Config, meta, note
-from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2
-from aeroloop.core.scenario import MEMORY, Scenario
-from aeroloop.core.signals import NS
+from aeroloop.core.scenario import FamilyTables, Scenario
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.sensors.aboard import Aboard, fitted_out
 from aeroloop.sensors.schedule import Name
@@ -91,49 +91,18 @@ class Mission(Config, frozen=True):
     ] = 30.0
 
 
-class Computer(Config, frozen=True):
-    """The slow computer aboard."""
+class FixedWingTables(FamilyTables, frozen=True):
+    """What a flight of a fixed wing adds that plans its way over terrain while it flies."""
 
-    period_s: Annotated[float, meta("s", "control period", ge=0.01, le=0.2)] = 0.05
-    scheduler: Annotated[
-        Literal["preemptive", "cooperative"],
-        note("`preemptive`: planning has all time that the other tasks leave; `cooperative`: a slice each period"),
-    ] = "preemptive"
-    slice_s: Annotated[float, meta("s", "the cooperative scheduler's slice for planning", gt=0, le=0.2)] = 0.010
-    piece_s: Annotated[
-        float, meta("s", "rungs mil and sil: what one piece of planning costs the slow computer", ge=0, le=1)
-    ] = 6e-5
-    routine_s: Annotated[
-        float, meta("s", "rungs mil and sil: what all other tasks cost it in a control period", ge=0, le=0.2)
-    ] = 6e-4
-
-
-class Processor(Config, frozen=True):
-    """The emulated processor of rung `pil`."""
-
-    shift: Annotated[
-        int, meta("-", "an instruction takes 2^shift ns: 5 is 31.25 million a second, 3 is 125 million", ge=0, le=10)
-    ] = 5
-
-
-class FixedWingScenario(Scenario, frozen=True):
-    """A flight of a fixed wing that plans its way over terrain while it flies."""
-
-    FAMILY = "fixedwing"
-    FILES: ClassVar[dict[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain"}
+    FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain"}
 
     vehicle: Annotated[FixedWing, note("which aircraft")] = FixedWing()
     world: Annotated[Country, note("the simulated world")] = Country()
     sensors: Annotated[WingAboard, note("the sensors")] = WingAboard()
     planner: Annotated[PlannerSettings, note("how a way is found")] = PlannerSettings()
     mission: Annotated[Mission, note("from where to where")] = Mission()
-    board: Annotated[Computer, note("the computer aboard")] = Computer()
-    emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
 
     def __post_init__(self) -> None:
-        Scenario.__post_init__(self)
-        self._check_rung()
-        self._check_times()
         missing = [name for name in NEEDED if name not in self.sensors.fitted or getattr(self.sensors, name) is None]
         if missing:
             raise ValueError(f"sensors.fitted: the board needs {', '.join(NEEDED)}; {missing[0]} is missing")
@@ -143,28 +112,6 @@ class FixedWingScenario(Scenario, frozen=True):
                 f"not {self.world.home.alt_m:g}"
             )
         self._check_mission()
-
-    def _check_rung(self) -> None:
-        if self.loop == "hil":
-            raise ValueError("loop: no board outside flies the fixed wing yet; expected mil, sil or pil")
-        if self.waits and (self.link.to_plant.active or self.link.to_board.active):
-            raise ValueError("link: in lockstep and on pil time waits for every message, so none may be lost or late")
-
-    def _check_times(self) -> None:
-        step_ns, period_ns = round(self.world.step_s * NS), round(self.board.period_s * NS)
-        imu = self.sensors.imu
-        if imu is not None and (round(imu.period_s * NS) % step_ns or period_ns < round(imu.period_s * NS)):
-            raise ValueError(
-                f"world.step_s: expected a part of the IMU's period ({imu.period_s:g} s), not {self.world.step_s:g}, "
-                "and at least one sample in each control period"
-            )
-        if period_ns % 1_000_000:
-            raise ValueError(f"board.period_s: expected whole milliseconds, not {self.board.period_s:g}")
-        if self.board.slice_s + self.board.routine_s > self.board.period_s:
-            raise ValueError(
-                f"board.slice_s: expected a slice that fits into the control period ({self.board.period_s:g} s) beside "
-                f"the other tasks ({self.board.routine_s:g} s), not {self.board.slice_s:g}"
-            )
 
     def _check_mission(self) -> None:
         mission = self.mission
@@ -198,12 +145,6 @@ class FixedWingScenario(Scenario, frozen=True):
                     f"not {place[0]:g}, {place[1]:g}"
                 )
 
-    @property
-    def waits(self) -> bool:
-        """Whether the plant waits for the board's work of each period. At any pace it waits for the emulated one, whose
-        time is what it is granted: a host that is late must not cost it a period."""
-        return self.lockstep or self.loop == "pil"
-
     @classmethod
     def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
         return fitted_out(table, WingAboard())
@@ -219,23 +160,6 @@ class FixedWingScenario(Scenario, frozen=True):
         """The sensors that are fitted."""
         return self.sensors.flown
 
-    @property
-    def end_ns(self) -> int:
-        """Where a control period ends."""
-        period_ns = round(self.board.period_s * NS)
-        return -(-round(self.duration_s * NS) // period_ns) * period_ns
 
-    @property
-    def flown_at_least_s(self) -> float:
-        """The flight is over when it has loitered at the goal; whether it got there is a check of its own."""
-        return 0.0
-
-    @property
-    def link_url(self) -> str:
-        if self.link.url:
-            return self.link.url
-        if self.loop == "hil":
-            raise ConfigError("loop: no board outside flies the fixed wing yet; expected mil, sil or pil")
-        if self.loop == "pil" and self.lockstep:  # the emulator is a process of its own: nobody need stand between
-            return MEMORY
-        return "tcp://127.0.0.1:0" if self.loop == "sil" else "loopback://"
+FixedWingScenario = Scenario[FixedWingTables, PeriodTables]
+"""Flown by a board that works by the plant's clock."""

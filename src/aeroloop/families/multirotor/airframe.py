@@ -11,16 +11,17 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
-from aeroloop.controllers.pixhawk.ground import Ground, lay, upright
 from aeroloop.core import parameter_files
 from aeroloop.core.config import Config, meta
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3
 from aeroloop.core.signals import NS, Air
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
 from aeroloop.sensors.scene import body_from_world
+from aeroloop.world.ground import Ground, lay, upright
 from aeroloop.world.rigid import Rigid
 from aeroloop.world.terrain import Flat
 
@@ -63,6 +64,10 @@ class Airframe(Config, frozen=True):
         return quadrotor.Parameters(body=self.body, rotors=self.rotors)
 
     @property
+    def mix(self) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
+        return mixer(self)
+
+    @property
     def rest_height_m(self) -> float:
         """Height of the centre of mass when it stands on its feet."""
         return self.contact.foot_radius_m - min(foot[2] for foot in self.contact.feet_B_m)
@@ -78,6 +83,10 @@ def load(name: str) -> Airframe:
     airframe, source = parameter_files.load(name, FOLDER, Airframe)
     _check(airframe, source)
     return airframe
+
+
+def flown(scenario: QuadrotorScenario) -> Airframe:
+    return load(scenario.aircraft.vehicle.airframe)
 
 
 def _check(airframe: Airframe, source: str) -> None:

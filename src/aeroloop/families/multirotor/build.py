@@ -29,20 +29,20 @@ def vehicle(
     scenario: QuadrotorScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[RotorEffort, RigidState]:
     """Aircraft number `number`, with random streams of its own."""
-    airframe = airframes.load(scenario.vehicle.airframe)
+    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     streams = random_streams(scenario, number)
-    ground = terrain(scenario.world.terrain)
-    world = airframes.world(airframe, scenario.world.step_s, scenario.start_m(number), ground)
+    ground = terrain(scenario.aircraft.world.terrain)
+    world = airframes.world(airframe, scenario.aircraft.world.step_s, scenario.aircraft.start_m(number), ground)
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     around = Surroundings(
-        Earth(scenario.world.home),
-        Atmosphere(scenario.world.day),
-        Wind(scenario.world.wind, streams.generator("wind")),
+        Earth(scenario.aircraft.world.home),
+        Atmosphere(scenario.aircraft.world.day),
+        Wind(scenario.aircraft.world.wind, streams.generator("wind")),
         world.state(0),
         ground_m,
     )
-    sensors = Suite(scenario.aboard, streams, scenario.sensors.faults)
-    bound_m = scenario.world.bound_m
+    sensors = Suite(scenario.aircraft.aboard, streams, scenario.aircraft.sensors.faults)
+    bound_m = scenario.aircraft.world.bound_m
     stages = Stages(
         actuators=Motors(airframe.motors, airframe.rotors.count),
         body=InAir(world, around),
@@ -54,7 +54,7 @@ def vehicle(
         rows=MultirotorRows(publish),
     )
     stopped = (0.0,) * airframe.rotors.count
-    return Vehicle(stages, step_ns=round(scenario.world.step_s * NS), command=stopped)
+    return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)
 
 
 def _sense(

@@ -6,7 +6,7 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="quadrotor",
-    scenario="aeroloop.families.multirotor.scenario:QuadrotorScenario",
+    tables="aeroloop.families.multirotor.scenario:MultirotorTables",
     streams="aeroloop.families.multirotor.streams:STREAMS",
     analysis="aeroloop.families.multirotor.analysis.row:ANALYSIS",
     sections="aeroloop.families.multirotor.analysis.report:sections",
@@ -16,5 +16,6 @@ ROW = Family(
         "pixhawk": "aeroloop.controllers.pixhawk.row:ROW",
         "px4": "aeroloop.controllers.px4.row:ROW",
     },
+    airframe="aeroloop.families.multirotor.airframe:flown",
     page="aeroloop.families.multirotor.page:PAGE",
 )

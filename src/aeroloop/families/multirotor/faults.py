@@ -8,4 +8,4 @@ from aeroloop.sensors.fault_offers import of_sensors_and_lines
 
 
 def offers(scenario: QuadrotorScenario) -> tuple[Offer, ...]:
-    return of_sensors_and_lines(scenario.aboard, lockstep=scenario.lockstep)
+    return of_sensors_and_lines(scenario.aircraft.aboard, lockstep=scenario.lockstep)

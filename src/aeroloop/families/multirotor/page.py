@@ -8,6 +8,7 @@ from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import Row
 from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
+from aeroloop.controllers.pixhawk.tables import vehicle_url
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.core.frames import Vec3
 from aeroloop.dashboard import shapes
@@ -31,7 +32,9 @@ GAIN_NAMES = frozenset(gain.name for gain in GAINS)
 
 
 def shape(scenario: QuadrotorScenario) -> Shape:
-    return shapes.of_model(airframe.build(airframe.load(scenario.vehicle.airframe), scenario.world.step_s))
+    return shapes.of_model(
+        airframe.build(airframe.load(scenario.aircraft.vehicle.airframe), scenario.aircraft.world.step_s)
+    )
 
 
 def status(store: Store, vehicle: int) -> Status:
@@ -54,10 +57,10 @@ def rotor_rates(store: Store, vehicle: int) -> list[float]:
 
 
 def plan(scenario: QuadrotorScenario, vehicle: int) -> list[Vec3]:
-    if scenario.pilot.source != "orders" or not scenario.pilot.waypoints:
+    if scenario.controller.pilot.source != "orders" or not scenario.controller.pilot.waypoints:
         return []
-    east_m, north_m = scenario.start_m(vehicle)
-    points = [waypoint.pos_m for waypoint in scenario.pilot.waypoints]
+    east_m, north_m = scenario.aircraft.start_m(vehicle)
+    points = [waypoint.pos_m for waypoint in scenario.controller.pilot.waypoints]
     above_start = 0.0, 0.0, points[0][2]
     return [(x + east_m, y + north_m, z) for x, y, z in ((0.0, 0.0, 0.0), above_start, *points)]
 
@@ -70,7 +73,7 @@ def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[Lin
     vehicles = store.vehicles("link")
     found = []
     for vehicle in vehicles:
-        url = scenario.vehicle_url(vehicle)
+        url = vehicle_url(scenario, vehicle)
         for stream, name, where, counts, sent in ends:
             span = Span.of(store.names(stream), store.since(stream, since_s, vehicle))
             if span is not None:
@@ -90,8 +93,8 @@ def known_parameters() -> dict[str, Row]:
 COMMANDS = Commands[QuadrotorScenario](
     modes=tuple(mode.name.lower() for mode in FlightMode),
     bench_link=BENCH,
-    earth=lambda scenario: Earth(scenario.world.home),
-    start_m=lambda scenario, vehicle: scenario.start_m(vehicle),
+    earth=lambda scenario: Earth(scenario.aircraft.world.home),
+    start_m=lambda scenario, vehicle: scenario.aircraft.start_m(vehicle),
     parameters=known_parameters,
     gains=GAIN_NAMES,
 )

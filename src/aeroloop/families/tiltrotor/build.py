@@ -24,13 +24,13 @@ from aeroloop.world.multibody import Multibody
 
 def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
     """The aircraft at hover where the flight starts, and the command that keeps it there."""
-    p = parameters(scenario.vehicle.parameters)
+    p = parameters(scenario.aircraft.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
-    path_start = build_path(scenario.ground.trajectory)(0.0)
-    start_W = scenario.world.start_pos_W or path_start.pos_W
-    moving_W = path_start.vel_W if scenario.world.start == "moving" else (0.0, 0.0, 0.0)
-    world = Multibody(airframe.build(p, scenario.world.step_s))
-    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), scenario.world.start_yaw_rad)
+    path_start = build_path(scenario.controller.ground.trajectory)(0.0)
+    start_W = scenario.aircraft.world.start_pos_W or path_start.pos_W
+    moving_W = path_start.vel_W if scenario.aircraft.world.start == "moving" else (0.0, 0.0, 0.0)
+    world = Multibody(airframe.build(p, scenario.aircraft.world.step_s))
+    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), scenario.aircraft.world.start_yaw_rad)
     world.reset(start_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=moving_W)
     return world, tuple(u_eq.tolist())
 
@@ -48,9 +48,9 @@ def vehicle(
     scenario: TiltrotorScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[Effort, Truth]:
     world, hover = build_world(scenario)
-    actuators = LaggedActuators(scenario.actuators, hover)
-    sensors = StateSensors(scenario.sensors, np.random.default_rng([scenario.seed, 1]))
-    bound_m = scenario.world.bound_m
+    actuators = LaggedActuators(scenario.aircraft.actuators, hover)
+    sensors = StateSensors(scenario.aircraft.sensors, np.random.default_rng([scenario.seed, 1]))
+    bound_m = scenario.aircraft.world.bound_m
     stages = Stages(
         actuators=actuators,
         body=world,
@@ -59,8 +59,8 @@ def vehicle(
         lost=lambda truth: out_of_control(truth, bound_m),
         contact=TouchDown(lambda: world.touching),
         switch=sensors.switch,
-        rows=TiltrotorRows(publish, round(scenario.control.period_s * NS)),
+        rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS)),
         measure=sensors.sample,
     )
-    step_ns = round(scenario.world.step_s * NS)
+    step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=hover, first_effort=actuators.step(hover, 0))

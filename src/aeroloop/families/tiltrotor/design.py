@@ -11,11 +11,14 @@ import casadi as ca
 import numpy as np
 from msgspec import Struct
 
+from aeroloop.boards.config import Control
+from aeroloop.boards.host import Behaviour
 from aeroloop.control import custom, lqr
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
-from aeroloop.families.tiltrotor.scenario import Control
+from aeroloop.core.signals import NS
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.models import delay, linear, tiltrotor
 
 FILE = "families/tiltrotor/params.toml"
@@ -92,6 +95,24 @@ class Design:
 def flight_law(control: Control, plan: Design) -> ca.Function:
     """The law that a scenario flies: the user's file where one is named, else a built-in one."""
     return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law)
+
+
+def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function, Behaviour]:
+    """What the board flies by: the law, and what it knows of the aircraft and of its own duties."""
+    control, board = scenario.controller.control, scenario.controller.board
+    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    behaviour = Behaviour(
+        period_ns=round(control.period_s * NS),
+        hover_command=tuple(plan.u_eq.tolist()),
+        safe_command=plan.safe_command(board.safe_thrust_ratio),
+        bounds=parameter_file().plausible.sensors,
+        config=board,
+    )
+    return flight_law(control, plan), behaviour
+
+
+def command_bounds() -> Plausible:
+    return parameter_file().plausible.command
 
 
 def design(parameter_set: str, weight_set: str, period_s: float) -> Design:

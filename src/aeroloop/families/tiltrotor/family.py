@@ -6,12 +6,15 @@ from aeroloop.core.tables import Family
 
 ROW = Family(
     name="tiltrotor",
-    scenario="aeroloop.families.tiltrotor.scenario:TiltrotorScenario",
+    tables="aeroloop.families.tiltrotor.scenario:TiltrotorTables",
     streams="aeroloop.families.tiltrotor.streams:STREAMS",
     analysis="aeroloop.families.tiltrotor.analysis.row:ANALYSIS",
     sections="aeroloop.families.tiltrotor.analysis.report:sections",
     faults="aeroloop.families.tiltrotor.faults:offers",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},
+    law="aeroloop.families.tiltrotor.design:board_law",
+    command_bounds="aeroloop.families.tiltrotor.design:command_bounds",
+    image="aeroloop.families.tiltrotor.images:image",
     page="aeroloop.families.tiltrotor.page:PAGE",
 )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from aeroloop.boards.config import Control
 from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
-from aeroloop.families.tiltrotor.scenario import Control, TiltrotorScenario, load_tiltrotor
+from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.interface_c import c_header
@@ -25,11 +26,13 @@ LOCKSTEP, UART, DISCOVERY = "tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "t
 
 
 def generate(scenario: TiltrotorScenario) -> Generated:
-    check_period("control.period_s", scenario.control.period_s)
-    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    law = _law(scenario.control, plan)
+    check_period("control.period_s", scenario.controller.control.period_s)
+    plan = design(
+        scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
+    )
+    law = _law(scenario.controller.control, plan)
     hover = tuple(plan.u_eq.tolist())
-    config = config_header(scenario, hover, plan.safe_command(scenario.board.safe_thrust_ratio))
+    config = config_header(scenario, hover, plan.safe_command(scenario.controller.board.safe_thrust_ratio))
     image_id = content_hash(law.c, law.h, config)
     files = {
         "law.c": law.c,
@@ -41,6 +44,11 @@ def generate(scenario: TiltrotorScenario) -> Generated:
     return Generated(files, image_id)
 
 
+def image(scenario: TiltrotorScenario) -> tuple[Generated, str]:
+    """What the emulated board of a flight runs."""
+    return generate(scenario), LOCKSTEP if scenario.lockstep else UART
+
+
 def _law(control: Control, plan: Design) -> EmbeddedC:
     try:
         return embedded(flight_law(control, plan))
@@ -50,13 +58,13 @@ def _law(control: Control, plan: Design) -> EmbeddedC:
 
 
 def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: tuple[float, ...]) -> str:
-    board = scenario.board
+    board = scenario.controller.board
     lines = [
         "/* Generated from a scenario: what the firmware knows of aircraft and duties. SI units. */",
         "#ifndef CONFIG_H",
         "#define CONFIG_H",
         "",
-        f"#define CONTROL_PERIOD_US {round(scenario.control.period_s * 1e6)}u",
+        f"#define CONTROL_PERIOD_US {round(scenario.controller.control.period_s * 1e6)}u",
         f"#define WATCHDOG_PERIODS {WATCHDOG_PERIODS}u",
         f"#define SENSOR_HOLD_NS {round(board.sensor_hold_s * NS)}ull",
         f"#define REFERENCE_TIMEOUT_NS {round(board.reference_timeout_s * NS)}ull",

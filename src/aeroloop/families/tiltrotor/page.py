@@ -28,7 +28,9 @@ SHOWN_PER_ROOT_THRUST = 4.5
 
 
 def shape(scenario: TiltrotorScenario) -> Shape:
-    return shapes.of_model(airframe.build(parameters(scenario.vehicle.parameters), scenario.world.step_s))
+    return shapes.of_model(
+        airframe.build(parameters(scenario.aircraft.vehicle.parameters), scenario.aircraft.world.step_s)
+    )
 
 
 def status(store: Store, vehicle: int) -> Status:
@@ -48,15 +50,15 @@ def hinges(store: Store, vehicle: int) -> tuple[float, ...]:
 
 
 def plan(scenario: TiltrotorScenario, _vehicle: int) -> list[Vec3]:
-    if scenario.ground.source != "base-station":
+    if scenario.controller.ground.source != "base-station":
         return []
-    path = trajectories.build(scenario.ground.trajectory)
+    path = trajectories.build(scenario.controller.ground.trajectory)
     times_s = (scenario.duration_s * i / (PLAN_POINTS - 1) for i in range(PLAN_POINTS))
     return [path(t_s).pos_W for t_s in times_s]
 
 
 def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[LineView]:
-    period_s = scenario.control.period_s
+    period_s = scenario.controller.control.period_s
     cycle_hz = 1.0 / period_s
     trips = store.columns("board_cycle", "round_trip_s", since_s=since_s)[:, 0]
     trips = trips[np.isfinite(trips)]
@@ -64,7 +66,7 @@ def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[Lin
     ends = (
         ("link", "board", scenario.link_url, AT_PLANT, 0.0, cycle_hz, Cell()),
         ("board_link", "plant", scenario.link_url, AT_BOARD, cycle_hz, 0.0, round_trip),
-        ("reference_link", "references", scenario.ground.url, AT_BOARD, cycle_hz, 0.0, Cell()),
+        ("reference_link", "references", scenario.controller.ground.url, AT_BOARD, cycle_hz, 0.0, Cell()),
     )
     found = []
     for stream, name, url, where, set_in_hz, set_out_hz, trip in ends:
@@ -88,7 +90,7 @@ PAGE = Page[TiltrotorScenario](
     ],
     plan=plan,
     links=links,
-    timing=lambda scenario: period("Period between sensor requests", "cycle", scenario.control.period_s),
+    timing=lambda scenario: period("Period between sensor requests", "cycle", scenario.controller.control.period_s),
     no_commands="this aircraft's board takes references, not commands: take the sticks",
     no_parameters=(
         "The gain of this aircraft's law is compiled into it, as its board flies it: nothing can be changed in "

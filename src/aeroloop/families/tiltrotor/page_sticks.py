@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aeroloop.controllers.law.ground_process import Source, StickSource, run_wall, setpoint_publisher
+from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.streams import named
@@ -10,7 +11,6 @@ from aeroloop.dashboard import readings
 from aeroloop.dashboard.stick_driver import JOIN_S, NO_FLIGHT, OWNER, Driver
 from aeroloop.dashboard.sticks import HandAxes, Hands, mapping
 from aeroloop.dashboard.watched_flight import WatchedFlight
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.lock import claim
 from aeroloop.ground.trajectories import REST, Point
@@ -24,8 +24,7 @@ class ReferenceDriver(Driver):
     def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
         """ConfigError where sticks cannot drive, or another program does."""
         super().__init__(hands, lambda: not orders.folder_path.exists())
-        scenario = orders.flown(TiltrotorScenario)
-        if scenario.lockstep:
+        if orders.scenario.lockstep:
             raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
         self._orders = orders
         self._source = reference_source(hands, orders, here)
@@ -52,8 +51,8 @@ class ReferenceDriver(Driver):
 
 def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
     """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
-    scenario = orders.flown(TiltrotorScenario)
-    ground = scenario.ground
+    scenario = orders.flown_by(RequestTables)
+    ground = scenario.controller.ground
     return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
 
 

@@ -18,11 +18,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.scenario_files import of_table
 from aeroloop.realtime.setup import die_with_parent
 
-S = TypeVar("S", bound=Scenario)
+C = TypeVar("C", bound=ControllerTables)
 
 ORDERS_TIMEOUT_S = 120.0
 """A supervisor that gives no orders for this long has gone wrong; better to end than to linger."""
@@ -53,10 +53,15 @@ class Orders(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def folder_path(self) -> Path:
         return Path(self.folder)
 
-    def flown(self, kind: type[S]) -> S:
-        """The scenario, for those who know what flies."""
-        assert isinstance(self.scenario, kind), self.scenario
-        return self.scenario
+    def flown_by(self, controller: type[C]) -> Scenario[Any, C]:
+        """The scenario, for the processes of its controller."""
+        assert isinstance(self.scenario.controller, controller), self.scenario
+        flown: Scenario[Any, Any] = self.scenario
+        return flown
+
+    def encode(self) -> bytes:
+        """As `orders.json`; the scenario flat, as its file."""
+        return msgspec.json.encode({**msgspec.structs.asdict(self), "scenario": self.scenario.flat()})
 
 
 class Line:

@@ -16,7 +16,6 @@ from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import family, made, part
 from aeroloop.flight.fault_desk import FaultDesk
 from aeroloop.flight.pace_log import PaceLog
-from aeroloop.flight.process_table import controller_of
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.realtime.controls import ControlPort
@@ -43,7 +42,7 @@ def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
 
 def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     scenario = orders.scenario
-    controller = controller_of(scenario)
+    controller = scenario.flown_by
     if scenario.lockstep and controller.shares_core:
         share_core(orders.core_draw)
     for warning in orders.warnings:
@@ -53,7 +52,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
     publish = {stream.name: topics.publisher(stream).send for stream in streams}
     row = family(scenario.kind)
-    own = [numbered(publish, number) for number in range(scenario.aircraft)]
+    own = [numbered(publish, number) for number in range(scenario.aircraft.count)]
     vehicles = [made(row.vehicle, scenario, number, rows) for number, rows in enumerate(own)]
     finishers: list[Callable[[], None]] = []
 

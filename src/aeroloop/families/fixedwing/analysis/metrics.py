@@ -39,8 +39,8 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     t_s = log.column("truth", "t_s")
     settled = t_s >= SETTLED_S
     z_m, airspeed_m_s = log.column("truth", "z_m"), log.column("truth", "airspeed_m_s")
-    height_error_m = np.abs(z_m - scenario.mission.height_m)[settled]
-    speed_error_m_s = np.abs(airspeed_m_s - scenario.mission.airspeed_m_s)[settled]
+    height_error_m = np.abs(z_m - scenario.aircraft.mission.height_m)[settled]
+    speed_error_m_s = np.abs(airspeed_m_s - scenario.aircraft.mission.airspeed_m_s)[settled]
     roll_deg = np.degrees(np.abs(log.column("truth", "roll_rad")))
     cross_m = _truly_cross_m(log)
     following = np.isin(_step_at(log, log.column("guidance", "t_s")), FOLLOWING)

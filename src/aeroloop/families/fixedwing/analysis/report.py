@@ -34,7 +34,9 @@ WORK_NOTE = (
 
 def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     ground = ground_of(scenario)
-    flight = flight_pictures(log, height_m=scenario.mission.height_m, airspeed_m_s=scenario.mission.airspeed_m_s)
+    flight = flight_pictures(
+        log, height_m=scenario.aircraft.mission.height_m, airspeed_m_s=scenario.aircraft.mission.airspeed_m_s
+    )
     return [
         Section("verdict", "", _remarks(summary)),
         Section("plans-table", "Plans", _plans(summary["plans"])),
@@ -51,7 +53,7 @@ def ground_of(scenario: FixedWingScenario) -> Ground:
 
 
 def modes_of(scenario: FixedWingScenario) -> str:
-    return modes.table(airframe.load(scenario.vehicle.airframe), scenario.mission.airspeed_m_s)
+    return modes.table(airframe.load(scenario.aircraft.vehicle.airframe), scenario.aircraft.mission.airspeed_m_s)
 
 
 def _remarks(summary: Mapping[str, Any]) -> list[Block]:

@@ -100,9 +100,9 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     priorities = {task.name: task.priority for task in WING_TASKS}
     return {
         "clock": "instruction-count",
-        "instructions_per_s": 1e9 / 2**scenario.emulator.shift,
-        "period_s": scenario.board.period_s,
-        "scheduler": scenario.board.scheduler,
+        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift,
+        "period_s": scenario.controller.board.period_s,
+        "scheduler": scenario.controller.board.scheduler,
         **board.processor(log),
         "cpu_use_planning_pct": use_while_planning_pct(log),
         "missed_cycles": last(log.column("cpu", "missed_cycles")),

@@ -30,7 +30,7 @@ def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
     measured = rates(log, scenario)
     of_vehicles = [
         {**_flown(flight, scenario), **_rates([rate for rate in measured if rate.vehicle == flight.number])}
-        for flight in flights(log, scenario.vehicle.count)
+        for flight in flights(log, scenario.aircraft.vehicle.count)
     ]
     return {
         **{name: _worst(name, [numbers[name] for numbers in of_vehicles]) for name in of_vehicles[0]},
@@ -51,7 +51,7 @@ def _worst(name: str, values: list[float]) -> float:
 
 def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
     wanted, believed = tracking(flight), estimation(flight)
-    passed = mission.passes(flight, scenario.pilot)
+    passed = mission.passes(flight, scenario.controller.pilot)
     airborne = flight.airborne(flight.t_s)
     return {
         "flown_s": last(flight.t_s),

@@ -57,7 +57,7 @@ MODE_COLORS = {
 
 def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
     """Of the whole flight, then of its one vehicle; several have their own with `vehicle_pictures`."""
-    aircraft = flights(log, scenario.vehicle.count)
+    aircraft = flights(log, scenario.aircraft.vehicle.count)
     drawn = path_pictures(
         _paths(aircraft, scenario),
         "Trajectory",
@@ -136,7 +136,7 @@ def _paths(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> list[Path
         one = len(aircraft) == 1
         color = COLORS[flight.number % len(COLORS)]
         wanted_s, wanted_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
-        passed = mission.passes(flight, scenario.pilot)
+        passed = mission.passes(flight, scenario.controller.pilot)
         flown = {"color": color, "label": "flown" if one else f"vehicle {flight.number}"}
         if wanted_s.size:
             first = flight.number == 0

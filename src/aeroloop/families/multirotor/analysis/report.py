@@ -27,7 +27,7 @@ TRACKING_NOTE = (
 
 
 def sections(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
-    aircraft = flights(log, scenario.vehicle.count)
+    aircraft = flights(log, scenario.aircraft.vehicle.count)
     several = len(aircraft) > 1
     return [
         Section("verdict", "", _remarks(aircraft, summary)),

@@ -20,7 +20,7 @@ TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
-    of_vehicles = flights(log, scenario.vehicle.count)
+    of_vehicles = flights(log, scenario.aircraft.vehicle.count)
     return {
         "timing": generic.step_timing(log),
         "load": scenario.busy_processes,
@@ -52,7 +52,7 @@ def tracks(log: Log) -> list[Track]:
 def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any]]:
     """A row for the modes that are flown by hand and one for those that are not; waypoints belong to the latter."""
     wanted = tracking(flight)
-    waypoint_rms_m = rms(mission.passes(flight, scenario.pilot).miss_m)
+    waypoint_rms_m = rms(mission.passes(flight, scenario.controller.pilot).miss_m)
     rows = []
     for name, modes in MODE_CLASSES.items():
         found = tracking_rms(wanted.only(flight.in_modes(modes, wanted.t_s)))

@@ -27,9 +27,11 @@ def statistics(log: Log, scenario: TiltrotorScenario) -> dict[str, Any] | None:
         return None
     return {
         "clock": clock(scenario),
-        "instructions_per_s": 1e9 / 2**scenario.emulator.shift if clock(scenario) == "instruction-count" else None,
+        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift
+        if clock(scenario) == "instruction-count"
+        else None,
         **processor(log),
-        "period_s": scenario.control.period_s,
+        "period_s": scenario.controller.control.period_s,
         "overruns": overruns(log),
         "worst_cycle_s": largest(log.column("cpu", "worst_cycle_s")),
         "tasks": task_times(log, TASKS),

@@ -38,7 +38,7 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "tilt_left_max_deg": _max_abs_deg(log.column("truth", "tilt_left_rad")),
         "thrust_min_N": thrust_min_N,
         "thrust_max_N": thrust_max_N,
-        "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.actuators.thrust_max_N - thrust_max_N)),
+        "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.aircraft.actuators.thrust_max_N - thrust_max_N)),
         "saturated_steps": count(log.column("effort", "saturated")),
         **generic.metrics(log, scenario),
         "sensor_losses": happened(log, Event.SENSORS_LOST, "board_event"),

@@ -153,7 +153,7 @@ def _host_periods(log: Log) -> Figure:
 def _paced_periods(log: Log, scenario: TiltrotorScenario) -> Figure:
     """Counts on a logarithmic axis, since the rare long ones are what matters."""
     periods_ms = measured(log, "period_s") * 1e3
-    nominal_ms = scenario.control.period_s / scenario.speed * 1e3
+    nominal_ms = scenario.controller.control.period_s / scenario.speed * 1e3
     bin_ms = nominal_ms / 48  # 0.25 ms at the paper's 12 ms
     edges_ms = np.arange(0, 121) * bin_ms
     figure, axes = single()

@@ -35,7 +35,7 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
         Section("verdict", "", _remarks(scenario, log, summary["metrics"])),
         Section("figures", "Flight", [Figures(flight_pictures(log, scenario))]),
     ]
-    if not scenario.control.law_file:  # of a law from a file nothing is known but how it flew
+    if not scenario.controller.control.law_file:  # of a law from a file nothing is known but how it flew
         picture = delay_margin_picture(delay_margin(scenario), diverged=bool(summary["metrics"]["diverged"]))
         found.append(Section("margin", "Delay margin", [Figures([picture])]))
     found.append(Section("paper", "Beside the paper's claims", _paper(scenario, log, summary["metrics"])))
@@ -44,8 +44,10 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
 
 def delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
     """Of the built-in gain."""
-    plan = design(scenario.vehicle.parameters, scenario.control.weights, scenario.control.period_s)
-    delays_s = [2 * scenario.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
+    plan = design(
+        scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
+    )
+    delays_s = [2 * scenario.controller.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
     return DelayMargin(
         delays_s=delays_s,
         radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
@@ -82,7 +84,7 @@ def _restarts(log: Log) -> list[str]:
 
 
 def _flies_the_papers_spiral(scenario: TiltrotorScenario) -> bool:
-    return scenario.ground.source == "base-station" and scenario.ground.trajectory == Spiral()
+    return scenario.controller.ground.source == "base-station" and scenario.controller.ground.trajectory == Spiral()
 
 
 def _paper(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[Block]:
@@ -92,8 +94,8 @@ def _paper(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) ->
         blocks.append(Note("The paper flew its spiral; this flight follows another reference."))
     predictions = _predictions(scenario, numbers)
     if predictions:
-        feedforward = "on" if scenario.ground.velocity_feedforward else "off"
-        start = "with the path's velocity" if scenario.world.start == "moving" else "from a hover"
+        feedforward = "on" if scenario.controller.ground.velocity_feedforward else "off"
+        start = "with the path's velocity" if scenario.aircraft.world.start == "moving" else "from a hover"
         about = (
             "The paper gives no tracking numbers. The next table is the design model's own prediction for the spiral "
             f"with velocity feed-forward {feedforward}, started {start}, ideal sensors and no added delay."
@@ -119,7 +121,7 @@ def _claims(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -
             f"{number(numbers['saturated_steps'])} steps at a limit; thrust "
             f"{number(numbers['thrust_min_N'])} to {number(numbers['thrust_max_N'])} N",
         ),
-        ("Sampling time", "12 ms", f"{scenario.control.period_s * 1e3:g} ms"),
+        ("Sampling time", "12 ms", f"{scenario.controller.control.period_s * 1e3:g} ms"),
         (
             "Period between requests",
             "most around 12 ms, “a small volume of data concentrated around 13 ms”",
@@ -136,20 +138,27 @@ def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
         return NOT_MEASURED
     shares = [
         100 * float((abs(periods_ms - center_ms) <= 0.5).mean())
-        for center_ms in (scenario.control.period_s * 1e3, scenario.control.period_s * 1e3 + 1)
+        for center_ms in (scenario.controller.control.period_s * 1e3, scenario.controller.control.period_s * 1e3 + 1)
     ]
-    nominal = f"{scenario.control.period_s * 1e3:g}"
+    nominal = f"{scenario.controller.control.period_s * 1e3:g}"
     scaled = "" if scenario.speed == 1 else f" (wall time times {scenario.speed:g})"
     return f"{shares[0]:.1f} % within 0.5 ms of {nominal} ms, {shares[1]:.1f} % around 1 ms later{scaled}"
 
 
 def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
-    undisturbed = scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.sensors == StateNoise()
-    whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.control.period_s
-    if not (_flies_the_papers_spiral(scenario) and scenario.control.weights == "published" and undisturbed and whole):
+    undisturbed = (
+        scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.aircraft.sensors == StateNoise()
+    )
+    whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.controller.control.period_s
+    if not (
+        _flies_the_papers_spiral(scenario)
+        and scenario.controller.control.weights == "published"
+        and undisturbed
+        and whole
+    ):
         return []
-    predicted = PREDICTED.get((scenario.world.start, scenario.ground.velocity_feedforward), {})
+    predicted = PREDICTED.get((scenario.aircraft.world.start, scenario.controller.ground.velocity_feedforward), {})
     return [(code(name), number(value), number(numbers[name])) for name, value in predicted.items()]
 
 
@@ -157,7 +166,7 @@ def _impairments(scenario: TiltrotorScenario) -> list[Block]:
     directions = {
         "board to plant": scenario.link.to_plant,
         "plant to board": scenario.link.to_board,
-        "ground to board": scenario.ground.impair,
+        "ground to board": scenario.controller.ground.impair,
     }
     active = [f"{name}: " + code(_changed(each)) for name, each in directions.items() if each.active]
     if not active:
@@ -172,4 +181,4 @@ def _changed(impairment: Impairment) -> str:
 
 
 def _period_ms(scenario: TiltrotorScenario) -> str:
-    return number(scenario.control.period_s, scale=1000)
+    return number(scenario.controller.control.period_s, scale=1000)

@@ -1,0 +1,81 @@
+"""The tables of a board that owns its timer and asks, and what must fit for it to fly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Protocol
+
+from aeroloop.boards.config import Board, Control, Emulator
+from aeroloop.core.config import note
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import Aircraft, ControllerTables, LinkEnds, Scenario
+from aeroloop.core.signals import NS
+from aeroloop.ground.config import Ground
+
+
+class RequestTables(ControllerTables, frozen=True):
+    """What a flight with a board that speaks docs/board-protocol.md adds."""
+
+    FILES: ClassVar[Mapping[str, str]] = {
+        "control.law_file": "law.py",
+        "ground.trajectory.file": "waypoints.csv",
+        "ground.joystick_map": "joystick.toml",
+        "ground.joystick_recording": "sticks.txt",
+    }
+
+    control: Annotated[Control, note("the control law")] = Control()
+    board: Annotated[Board, note("behaviour of the board")] = Board()
+    emulator: Annotated[Emulator, note("the emulated board, rung `pil`")] = Emulator()
+    ground: Annotated[Ground, note("source of references")] = Ground()
+
+    def __post_init__(self) -> None:
+        if abs(self.control.period_s * 1000 - round(self.control.period_s * 1000)) > 1e-9:
+            raise ValueError(f"control.period_s: expected whole milliseconds, not {self.control.period_s}")
+
+    def flown_at_least_s(self, flight: Scenario) -> float:
+        # The flight ends with the last whole control period.
+        return round(flight.duration_s - self.control.period_s - flight.aircraft.step_s / 2, 9)
+
+    def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
+        board = [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
+        if self.ground.source != "external":
+            return board
+        return [
+            *board,
+            f"flight {flight_id} waits for references on {ends.reference_client}; in another terminal: "
+            "aeroloop base-station, or: aeroloop joystick, or: aeroloop dash, for sticks on a page",
+        ]
+
+
+class Referenced(Aircraft, Protocol):
+    """An aircraft whose board is sent references."""
+
+    @property
+    def start_pos_W(self) -> Vec3 | None: ...
+    @property
+    def start_yaw_rad(self) -> float: ...
+
+
+RequestScenario = Scenario[Referenced, RequestTables]
+
+
+def needs(scenario: RequestScenario) -> str:
+    """What does not fit; empty if all does."""
+    control, ground = scenario.controller.control, scenario.controller.ground
+    step_s = scenario.aircraft.step_s
+    if round(control.period_s * NS) % round(step_s * NS):
+        return f"control.period_s: expected a multiple of world.step_s ({step_s} s), not {control.period_s}"
+    if scenario.lockstep and scenario.loop == "hil":
+        return "pace: a physical board keeps its own time; fly hil with --pace real"
+    if scenario.loop == "pil" and scenario.pace not in ("lockstep", "real"):
+        return f"pace: the emulated board flies in lockstep or in real time, not at {scenario.pace}"
+    hangs = any(fault.kind == "hang" for fault in scenario.controller.emulator.faults)
+    if scenario.loop == "pil" and not scenario.lockstep and hangs:
+        return "emulator.faults: hang can be injected in lockstep only; in real time use reset"
+    if ground.impair.active and (scenario.loop == "hil" or (scenario.loop == "pil" and not scenario.lockstep)):
+        return "ground.impair: a board outside this host has its own reference line; use link.to_board"
+    if scenario.lockstep and ground.source == "external":
+        return "ground.source: external needs --pace real, since lockstep waits for its own base station"
+    if scenario.lockstep and ground.source == "joystick" and not ground.joystick_recording:
+        return "ground.source: a live joystick needs --pace real; in lockstep give joystick_recording"
+    return ""
