@@ -302,8 +302,10 @@ class MavlinkHil:
             self._early.update((type(s), s) for s in samples if not isinstance(s, GnssSample | RangefinderSample))
         frames = []
         if self._clock_runs:  # until the first HIL_SENSOR the autopilot has no clock to set a fix by
-            frames += [self._out.pack(hil.hil_gps(fix)) for fix in fixes]
-            frames += [self._out.pack(hil.distance_sensor(measured)) for measured in ranges]
+            for fix in fixes:
+                frames.append(self._out.pack(hil.hil_gps(fix)))
+            for measured in ranges:
+                frames.append(self._out.pack(hil.distance_sensor(measured)))
             # In HITL, where nothing is in lockstep, the truth would overwrite the autopilot's own estimate.
             if self._truth_period_ns and t_ns >= self._truth_ns and self.lockstep.locked:
                 self._truth_ns = max(self._truth_ns, t_ns - self._truth_period_ns) + self._truth_period_ns

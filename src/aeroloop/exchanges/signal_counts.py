@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
+from time import monotonic_ns
 
 from aeroloop.core.signals import LINK_SIGNALS, NS
 
@@ -27,7 +27,7 @@ class SignalCounts:
 
     def count(self, name: str) -> None:
         signal = self._signals[name]
-        signal.newest_ns = time.monotonic_ns()
+        signal.newest_ns = monotonic_ns()
         if not signal.count:
             signal.first_ns = signal.newest_ns
         signal.count += 1
