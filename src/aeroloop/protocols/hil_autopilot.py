@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -111,7 +111,7 @@ class SensorEnd:
             else:
                 bad += 1
         self.counters.not_finite += bad
-        return HilSample(time_us * 1000, accel, rate, field, barometer, diff_pressure)
+        return new_tuple(HilSample, (time_us * 1000, accel, rate, field, barometer, diff_pressure))
 
     def fix(self, frame: Frame) -> HilFix | None:
         """A HIL_GPS as a fix, also one of a receiver that has none (`fix_type` below 2); None if it is no HIL_GPS."""

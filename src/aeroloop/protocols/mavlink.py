@@ -20,6 +20,8 @@ Message = Any
 """An object of one of pymavlink's message classes, which carry no types."""
 
 FORMATS = formats_of(dialect.mavlink_map)
+new_tuple = tuple.__new__
+"""A NamedTuple in half the time of its own constructor, which is a Python function: for what comes in every tick."""
 
 
 @dataclass(slots=True)
@@ -97,13 +99,13 @@ class MavlinkIn(FrameScanner):
                 continue
             if len(payload) != size:
                 # Longer payloads come from newer dialects, whose extensions are appended.
-                payload = payload.ljust(size, b"\0")[:size]
+                payload = payload.ljust(size, b"\0") if len(payload) < size else payload[:size]
             sender = system, component
             last = numbers.get(sender)
             if last is not None:
                 counters.lost += (number - last - 1) & 0xFF
             numbers[sender] = number
-            frames.append(Frame(msg_id, system, component, payload, wire))
+            frames.append(new_tuple(Frame, (msg_id, system, component, payload, wire)))
         counters.frames_in += len(frames)
         return frames
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
 
 ACCELEROMETER = 0x7
 GYRO = 0x38
@@ -315,5 +315,5 @@ class ActuatorEnd:
                 self.latest = Actuators(time_usec, _STOPPED, mode, flags, axes, held=True)
             return self.latest._replace(time_usec=time_usec, mode=mode, flags=flags, held=True)
         self.accepted += 1
-        self.latest = Actuators(time_usec, controls, mode, flags, axes)
+        self.latest = new_tuple(Actuators, (time_usec, controls, mode, flags, axes, False))
         return self.latest
