@@ -145,6 +145,17 @@ def test_compiled_once_then_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert np.array_equal(first(*given)[0].full(), again(*given)[0].full())
 
 
+def test_evaluators_can_read_one_array() -> None:
+    x = ca.SX.sym("x", 2)
+    twice, squared = Evaluator(ca.Function("twice", [x], [2 * x])), Evaluator(ca.Function("squared", [x], [x * x]))
+    squared.share(0, twice.inputs[0])
+    twice.inputs[0][:] = 3.0, 5.0
+    twice()
+    squared()
+    assert [*twice.outputs[0], *squared.outputs[0]] == [6.0, 10.0, 9.0, 25.0]
+    assert squared.inputs[0] is twice.inputs[0]
+
+
 def test_evaluator_works_in_the_callers_arrays(plan: Design) -> None:
     law = plan.law("dlqr")
     run = Evaluator(law)

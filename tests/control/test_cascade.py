@@ -127,7 +127,7 @@ def test_thrust_is_linear_in_what_is_asked(name: str) -> None:
     ],
 )
 def test_pushes_the_right_way(name: str, yaw: float, wanted: Setpoint, axis: int, sign: int) -> None:
-    facing = Setpoint(**{k: getattr(wanted, k) for k in Setpoint.__slots__} | {"yaw_rad": yaw})
+    facing = wanted._replace(yaw_rad=yaw)
     quat = frames.quat_from_euler(0.0, 0.0, yaw)
     less = wrench(name, step(name, setpoint(yaw=yaw), quat=quat)[0])
     more = wrench(name, step(name, facing, quat=quat)[0]) - less

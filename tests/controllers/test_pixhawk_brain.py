@@ -39,9 +39,9 @@ CHECKS = [
     ("barometer", {"health": replace(HEALTHY, barometer=False)}, {}),
     ("Attitude", {"change": lambda estimate: None}, {}),
     ("Attitude", {"change": lambda estimate: without(estimate, attitude=False)}, {}),
-    ("Attitude", {"change": lambda estimate: replace(estimate, vel_W=(NAN, 0.0, 0.0))}, {}),
-    ("Attitude", {"change": lambda estimate: replace(estimate, quat_WB=(9.0, 0.0, 0.0, 0.0))}, {}),
-    ("level", {"change": lambda estimate: replace(estimate, quat_WB=quat_from_euler(0.5, 0.0, 0.0))}, {}),
+    ("Attitude", {"change": lambda estimate: estimate._replace(vel_W=(NAN, 0.0, 0.0))}, {}),
+    ("Attitude", {"change": lambda estimate: estimate._replace(quat_WB=(9.0, 0.0, 0.0, 0.0))}, {}),
+    ("level", {"change": lambda estimate: estimate._replace(quat_WB=quat_from_euler(0.5, 0.0, 0.0))}, {}),
     ("position", {"change": lambda estimate: without(estimate, position=False)}, {}),
     ("height", {"change": lambda estimate: without(estimate, height=False)}, {}),
     ("Battery", {}, {"SIM_BAT_START": 15.0}),
@@ -176,7 +176,7 @@ def test_at_the_first_touch_it_stands_level_and_does_not_lean_into_the_wind(by_h
 def test_a_wind_that_carries_it_away_does_not_keep_it_from_landing() -> None:
     sim = simulated().airborne(10.0)
     assert sim.brain.set_mode(FlightMode.LAND) is None
-    sim.change = lambda estimate: replace(estimate, pos_W=(40.0, 0.0, estimate.pos_W[2] + 0.05))
+    sim.change = lambda estimate: estimate._replace(pos_W=(40.0, 0.0, estimate.pos_W[2] + 0.05))
     sim.until(lambda: sim.brain.status.landed is Landed.ON_GROUND, 18.0)
 
 
@@ -266,15 +266,15 @@ SUNK = Setpoint((0.0, 0.0, -1.0), (0.0,) * 3, (0.0,) * 3, 0.0, 0.0, 0.0, 0.5, Tr
     ("landed", "scene"),
     [
         (True, {}),
-        (True, {"setpoint": replace(SUNK, pos_W=(0.0, 0.0, 0.0), hold_z=False)}),
-        (True, {"estimate": replace(STANDING, vel_W=(2.0, 0.0, 0.0), position_ok=False)}),
+        (True, {"setpoint": SUNK._replace(pos_W=(0.0, 0.0, 0.0), hold_z=False)}),
+        (True, {"estimate": STANDING._replace(vel_W=(2.0, 0.0, 0.0), position_ok=False)}),
         (False, {"descent": False}),
         (False, {"thrust": 0.45}),
-        (False, {"estimate": replace(STANDING, vel_W=(0.0, 0.0, -0.4))}),
-        (False, {"estimate": replace(STANDING, vel_W=(0.0, 0.0, 0.4))}),
-        (False, {"estimate": replace(STANDING, vel_W=(2.0, 0.0, 0.0))}),
-        (False, {"estimate": replace(STANDING, rate_B=(0.0, 0.5, 0.0))}),
-        (False, {"setpoint": replace(SUNK, pos_W=(0.0, 0.0, -0.2))}),
+        (False, {"estimate": STANDING._replace(vel_W=(0.0, 0.0, -0.4))}),
+        (False, {"estimate": STANDING._replace(vel_W=(0.0, 0.0, 0.4))}),
+        (False, {"estimate": STANDING._replace(vel_W=(2.0, 0.0, 0.0))}),
+        (False, {"estimate": STANDING._replace(rate_B=(0.0, 0.5, 0.0))}),
+        (False, {"setpoint": SUNK._replace(pos_W=(0.0, 0.0, -0.2))}),
     ],
 )
 def test_every_sign_of_the_ground_is_needed_and_must_last(landed: bool, scene: dict[str, Any]) -> None:
@@ -319,7 +319,7 @@ def test_the_beginning_of_a_descent_is_no_landing() -> None:
 
 def test_one_that_rocks_or_slides_has_not_landed_yet() -> None:
     sim = simulated().airborne(2.0)
-    sim.change = lambda estimate: replace(estimate, rate_B=(0.6, 0.0, 0.0))
+    sim.change = lambda estimate: estimate._replace(rate_B=(0.6, 0.0, 0.0))
     sim.brain.set_mode(FlightMode.LAND)
     sim.fly(15.0)
     assert sim.height == 0.0
@@ -333,7 +333,7 @@ def test_a_take_off_that_does_not_lift_is_given_up() -> None:
     sim = simulated().fly(0.1)
     sim.brain.arm()
     sim.brain.take_off(5.0)
-    sim.change = lambda estimate: replace(estimate, pos_W=(0.0, 0.0, 0.0), vel_W=(0.0, 0.0, 0.0))
+    sim.change = lambda estimate: estimate._replace(pos_W=(0.0, 0.0, 0.0), vel_W=(0.0, 0.0, 0.0))
     sim.fly(10.5)
     assert sim.mode is FlightMode.HOLD
     assert sim.brain.status.landed is Landed.ON_GROUND
@@ -477,9 +477,9 @@ def test_an_estimate_that_blinks_is_bridged(blink_s: float) -> None:
     "change",
     [
         lambda estimate: None,
-        lambda estimate: replace(estimate, pos_W=(NAN, 0.0, 0.0)),
+        lambda estimate: estimate._replace(pos_W=(NAN, 0.0, 0.0)),
         lambda estimate: without(estimate, attitude=False),
-        lambda estimate: replace(estimate, t_ns=0),
+        lambda estimate: estimate._replace(t_ns=0),
     ],
     ids=["none", "nan", "not ok", "old"],
 )
@@ -553,12 +553,12 @@ def test_an_empty_mission_in_flight_holds() -> None:
 def test_on_its_back_the_motors_stop_but_not_for_a_loop() -> None:
     sim = simulated().airborne()
     over = quat_from_euler(math.pi, 0.0, 0.0)
-    sim.change = lambda estimate: replace(estimate, quat_WB=over)
+    sim.change = lambda estimate: estimate._replace(quat_WB=over)
     sim.fly(0.8)
     sim.change = lambda estimate: estimate
     sim.fly(0.5)
     assert sim.brain.status.armed, "it came round again"
-    sim.change = lambda estimate: replace(estimate, quat_WB=over)
+    sim.change = lambda estimate: estimate._replace(quat_WB=over)
     sim.fly(1.2)
     assert not sim.brain.status.armed
     assert "Motors stopped: upside down" in sim.texts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,7 +71,7 @@ def test_attitude_and_velocity_in_the_autopilots_axes() -> None:
     """East, climbing, 10 degrees of roll to the right, nose 20 degrees up, heading 30 degrees: worked out by hand."""
     bench = Bench()
     quat_WB = quat_from_euler(math.radians(10), math.radians(-20), math.radians(60))
-    nav = replace(level(0), pos_W=(3.0, 4.0, 5.0), vel_W=(1.0, 2.0, 0.5), quat_WB=quat_WB, rate_B=(0.1, 0.2, 0.3))
+    nav = level(0)._replace(pos_W=(3.0, 4.0, 5.0), vel_W=(1.0, 2.0, 0.5), quat_WB=quat_WB, rate_B=(0.1, 0.2, 0.3))
     bench.brain.step = lambda t_ns: None  # type: ignore[method-assign]
     bench.brain.change(estimate=nav, home_W=(0.0, 0.0, 1.0))
     attitude = told(bench, "ATTITUDE")

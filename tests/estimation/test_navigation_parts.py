@@ -271,8 +271,7 @@ def test_over_a_long_gap_position_and_attitude_are_not_good_until_fixes_come() -
 
     flight = fly(heard, change=change)
     assert flight.nav.counts["imu_gap"] == 1
-    first = flight.part(flight.estimates, 13.02, 13.4)
-    assert not any(e.position_ok or e.attitude_ok for e in first)
+    assert not flight.part([e.position_ok or e.attitude_ok for e in flight.estimates], 13.02, 13.4).any()
     assert flight.estimates[-1].position_ok
     assert flight.estimates[-1].attitude_ok
     assert flight.rms(flight.pos_error_m, 15.0) < 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from aeroloop.controllers.pixhawk.brain import Brain
 from aeroloop.controllers.pixhawk.parameters import Parameters
@@ -129,4 +129,4 @@ def item(
 
 
 def without(estimate: NavEstimate, **lost: bool) -> NavEstimate:
-    return replace(estimate, **{f"{name}_ok": ok for name, ok in lost.items()})  # type: ignore[arg-type]
+    return estimate._replace(**{f"{name}_ok": ok for name, ok in lost.items()})  # type: ignore[arg-type]

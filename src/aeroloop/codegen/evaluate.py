@@ -24,5 +24,10 @@ class Evaluator:
         for i, array in enumerate(self.outputs):
             buffer.set_res(i, array.data)
 
+    def share(self, index: int, array: Vec) -> None:
+        """Input `index` is this array from now on, which another one reads or writes too: nothing to copy."""
+        self.inputs[index] = array
+        self._buffer.set_arg(index, array.data)
+
     def __call__(self) -> None:
         self._trigger()

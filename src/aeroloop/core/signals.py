@@ -75,8 +75,7 @@ class Origin:
     alt_m: float  # above mean sea level
 
 
-@dataclass(frozen=True, slots=True)
-class NavEstimate:
+class NavEstimate(NamedTuple):
     """Where an autopilot believes that its aircraft is and how it moves, from its sensors alone."""
 
     t_ns: int
@@ -93,8 +92,7 @@ class NavEstimate:
     position_ok: bool  # horizontal, with velocity: falls a while after the fixes end
 
 
-@dataclass(frozen=True, slots=True)
-class Setpoint:
+class Setpoint(NamedTuple):
     """What an autopilot's control law is asked for; the two holds say which part of it counts."""
 
     pos_W: Vec3  # m, from the autopilot's origin

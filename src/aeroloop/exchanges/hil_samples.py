@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from aeroloop.core.signals import Air, Place, RigidState
 from aeroloop.protocols import mavlink_hil as hil
+from aeroloop.protocols.mavlink import new_tuple
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample
@@ -42,7 +43,8 @@ def gathered(
                 ranges.append(hil.HilRange(sample.t_ns, sample.range_m, sample.valid, sample.min_m, sample.max_m))
     if rate_B is None and not without_imu:
         return None, fixes, ranges
-    return hil.HilSample(t_ns, accel_B, rate_B, field_B_T, barometer, diff_pressure_Pa), fixes, ranges
+    sample_fields = (t_ns, accel_B, rate_B, field_B_T, barometer, diff_pressure_Pa)
+    return new_tuple(hil.HilSample, sample_fields), fixes, ranges
 
 
 def true_state(state: RigidState, air: Air, place: Place) -> hil.HilTruth:

@@ -217,7 +217,8 @@ class MavlinkHil:
         """Of an autopilot that runs free, the command for the step that is about to be made."""
         if not self.lockstep.settled:
             self._poll()
-        self._tell_events(t_ns)
+        if self._events:
+            self._tell_events(t_ns)
 
     def serve(self) -> None:
         vehicle, t_ns = self._vehicle, self._vehicle.t_ns
@@ -231,7 +232,8 @@ class MavlinkHil:
             self._send(samples)
         if self._answered and not self.lockstep.locked and not self._away and t_ns - self._heard_ns > SILENCE_NS:
             self._lose()
-        self._tell_events(t_ns)
+        if self._events:
+            self._tell_events(t_ns)
         if self._rows is not None:
             self._rows.exchanged(t_ns, samples, self.actuators.accepted, self.counters)
 
@@ -283,7 +285,7 @@ class MavlinkHil:
             self._events.append((event, value))
 
     def _tell_events(self, t_ns: int) -> None:
-        if self._events and self._rows is not None:
+        if self._rows is not None:
             for event, value in self._events:
                 self._rows.event(t_ns, event, value)
             self._events.clear()
@@ -300,8 +302,10 @@ class MavlinkHil:
             self._early.update((type(s), s) for s in samples if not isinstance(s, GnssSample | RangefinderSample))
         frames = []
         if self._clock_runs:  # until the first HIL_SENSOR the autopilot has no clock to set a fix by
-            frames += [self._out.pack(hil.hil_gps(fix)) for fix in fixes]
-            frames += [self._out.pack(hil.distance_sensor(measured)) for measured in ranges]
+            for fix in fixes:
+                frames.append(self._out.pack(hil.hil_gps(fix)))
+            for measured in ranges:
+                frames.append(self._out.pack(hil.distance_sensor(measured)))
             # In HITL, where nothing is in lockstep, the truth would overwrite the autopilot's own estimate.
             if self._truth_period_ns and t_ns >= self._truth_ns and self.lockstep.locked:
                 self._truth_ns = max(self._truth_ns, t_ns - self._truth_period_ns) + self._truth_period_ns
@@ -320,12 +324,11 @@ class MavlinkHil:
             self.lockstep.sent(t_ns // 1000, answerable=sample.rate_B is not None)
 
     def _obey(self, frame: Frame) -> None:
-        wish_us = hil.truth_interval_us(frame)
-        if wish_us is not None:
-            self._greet(wish_us)
-            return
         actuators = self.actuators.accept(frame)
         if actuators is None:
+            wish_us = hil.truth_interval_us(frame)
+            if wish_us is not None:
+                self._greet(wish_us)
             return
         self._in.listen_to(frame.system)
         if not actuators.axes:  # which have no lockstep to tell of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic_ns
 
 from aeroloop.core.signals import LINK_SIGNALS, NS
 from aeroloop.core.stream import Publish
@@ -25,7 +25,7 @@ class SignalCounts:
 
     def count(self, name: str) -> None:
         signal = self._signals[name]
-        signal.newest_ns = time.monotonic_ns()
+        signal.newest_ns = monotonic_ns()
         if not signal.count:
             signal.first_ns = signal.newest_ns
         signal.count += 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -36,6 +36,7 @@ DISARMED_MODE = dialect.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 
 _SENSOR = dialect.MAVLink_hil_sensor_message
 _GPS = dialect.MAVLink_hil_gps_message
+_SENSOR_ID, _GPS_ID = _SENSOR.id, _GPS.id
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
@@ -69,7 +70,7 @@ class SensorEnd:
 
     def sample(self, frame: Frame) -> HilSample | None:
         """The groups of a HIL_SENSOR that are wholly marked as new, and finite; None if it is none or too old."""
-        if frame.msg_id != _SENSOR.id:
+        if frame.msg_id != _SENSOR_ID:
             return None
         time_us, ax, ay, az, p, q, r, mx, my, mz, pressure, dynamic, altitude, celsius, updated, instance = (
             _unpack_sensor(frame.payload)
@@ -110,11 +111,11 @@ class SensorEnd:
             else:
                 bad += 1
         self.counters.not_finite += bad
-        return HilSample(time_us * 1000, accel, rate, field, barometer, diff_pressure)
+        return new_tuple(HilSample, (time_us * 1000, accel, rate, field, barometer, diff_pressure))
 
     def fix(self, frame: Frame) -> HilFix | None:
         """A HIL_GPS as a fix, also one of a receiver that has none (`fix_type` below 2); None if it is no HIL_GPS."""
-        if frame.msg_id != _GPS.id:
+        if frame.msg_id != _GPS_ID:
             return None
         time_us, lat, lon, alt, eph, epv, _, north, east, down, _, fix_type, satellites, instance, _ = _unpack_gps(
             frame.payload

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
 
 ACCELEROMETER = 0x7
 GYRO = 0x38
@@ -290,6 +290,7 @@ class ActuatorEnd:
         self.accepted = 0
         self.refused = 0
         self._lows = tuple(-self.SLACK if i in motor_channels else -1 - self.SLACK for i in range(CHANNELS))
+        self._high = 1 + self.SLACK
         self._axis_lows = tuple(-self.SLACK if i == 3 else -1 - self.SLACK for i in range(CHANNELS))
 
     def accept(self, frame: Frame) -> Actuators | None:
@@ -299,19 +300,20 @@ class ActuatorEnd:
         sample, or lockstep would wait for ever, and one that disarms still disarms.
         """
         if frame.msg_id == _ACTUATORS_ID:
-            time_usec, flags, *channels, mode = _unpack_actuators(frame.payload)
-            controls, lows, axes = tuple(channels), self._lows, False
+            fields = _unpack_actuators(frame.payload)
+            time_usec, flags, mode = fields[0], fields[1], fields[-1]
+            controls, lows, axes = fields[2:-1], self._lows, False
         elif frame.msg_id == _CONTROLS_ID:
             time_usec, *channels, mode, _ = _unpack_controls(frame.payload)
             controls, lows, axes, flags = (*channels, *(0.0,) * 8), self._axis_lows, True, 0
         else:
             return None
         # The first comparison also catches NaN, which the second would miss.
-        if not (all(map(le, lows, controls)) and max(controls) <= 1 + self.SLACK):
+        if not (all(map(le, lows, controls)) and max(controls) <= self._high):
             self.refused += 1
             if self.latest is None or not mode & ARMED:
                 self.latest = Actuators(time_usec, _STOPPED, mode, flags, axes, held=True)
             return self.latest._replace(time_usec=time_usec, mode=mode, flags=flags, held=True)
         self.accepted += 1
-        self.latest = Actuators(time_usec, controls, mode, flags, axes)
+        self.latest = new_tuple(Actuators, (time_usec, controls, mode, flags, axes, False))
         return self.latest

@@ -61,14 +61,14 @@ class Asked:
             guide.follow_z(estimate.pos_W, estimate.vel_W, limits)
         (vx, vy, vz), (ax, ay, az) = guide.vel_W, guide.accel_W
         return Setpoint(
-            pos_W=guide.pos_W,
-            vel_W=(vx * hold_xy, vy * hold_xy, vz * hold_z),
-            accel_W=(ax * hold_xy, ay * hold_xy, az * hold_z),
-            yaw_rad=guide.yaw_rad,
-            roll_rad=roll_rad,
-            pitch_rad=pitch_rad,
-            thrust_ratio=self._contact.hover_thrust if thrust is None else thrust,
-            hold_xy=hold_xy,
-            hold_z=hold_z,
-            yaw_rate_rad_s=guide.yaw_rate_rad_s,
+            guide.pos_W,
+            (vx * hold_xy, vy * hold_xy, vz * hold_z),
+            (ax * hold_xy, ay * hold_xy, az * hold_z),
+            guide.yaw_rad,
+            roll_rad,
+            pitch_rad,
+            self._contact.hover_thrust if thrust is None else thrust,
+            hold_xy,
+            hold_z,
+            guide.yaw_rate_rad_s,
         )

@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Protocol
-
-import casadi as ca
 
 from aeroloop.control.cascade import GAINS, law
 from aeroloop.controllers.pixhawk import flight_law
@@ -24,9 +21,10 @@ from aeroloop.controllers.pixhawk.seam import SensorHealth, Status
 from aeroloop.controllers.pixhawk.services import Services
 from aeroloop.controllers.pixhawk.telemetry import STREAMS, Readings
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.frames import Vec, Vec3
+from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, NavEstimate, Setpoint
 from aeroloop.estimation.config import NavigationConfig
+from aeroloop.estimation.error_state import Runner
 from aeroloop.estimation.navigation import Navigation
 from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
@@ -39,16 +37,6 @@ FRESH_NS = {"imu": NS // 5, "magnetometer": NS, "barometer": NS, "fix": 2 * NS}
 FIX_3D = 3
 LOGIC_PERIOD_NS = NS // 100
 """The flight logic need not run with every sample: what it asks for moves slowly."""
-
-
-class Evaluator(Protocol):
-    inputs: list[Vec]
-    outputs: list[Vec]
-
-    def __call__(self) -> None: ...
-
-
-Runner = Callable[[ca.Function], Evaluator]
 
 
 def parameters(changes: Mapping[str, float]) -> Parameters:
@@ -93,6 +81,7 @@ class VirtualPixhawk:
         self._law = runner(law(flight_law.frame(airframe), period_s))
         motion, self._asked, self._learnt, self._gains = self._law.inputs
         self._motion = motion.data
+        self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
         self._lockstep = lockstep
@@ -195,7 +184,7 @@ class VirtualPixhawk:
             self._asked_for = setpoint
             self._asked[:] = setpoint.row()
         run()
-        commands, attitude, learnt = run.outputs
+        commands, attitude, _ = run.outputs
         motors = tuple(commands.tolist())
         if not math.isfinite(sum(motors)):
             self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
@@ -203,7 +192,7 @@ class VirtualPixhawk:
             return
         self._motors = motors
         self.attitude = tuple(attitude.tolist())
-        self._learnt[:] = learnt
+        self._learns[:] = self._has_learnt
 
     def _health(self, t_ns: int) -> SensorHealth:
         heard_ns, never_ns = self.navigation.heard_ns, -3600 * NS
