@@ -216,8 +216,7 @@ class Flight:
     def _start(self) -> None:
         roles = process_table.roles(self.scenario)
         batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
-        scenario = self.scenario
-        turns = scenario.lockstep and not scenario.inline and process_table.controller_of(scenario).shares_core
+        turns = self.scenario.lockstep and process_table.controller_of(self.scenario).shares_core
         try:
             with same_addresses() if turns else nullcontext():
                 for role in roles:
