@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -33,7 +33,6 @@ from aeroloop.core.tables import Role
 from aeroloop.flight import process_table
 from aeroloop.flight.processes.common import Orders, read_supervisor_pid
 from aeroloop.flight.results import LOG
-from aeroloop.realtime.setup import same_addresses
 from aeroloop.realtime.topics import sweep
 
 STARTUP_TIMEOUT_S = 60.0
@@ -216,11 +215,9 @@ class Flight:
     def _start(self) -> None:
         roles = process_table.roles(self.scenario)
         batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
-        turns = self.scenario.lockstep and process_table.controller_of(self.scenario).shares_core
         try:
-            with same_addresses() if turns else nullcontext():
-                for role in roles:
-                    self._spawn(role, {peer: end.fileno() for peer, end in batons[role.name].items()})
+            for role in roles:
+                self._spawn(role, {peer: end.fileno() for peer, end in batons[role.name].items()})
         finally:
             for mine in batons.values():
                 for end in mine.values():

@@ -7,8 +7,6 @@ import gc
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 PLANT_PRIORITY = 50
@@ -16,7 +14,6 @@ BOARD_PRIORITY = 40
 
 _MCL_CURRENT_AND_FUTURE = 1 | 2
 _PR_SET_PDEATHSIG, _PR_SET_TIMERSLACK = 1, 29
-_ADDR_NO_RANDOMIZE, _ASK = 0x0040000, 0xFFFFFFFF
 
 
 def enter_realtime(priority: int) -> list[str]:
@@ -48,24 +45,6 @@ def share_core(draw: int) -> None:
     """
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[draw % len(cores)]})
-
-
-@contextmanager
-def same_addresses() -> Iterator[None]:
-    """Processes that are started meanwhile have their code at the same addresses, where the kernel permits it.
-
-    A core predicts branches by their addresses: for two that take turns on it, half as many to learn.
-    """
-    if sys.platform != "linux":
-        yield
-        return
-    libc = ctypes.CDLL(None)
-    before = libc.personality(_ASK)
-    libc.personality(before | _ADDR_NO_RANDOMIZE)
-    try:
-        yield
-    finally:
-        libc.personality(before)
 
 
 def die_with_parent(signal_number: int) -> None:
