@@ -17,7 +17,8 @@ class Evaluator:
         self.inputs: list[Vec] = [np.zeros(function.size1_in(i)) for i in range(function.n_in())]
         self.outputs: list[Vec] = [np.zeros(function.size1_out(i)) for i in range(function.n_out())]
         buffer: Any
-        buffer, self._trigger = function.buffer()
+        buffer, self.trigger = function.buffer()
+        """Evaluates as a call of this object does, with one call less; keep the object."""
         self._buffer = buffer  # the trigger does not keep it alive
         for i, array in enumerate(self.inputs):
             buffer.set_arg(i, array.data)
@@ -25,4 +26,4 @@ class Evaluator:
             buffer.set_res(i, array.data)
 
     def __call__(self) -> None:
-        self._trigger()
+        self.trigger()

@@ -22,7 +22,7 @@ from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
-from aeroloop.sensors.scene import Scene, body_from_world
+from aeroloop.sensors.scene import Scene, StateScene, body_from_world
 from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
 
 Sample = ImuSample | MagnetometerSample | BarometerSample | GnssSample | AirspeedSample | RangefinderSample
@@ -199,9 +199,6 @@ class Suite:
                 self._posts.append(_Post(name, config, streams, mine))
             elif mine:
                 raise ConfigError(f"sensors.faults: fault of {name}: there is no such sensor on this aircraft")
-        magnet = sensors.magnetometer
-        self.feels_motors = magnet is not None and any((*magnet.current_B_T_per_A, *magnet.thrust_B_T_per_N))
-        """Whether it matters what current and thrust `sample` is given."""
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """When the next sample is taken or delivered."""
@@ -228,21 +225,25 @@ class Suite:
         terrain_m: float = 0.0,
     ) -> list[Sample]:
         """Take the samples that are due, and return those that arrive by now, in the order of their arrival."""
-        t_ns = state.t_ns
+        if self._t_ns <= state.t_ns < self.next_ns:
+            self._t_ns = state.t_ns
+            return []
+        R_BW = body_from_world(state.quat_WB)
+        return self.sample_scene(StateScene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m))
+
+    def sample_scene(self, scene: Scene) -> list[Sample]:
+        """The same of a scene that works out what it is asked for."""
+        t_ns = scene.state.t_ns
         if t_ns < self._t_ns:
             raise ValueError(f"sensors: time went back from {self._t_ns} ns to {t_ns} ns")
         self._t_ns = t_ns
         if t_ns < self.next_ns:
             return []
-        scene = None
         arrived: list[Sample] = []
         next_ns = NEVER_NS
         for post in self._posts:
             grid, under_way = post.grid, post.under_way
             if grid.next_ns <= t_ns:
-                if scene is None:
-                    R_BW = body_from_world(state.quat_WB)
-                    scene = Scene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m)
                 post.sample(scene, grid.take(t_ns))
             while under_way and under_way[0].ready_ns <= t_ns:
                 arrived.append(under_way.popleft())

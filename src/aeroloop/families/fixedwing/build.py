@@ -17,7 +17,7 @@ from aeroloop.families.fixedwing.trim import trim
 from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Suite
-from aeroloop.sim.vehicle import Stages, Vehicle
+from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.surroundings import InAir, Surroundings
@@ -50,8 +50,7 @@ def vehicle(
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
     stages = Stages(
-        actuators=servos,
-        body=InAir(world, around),
+        motion=Driven(servos, InAir(world, around)),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=lambda state: beyond(state.pos_W, bound_m),
