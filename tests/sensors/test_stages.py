@@ -13,7 +13,7 @@ import pytest
 
 from aeroloop.actuators.lagged import Actuators, LaggedActuators
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.codegen.host import c_source, compiled
+from aeroloop.codegen.host import c_source, compiled, fastest
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
 from aeroloop.core.paths import runtime_dir
@@ -110,6 +110,20 @@ def test_missing_and_broken_compilers_are_explained(tmp_path: Path, monkeypatch:
     with pytest.raises(ConfigError, match="/bin/false failed"):
         compiled(function, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_compiler_the_interpreter_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ca.SX.sym("x")
+    function = ca.Function("law", [x], [x + 41])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    quick = fastest(function)
+    assert float(quick(1)) == 42
+    assert list((tmp_path / "aeroloop").glob("law-*.so"))
+    monkeypatch.setenv("CC", "/bin/false")
+    assert fastest(function) is function
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
+    monkeypatch.delenv("CC")
+    assert fastest(function) is function
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
@@ -34,7 +35,8 @@ def vehicle(
     flying = trim(airframe, mission.airspeed_m_s, density_kg_m3=density_kg_m3)
     start_m = places(scenario).start_m
     pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
-    world, servos = build_world(airframe, Start(pos_W, math.pi / 2, scenario.world.wind.steady_W), Evaluator, at=flying)
+    start = Start(pos_W, math.pi / 2, scenario.world.wind.steady_W)
+    world, servos = build_world(airframe, start, lambda step: Evaluator(fastest(step)), at=flying)
     streams = Streams(scenario.seed)
     around = Surroundings(
         Earth(scenario.world.home),
