@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 from unittest.mock import patch
 
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.scenario_files import find, load
 from aeroloop.families.fixedwing import build as fixedwing
 from aeroloop.families.multirotor import airframe as airframes
@@ -77,7 +78,7 @@ def _wing(steps: int) -> float:
 
 
 def _interpreted_wing(steps: int) -> float:
-    with patch.object(fixedwing, "fastest", lambda function: function):
+    with patch.object(fixedwing, "fastest", Evaluator):
         return _wing(steps)
 
 

@@ -45,10 +45,10 @@ WIND = WindConfig(steady_W=(3.0, -4.0, 1.0))
 def motion(airframe: Airframe, *, in_one: bool) -> MultirotorMotion:
     world = airframes.world(airframe, DT_NS / 1e9)
     earth, atmosphere = Earth(HOME), Atmosphere(DAY)
-    around = Surroundings(earth, atmosphere, Wind(WIND, np.random.default_rng(0)), world.state(0))
+    around = Surroundings(earth, atmosphere, Wind(WIND, np.random.default_rng(0), Evaluator), world.state(0))
     motors = Motors(airframe.motors, airframe.rotors.count)
     parts = Parts(airframe, motors, world, around, earth, atmosphere)
-    return MultirotorMotion(parts, (lambda function: function) if in_one else None)
+    return MultirotorMotion(parts, Evaluator if in_one else None)
 
 
 def random_state(rng: np.random.Generator, airframe: Airframe) -> tuple[Vec, Vec, Vec]:

@@ -17,8 +17,7 @@ class Evaluator:
         self.inputs: list[Vec] = [np.zeros(function.size1_in(i)) for i in range(function.n_in())]
         self.outputs: list[Vec] = [np.zeros(function.size1_out(i)) for i in range(function.n_out())]
         buffer: Any
-        buffer, self.trigger = function.buffer()
-        """Evaluates as a call of this object does, with one call less; keep the object."""
+        buffer, self._trigger = function.buffer()
         self._buffer = buffer  # the trigger does not keep it alive
         for i, array in enumerate(self.inputs):
             buffer.set_arg(i, array.data)
@@ -26,4 +25,4 @@ class Evaluator:
             buffer.set_res(i, array.data)
 
     def __call__(self) -> None:
-        self.trigger()
+        self._trigger()

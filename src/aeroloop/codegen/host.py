@@ -12,6 +12,7 @@ from pathlib import Path
 
 import casadi as ca
 
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.run import run_tool
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import cache_dir
@@ -44,12 +45,12 @@ def compiled(function: ca.Function, cache: Path) -> ca.Function:
     return ca.external(function.name(), str(library))
 
 
-def fastest(function: ca.Function) -> ca.Function:
-    """The same function as compiled C where that can be had, else as it is."""
+def fastest(function: ca.Function) -> Evaluator:
+    """As compiled C where that can be had, else interpreted."""
     try:
-        return compiled(function, cache_dir())
+        return Evaluator(compiled(function, cache_dir()))
     except ConfigError:
-        return function
+        return Evaluator(function)
 
 
 def _compile(compiler: str, source: str, library: Path) -> None:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 
 from aeroloop.actuators.servos import SurfaceEffort
-from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
@@ -36,12 +35,12 @@ def vehicle(
     start_m = places(scenario).start_m
     pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
     start = Start(pos_W, math.pi / 2, scenario.world.wind.steady_W)
-    world, servos = build_world(airframe, start, lambda step: Evaluator(fastest(step)), at=flying)
+    world, servos = build_world(airframe, start, fastest, at=flying)
     streams = Streams(scenario.seed)
     around = Surroundings(
         Earth(scenario.world.home),
         atmosphere,
-        Wind(scenario.world.wind, streams.generator("wind")),
+        Wind(scenario.world.wind, streams.generator("wind"), fastest),
         world.state(0),
         ground_of(scenario.world.terrain).grid().height_m,
     )

@@ -40,7 +40,7 @@ def vehicle(
     world = airframes.world(airframe, scenario.world.step_s, scenario.start_m(number), ground)
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     earth, atmosphere = Earth(scenario.world.home), Atmosphere(scenario.world.day)
-    wind = Wind(scenario.world.wind, streams.generator("wind"))
+    wind = Wind(scenario.world.wind, streams.generator("wind"), fastest)
     around = Surroundings(earth, atmosphere, wind, world.state(0), ground_m)
     motors = Motors(airframe.motors, airframe.rotors.count)
     parts = Parts(airframe, motors, world, around, earth, atmosphere)

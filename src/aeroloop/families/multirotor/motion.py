@@ -23,6 +23,7 @@ from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sensors.scene import Mat3, body_from_world, times
 from aeroloop.world.atmosphere import HIGHEST_M, LOWEST_M, Atmosphere
 from aeroloop.world.earth import CELL_M, Earth
+from aeroloop.world.flight_model import Runner
 from aeroloop.world.rigid import Rigid
 from aeroloop.world.surroundings import GroundHeight, Surroundings
 
@@ -48,21 +49,20 @@ class Parts:
 class MultirotorMotion:
     """Motion of a vehicle and its surroundings, as `sim.vehicle` has them."""
 
-    def __init__(self, parts: Parts, ready: Callable[[ca.Function], ca.Function] | None) -> None:
-        """`ready` compiles the step, or returns it as it is; None: motors and MuJoCo step in free air too."""
+    def __init__(self, parts: Parts, run: Callable[[ca.Function], Runner] | None) -> None:
+        """`run` makes the step callable, compiled or not; None: motors and MuJoCo step in free air too."""
         self._motors, self._world, self._around = parts.motors, parts.world, parts.around
         self._earth, self._atmosphere = parts.earth, parts.atmosphere
         self._motor = parts.airframe.motors
-        self._low_m = parts.world.low_m if ready is not None else math.inf
+        self._low_m = parts.world.low_m if run is not None else math.inf
         rotors = parts.airframe.rotors.count
         self._at = Columns(rotors)
         function = step_function(rotors)
-        self._evaluator = run = Evaluator(function if ready is None else ready(function))
-        self._inputs = dict(zip(function.name_in(), run.inputs, strict=True))
+        self._run = step = (run or Evaluator)(function)
+        self._inputs = dict(zip(function.name_in(), step.inputs, strict=True))
         for name, values in _parameters(parts).items():
             self._inputs[name][:] = values
-        self._run = run.trigger
-        self._output = run.outputs[0]
+        self._output = step.outputs[0]
         self._before, self._after = self._inputs["state"], self._output[: self._at.state]
         self._commands = struct.Struct(f"{rotors}d")
         self._command, self._air = self._inputs["command"].data, self._inputs["air"].data
