@@ -58,12 +58,12 @@ class Driven(Generic[E, S]):
     """Actuators, then the body that they drive."""
 
     def __init__(self, actuators: Actuators[E], body: Body[E, S]) -> None:
-        self._act, self._move = actuators.step, body.step
+        self._actuators, self._body = actuators, body
         self.state = body.state
 
     def drive(self, command: Row, dt_ns: int) -> E:
-        effort = self._act(command, dt_ns)
-        self._move(effort, dt_ns)
+        effort = self._actuators.step(command, dt_ns)
+        self._body.step(effort, dt_ns)
         return effort
 
 
