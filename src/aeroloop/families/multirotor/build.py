@@ -31,7 +31,7 @@ def vehicle(
     number: int,
     publish: Mapping[str, Callable[..., None]],
     *,
-    compiled: bool = False,
+    compiled: bool = True,
 ) -> Vehicle[RotorEffort, RigidState]:
     """Aircraft number `number`, with random streams of its own. Not `compiled`: MuJoCo steps it in free air too."""
     airframe = airframes.load(scenario.vehicle.airframe)
