@@ -32,6 +32,7 @@ from benchmarks import (
     schedulers,
     thesis_tables,
     topics,
+    vehicle_step,
 )
 from benchmarks.measure import Aim, Outcome, Row, Spread
 
@@ -41,6 +42,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "hil-simulator": hil_simulator.run,
     "emulated-board": emulated_board.run,
     "plant-step": plant_step.run,
+    "vehicle-step": vehicle_step.run,
     "quad-tick": quad_tick.run,
     "thesis-tables": thesis_tables.run,
     "dashboard-timing": dashboard_timing.run,

@@ -188,11 +188,8 @@ def _factor(
 
 
 STAGES = {
-    "motors": ("vehicle._actuators.step",),
-    "world": ("vehicle._body._world.step",),
-    "earth": ("vehicle.surroundings._earth.place",),
-    "wind": ("vehicle.surroundings._wind.step",),
-    "atmosphere": ("vehicle.surroundings._atmosphere.air",),
+    "motors, body, earth and atmosphere": ("vehicle._motion.drive",),
+    "wind": ("vehicle.surroundings.move",),
     "sensors": (),
     "HIL_SENSOR out": ("exchange._out.sensor",),
     "publishing": ("vehicle._rows.step", "exchange._rows.exchanged"),
@@ -228,10 +225,8 @@ class Flown:
 
     def _lift(self) -> None:
         stages: Any = self.vehicle._stages
-        stages.body._world.reset((0.0, 0.0, HEIGHT_M), (1.0, 0.0, 0.0, 0.0))
-        stages.actuators.reset([HOVER_RAD_S] * IRIS.rotors.count)
-        self.vehicle.state = state = stages.body.state(0)
-        stages.surroundings.move(0, 0, state.pos_W, state.vel_W)
+        stages.motion.reset((0.0, 0.0, HEIGHT_M, 1.0, *(0.0,) * 15), [HOVER_RAD_S] * IRIS.rotors.count)
+        self.vehicle.state = stages.motion.state(0)
 
     def put_watches_on(self, spent: dict[str, int]) -> None:
         for stage, paths in STAGES.items():

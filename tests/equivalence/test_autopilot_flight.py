@@ -19,6 +19,7 @@ from pymavlink.dialects.v20 import common as mavlink
 from quad_pilot import BRISK, Pilot
 
 from aeroloop.actuators.motors import Motors, RotorEffort
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Air, Event, RigidState
@@ -117,7 +118,7 @@ def prepare(
         world=airframe.world(IRIS, step_ns / NS),
         earth=Earth(HOME),
         atmosphere=Atmosphere(Day()),
-        wind=Wind(LIGHT_WIND, streams.generator("wind")),
+        wind=Wind(LIGHT_WIND, streams.generator("wind"), Evaluator),
         sensors=Suite(sensors or quad_sensors(), streams, faults),
         link=link,
         timing=timing or Timing(readable=lambda timeout_s: False),

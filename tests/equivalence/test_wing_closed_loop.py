@@ -207,7 +207,7 @@ def fly(
     """What was flown by name, one value a tick."""
     earth, atmosphere = Earth(HOME), Atmosphere(Day())
     steady = WindConfig(steady_W=wind_W, turbulence=Turbulence(w20_m_s=MODERATE_W20_M_S))
-    wind, samples = Wind(steady, np.random.default_rng(seed)), Samples(seed)
+    wind, samples = Wind(steady, np.random.default_rng(seed), Evaluator), Samples(seed)
     at = trim(airframe, AIRSPEED_M_S, density_kg_m3=atmosphere.at(HEIGHT_M)[2])
     servos = Servos(airframe.servos, at.controls)
     model = FlightModel(Evaluator(rk4(fixedwing.dynamics(airframe))))

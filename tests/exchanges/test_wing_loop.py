@@ -212,7 +212,7 @@ def test_leaving_the_world_ends_the_flight_as_diverged() -> None:
 
 def test_a_state_that_is_no_number_ends_the_flight_as_diverged() -> None:
     bench = Bench(plan(), ScriptedBoard())
-    world: Any = bench.vehicle._body._world  # type: ignore[attr-defined]
+    world: Any = bench.vehicle._motion._body._world  # type: ignore[attr-defined]
     world.reset((math.nan, 0.0, 660.0), tuple(world._state[3:7]))
     assert bench.fly() == "diverged"
     (distance_m,) = bench.events(Event.DIVERGED)

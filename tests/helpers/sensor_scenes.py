@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS, Air, Place, RigidState
-from aeroloop.sensors.scene import Scene, body_from_world
+from aeroloop.sensors.scene import Scene, StateScene, body_from_world
 
 G = 9.80665
 FIELD_W_T = (1.2e-6, 21.4e-6, -42.8e-6)  # east, north, up: as in Zurich
@@ -28,7 +28,7 @@ def state(
 
 def scene(truth: RigidState | None = None, air: Air = AIR, place: Place = PLACE, **more: float) -> Scene:
     truth = truth or state()
-    return Scene(truth, air, place, body_from_world(truth.quat_WB), **more)
+    return StateScene(truth, air, place, body_from_world(truth.quat_WB), **more)
 
 
 def seconds(t_s: float) -> int:

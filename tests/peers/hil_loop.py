@@ -11,7 +11,7 @@ from aeroloop.core.signals import NS, Event, RigidState
 from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sim.loop import Craft, run
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.surroundings import InAir, Surroundings
 
 BOUND_M = 10_000.0
@@ -73,8 +73,7 @@ class HilLoop:
         self.rows = Rows()
         self.around = Surroundings(earth, atmosphere, wind, world.state(0), self._ground)
         stages = Stages[Any, RigidState](
-            actuators=motors,
-            body=InAir(world, self.around),
+            motion=Driven(motors, InAir(world, self.around)),
             surroundings=self.around,
             sense=self._sense,
             lost=lambda state: beyond(state.pos_W, BOUND_M),

@@ -37,7 +37,7 @@ from mcap.stream_reader import StreamReader
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
-SHORT_S = {"tiltrotor": 3.0, "quad": 4.0, "fixedwing": 14.0}
+SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "fixedwing": 14.0}
 """Long enough to take off, and for the first plan of the fixed wing."""
 RUNGS = {"tiltrotor": ("mil", "sil", "pil"), "quad": ("mil", "sil"), "fixedwing": ("mil", "sil", "pil")}
 NOT_IN_LOCKSTEP = ("quad-free", "quad-px4", "tiltrotor-joystick")

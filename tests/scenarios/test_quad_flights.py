@@ -98,7 +98,7 @@ def test_the_second_airframe_flies_from_its_file_alone(runs: Path, tmp_path: Pat
     run = fly(runs, "quad-hover", "--set", "vehicle.airframe=hexarotor", *shorter)
     assert run.exit_code == 0, run.said
     assert run.metrics["height_max_m"] == pytest.approx(3.0, abs=0.6)
-    assert np.isfinite(run.log.column("motors", "speed_6_rad_s")).all()
+    assert np.isfinite(run.log.column("effort", "speed_6_rad_s")).all()
 
 
 ALOFT = ("quad-hover", "--set", "duration_s=34", "--set", "checks=[]")

@@ -14,7 +14,7 @@ from stream_tables import TILTROTOR
 
 from aeroloop.actuators.lagged import Actuators, LaggedActuators
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.codegen.host import c_source, compiled
+from aeroloop.codegen.host import c_source, compiled, fastest
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import body_from_euler_rates, quat_from_euler
 from aeroloop.core.paths import runtime_dir
@@ -113,6 +113,23 @@ def test_missing_and_broken_compilers_are_explained(tmp_path: Path, monkeypatch:
     with pytest.raises(ConfigError, match="/bin/false failed"):
         compiled(function, tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_without_a_compiler_the_interpreter_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = ca.SX.sym("x")
+    function = ca.Function("law", [x], [x + 41])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    run = fastest(function)
+    run.inputs[0][:] = 1
+    run()
+    assert run.outputs[0] == 42
+    assert list((tmp_path / "aeroloop").glob("law-*.so"))
+    for name, value in (("CC", "/bin/false"), ("XDG_CACHE_HOME", "/proc/nowhere")):
+        monkeypatch.setenv(name, value)
+        run = fastest(function)
+        run.inputs[0][:] = 2
+        run()
+        assert run.outputs[0] == 43
 
 
 @pytest.fixture

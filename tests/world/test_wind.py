@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
+import casadi as ca
 import msgspec
 import numpy as np
 import pytest
@@ -13,9 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import signal
 
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
-from aeroloop.world.dryden import FT_M, Dryden, Turbulence, exact_step, scales
+from aeroloop.world import dryden
+from aeroloop.world.dryden import FT_M, Dryden, Turbulence
 from aeroloop.world.wind import Gust, TableRow, Wind, WindConfig
 
 STILL = (0.0, 0.0, 0.0)
@@ -24,11 +28,21 @@ HEIGHT_M = 10.0
 SPEED_M_S = 20.0
 
 
+def numbers(expressions: Callable[..., tuple[ca.SX, ...]], count: int) -> Callable[..., tuple[float, ...]]:
+    """Expressions of so many symbols, as a function of numbers."""
+    x = ca.SX.sym("x", count)
+    function = ca.Function("numbers", [x], [ca.vertcat(*expressions(*(x[i] for i in range(count))))])
+    return lambda *values: tuple(function(values).full().ravel().tolist())
+
+
+scales, exact_step = numbers(dryden.scales, 2), numbers(dryden.exact_step, 1)
+
+
 def turbulence(
     steps: int, dt_s: float, *, seed: int = 1, relative_W: Vec3 = (SPEED_M_S, 0.0, 0.0)
 ) -> NDArray[np.float64]:
     """Along, across and up, each over its intensity."""
-    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(seed))
+    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(seed), Evaluator)
     _, _, sigma_uv, sigma_w = scales(HEIGHT_M, W20_M_S)
     wind = np.array([air.step(dt_s, HEIGHT_M, relative_W) for _ in range(steps)])
     along = np.array(relative_W) / math.hypot(*relative_W)
@@ -146,7 +160,11 @@ def test_its_long_axis_lies_along_the_relative_wind(heading_deg: float) -> None:
 
 
 def test_a_hovering_aircraft_has_the_mean_wind_as_its_axis() -> None:
-    wind = Wind(WindConfig(steady_W=(0.0, 15.0, 0.0), turbulence=Turbulence(w20_m_s=W20_M_S)), np.random.default_rng(3))
+    wind = Wind(
+        WindConfig(steady_W=(0.0, 15.0, 0.0), turbulence=Turbulence(w20_m_s=W20_M_S)),
+        np.random.default_rng(3),
+        Evaluator,
+    )
     samples = np.array([wind.step(0, 2_000_000, HEIGHT_M, STILL) for _ in range(20_000)])
     east, north, _ = np.diff(samples, axis=0).var(axis=0)
     assert east / north == pytest.approx(1.5, rel=0.06)
@@ -154,7 +172,7 @@ def test_a_hovering_aircraft_has_the_mean_wind_as_its_axis() -> None:
 
 @pytest.mark.parametrize("turn_deg", [90.0, 170.0, 180.0])
 def test_an_aircraft_that_turns_round_does_not_turn_the_air(turn_deg: float) -> None:
-    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5))
+    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5), Evaluator)
     turn = math.radians(turn_deg)
     for _ in range(200):
         before = air.step(0.002, HEIGHT_M, (SPEED_M_S, 0.0, 0.0))
@@ -165,7 +183,7 @@ def test_an_aircraft_that_turns_round_does_not_turn_the_air(turn_deg: float) -> 
 
 @pytest.mark.parametrize("dt_s", [0.002, 30.0])
 def test_fore_and_aft_are_the_same_to_it(dt_s: float) -> None:
-    straight, to_and_fro = (Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5)) for _ in range(2))
+    straight, to_and_fro = (Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5), Evaluator) for _ in range(2))
     for k in range(50):
         one = straight.step(dt_s, HEIGHT_M, (3.0, 4.0, 0.0))
         other = to_and_fro.step(dt_s, HEIGHT_M, (-3.0, -4.0, 0.0) if k % 2 else (3.0, 4.0, 0.0))
@@ -173,7 +191,7 @@ def test_fore_and_aft_are_the_same_to_it(dt_s: float) -> None:
 
 
 def test_its_axis_comes_round_in_the_end() -> None:
-    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5))
+    air = Dryden(Turbulence(w20_m_s=W20_M_S), np.random.default_rng(5), Evaluator)
     air.step(0.002, HEIGHT_M, (SPEED_M_S, 0.0, 0.0))
     for _ in range(1000):
         air.step(0.1, HEIGHT_M, (0.0, SPEED_M_S, 0.0))
@@ -183,7 +201,7 @@ def test_its_axis_comes_round_in_the_end() -> None:
 
 
 def fly(config: WindConfig, seed: int, steps: int = 700, dt_ns: int = 4_000_000) -> list[Vec3]:
-    wind = Wind(config, np.random.default_rng(seed))
+    wind = Wind(config, np.random.default_rng(seed), Evaluator)
     return [wind.step(k * dt_ns, dt_ns, HEIGHT_M, (8.0, 0.0, 0.0)) for k in range(steps)]
 
 
@@ -196,7 +214,7 @@ def test_one_seed_one_wind() -> None:
 def test_each_step_takes_the_same_draws_whatever_the_conditions() -> None:
     """Also without time or speed; so wind of one flight can be compared with that of another, draw by draw."""
     config = WindConfig(turbulence=Turbulence(w20_m_s=W20_M_S))
-    calm, wild = (Wind(config, np.random.default_rng(2)) for _ in range(2))
+    calm, wild = (Wind(config, np.random.default_rng(2), Evaluator) for _ in range(2))
     for _ in range(300):
         calm.step(0, 0, 0.0, STILL)
         wild.step(0, 10**7, 200.0, (30.0, 5.0, 1.0))
@@ -236,7 +254,7 @@ def at(wind: Wind, t_s: float) -> Vec3:
 )
 def test_gust_is_a_one_minus_cosine(shape: str, t_s: float, part: float) -> None:
     gust = msgspec.convert({"start_s": 10.0, "amplitude_W": (4.0, -2.0, 1.0), "rise_s": 4.0, "shape": shape}, Gust)
-    wind = Wind(WindConfig(gusts=(gust,)), np.random.default_rng(0))
+    wind = Wind(WindConfig(gusts=(gust,)), np.random.default_rng(0), Evaluator)
     assert at(wind, t_s) == pytest.approx((4.0 * part, -2.0 * part, 1.0 * part), abs=1e-12)
 
 
@@ -256,7 +274,7 @@ def test_a_gust_by_length_comes_as_fast_as_one_flies(dt_ns: int) -> None:
 
 def test_table_is_interpolated_and_held_at_its_ends() -> None:
     rows = (TableRow(t_s=1.0, wind_W=(1.0, 0.0, 0.0)), TableRow(t_s=3.0, wind_W=(2.0, 4.0, -1.0)))
-    wind = Wind(WindConfig(table=rows), np.random.default_rng(0))
+    wind = Wind(WindConfig(table=rows), np.random.default_rng(0), Evaluator)
     assert [at(wind, t) for t in (0.0, 1.0, 1.5, 3.0, 9.0)] == [
         (1.0, 0.0, 0.0),
         (1.0, 0.0, 0.0),
@@ -275,7 +293,7 @@ def test_parts_add_up() -> None:
             Gust(start_s=0.0, amplitude_W=(1000.0, 2000.0, 3000.0), rise_s=1.0, shape="ramp"),
         ),
     )
-    assert at(Wind(config, np.random.default_rng(0)), 5.0) == (1111.0, 2222.0, 3333.0)
+    assert at(Wind(config, np.random.default_rng(0), Evaluator), 5.0) == (1111.0, 2222.0, 3333.0)
 
 
 @pytest.mark.parametrize(
@@ -295,4 +313,4 @@ def test_bad_configuration_is_refused(table: dict[str, object], told: str) -> No
 
 def test_time_does_not_go_back() -> None:
     with pytest.raises(ValueError, match="step of -1 ns"):
-        Wind(WindConfig(), np.random.default_rng(0)).step(0, -1, HEIGHT_M, STILL)
+        Wind(WindConfig(), np.random.default_rng(0), Evaluator).step(0, -1, HEIGHT_M, STILL)

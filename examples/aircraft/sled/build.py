@@ -12,7 +12,7 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
 from aeroloop.sim.rows import CommonRows
-from aeroloop.sim.vehicle import Stages, Vehicle
+from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 
 MOST_PUSH_N = 10.0
 LEVEL = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -60,8 +60,7 @@ def no_faults(switch: Switch) -> Switched:
 def vehicle(scenario: SledScenario, number: int, publish: Mapping[str, Callable[..., None]]) -> Vehicle[float, State]:
     sled = scenario.aircraft.vehicle
     stages = Stages(
-        actuators=Propeller(),
-        body=Rail(sled.mass_kg, sled.friction_Ns_m, sled.start_m),
+        motion=Driven(Propeller(), Rail(sled.mass_kg, sled.friction_Ns_m, sled.start_m)),
         surroundings=None,
         sense=lambda state, push_N: [],
         lost=lambda state: beyond(state.pos_W, scenario.aircraft.world.length_m),

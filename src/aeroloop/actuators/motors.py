@@ -56,7 +56,7 @@ class Motors:
         holds for the whole step."""
         if dt_ns != self._dt_ns:
             self._dt_ns = dt_ns
-            self._steps = (_gains(dt_ns, self._motor.lag_up_s), _gains(dt_ns, self._motor.lag_down_s))
+            self._steps = gains(self._motor, dt_ns)
         (up, up_mean), (down, down_mean) = self._steps
         top, per_s = self._motor.speed_max_rad_s, NS / dt_ns
         saturated = not_finite = False
@@ -80,6 +80,11 @@ class Motors:
             spin_up.append((end - w) * per_s)
         self._speed = tuple(after)
         return RotorEffort(tuple(mean), tuple(spin_up), saturated, not_finite)
+
+
+def gains(motor: Motor, dt_ns: int) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Up and down: which part of the way to its setpoint a motor goes in dt, at its end and on average."""
+    return _gains(dt_ns, motor.lag_up_s), _gains(dt_ns, motor.lag_down_s)
 
 
 def _gains(dt_ns: int, lag_s: float) -> tuple[float, float]:

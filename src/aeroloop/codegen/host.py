@@ -12,10 +12,13 @@ from pathlib import Path
 
 import casadi as ca
 
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.run import run_tool
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.paths import cache_dir
 
-FLAGS = ("-std=c11", "-O2", "-fPIC", "-shared", "-Wall")
+FLAGS = ("-std=c11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-Wall")
+"""Without contraction the C rounds as CasADi's own machine does, on every processor."""
 COMPILE_TIMEOUT_S = 120
 
 
@@ -40,6 +43,14 @@ def compiled(function: ca.Function, cache: Path) -> ca.Function:
         except OSError as error:
             raise ConfigError(f"{library}: the compiled law cannot be kept there: {error.strerror}") from None
     return ca.external(function.name(), str(library))
+
+
+def fastest(function: ca.Function) -> Evaluator:
+    """As compiled C where that can be had, else interpreted."""
+    try:
+        return Evaluator(compiled(function, cache_dir()))
+    except ConfigError:
+        return Evaluator(function)
 
 
 def _compile(compiler: str, source: str, library: Path) -> None:

@@ -12,6 +12,7 @@ two differ, and a logged value depends on which was used.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pymap3d
 
@@ -80,7 +81,7 @@ class TangentPlane:
         lat = math.radians(lat_deg)
         self.sin_lat, self.cos_lat, self.lon_rad = math.sin(lat), math.cos(lat), math.radians(lon_deg)
         x, y, z = pymap3d.geodetic2ecef(lat_deg, lon_deg, height_m)
-        self._axis_distance_m, self._z_m = math.hypot(x, y), float(z)
+        self.axis_distance_m, self.z_m = math.hypot(x, y), float(z)
 
     def local(self, lat_deg: float, lon_deg: float, height_m: float) -> Vec3:
         """East, north, up of a place, in m."""
@@ -89,24 +90,33 @@ class TangentPlane:
 
     def geodetic(self, east: float, north: float, up: float) -> tuple[float, float, float, float]:
         """Latitude, longitude (rad), height (m) and the latitude's sine."""
-        towards = self._axis_distance_m + self.cos_lat * up - self.sin_lat * north
-        axial = self._z_m + self.sin_lat * up + self.cos_lat * north
-        p = math.hypot(towards, east)
-        # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
-        start_sin = B_M * axial * (1.0 + _EP2_B / math.hypot(p, axial))
-        start_cos = A_M * p
-        length = math.hypot(start_sin, start_cos)
-        s, c = start_sin / length, start_cos / length
-        rise, run = axial + _EP2_B * s * s * s, p - _E2_A * c * c * c
-        length = math.hypot(rise, run)
-        sin_lat, cos_lat = rise / length, run / length
-        lon = self.lon_rad + math.atan2(east, towards)
+        lat, away, height, sin_lat = bowring(self, east, north, up)
+        lon: float = self.lon_rad + away
         if lon >= math.pi:
             lon -= 2.0 * math.pi
         elif lon < -math.pi:
             lon += 2.0 * math.pi
-        height = p * cos_lat + axial * sin_lat - A_M * math.sqrt(1.0 - E2 * sin_lat * sin_lat)
-        return math.atan2(rise, run), lon, height, sin_lat
+        return lat, lon, height, sin_lat
+
+
+def bowring(plane: Any, east: Any, north: Any, up: Any, maths: Any = math) -> tuple[Any, Any, Any, Any]:
+    """Latitude, longitude from the plane's meridian (rad), height (m) and the latitude's sine; of a `TangentPlane` and
+    numbers, or of symbols with the `maths` (hypot, atan2, sqrt) for them."""
+    hypot, atan2 = maths.hypot, maths.atan2
+    sin0, cos0 = plane.sin_lat, plane.cos_lat
+    towards = plane.axis_distance_m + cos0 * up - sin0 * north
+    axial = plane.z_m + sin0 * up + cos0 * north
+    p = hypot(towards, east)
+    # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
+    start_sin = B_M * axial * (1.0 + _EP2_B / hypot(p, axial))
+    start_cos = A_M * p
+    length = hypot(start_sin, start_cos)
+    s, c = start_sin / length, start_cos / length
+    rise, run = axial + _EP2_B * s * s * s, p - _E2_A * c * c * c
+    length = hypot(rise, run)
+    sin_lat, cos_lat = rise / length, run / length
+    height = p * cos_lat + axial * sin_lat - A_M * maths.sqrt(1.0 - E2 * sin_lat * sin_lat)
+    return atan2(rise, run), atan2(east, towards), height, sin_lat
 
 
 def _meridian(lat_deg: float, alt_m: float) -> tuple[float, float, float, float]:

@@ -72,8 +72,7 @@ class Imu:
 
     def measure(self, scene: Scene, steps: int) -> ImuSample:
         state = scene.state
-        ax, ay, az = state.accel_W
-        fx, fy, fz = times(scene.R_BW, ax, ay, az + scene.place.gravity_m_s2)
+        fx, fy, fz = scene.force_B
         if self._lever_B is not None:
             lx, ly, lz = self._of_rotation(state.t_ns, state.rate_B, self._lever_B)
             fx, fy, fz = fx + lx, fy + ly, fz + lz

@@ -125,10 +125,9 @@ class Channel:
         self._count = BLOCK if self._noise.varies else 1
         self._rows: list[Any] = []
         self._refill()
-        self._index = -1
+        self._index = -1  # of a constant error the only row
         self._quantum = errors.quantum
         self._low, self._high = errors.range or (-math.inf, math.inf)
-        self._limited = errors.quantum > 0 or errors.range is not None
         self._rng_fault = streams.generator("fault")
         self._disturbed = False
         self._fault_bias = self._fault_std = np.zeros(axes)
@@ -145,23 +144,23 @@ class Channel:
         if self._disturbed:
             fx, fy, fz = self._fault()
             x, y, z = x + fx, y + fy, z + fz
-        if self._limited:
-            return self._limit(x), self._limit(y), self._limit(z)
-        return x, y, z
+        low, high = self._low, self._high
+        if self._quantum == 0.0 and low <= x <= high and low <= y <= high and low <= z <= high:
+            return x, y, z
+        return self._limit(x), self._limit(y), self._limit(z)
 
     def measure1(self, value: float, steps: int) -> float:
         value += self._next(steps)[0]
         if self._disturbed:
             value += self._fault()[0]
-        return self._limit(value) if self._limited else value
+        return self._limit(value)
 
     def _next(self, steps: int) -> Any:
-        if self._count == 1:
-            return self._rows[0]
-        self._index += steps
-        while self._index >= self._count:
-            self._index -= self._count
-            self._refill()
+        if self._count > 1:
+            self._index += steps
+            while self._index >= self._count:
+                self._index -= self._count
+                self._refill()
         return self._rows[self._index]
 
     def _refill(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import Air, Place, RigidState
@@ -10,17 +11,43 @@ from aeroloop.core.signals import Air, Place, RigidState
 Mat3 = tuple[Vec3, Vec3, Vec3]
 
 
+class Scene(Protocol):
+    """One for all sensors that sample at an instant; what none of them asks for need not be worked out."""
+
+    @property
+    def state(self) -> RigidState: ...
+    @property
+    def air(self) -> Air: ...
+    @property
+    def place(self) -> Place: ...
+    @property
+    def R_BW(self) -> Mat3: ...  # rows: axes of the body in world coordinates
+    @property
+    def force_B(self) -> Vec3: ...  # specific force, m/s2
+    @property
+    def motor_current_A(self) -> float: ...  # sum over the motors
+    @property
+    def thrust_N(self) -> float: ...  # sum over the motors
+    @property
+    def terrain_m(self) -> float: ...  # height of the ground where a beam along body -z meets it, in the world's z
+
+
 @dataclass(slots=True)
-class Scene:
-    """One for all sensors that sample at an instant, so that the rotation is worked out once."""
+class StateScene:
+    """The scene of a state and its surroundings."""
 
     state: RigidState
     air: Air
     place: Place
-    R_BW: Mat3  # rows: axes of the body in world coordinates
-    motor_current_A: float = 0.0  # sum over the motors
-    thrust_N: float = 0.0  # sum over the motors
-    terrain_m: float = 0.0  # height of the ground where a beam along body -z meets it, in the world's z
+    R_BW: Mat3
+    motor_current_A: float = 0.0
+    thrust_N: float = 0.0
+    terrain_m: float = 0.0
+
+    @property
+    def force_B(self) -> Vec3:
+        ax, ay, az = self.state.accel_W
+        return times(self.R_BW, ax, ay, az + self.place.gravity_m_s2)
 
 
 def body_from_world(quat_WB: Quat) -> Mat3:

@@ -56,6 +56,8 @@ class Grid:
     def __init__(self, sensor: Sensor) -> None:
         self._rate_mHz = round(sensor.rate_hz * 1000)
         self._start_ns = round(sensor.start_s * NS)
+        period_ns, rest = divmod(NS * 1000, self._rate_mHz)
+        self._period_ns = period_ns if rest == 0 else 0  # where every instant is whole by itself
         self._taken = 0
         self.next_ns = self._start_ns
 
@@ -69,7 +71,7 @@ class Grid:
             return 0
         before = self._taken
         self._taken += 1
-        self.next_ns = self._instant(self._taken)
+        self.next_ns = self.next_ns + self._period_ns if self._period_ns else self._instant(self._taken)
         if t_ns < self.next_ns:
             return 1
         self._taken = (t_ns - self._start_ns) * self._rate_mHz // (NS * 1000)

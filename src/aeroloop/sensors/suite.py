@@ -22,7 +22,7 @@ from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
-from aeroloop.sensors.scene import Scene, body_from_world
+from aeroloop.sensors.scene import Scene, StateScene, body_from_world
 from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
 
 Sample = ImuSample | MagnetometerSample | BarometerSample | GnssSample | AirspeedSample | RangefinderSample
@@ -101,7 +101,8 @@ class _Post:
     def __init__(self, name: str, config: Sensor, streams: Streams, faults: list[Fault]) -> None:
         self.name = name
         self.grid = Grid(config)
-        self.under_way: deque[Sample] = deque()
+        self.due_ns = self.grid.next_ns  # when it next takes or delivers a sample
+        self._under_way: deque[Sample] = deque()
         self._instrument: Instrument = BUILD[name](config, streams.child(name))
         self._faults = [_disturbance(fault, self._instrument.channels) for fault in faults]
         self._switched: dict[tuple[str, str], _Disturbance] = {}  # in flight, by kind and channel
@@ -128,10 +129,21 @@ class _Post:
             self._switched.pop(key, None)
         return Switched(0 if whole else list(channels).index(name), values)
 
-    def sample(self, scene: Scene, steps: int) -> None:
+    def attend(self, t_ns: int, scene: Scene, arrived: list[Sample]) -> None:
+        """Take a sample if it is time, and deliver what has arrived."""
+        grid, under_way = self.grid, self._under_way
+        if grid.next_ns <= t_ns:
+            self._sample(scene, grid.take(t_ns))
+        while under_way and under_way[0].ready_ns <= t_ns:
+            arrived.append(under_way.popleft())
+        self.due_ns = grid.next_ns
+        if under_way and under_way[0].ready_ns < self.due_ns:
+            self.due_ns = under_way[0].ready_ns
+
+    def _sample(self, scene: Scene, steps: int) -> None:
         """Take a sample and send it on its way, unless a fault keeps it."""
         if self._sound:
-            self.under_way.append(self._instrument.measure(scene, steps))
+            self._under_way.append(self._instrument.measure(scene, steps))
             return
         t_ns = scene.state.t_ns
         active = [fault for fault in self._faults if fault.start_ns <= t_ns < fault.end_ns]
@@ -148,7 +160,7 @@ class _Post:
         else:
             sent = self._last = fresh
         if "silent" not in kinds:
-            self.under_way.append(sent)
+            self._under_way.append(sent)
 
     def _disturb(self) -> None:
         for channel in self._instrument.channels.values():
@@ -199,9 +211,6 @@ class Suite:
                 self._posts.append(_Post(name, config, streams, mine))
             elif mine:
                 raise ConfigError(f"sensors.faults: fault of {name}: there is no such sensor on this aircraft")
-        magnet = sensors.magnetometer
-        self.feels_motors = magnet is not None and any((*magnet.current_B_T_per_A, *magnet.thrust_B_T_per_N))
-        """Whether it matters what current and thrust `sample` is given."""
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """When the next sample is taken or delivered."""
@@ -228,28 +237,27 @@ class Suite:
         terrain_m: float = 0.0,
     ) -> list[Sample]:
         """Take the samples that are due, and return those that arrive by now, in the order of their arrival."""
-        t_ns = state.t_ns
+        if self._t_ns <= state.t_ns < self.next_ns:
+            self._t_ns = state.t_ns
+            return []
+        R_BW = body_from_world(state.quat_WB)
+        return self.sample_scene(StateScene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m))
+
+    def sample_scene(self, scene: Scene) -> list[Sample]:
+        """The same of a scene that works out what it is asked for."""
+        t_ns = scene.state.t_ns
         if t_ns < self._t_ns:
             raise ValueError(f"sensors: time went back from {self._t_ns} ns to {t_ns} ns")
         self._t_ns = t_ns
         if t_ns < self.next_ns:
             return []
-        scene = None
         arrived: list[Sample] = []
         next_ns = NEVER_NS
         for post in self._posts:
-            grid, under_way = post.grid, post.under_way
-            if grid.next_ns <= t_ns:
-                if scene is None:
-                    R_BW = body_from_world(state.quat_WB)
-                    scene = Scene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m)
-                post.sample(scene, grid.take(t_ns))
-            while under_way and under_way[0].ready_ns <= t_ns:
-                arrived.append(under_way.popleft())
-            if under_way and under_way[0].ready_ns < next_ns:
-                next_ns = under_way[0].ready_ns
-            if grid.next_ns < next_ns:
-                next_ns = grid.next_ns
+            if post.due_ns <= t_ns:
+                post.attend(t_ns, scene, arrived)
+            if post.due_ns < next_ns:
+                next_ns = post.due_ns
         self.next_ns = next_ns
         if len(arrived) > 1:
             arrived.sort(key=lambda sample: sample.ready_ns)

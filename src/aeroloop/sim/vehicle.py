@@ -45,12 +45,37 @@ class Body(Protocol[E_contra, S_co]):
     def state(self, t_ns: int, /) -> S_co: ...
 
 
+class Motion(Protocol[E_co, S_co]):
+    """Actuators and body together, for those who step them in one call."""
+
+    def drive(self, command: Row, dt_ns: int, /) -> E_co:
+        """Move for dt with the command held; returns what the actuators delivered."""
+
+    def state(self, t_ns: int, /) -> S_co: ...
+
+
+class Driven(Generic[E, S]):
+    """Actuators, then the body that they drive."""
+
+    def __init__(self, actuators: Actuators[E], body: Body[E, S]) -> None:
+        self._actuators, self._body = actuators, body
+        self.state = body.state
+
+    def drive(self, command: Row, dt_ns: int) -> E:
+        effort = self._actuators.step(command, dt_ns)
+        self._body.step(effort, dt_ns)
+        return effort
+
+
 class Surroundings(Protocol):
     """The earth and the air where the aircraft is."""
 
-    place: Place
-    air: Air
-    ground_m: float  # height of the ground below it
+    @property
+    def place(self) -> Place: ...
+    @property
+    def air(self) -> Air: ...
+    @property
+    def ground_m(self) -> float: ...  # height of the ground below it
 
     def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3, /) -> None: ...
 
@@ -68,8 +93,7 @@ class Rows(Protocol[E_contra]):
 class Stages(Generic[E, S]):
     """What a vehicle is made of."""
 
-    actuators: Actuators[E]
-    body: Body[E, S]
+    motion: Motion[E, S]
     surroundings: Surroundings | None  # None: no air, and an earth that does not matter
     sense: Callable[[S, E], list[Any]]  # the samples that arrive in this step
     lost: Callable[[S], bool]  # out of bounds or out of control; NaN counts as lost
@@ -97,14 +121,14 @@ class Vehicle(Generic[E, S]):
     def __init__(self, stages: Stages[E, S], *, step_ns: int, command: Row, first_effort: E | None = None) -> None:
         """`first_effort` is logged at t = 0, where the family has a row then."""
         self._stages = stages
-        self._actuators, self._body, self._rows = stages.actuators, stages.body, stages.rows
+        self._motion, self._rows = stages.motion, stages.rows
         self._first_effort = first_effort
         self._inboxes: list[list[Any]] = []
         self.step_ns = step_ns
         self.command = command  # held until replaced
         self.t_ns = 0
         self.ended = ""  # "diverged", "crashed"
-        self.state: S = stages.body.state(0)
+        self.state: S = stages.motion.state(0)
         self.surroundings = stages.surroundings
 
     def begin(self) -> None:
@@ -150,10 +174,9 @@ class Vehicle(Generic[E, S]):
 
     def _step(self, end_ns: int) -> None:
         dt_ns = end_ns - self.t_ns
-        effort = self._actuators.step(self.command, dt_ns)
-        self._body.step(effort, dt_ns)
+        effort = self._motion.drive(self.command, dt_ns)
         self.t_ns = end_ns
-        self.state = self._body.state(end_ns)
+        self.state = self._motion.state(end_ns)
         if end_ns % self.step_ns == 0:
             self._observe(effort)
 

@@ -19,6 +19,7 @@ EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
 R_J_KG_K = 287.05287
 LAPSE_K_M = -0.0065
 TROPOPAUSE_M = 11_000.0  # geopotential
+PRESSURE_EXPONENT = -GRAVITY_M_S2 / (R_J_KG_K * LAPSE_K_M)
 LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0  # geometric
 
 
@@ -34,10 +35,14 @@ class Atmosphere:
 
     def __init__(self, day: Day) -> None:
         self._p0, self._t0 = day.sea_level_pressure_Pa, day.sea_level_temperature_K
-        self._exponent = -GRAVITY_M_S2 / (R_J_KG_K * LAPSE_K_M)
         self._t11 = self._t0 + LAPSE_K_M * TROPOPAUSE_M
-        self._p11 = self._p0 * (self._t11 / self._t0) ** self._exponent
+        self._p11 = self._p0 * (self._t11 / self._t0) ** PRESSURE_EXPONENT
         self._decay_per_m = -GRAVITY_M_S2 / (R_J_KG_K * self._t11)
+
+    @property
+    def day(self) -> tuple[float, float, float, float, float]:
+        """Pressure (Pa) and temperature (K) at sea level and at the tropopause; decay of pressure above it (1/m)."""
+        return self._p0, self._t0, self._p11, self._t11, self._decay_per_m
 
     def at(self, alt_m: float) -> tuple[float, float, float]:
         """Pressure (Pa), temperature (K) and density (kg/m3) at a height above mean sea level."""
@@ -49,7 +54,7 @@ class Atmosphere:
         geopotential_m = EARTH_RADIUS_M * alt_m / (EARTH_RADIUS_M + alt_m)
         if geopotential_m <= TROPOPAUSE_M:
             temperature = self._t0 + LAPSE_K_M * geopotential_m
-            pressure = self._p0 * (temperature / self._t0) ** self._exponent
+            pressure = self._p0 * (temperature / self._t0) ** PRESSURE_EXPONENT
         else:
             temperature = self._t11
             pressure = self._p11 * math.exp(self._decay_per_m * (geopotential_m - TROPOPAUSE_M))

@@ -7,22 +7,31 @@ u lies along the horizontal wind relative to the aircraft, w is vertical, v make
 air takes to pass by one length, T = L/V, white noise n is shaped by
     u: sqrt(2) n / (1 + s)        v, w: (1 + sqrt(3) s) / (1 + s)^2 n,      each times its sigma.
 Both are solved exactly over a step of any length, so that no statistic depends on the step.
+
+The step is one CasADi function of the state and five normal numbers, since it is made in every step of a flight.
 """
 
 from __future__ import annotations
 
 import math
+import struct
+from collections.abc import Callable
+from functools import cache
 from typing import Annotated
 
+import casadi as ca
 import numpy as np
 
 from aeroloop.core.config import Config, meta
 from aeroloop.core.frames import Vec3
+from aeroloop.world.flight_model import Runner
 
 FT_M = 0.3048
 LOWEST_M, HIGHEST_M = 10 * FT_M, 1000 * FT_M
 _DRAWS = 5  # per step, whatever happens
 _BLOCK = 200 * _DRAWS
+_STATES = 7
+_MOMENT = struct.Struct(f"{5 + _DRAWS}d")
 _SERIES_BELOW = 2e-3
 _ROOT_2, _ROOT_3 = math.sqrt(2.0), math.sqrt(3.0)
 
@@ -38,91 +47,116 @@ class Turbulence(Config, frozen=True):
     ] = 1.0
 
 
-def scales(height_m: float, w20_m_s: float) -> tuple[float, float, float, float]:
+def scales(height_m: ca.SX, w20_m_s: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """Lengths of u and v and of w (m), intensities of u and v and of w (m/s)."""
-    height_m = min(max(height_m, LOWEST_M), HIGHEST_M)
+    height_m = ca.fmin(ca.fmax(height_m, LOWEST_M), HIGHEST_M)
     shape = (0.177 + 0.000823 * height_m / FT_M) ** 0.4
     sigma_w = 0.1 * w20_m_s
     return height_m / (shape * shape * shape), height_m, sigma_w / shape, sigma_w
 
 
-def exact_step(theta: float) -> tuple[float, float, float, float]:
+def exact_step(theta: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """z1' = -z1 + n, z2' = -z2 + z1 over a time theta: the decay e^-theta and the noise's Cholesky factor.
 
     z1 <- decay z1 + l11 a,  z2 <- decay (z2 + theta z1) + l21 a + l22 b  with independent unit a and b.
     """
-    decay = math.exp(-theta)
-    q11 = -0.5 * math.expm1(-2.0 * theta)
-    if theta < _SERIES_BELOW:  # the closed forms below cancel to nothing
-        q12 = theta * theta * (1 / 2 - theta * (2 / 3 - theta * (1 / 2 - theta * (4 / 15))))
-        q22 = theta * theta * theta * (1 / 3 - theta * (1 / 2 - theta * (2 / 5 - theta * (2 / 9))))
-    else:
-        decay2 = decay * decay
-        q12 = 0.25 - decay2 * (0.5 * theta + 0.25)
-        q22 = 0.25 - decay2 * (0.5 * theta * (theta + 1.0) + 0.25)
-    l11 = math.sqrt(q11)
-    l21 = q12 / l11 if l11 > 0.0 else 0.0
-    return decay, l11, l21, math.sqrt(max(0.0, q22 - l21 * l21))
+    decay = ca.exp(-theta)
+    q11 = -0.5 * ca.expm1(-2.0 * theta)
+    short = theta < _SERIES_BELOW  # there the closed forms cancel to nothing
+    decay2 = decay * decay
+    q12 = ca.if_else(
+        short,
+        theta * theta * (1 / 2 - theta * (2 / 3 - theta * (1 / 2 - theta * (4 / 15)))),
+        0.25 - decay2 * (0.5 * theta + 0.25),
+    )
+    q22 = ca.if_else(
+        short,
+        theta * theta * theta * (1 / 3 - theta * (1 / 2 - theta * (2 / 5 - theta * (2 / 9)))),
+        0.25 - decay2 * (0.5 * theta * (theta + 1.0) + 0.25),
+    )
+    l11 = ca.sqrt(q11)
+    l21 = ca.if_else(l11 > 0, q12 / l11, 0)
+    return decay, l11, l21, ca.sqrt(ca.fmax(0.0, q22 - l21 * l21))
+
+
+@cache
+def step_function() -> ca.Function:
+    """(state, (dt, height over ground, velocity in the mean wind, draws), (W20, least airspeed)) -> (state, wind_W).
+
+    State: u, z1 and z2 of v and of w, and the axis of u, a horizontal unit vector; 0, 0 before the first step.
+    """
+    state, moment, setting = ca.SX.sym("state", _STATES), ca.SX.sym("moment", 5 + _DRAWS), ca.SX.sym("setting", 2)
+    u, v1, v2, w1, w2, axis_x, axis_y = (state[i] for i in range(_STATES))
+    dt_s, height_m, vx, vy, vz, a, b, c, d, e = (moment[i] for i in range(5 + _DRAWS))
+    w20, floor = setting[0], setting[1]
+    flown_m = ca.fmax(ca.sqrt(vx * vx + vy * vy + vz * vz), floor) * dt_s
+    length_uv, length_w, sigma_uv, sigma_w = scales(height_m, w20)
+
+    theta = flown_m / length_uv
+    decay, l11, l21, l22 = exact_step(theta)
+    axis_x, axis_y = _follow(axis_x, axis_y, vx, vy, decay, floor)
+    u = decay * u + _ROOT_2 * l11 * a
+    v2 = decay * (v2 + theta * v1) + l21 * b + l22 * c
+    v1 = decay * v1 + l11 * b
+    theta = flown_m / length_w
+    decay, l11, l21, l22 = exact_step(theta)
+    w2 = decay * (w2 + theta * w1) + l21 * d + l22 * e
+    w1 = decay * w1 + l11 * d
+
+    along = sigma_uv * u
+    across = sigma_uv * (_ROOT_3 * v1 + (1.0 - _ROOT_3) * v2)
+    up = sigma_w * (_ROOT_3 * w1 + (1.0 - _ROOT_3) * w2)
+    wind = axis_x * along - axis_y * across, axis_y * along + axis_x * across, up
+    row = ca.vertcat(u, v1, v2, w1, w2, axis_x, axis_y, *wind)
+    return ca.Function("dryden_step", [state, moment, setting], [row], ["state", "moment", "setting"], ["row"])
+
+
+def _follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Turn the axis of u towards the relative wind, as fast as the turbulence itself changes.
+
+    An aircraft that turns on the spot must not turn the air with it. Fore and aft are the same to the
+    statistics, so the nearer of the two is followed.
+    """
+    speed = ca.sqrt(vx * vx + vy * vy)
+    begun, moves, fast = x * x + y * y > 0, speed > 0, speed > floor
+    gain = (1.0 - decay) / speed
+    gain = ca.if_else(x * vx + y * vy < 0, -gain, gain)
+    towards_x, towards_y = decay * x + gain * vx, decay * y + gain * vy
+    length = ca.sqrt(towards_x * towards_x + towards_y * towards_y)
+    first_x, first_y = ca.if_else(moves, vx / speed, 1), ca.if_else(moves, vy / speed, 0)
+    return (
+        ca.if_else(begun, ca.if_else(fast, towards_x / length, x), first_x),
+        ca.if_else(begun, ca.if_else(fast, towards_y / length, y), first_y),
+    )
 
 
 class Dryden:
     """The turbulent part of the wind where the aircraft is; stationary from the first sample on."""
 
-    def __init__(self, config: Turbulence, rng: np.random.Generator) -> None:
-        """`rng` is this object's own: it draws ahead, in blocks."""
-        self._w20, self._floor = config.w20_m_s, config.min_airspeed_m_s
+    def __init__(self, config: Turbulence, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
+        """`rng` is this object's own: it draws ahead, in blocks. `run` makes the step callable, compiled or not."""
         self._rng = rng
+        self._run = step = run(step_function())
+        self._before, moment, setting = step.inputs
+        setting[:] = config.w20_m_s, config.min_airspeed_m_s
+        self._moment = moment.data
+        self._after, self._wind = step.outputs[0][:_STATES], step.outputs[0][_STATES:]
         a, b, c, d, e = rng.standard_normal(_DRAWS).tolist()
-        self._u = a
         # Stationary covariance of (z1, z2): ((1/2, 1/4), (1/4, 1/4)).
-        self._v1, self._v2 = b / _ROOT_2, b / (2.0 * _ROOT_2) + c / (2.0 * _ROOT_2)
-        self._w1, self._w2 = d / _ROOT_2, d / (2.0 * _ROOT_2) + e / (2.0 * _ROOT_2)
-        self._axis: tuple[float, float] | None = None  # of u, horizontal unit vector
+        v = b / _ROOT_2, b / (2.0 * _ROOT_2) + c / (2.0 * _ROOT_2)
+        w = d / _ROOT_2, d / (2.0 * _ROOT_2) + e / (2.0 * _ROOT_2)
+        self._after[:] = (a, *v, *w, 0.0, 0.0)
         self._draws: list[float] = []
         self._next = 0
 
     def step(self, dt_s: float, height_m: float, relative_W: Vec3) -> Vec3:
         """Advance by `dt_s`; `relative_W` is the aircraft's velocity in the mean wind, height is above ground."""
-        vx, vy, vz = relative_W
-        flown_m = max(math.sqrt(vx * vx + vy * vy + vz * vz), self._floor) * dt_s
-        length_uv, length_w, sigma_uv, sigma_w = scales(height_m, self._w20)
         i = self._next
         if i == len(self._draws):
             self._draws, i = self._rng.standard_normal(_BLOCK).tolist(), 0
-        a, b, c, d, e = self._draws[i : i + _DRAWS]
         self._next = i + _DRAWS
-
-        theta = flown_m / length_uv
-        decay, l11, l21, l22 = exact_step(theta)
-        axis_x, axis_y = self._follow(vx, vy, decay)
-        self._u = decay * self._u + _ROOT_2 * l11 * a
-        self._v2 = decay * (self._v2 + theta * self._v1) + l21 * b + l22 * c
-        self._v1 = decay * self._v1 + l11 * b
-        theta = flown_m / length_w
-        decay, l11, l21, l22 = exact_step(theta)
-        self._w2 = decay * (self._w2 + theta * self._w1) + l21 * d + l22 * e
-        self._w1 = decay * self._w1 + l11 * d
-
-        u = sigma_uv * self._u
-        v = sigma_uv * (_ROOT_3 * self._v1 + (1.0 - _ROOT_3) * self._v2)
-        w = sigma_w * (_ROOT_3 * self._w1 + (1.0 - _ROOT_3) * self._w2)
-        return axis_x * u - axis_y * v, axis_y * u + axis_x * v, w
-
-    def _follow(self, vx: float, vy: float, decay: float) -> tuple[float, float]:
-        """Turn the axis of u towards the relative wind, as fast as the turbulence itself changes.
-
-        An aircraft that turns on the spot must not turn the air with it. Fore and aft are the same to the
-        statistics, so the nearer of the two is followed.
-        """
-        speed = math.sqrt(vx * vx + vy * vy)
-        if self._axis is None:
-            self._axis = (vx / speed, vy / speed) if speed > 0.0 else (1.0, 0.0)
-        elif speed > self._floor:
-            x, y = self._axis
-            gain = (1.0 - decay) / speed
-            if x * vx + y * vy < 0.0:
-                gain = -gain
-            x, y = decay * x + gain * vx, decay * y + gain * vy
-            length = math.sqrt(x * x + y * y)
-            self._axis = (x / length, y / length)
-        return self._axis
+        _MOMENT.pack_into(self._moment, 0, dt_s, height_m, *relative_W, *self._draws[i : i + _DRAWS])
+        self._before[:] = self._after
+        self._run()
+        x, y, z = self._wind.tolist()
+        return x, y, z

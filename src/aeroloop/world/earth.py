@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import AeroloopError
@@ -54,10 +54,11 @@ class Home(Config, frozen=True):
         edition(self.date)
 
 
-def normal_gravity_m_s2(sin_lat: float, ellipsoid_height_m: float) -> float:
+def normal_gravity_m_s2(sin_lat: Any, ellipsoid_height_m: Any, maths: Any = math) -> Any:
+    """Of numbers, or of symbols with the `maths` (sqrt) for them."""
     s2 = sin_lat * sin_lat
     h = ellipsoid_height_m
-    on_ellipsoid = GRAVITY_EQUATOR_M_S2 * (1.0 + SOMIGLIANA_K * s2) / math.sqrt(1.0 - E2 * s2)
+    on_ellipsoid = GRAVITY_EQUATOR_M_S2 * (1.0 + SOMIGLIANA_K * s2) / maths.sqrt(1.0 - E2 * s2)
     return on_ellipsoid * (1.0 - (_FREE_AIR - _FREE_AIR_LAT * s2) * h + _FREE_AIR_2 * h * h)
 
 
@@ -65,16 +66,16 @@ class Earth:
     """What the earth is like at a position in W."""
 
     def __init__(self, home: Home) -> None:
-        self._home = home
+        self.geoid_height_m = home.geoid_height_m
         self._magnetic = MagneticModel(home.date)
-        self._plane = TangentPlane(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
+        self.plane = TangentPlane(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
         self._cells: dict[tuple[int, int, int], tuple[float, ...]] = {}
         self._enter_cell((0.0, 0.0, 0.0))
 
     def place(self, pos_W: Vec3) -> Place:
         """The earth there; a pure function of the position."""
         x, y, z = pos_W
-        cx, cy, cz, bx, by, bz, bx_x, by_x, bz_x, bx_y, by_y, bz_y, bx_z, by_z, bz_z = self._cell
+        cx, cy, cz, bx, by, bz, bx_x, by_x, bz_x, bx_y, by_y, bz_y, bx_z, by_z, bz_z = self.cell
         dx, dy, dz = x - cx, y - cy, z - cz
         if not (
             -_HALF_CELL_M <= dx < _HALF_CELL_M
@@ -83,11 +84,11 @@ class Earth:
         ):
             self._enter_cell(pos_W)
             return self.place(pos_W)
-        lat, lon, height, sin_lat = self._plane.geodetic(x, y, z)
+        lat, lon, height, sin_lat = self.plane.geodetic(x, y, z)
         return Place(
             math.degrees(lat),
             math.degrees(lon),
-            height - self._home.geoid_height_m,
+            height - self.geoid_height_m,
             normal_gravity_m_s2(sin_lat, height),
             (
                 bx + bx_x * dx + bx_y * dy + bx_z * dz,
@@ -98,20 +99,20 @@ class Earth:
 
     def geodetic(self, pos_W: Vec3) -> tuple[float, float, float]:
         """Latitude and longitude in degrees, height above mean sea level in m."""
-        lat, lon, height, _ = self._plane.geodetic(*pos_W)
-        return math.degrees(lat), math.degrees(lon), height - self._home.geoid_height_m
+        lat, lon, height, _ = self.plane.geodetic(*pos_W)
+        return math.degrees(lat), math.degrees(lon), height - self.geoid_height_m
 
     def pos_W(self, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
         """The inverse of `geodetic`, for waypoints and the like."""
-        return self._plane.local(lat_deg, lon_deg, self.ellipsoid_height_m(alt_m))
+        return self.plane.local(lat_deg, lon_deg, self.ellipsoid_height_m(alt_m))
 
     def ellipsoid_height_m(self, alt_m: float) -> float:
         """What GNSS receivers call the height above the ellipsoid."""
-        return alt_m + self._home.geoid_height_m
+        return alt_m + self.geoid_height_m
 
     def field_W_T(self, pos_W: Vec3) -> Vec3:
         """The magnetic field in W's axes straight from the model: what `place` interpolates. Slow."""
-        plane = self._plane
+        plane = self.plane
         lat, lon, height, _ = plane.geodetic(*pos_W)
         east, north, up = self._magnetic.field_T(math.degrees(lat), math.degrees(lon), height)
         # Local axes -> earth-fixed axes turned so that home's meridian is y = 0 -> W.
@@ -142,4 +143,4 @@ class Earth:
                 pairs = zip(self.field_W_T(ahead), self.field_W_T(behind), strict=True)
                 cell += tuple((a - b) / CELL_M for a, b in pairs)
             self._cells[kx, ky, kz] = cell
-        self._cell = cell
+        self.cell = cell

@@ -36,7 +36,8 @@ class Rigid(Generic[E]):
     def __init__(self, model: mujoco.MjModel, loads: Loads[E]) -> None:
         self._engine = Engine(model)
         self._loads = loads
-        self._low_m = _low_m(model)
+        self.low_m = _low_m(model)
+        """Height of the body's origin below which something of it may touch the ground within two steps."""
         self._high = False
         self._qpos: list[float]
         self._qvel: list[float]
@@ -50,6 +51,16 @@ class Rigid(Generic[E]):
         self._high = False
         self._engine.reset((*pos_W, *quat_WB), (*vel_W, *rate_B))
         self._read_all()
+
+    @property
+    def motion(self) -> list[float]:
+        """pos_W, quat_WB, vel_W, rate_B, then the mean change of the last six over the last step: 19 numbers."""
+        return [*self._qpos, *self._qvel, *self._qacc]
+
+    def resume(self, motion: Sequence[float]) -> None:
+        """Go on from a motion that another integrator made, as if it had been made here."""
+        self._qpos, self._qvel, self._qacc = list(motion[:7]), list(motion[7:13]), list(motion[13:19])
+        self._engine.qpos[:], self._engine.qvel[:] = self._qpos, self._qvel
 
     def settle(self, dt_ns: int) -> None:
         """One second with nothing running: the ground is soft, and what was just put on it still sinks a little."""
@@ -80,7 +91,7 @@ class Rigid(Generic[E]):
         engine.ctrl[:] = self._loads(effort, vel_air_B, (p, q, r), air.density_kg_m3)
         engine.set_gravity(gravity_m_s2)
         sinks_m = 4.0 * half_s * was_vz if was_vz < 0.0 else 0.0  # in two steps
-        if (height + sinks_m > self._low_m) is not self._high:
+        if (height + sinks_m > self.low_m) is not self._high:
             self._look_for_contacts(sinks_m)
         engine.step(dt_ns)
         self._qpos, self._qvel = engine.qpos.tolist(), engine.qvel.tolist()
@@ -97,7 +108,7 @@ class Rigid(Generic[E]):
 
     def _look_for_contacts(self, sinks_m: float) -> None:
         """Unless the aircraft is high, and stays so when it moves by this much."""
-        self._high = self._qpos[2] + sinks_m > self._low_m  # False for what is no number
+        self._high = self._qpos[2] + sinks_m > self.low_m  # False for what is no number
         self._engine.set_contacts(not self._high)
 
     def state(self, t_ns: int) -> RigidState:

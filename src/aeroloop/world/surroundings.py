@@ -42,13 +42,16 @@ class Surroundings:
         self.move(0, 0, start.pos_W, start.vel_W)
 
     def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> None:
+        self.place = self._earth.place(pos_W)
+        self.air = self._atmosphere.air(self.place.alt_m, self.wind_W(t_ns, dt_ns, pos_W, vel_W))
+
+    def wind_W(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> Vec3:
+        """Over the ground there; of `move` the part that has a state of its own, so once a step."""
         x, y, height_m = pos_W
         if self._ground_m is not None:
             self.ground_m = self._ground_m(x, y)
             height_m -= self.ground_m
-        self.place = self._earth.place(pos_W)
-        wind_W = self._wind.step(t_ns, dt_ns, height_m if height_m > 0.0 else 0.0, vel_W)
-        self.air = self._atmosphere.air(self.place.alt_m, wind_W)
+        return self._wind.step(t_ns, dt_ns, height_m if height_m > 0.0 else 0.0, vel_W)
 
 
 class WorldStage(Protocol[E_contra]):

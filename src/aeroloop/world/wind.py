@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Literal
 
+import casadi as ca
 import numpy as np
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
+from aeroloop.world.flight_model import Runner
 
 
 class Gust(Config, frozen=True):
@@ -65,12 +68,13 @@ class WindConfig(Config, frozen=True):
 class Wind:
     """The wind where one aircraft is; call `step` once per tick."""
 
-    def __init__(self, config: WindConfig, rng: np.random.Generator) -> None:
-        """`rng` is this wind's own. It feeds the turbulence alone, by the same number of draws at every step."""
+    def __init__(self, config: WindConfig, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
+        """`rng` is this wind's own. It feeds the turbulence alone, by the same number of draws at every step. `run`
+        makes the turbulence's step callable, compiled or not."""
         self._steady = config.steady_W
         self._table = _Table(config.table) if config.table else None
         self._gusts = [_Gust(gust) for gust in config.gusts]
-        self._turbulence = Dryden(config.turbulence, rng) if config.turbulence.w20_m_s > 0.0 else None
+        self._turbulence = Dryden(config.turbulence, rng, run) if config.turbulence.w20_m_s > 0.0 else None
         self._floor = config.turbulence.min_airspeed_m_s
 
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:

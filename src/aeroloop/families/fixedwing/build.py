@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from aeroloop.actuators.servos import SurfaceEffort
-from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
@@ -17,7 +17,7 @@ from aeroloop.families.fixedwing.trim import trim
 from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Suite
-from aeroloop.sim.vehicle import Stages, Vehicle
+from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.surroundings import InAir, Surroundings
@@ -34,14 +34,13 @@ def vehicle(
     flying = trim(airframe, mission.airspeed_m_s, density_kg_m3=density_kg_m3)
     start_m = places(scenario).start_m
     pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
-    world, servos = build_world(
-        airframe, Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W), Evaluator, at=flying
-    )
+    start = Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W)
+    world, servos = build_world(airframe, start, fastest, at=flying)
     streams = Streams(scenario.seed)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),
         atmosphere,
-        Wind(scenario.aircraft.world.wind, streams.generator("wind")),
+        Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest),
         world.state(0),
         ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
@@ -52,8 +51,7 @@ def vehicle(
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
     stages = Stages(
-        actuators=servos,
-        body=InAir(world, around),
+        motion=Driven(servos, InAir(world, around)),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=lambda state: beyond(state.pos_W, bound_m),

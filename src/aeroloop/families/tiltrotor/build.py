@@ -18,7 +18,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.state import StateSensors
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.multibody import Multibody
 
 
@@ -52,8 +52,7 @@ def vehicle(
     sensors = StateSensors(scenario.aircraft.sensors, np.random.default_rng([scenario.seed, 1]))
     bound_m = scenario.aircraft.world.bound_m
     stages = Stages(
-        actuators=actuators,
-        body=world,
+        motion=Driven(actuators, world),
         surroundings=None,
         sense=lambda truth, effort: [],
         lost=lambda truth: out_of_control(truth, bound_m),
