@@ -49,7 +49,7 @@ def run(quick: bool) -> Outcome:
 def _multirotor(name: str, settings: tuple[str, ...], compiled: bool, steps: int) -> float:
     scenario: Any = load(find(name), settings)
     vehicle = multirotor.vehicle(scenario, 0, Nowhere(), compiled=compiled)
-    airframe = airframes.load(scenario.vehicle.airframe)
+    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     count, motors = airframe.rotors.count, airframe.motors
     hover_rad_s = (airframe.body.mass_kg * 9.81 / (count * airframe.rotors.thrust_Ns2)) ** 0.5
     hover = (hover_rad_s - motors.speed_idle_rad_s) / (motors.speed_max_rad_s - motors.speed_idle_rad_s)
