@@ -1,4 +1,4 @@
-"""The controller in the plant's own process (`--link memory://`) against the same flight over its default link.
+"""The controller in the plant's own process (`--link memory://`) against the same flight over a link between processes.
 
 Both fly the same flight to the bit, or there is no result.
 """
@@ -12,7 +12,7 @@ from aeroloop.core.tables import MEMORY
 from benchmarks.command import SHORT, fly
 from benchmarks.measure import Outcome, row, take_turns
 
-PEER = "over its default link"
+PEER = "the same over a link between processes"
 
 
 class Flight(NamedTuple):
@@ -30,6 +30,7 @@ FLIGHTS = (
     Flight("fixedwing-loiter", "mil"),
 )
 COMPILED = ("sil",)
+LINKS = {"mil": "loopback://", "sil": "tcp://127.0.0.1:0"}
 
 
 def run(quick: bool) -> Outcome:
@@ -50,7 +51,7 @@ def run(quick: bool) -> Outcome:
     contestants = {}
     for flight in flights:
         contestants[f"{flight}"] = partial(factor, flight, ("--link", MEMORY))
-        contestants[f"{flight}, peer"] = partial(factor, flight, ())
+        contestants[f"{flight}, peer"] = partial(factor, flight, ("--link", LINKS[flight.rung]))
     factors = take_turns(contestants, rounds)
     outcome = Outcome([row(f"{f}", "times", factors[f"{f}"], PEER, factors[f"{f}, peer"]) for f in flights])
     outcome.notes.append("real-time factor of the flight, log included; equal log_sha256 over both links")

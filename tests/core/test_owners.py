@@ -12,7 +12,7 @@ from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core import scenario_files, tables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Common, ControllerTables, FamilyTables, narrowed, value_at, with_value
-from aeroloop.core.tables import FAMILIES, Controller, Family, family, flown_by, part
+from aeroloop.core.tables import FAMILIES, MEMORY, Controller, Family, family, flown_by, part
 from aeroloop.families.multirotor.scenario import MultirotorTables
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 
@@ -37,6 +37,13 @@ def test_each_key_of_a_pair_has_one_owner(kind: str, name: str) -> None:
     assert issubclass(aircraft, FamilyTables) and issubclass(controller, ControllerTables)
     keys = [key for owner in (Common, aircraft, controller) for key in owner.__struct_encode_fields__]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize(("kind", "name"), PAIRS)
+def test_a_controller_that_is_inline_in_lockstep_has_a_link_at_a_wall_pace(kind: str, name: str) -> None:
+    row = part(family(kind).controllers[name])
+    assert all(row.link(rung, lockstep=False) != MEMORY for rung in row.rungs)
+    assert row.inline or all(row.link(rung, lockstep=True) != MEMORY for rung in row.rungs)
 
 
 def test_a_key_with_two_owners_is_refused_when_the_pair_is_composed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,8 @@ class Link(Config, frozen=True):
         note(
             "`loopback://`, `pty:///path`, `serial:///dev/x?baud=n`, `udp://h:p` or `tcp://h:p`; `memory://`: in "
             "lockstep the controller, or on pil what drives the emulator, in the plant's own process; empty for the "
-            "rung's own: loopback for mil, TCP on a free port for sil, for pil memory in lockstep and a pty in real "
-            "time, for hil of multirotors `tcp://127.0.0.1:4560?listen`"
+            "rung's own: loopback for mil, TCP on a free port for sil; in lockstep memory for pil and for the virtual "
+            "Pixhawk on mil; a pty for a tilt-rotor's pil in real time; for PX4 `tcp://127.0.0.1:4560?listen`"
         ),
     ] = ""
     to_plant: Annotated[Impairment, note("impairment on the way from board to plant")] = Impairment()

@@ -22,6 +22,7 @@ PERIOD = Controller(
     name="law",
     tables="aeroloop.controllers.law.period_tables:PeriodTables",
     rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY},
+    paced_links={"pil": "loopback://"},
     needs="aeroloop.controllers.law.period_tables:needs",
     roles="aeroloop.controllers.law.period_launch:roles",
     launch="aeroloop.controllers.law.period_launch:launch",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from aeroloop.core.tables import Controller
+from aeroloop.core.tables import MEMORY, Controller
 
 ROW = Controller(
     name="pixhawk",
     tables="aeroloop.controllers.pixhawk.tables:AutopilotTables",
-    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0"},
+    rungs={"mil": MEMORY, "sil": "tcp://127.0.0.1:0"},
+    paced_links={"mil": "loopback://"},
     needs="aeroloop.controllers.pixhawk.tables:pixhawk_needs",
     roles="aeroloop.controllers.pixhawk.launch:roles",
     launch="aeroloop.controllers.pixhawk.launch:launch",
