@@ -140,7 +140,7 @@ def _paths(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> list[Path
         flown = {"color": color, "label": "flown" if one else f"vehicle {flight.number}"}
         if wanted_s.size:
             first = flight.number == 0
-            style = {**WANTED, "label": "wanted" if first else "_"} if one else {**WANTED, "color": color, "alpha": 0.5}
+            style = {**WANTED, "label": "setpoint" if first else "_"} if one else {**WANTED, "color": color, "alpha": 0.5}
             paths.append(Path3(wanted_s, wanted_W, style))
         paths.append(Path3(flight.t_s, flight.pos_W, flown))
         if passed.index.size:
@@ -158,7 +158,7 @@ def _height(flight: Flight) -> Figure:
         wanted_m = flight.column("setpoint", "z_m") - start_m
         axes.plot(*envelope(flight.t_s, flight.height_m), color=BLUE, label="flown")
         if wanted_m.size:
-            axes.plot(*envelope(flight.column("setpoint", "t_s"), wanted_m), **WANTED, label="wanted")
+            axes.plot(*envelope(flight.column("setpoint", "t_s"), wanted_m), **WANTED, label="setpoint")
     axes.set(xlabel="time (s)", ylabel="height (m)")
     handles, labels = axes.get_legend_handles_labels()
     handles += [Patch(color=MODE_COLORS[mode], label=mode.name.lower()) for mode in modes]
@@ -198,7 +198,7 @@ def _attitude(flight: Flight) -> Figure:
         if t_s.size:
             then = np.interp(t_s, flight.t_s, flown[:, i])
             nearest = then + wrap_pi_half_open(wanted[:, i] - then)
-            of_angle.append(Line("wanted", t_s, np.degrees(nearest), WANTED))
+            of_angle.append(Line("setpoint", t_s, np.degrees(nearest), WANTED))
         lines[f"{angle} (deg)"] = of_angle
     return panels(lines, height_in=3 * PANEL_IN)
 
