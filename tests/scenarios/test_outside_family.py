@@ -46,18 +46,18 @@ def test_it_flies_with_one_hash_over_every_link_and_inline(bench: Bench, sled: P
 
 
 def test_it_gets_a_verdict_and_a_report(bench: Bench, sled: Path) -> None:
-    check = 'checks=[{metric="sled_truth_x_m_last", above=4.9}]'
+    check = 'checks=[{metric="truth_x_m_last", above=4.9}]'
     ended = bench.run("fly", "mine/sled.toml", "--out", "run")
     assert ended.code == 0, ended.err
     names = summary(bench, "run")["metrics"]
     assert {"diverged", "flown_s"} <= set(names)
     page = (bench.folder / "run" / "report.html").read_text()
-    assert "sled_truth" in page and "push_N" in page and page.count("<svg") >= 2
-    stopped_at_m = read(bench.folder / "run" / "flight.mcap").column("sled_truth", "x_m")[-1]
+    assert "Truth. x_m" in page and "push_N" in page and page.count("<svg") >= 2
+    stopped_at_m = read(bench.folder / "run" / "flight.mcap").column("truth", "x_m")[-1]
     assert stopped_at_m == pytest.approx(5.0, abs=0.1)
     ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", check, "--out", "again")
     assert ended.code == 2
-    assert "sled_truth_x_m_last" in ended.sentence(), "a metric that does not exist is named"
+    assert "truth_x_m_last" in ended.sentence(), "a metric that does not exist is named"
 
 
 def test_off_its_rail_it_has_diverged(bench: Bench, sled: Path) -> None:
