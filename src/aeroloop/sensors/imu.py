@@ -8,8 +8,7 @@ rate since the last sample.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -23,8 +22,7 @@ from aeroloop.sensors.schedule import Sensor
 ZERO = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class ImuSample:
+class ImuSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     rate_B: Vec3  # rad/s

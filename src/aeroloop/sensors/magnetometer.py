@@ -5,8 +5,7 @@ measured = soft_iron R_BW field + hard_iron + current * per_A + thrust * per_N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import Vec3
@@ -19,8 +18,7 @@ ZERO = (0.0, 0.0, 0.0)
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class MagnetometerSample:
+class MagnetometerSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     field_B_T: Vec3
