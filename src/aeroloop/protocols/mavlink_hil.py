@@ -138,10 +138,12 @@ def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
     pressure = altitude = temperature = dynamic = 0.0
     if sample.accel_B is not None:
         updated |= ACCELEROMETER
-        xacc, yacc, zacc = frd_from_flu(sample.accel_B)
+        xacc, y, z = sample.accel_B
+        yacc, zacc = -y, -z
     if sample.rate_B is not None:
         updated |= GYRO
-        p, q, r = frd_from_flu(sample.rate_B)
+        p, y, z = sample.rate_B
+        q, r = -y, -z
     if sample.field_B_T is not None:
         updated |= MAGNETOMETER
         x, y, z = frd_from_flu(sample.field_B_T)

@@ -60,7 +60,7 @@ def vehicle(
         lost=lambda state: beyond(state.pos_W, bound_m),
         contact=TouchDown(motion.touching),
         switch=sensors.switch,
-        rows=MultirotorRows(publish),
+        rows=MultirotorRows(publish, airframe.rotors.count),
     )
     stopped = (0.0,) * airframe.rotors.count
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)
