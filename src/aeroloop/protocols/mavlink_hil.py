@@ -113,18 +113,10 @@ class Actuators(NamedTuple):
 
     time_usec: int
     controls: tuple[float, ...]  # CHANNELS values
-    mode: int
-    flags: int
+    armed: bool
+    lockstep: bool
     axes: bool  # from HIL_CONTROLS: roll, pitch, yaw, throttle and four auxiliaries, then zeros, instead of motors
     held: bool = False  # the controls could not be believed: those of the last command that could
-
-    @property
-    def armed(self) -> bool:
-        return bool(self.mode & ARMED)
-
-    @property
-    def lockstep(self) -> bool:
-        return bool(self.flags & LOCKSTEP)
 
 
 def hil_sensor(sample: HilSample) -> Message:
@@ -310,12 +302,13 @@ class ActuatorEnd:
             controls, lows, axes, flags = (*channels, *(0.0,) * 8), self._axis_lows, True, 0
         else:
             return None
+        armed, lockstep = mode & ARMED != 0, flags & LOCKSTEP != 0
         # The first comparison also catches NaN, which the second would miss.
         if not (all(map(le, lows, controls)) and max(controls) <= self._high):
             self.refused += 1
-            if self.latest is None or not mode & ARMED:
-                self.latest = Actuators(time_usec, _STOPPED, mode, flags, axes, held=True)
-            return self.latest._replace(time_usec=time_usec, mode=mode, flags=flags, held=True)
+            if self.latest is None or not armed:
+                self.latest = Actuators(time_usec, _STOPPED, armed, lockstep, axes, held=True)
+            return self.latest._replace(time_usec=time_usec, armed=armed, lockstep=lockstep, held=True)
         self.accepted += 1
-        self.latest = new_tuple(Actuators, (time_usec, controls, mode, flags, axes, False))
+        self.latest = new_tuple(Actuators, (time_usec, controls, armed, lockstep, axes, False))
         return self.latest
