@@ -14,7 +14,7 @@ import numpy as np
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS
+from aeroloop.core.signals import NS, new_tuple
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
@@ -79,8 +79,8 @@ class Imu:
             p, q, r = times(self._gyro_response, p, q, r)
         if self._accel_response is not None:
             fx, fy, fz = times(self._accel_response, fx, fy, fz)
-        rate_B = self._gyro.measure3(p, q, r, steps)
-        return ImuSample(state.t_ns, state.t_ns + self._delay_ns, rate_B, self._accel.measure3(fx, fy, fz, steps))
+        rate_B, accel_B = self._gyro.measure3(p, q, r, steps), self._accel.measure3(fx, fy, fz, steps)
+        return new_tuple(ImuSample, (state.t_ns, state.t_ns + self._delay_ns, rate_B, accel_B))
 
     def _of_rotation(self, t_ns: int, rate_B: Vec3, lever_B: Vec3) -> Vec3:
         alpha_B = ZERO

@@ -44,8 +44,9 @@ class Magnetometer:
     def measure(self, scene: Scene, steps: int) -> MagnetometerSample:
         config = self._config
         x, y, z = times(config.soft_iron, *times(scene.R_BW, *scene.place.field_W_T))
-        hard, amperes, newtons = config.hard_iron_B_T, scene.motor_current_A, scene.thrust_N
-        per_A, per_N = config.current_B_T_per_A, config.thrust_B_T_per_N
+        hard, per_A, per_N = config.hard_iron_B_T, config.current_B_T_per_A, config.thrust_B_T_per_N
+        amperes = scene.motor_current_A if per_A != ZERO else 0.0
+        newtons = scene.thrust_N if per_N != ZERO else 0.0
         x += hard[0] + amperes * per_A[0] + newtons * per_N[0]
         y += hard[1] + amperes * per_A[1] + newtons * per_N[1]
         z += hard[2] + amperes * per_A[2] + newtons * per_N[2]

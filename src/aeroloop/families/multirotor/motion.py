@@ -16,7 +16,7 @@ import casadi as ca
 from aeroloop.actuators.motors import Motors, RotorEffort, gains
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS, Air, Place, RigidState
+from aeroloop.core.signals import NS, Air, Place, RigidState, new_tuple
 from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.families.multirotor.step_function import MOTION, Columns, step_function
 from aeroloop.sensors.rangefinder import beam_ground_m
@@ -95,9 +95,8 @@ class MultirotorMotion:
         self._run()
         self._row = row = self._output.tolist()
         saturated = self._saturated
-        return RotorEffort(
-            tuple(row[self._mean]), tuple(row[self._spin_up]), row[saturated] > 0.0, row[saturated + 1] > 0.0
-        )
+        limits = row[saturated] > 0.0, row[saturated + 1] > 0.0
+        return new_tuple(RotorEffort, (tuple(row[self._mean]), tuple(row[self._spin_up]), *limits))
 
     def reset(self, motion: Sequence[float], speed_rad_s: Sequence[float]) -> None:
         """Put it somewhere else, its rotors turning, into the air of the moment."""
@@ -109,7 +108,7 @@ class MultirotorMotion:
 
     def state(self, t_ns: int) -> RigidState:
         x, y, z, qw, qx, qy, qz, vx, vy, vz, p, q, r, ax, ay, az = self._row[:16]
-        return RigidState(t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az))
+        return new_tuple(RigidState, (t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az)))
 
     def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> None:
         """Wind where the aircraft is now; the rest of its surroundings the step has found already."""
@@ -125,8 +124,9 @@ class MultirotorMotion:
             and -_HALF_CELL_M <= z - cell_z < _HALF_CELL_M
         ):
             self._enter_cell(pos_W)
-        if not LOWEST_M <= row[at.alt_m] <= HIGHEST_M:
-            self._atmosphere.at(row[at.alt_m])  # which says so
+        alt_m = row[at.alt_m]
+        if not LOWEST_M <= alt_m <= HIGHEST_M:
+            self._atmosphere.at(alt_m)  # which says so
         self._wind_W = wind_W = self._around.wind_W(t_ns, dt_ns, pos_W, vel_W)
         _AIR.pack_into(self._air, 0, *wind_W, row[at.density_kg_m3], row[at.gravity_m_s2])
 
