@@ -125,32 +125,33 @@ def hil_sensor(sample: HilSample) -> Message:
 
 
 def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
+    t_ns, accel_B, rate_B, field_B_T, air, diff_pressure_Pa = sample
     updated = 0
     xacc = yacc = zacc = p = q = r = mx = my = mz = 0.0
     pressure = altitude = temperature = dynamic = 0.0
-    if sample.accel_B is not None:
+    if accel_B is not None:
         updated |= ACCELEROMETER
-        xacc, y, z = sample.accel_B
+        xacc, y, z = accel_B
         yacc, zacc = -y, -z
-    if sample.rate_B is not None:
+    if rate_B is not None:
         updated |= GYRO
-        p, y, z = sample.rate_B
+        p, y, z = rate_B
         q, r = -y, -z
-    if sample.field_B_T is not None:
+    if field_B_T is not None:
         updated |= MAGNETOMETER
-        x, y, z = frd_from_flu(sample.field_B_T)
+        x, y, z = frd_from_flu(field_B_T)
         mx, my, mz = x * GAUSS_PER_T, y * GAUSS_PER_T, z * GAUSS_PER_T
-    if (air := sample.barometer) is not None:
+    if air is not None:
         updated |= BAROMETER
         pressure = air.pressure_Pa * HPA_PER_PA
         altitude = air.altitude_m
         temperature = air.temperature_K - ZERO_CELSIUS_K
-    if sample.diff_pressure_Pa is not None:
+    if diff_pressure_Pa is not None:
         updated |= DIFFERENTIAL_PRESSURE
-        dynamic = sample.diff_pressure_Pa * HPA_PER_PA
+        dynamic = diff_pressure_Pa * HPA_PER_PA
     if not math.isfinite(xacc + yacc + zacc + p + q + r + mx + my + mz + pressure + altitude + temperature + dynamic):
         raise ValueError(f"HIL_SENSOR: a sensor sample is not finite: {sample}")
-    time_usec = sample.t_ns // 1000
+    time_usec = t_ns // 1000
     return time_usec, xacc, yacc, zacc, p, q, r, mx, my, mz, pressure, dynamic, altitude, temperature, updated, 0
 
 
