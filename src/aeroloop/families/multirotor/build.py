@@ -50,7 +50,7 @@ def vehicle(
     bound_m = scenario.aircraft.world.bound_m
 
     def sense(state: RigidState, effort: RotorEffort) -> list[Sample]:
-        scene.state, scene.effort, scene.force_B = state, effort, motion.force_B
+        scene.state, scene.effort, scene.force_B = state, effort, motion.force_B()
         return sensors.sample_scene(scene)
 
     stages = Stages(

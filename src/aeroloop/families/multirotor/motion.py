@@ -150,7 +150,6 @@ class MultirotorMotion:
     def touching(self) -> bool:
         return not self._high and self._world.touching
 
-    @property
     def force_B(self) -> Vec3:
         """Specific force in the centre of mass."""
         row = self._row

@@ -42,9 +42,10 @@ class MultirotorRows(CommonRows):
         self._absent = (math.nan,) * (MOST_ROTORS - rotors)
 
     def step(self, vehicle: Vehicle[Any, Any], effort: RotorEffort, samples: list[Sample]) -> None:
-        t_ns, state, around = vehicle.t_ns, vehicle.state, vehicle.surroundings
+        t_ns, around = vehicle.t_ns, vehicle.surroundings
+        _, pos_W, quat_WB, vel_W, rate_B, _ = vehicle.state
         t_s, absent = t_ns / NS, self._absent
-        self._truth(t_s, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
+        self._truth(t_s, *pos_W, *vel_W, *quat_WB, *rate_B)
         self._command(t_s, *vehicle.command, *absent)
         self._effort(t_s, *effort.speed_rad_s, *absent)
         if t_ns >= self._air_ns and around is not None:
