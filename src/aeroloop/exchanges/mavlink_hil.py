@@ -331,27 +331,27 @@ class MavlinkHil:
             if wish_us is not None:
                 self._greet(wish_us)
             return
+        time_usec, controls, armed, lockstep, axes, held = actuators
         self._in.listen_to(frame.system)
-        if not actuators.axes:  # which have no lockstep to tell of
-            lockstep = self.lockstep
-            strays = lockstep.stray_answers
-            lockstep.answered(actuators.time_usec, actuators.lockstep and not self._impaired())
-            if lockstep.stray_answers != strays:  # its clock goes backwards, or ahead of ours
+        if not axes:  # which have no lockstep to tell of
+            strays = self.lockstep.stray_answers
+            self.lockstep.answered(time_usec, lockstep and not self._impaired())
+            if self.lockstep.stray_answers != strays:  # its clock goes backwards, or ahead of ours
                 return
             self._silent_s = 0.0
         if self._away or not self._answered:
-            self._welcome(actuators)
+            self._welcome(lockstep)
         self._heard_ns = self._vehicle.t_ns
-        if actuators.held is not self._refusing:
-            self._refusing = actuators.held
-            if actuators.held:
+        if held is not self._refusing:
+            self._refusing = held
+            if held:
                 self._say(Event.ACTUATORS_REFUSED, self.actuators.refused)
-        if not actuators.armed:
+        if not armed:
             self.command = self._stopped
-        elif not actuators.axes:
-            self.command = actuators.controls[: len(self._stopped)]
+        elif not axes:
+            self.command = controls[: len(self._stopped)]
         elif self._mix is not None:
-            self.command = self._mix(actuators.controls)
+            self.command = self._mix(controls)
         else:
             self.unmixed += 1
 
@@ -365,10 +365,11 @@ class MavlinkHil:
             self.command = self._stopped
             self.lockstep.restarted()
 
-    def _welcome(self, actuators: hil.Actuators) -> None:
+    def _welcome(self, lockstep: bool) -> None:
+        """The first actuators of an autopilot, or of one that was away."""
         if not self._answered:
             self._answered = True
-            self._say(Event.AUTOPILOT_ANSWERED, float(actuators.lockstep))
+            self._say(Event.AUTOPILOT_ANSWERED, float(lockstep))
         if self._away:
             self._away = False
             self._notify(f"the autopilot on {self._link.url} is back")

@@ -132,7 +132,7 @@ def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
     if accel_B is not None:
         updated |= ACCELEROMETER
         xacc, y, z = accel_B
-        yacc, zacc = -y, -z
+        yacc, zacc = -y, -z  # as `frd_from_flu`; these two come in every tick
     if rate_B is not None:
         updated |= GYRO
         p, y, z = rate_B
