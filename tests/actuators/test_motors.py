@@ -92,3 +92,15 @@ def test_a_wrong_number_of_values_is_refused() -> None:
         motors.step((0.5, 0.5, 0.5), 2 * MS)
     with pytest.raises(ValueError, match="expected 4 speeds, not 3"):
         motors.reset((1.0, 2.0, 3.0))
+
+
+def test_settled_speeds_hold_for_their_command_only() -> None:
+    motors, stopped = Motors(MOTOR, 2), (0.0, 0.0)
+    at_rest = motors.step(stopped, MS)
+    assert motors.step(stopped, MS) == at_rest
+    assert motors.step((0.5, 0.0), MS) != at_rest
+    motors.reset((500.0, 500.0))
+    spun_down = motors.step(stopped, MS)
+    assert min(spun_down.speed_rad_s) > 400.0
+    motors.reset((0.0, 0.0))
+    assert motors.step(stopped, MS) == at_rest

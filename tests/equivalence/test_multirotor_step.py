@@ -73,7 +73,7 @@ def after_one_step(of: MultirotorMotion, start: Vec, speeds: Vec, commands: Vec)
         "vel_m_s": state.vel_W,
         "rate_rad_s": state.rate_B,
         "accel_m_s2": state.accel_W,
-        "force_m_s2": of.force_B,
+        "force_m_s2": of.force_B(),
         "speed_rad_s": effort.speed_rad_s,
         "spin_up_rad_s2": effort.spin_up_rad_s2,
         "lat_lon_deg": (place.lat_deg, place.lon_deg),
@@ -174,7 +174,7 @@ def test_the_motion_is_handed_over_without_a_trace() -> None:
         ours, theirs = in_one.state(0), staged.state(0)
         assert ours.pos_W == pytest.approx(theirs.pos_W, abs=1e-11)
         assert ours.quat_WB == pytest.approx(theirs.quat_WB, abs=1e-12)
-        assert in_one.force_B == pytest.approx(staged.force_B, abs=1e-9)
+        assert in_one.force_B() == pytest.approx(staged.force_B(), abs=1e-9)
         assert in_one.air.pressure_Pa == pytest.approx(staged.air.pressure_Pa, abs=1e-7)
     assert seen == {True, False}
     assert in_one.state(0).pos_W[2] < low_m, "expected it to come down again"

@@ -32,7 +32,7 @@ class Kept(dict[str, Any]):
 def rows_of(family: str, kept: Kept) -> Any:
     return {
         "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS),
-        "quadrotor": lambda: MultirotorRows(kept),
+        "quadrotor": lambda: MultirotorRows(kept, 4),
         "fixedwing": lambda: FixedWingRows(kept),
     }[family]()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Iterator
@@ -351,12 +350,11 @@ def test_ideal_has_the_rates_of_px4_and_no_errors() -> None:
 
 
 def numbers(sample: Sample) -> Iterator[tuple[str, float]]:
-    for field in dataclasses.fields(sample):
-        value = getattr(sample, field.name)
+    for field, value in sample._asdict().items():
         if isinstance(value, tuple):
-            yield from ((f"{field.name}[{i}]", part) for i, part in enumerate(value))
-        elif isinstance(value, float) and field.name not in ("eph_m", "epv_m", "min_m", "max_m"):
-            yield field.name, value
+            yield from ((f"{field}[{i}]", part) for i, part in enumerate(value))
+        elif isinstance(value, float) and field not in ("eph_m", "epv_m", "min_m", "max_m"):
+            yield field, value
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,6 +34,8 @@ class Motors:
         self._speed = (0.0,) * count
         self._dt_ns = 0
         self._steps = ((1.0, 1.0), (1.0, 1.0))
+        self._settled: tuple[object, RotorEffort] = None, RotorEffort((), (), False, False)
+        """What left the speeds as they were (speeds, command, dt), and its effort: the same again and again."""
 
     @property
     def speed_rad_s(self) -> tuple[float, ...]:
@@ -47,9 +49,16 @@ class Motors:
 
     def step(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
         """Normalised commands: 0 (or less) stops a motor, just above 0 idles, 1 is full speed."""
+        before = self._speed, tuple(command), dt_ns
+        settled, effort = self._settled
+        if before == settled:
+            return effort
         idle = self._motor.speed_idle_rad_s
         span = self._motor.speed_max_rad_s - idle
-        return self.step_speeds([idle + span * u if u > 0.0 else span * u for u in command], dt_ns)
+        effort = self.step_speeds([idle + span * u if u > 0.0 else span * u for u in command], dt_ns)
+        if self._speed == before[0]:
+            self._settled = before, effort
+        return effort
 
     def step_speeds(self, wanted_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
         """The exact first-order response to speeds held over dt. A speed never crosses the one wanted, so one lag

@@ -15,6 +15,9 @@ from aeroloop.core.frames import Quat, Vec3
 NS = 1_000_000_000
 """Simulated time is an integer number of nanoseconds, so that it adds up exactly; logs show seconds."""
 
+new_tuple = tuple.__new__
+"""A NamedTuple in half the time of its own constructor, which is a Python function: for what is made in every step."""
+
 
 class Effort(NamedTuple):
     """What the actuators really deliver to the airframe."""

@@ -221,15 +221,16 @@ class MavlinkHil:
             self._tell_events(t_ns)
 
     def serve(self) -> None:
-        vehicle, t_ns = self._vehicle, self._vehicle.t_ns
+        vehicle = self._vehicle
+        t_ns = vehicle.t_ns
         if t_ns < self._next_ns:
             return  # a step of another aircraft
         self._next_ns = t_ns + vehicle.step_ns
         self._owed = not vehicle.ended
-        samples = list(self._inbox)
+        samples = self._inbox[:]
         self._inbox.clear()
-        if not vehicle.ended:
-            self._send(samples)
+        if self._owed:
+            self._send(t_ns, samples)
         if self._answered and not self.lockstep.locked and not self._away and t_ns - self._heard_ns > SILENCE_NS:
             self._lose()
         if self._events:
@@ -242,12 +243,12 @@ class MavlinkHil:
         if not self._owed:
             return
         self._poll()
-        while (self._held or self.lockstep.waiting) and not stopped():
+        while (owed := self._held or self.lockstep.waiting) and not stopped():
             if self._held:
                 self._await_return(stopped)
             else:
                 self._await_answer(stopped)
-        self._owed = self._held or self.lockstep.waiting
+        self._owed = owed
 
     def switch(self, switch: Switch) -> Switched:
         if self._line is None:
@@ -290,8 +291,7 @@ class MavlinkHil:
                 self._rows.event(t_ns, event, value)
             self._events.clear()
 
-    def _send(self, samples: list[Sample]) -> None:
-        t_ns, around = self._vehicle.t_ns, self._vehicle.surroundings
+    def _send(self, t_ns: int, samples: list[Sample]) -> None:
         overdue = self._clock_runs and t_ns - self._clock_ns >= CLOCK_PERIOD_NS
         if self._early:
             samples = [*self._early.values(), *samples]
@@ -309,6 +309,7 @@ class MavlinkHil:
             # In HITL, where nothing is in lockstep, the truth would overwrite the autopilot's own estimate.
             if self._truth_period_ns and t_ns >= self._truth_ns and self.lockstep.locked:
                 self._truth_ns = max(self._truth_ns, t_ns - self._truth_period_ns) + self._truth_period_ns
+                around = self._vehicle.surroundings
                 truth = true_state(self._vehicle.state, around.air, around.place)
                 frames.append(self._out.pack(hil.hil_state_quaternion(truth, hitl=False)))
         if t_ns >= self._heartbeat_ns:
@@ -330,20 +331,27 @@ class MavlinkHil:
             if wish_us is not None:
                 self._greet(wish_us)
             return
+        time_usec, controls, armed, lockstep, axes, held = actuators
         self._in.listen_to(frame.system)
-        if not actuators.axes:  # which have no lockstep to tell of
+        if not axes:  # which have no lockstep to tell of
             strays = self.lockstep.stray_answers
-            self.lockstep.answered(actuators.time_usec, actuators.lockstep and not self._impaired())
+            self.lockstep.answered(time_usec, lockstep and not self._impaired())
             if self.lockstep.stray_answers != strays:  # its clock goes backwards, or ahead of ours
                 return
             self._silent_s = 0.0
-        self._welcome(actuators)
-        if not actuators.armed:
+        if self._away or not self._answered:
+            self._welcome(lockstep)
+        self._heard_ns = self._vehicle.t_ns
+        if held is not self._refusing:
+            self._refusing = held
+            if held:
+                self._say(Event.ACTUATORS_REFUSED, self.actuators.refused)
+        if not armed:
             self.command = self._stopped
-        elif not actuators.axes:
-            self.command = actuators.controls[: len(self._stopped)]
+        elif not axes:
+            self.command = controls[: len(self._stopped)]
         elif self._mix is not None:
-            self.command = self._mix(actuators.controls)
+            self.command = self._mix(controls)
         else:
             self.unmixed += 1
 
@@ -357,19 +365,15 @@ class MavlinkHil:
             self.command = self._stopped
             self.lockstep.restarted()
 
-    def _welcome(self, actuators: hil.Actuators) -> None:
+    def _welcome(self, lockstep: bool) -> None:
+        """The first actuators of an autopilot, or of one that was away."""
         if not self._answered:
             self._answered = True
-            self._say(Event.AUTOPILOT_ANSWERED, float(actuators.lockstep))
+            self._say(Event.AUTOPILOT_ANSWERED, float(lockstep))
         if self._away:
             self._away = False
             self._notify(f"the autopilot on {self._link.url} is back")
             self._say(Event.AUTOPILOT_BACK, (self._vehicle.t_ns - self._heard_ns) / NS)
-        self._heard_ns = self._vehicle.t_ns
-        if actuators.held is not self._refusing:
-            self._refusing = actuators.held
-            if actuators.held:
-                self._say(Event.ACTUATORS_REFUSED, self.actuators.refused)
 
     def _lose(self) -> None:
         """The autopilot has gone. Where time goes on without it, no signal is left to keep the motors turning."""

@@ -23,12 +23,15 @@ class SignalCounts:
         self._signals = {name: _Signal() for name in set_hz}
         self._numbers = {name: LINK_SIGNALS.index(name) for name in set_hz}
 
-    def count(self, name: str) -> None:
-        signal = self._signals[name]
-        signal.newest_ns = monotonic_ns()
-        if not signal.count:
-            signal.first_ns = signal.newest_ns
-        signal.count += 1
+    def count(self, *names: str) -> None:
+        """What has just crossed, a name each."""
+        now_ns = monotonic_ns()
+        for name in names:
+            signal = self._signals[name]
+            if not signal.count:
+                signal.first_ns = now_ns
+            signal.newest_ns = now_ns
+            signal.count += 1
 
     def tell(self, t_ns: int) -> None:
         for name, signal in self._signals.items():

@@ -18,7 +18,7 @@ import numpy as np
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario, with_value
-from aeroloop.core.stream import Publish, numbered
+from aeroloop.core.stream import Publish, Stream
 from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import MEMORY, family, made, part
 from aeroloop.flight.process_table import launch_settings
@@ -49,7 +49,7 @@ def fly_inline(*scenarios: Scenario, stopped: Callable[[], bool] = lambda: False
             for index, (scenario, rows) in enumerate(zip(scenarios, kept, strict=True)):
                 place = Path(folder) / str(index)
                 place.mkdir()
-                for craft, finish in _crafts(scenario, place, rows.publish):
+                for craft, finish in _crafts(scenario, place, rows):
                     fleet.append(craft)
                     finishers.append(finish)
             pace = Pace(min(craft.vehicle.step_ns for craft in fleet), lockstep=True)
@@ -67,28 +67,31 @@ def fly_inline(*scenarios: Scenario, stopped: Callable[[], bool] = lambda: False
 
 
 class _Kept:
-    """The rows of one scenario."""
+    """The rows of one scenario, packed: a million tuples would be searched for garbage again and again."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._streams = streams_of(scenario)
-        self._rows: dict[str, list[tuple[float, ...]]] = {stream.name: [] for stream in self._streams}
-        self.publish: dict[str, Publish] = {name: _keeper(rows) for name, rows in self._rows.items()}
+        self._rows = {stream.name: bytearray() for stream in self._streams}
+
+    def publish(self, vehicle: int) -> dict[str, Publish]:
+        """For the rows of one aircraft, which are given without its number."""
+        return {stream.name: _keeper(stream, self._rows[stream.name], vehicle) for stream in self._streams}
 
     def log(self) -> Log:
         log = Log.empty(self._streams)
-        for name, rows in self._rows.items():
-            if rows and name in log.rows:
-                log.rows[name] = np.array(rows, dtype=np.float64)
+        for stream in self._streams:
+            rows = self._rows[stream.name]
+            if rows and stream.name in log.rows:
+                log.rows[stream.name] = np.frombuffer(rows, "<f8").reshape(-1, len(stream.fields))
         return log
 
 
-def _keeper(rows: list[tuple[float, ...]]) -> Publish:
-    return lambda *row: rows.append(row)
+def _keeper(stream: Stream, rows: bytearray, vehicle: int) -> Publish:
+    pack, keep = stream.packing.pack, rows.extend
+    return lambda t_s, *values: keep(pack(t_s, vehicle, *values))
 
 
-def _crafts(
-    scenario: Scenario, folder: Path, publish: dict[str, Publish]
-) -> Sequence[tuple[Craft, Callable[[], None]]]:
+def _crafts(scenario: Scenario, folder: Path, kept: _Kept) -> Sequence[tuple[Craft, Callable[[], None]]]:
     scenario = with_value(scenario, "link.url", MEMORY)
     orders = Orders(
         scenario=scenario,
@@ -101,7 +104,7 @@ def _crafts(
     row, controller = family(scenario.kind), scenario.flown_by
     found = []
     for number in range(scenario.aircraft.count):
-        own = numbered(publish, number)
+        own = kept.publish(number)
         vehicle = made(row.vehicle, scenario, number, own)
         seat = Seat(scenario, orders, number, vehicle, own, {}, lambda words: None)
         inlined: Inlined = part(controller.inline)(seat)

@@ -113,18 +113,10 @@ class Actuators(NamedTuple):
 
     time_usec: int
     controls: tuple[float, ...]  # CHANNELS values
-    mode: int
-    flags: int
+    armed: bool
+    lockstep: bool
     axes: bool  # from HIL_CONTROLS: roll, pitch, yaw, throttle and four auxiliaries, then zeros, instead of motors
     held: bool = False  # the controls could not be believed: those of the last command that could
-
-    @property
-    def armed(self) -> bool:
-        return bool(self.mode & ARMED)
-
-    @property
-    def lockstep(self) -> bool:
-        return bool(self.flags & LOCKSTEP)
 
 
 def hil_sensor(sample: HilSample) -> Message:
@@ -133,30 +125,33 @@ def hil_sensor(sample: HilSample) -> Message:
 
 
 def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
+    t_ns, accel_B, rate_B, field_B_T, air, diff_pressure_Pa = sample
     updated = 0
     xacc = yacc = zacc = p = q = r = mx = my = mz = 0.0
     pressure = altitude = temperature = dynamic = 0.0
-    if sample.accel_B is not None:
+    if accel_B is not None:
         updated |= ACCELEROMETER
-        xacc, yacc, zacc = frd_from_flu(sample.accel_B)
-    if sample.rate_B is not None:
+        xacc, y, z = accel_B
+        yacc, zacc = -y, -z  # as `frd_from_flu`; these two come in every tick
+    if rate_B is not None:
         updated |= GYRO
-        p, q, r = frd_from_flu(sample.rate_B)
-    if sample.field_B_T is not None:
+        p, y, z = rate_B
+        q, r = -y, -z
+    if field_B_T is not None:
         updated |= MAGNETOMETER
-        x, y, z = frd_from_flu(sample.field_B_T)
+        x, y, z = frd_from_flu(field_B_T)
         mx, my, mz = x * GAUSS_PER_T, y * GAUSS_PER_T, z * GAUSS_PER_T
-    if (air := sample.barometer) is not None:
+    if air is not None:
         updated |= BAROMETER
         pressure = air.pressure_Pa * HPA_PER_PA
         altitude = air.altitude_m
         temperature = air.temperature_K - ZERO_CELSIUS_K
-    if sample.diff_pressure_Pa is not None:
+    if diff_pressure_Pa is not None:
         updated |= DIFFERENTIAL_PRESSURE
-        dynamic = sample.diff_pressure_Pa * HPA_PER_PA
+        dynamic = diff_pressure_Pa * HPA_PER_PA
     if not math.isfinite(xacc + yacc + zacc + p + q + r + mx + my + mz + pressure + altitude + temperature + dynamic):
         raise ValueError(f"HIL_SENSOR: a sensor sample is not finite: {sample}")
-    time_usec = sample.t_ns // 1000
+    time_usec = t_ns // 1000
     return time_usec, xacc, yacc, zacc, p, q, r, mx, my, mz, pressure, dynamic, altitude, temperature, updated, 0
 
 
@@ -308,12 +303,13 @@ class ActuatorEnd:
             controls, lows, axes, flags = (*channels, *(0.0,) * 8), self._axis_lows, True, 0
         else:
             return None
+        armed, lockstep = mode & ARMED != 0, flags & LOCKSTEP != 0
         # The first comparison also catches NaN, which the second would miss.
         if not (all(map(le, lows, controls)) and max(controls) <= self._high):
             self.refused += 1
-            if self.latest is None or not mode & ARMED:
-                self.latest = Actuators(time_usec, _STOPPED, mode, flags, axes, held=True)
-            return self.latest._replace(time_usec=time_usec, mode=mode, flags=flags, held=True)
+            if self.latest is None or not armed:
+                self.latest = Actuators(time_usec, _STOPPED, armed, lockstep, axes, held=True)
+            return self.latest._replace(time_usec=time_usec, armed=armed, lockstep=lockstep, held=True)
         self.accepted += 1
-        self.latest = new_tuple(Actuators, (time_usec, controls, mode, flags, axes, False))
+        self.latest = new_tuple(Actuators, (time_usec, controls, armed, lockstep, axes, False))
         return self.latest

@@ -28,6 +28,7 @@ class Px4Lockstep:
     def __init__(self, *, prompt: bool = False) -> None:
         """`prompt`: known to answer every sample from the first on, so that a flight repeats to the bit."""
         self.locked = prompt
+        self.settled = prompt  # in lockstep, and no answer is owed: the first may come when a sample is on its way
         self.waiting = False
         self.ratio = 1  # samples per answer, once locked
         self.timeouts = 0
@@ -46,11 +47,6 @@ class Px4Lockstep:
         self._alike = 0
         self._last_gap = 0
         self.known = prompt  # its habit: how many samples an answer takes
-
-    @property
-    def settled(self) -> bool:
-        """In lockstep, and no answer is owed: the first one may come when the next sample is on its way already."""
-        return self.locked and self._number - self._answered_number < self.ratio + self._lag
 
     @property
     def trails(self) -> bool:
@@ -76,13 +72,15 @@ class Px4Lockstep:
         self._number += 1
         self._recent.append(time_usec)
         self._trailing = 0
-        self.waiting = answerable and self.locked and self._due(self._number - self._answered_number)
+        due = self._due(self._number - self._answered_number)
+        self.settled = self.locked and not due
+        self.waiting = answerable and self.locked and due
         return self.waiting
 
     def answered(self, time_usec: int, lockstep: bool) -> bool:
         """An answer came; whether the next sample may go. An autopilot without lockstep is never waited for."""
         if not lockstep:
-            self.locked = self.waiting = False
+            self.locked = self.settled = self.waiting = False
             return True
         if time_usec <= self._answered_us or time_usec > self._sent_us:
             self.stray_answers += 1
@@ -98,7 +96,9 @@ class Px4Lockstep:
             self._judge_silence(number - self._answered_number)
             self._learn(number - self._answered_number)
         self._answered_number = number
-        if self.waiting and self._due(behind):
+        due = self._due(behind)
+        self.settled = not due
+        if self.waiting and due:
             self._trailing = behind
         else:
             self.waiting = False
@@ -107,7 +107,7 @@ class Px4Lockstep:
 
     def restarted(self) -> None:
         """The autopilot began anew: it answers nothing at first, as at the start, and its habits are unknown."""
-        self.locked = self.waiting = self.known = False
+        self.locked = self.settled = self.waiting = self.known = False
         self._lag = self._trailing = self._trails = self._alike = self.silences = self._skips = 0
 
     def timed_out(self) -> None:
@@ -119,6 +119,7 @@ class Px4Lockstep:
             self._trails += 1
             if self._trails >= _LAPSES_TO_LEARN:
                 self._lag = self._trailing - self.ratio + 1
+                self.settled = self.locked and not self._due(self._number - self._answered_number)
         else:
             self.silences += 1
         self.waiting = False

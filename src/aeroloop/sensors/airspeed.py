@@ -6,8 +6,7 @@ dp = sign(u) rho u^2 / 2,  u = forward component of velocity relative to the air
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import note
 from aeroloop.core.signals import NS
@@ -18,8 +17,7 @@ from aeroloop.sensors.schedule import Sensor
 SEA_LEVEL_KG_M3 = 1.225
 
 
-@dataclass(frozen=True, slots=True)
-class AirspeedSample:
+class AirspeedSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     pressure_Pa: float  # differential

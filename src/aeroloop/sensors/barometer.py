@@ -5,8 +5,7 @@ Air that flows past the static port changes what it feels by a part of the dynam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import GRAVITY_M_S2
@@ -22,8 +21,7 @@ LAPSE_K_PER_M = 0.0065
 EXPONENT = 287.05287 * LAPSE_K_PER_M / GRAVITY_M_S2
 
 
-@dataclass(frozen=True, slots=True)
-class BarometerSample:
+class BarometerSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     pressure_Pa: float

@@ -7,8 +7,7 @@ Without a fix the receiver still reports: the last position it had, no velocity,
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import Vec3
@@ -21,8 +20,7 @@ from aeroloop.sensors.schedule import Sensor
 NO_FIX_ACCURACY_M = 100.0
 
 
-@dataclass(frozen=True, slots=True)
-class GnssSample:
+class GnssSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     fix: bool  # three-dimensional

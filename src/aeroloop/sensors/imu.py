@@ -8,14 +8,13 @@ rate since the last sample.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS
+from aeroloop.core.signals import NS, new_tuple
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
@@ -23,8 +22,7 @@ from aeroloop.sensors.schedule import Sensor
 ZERO = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class ImuSample:
+class ImuSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     rate_B: Vec3  # rad/s
@@ -71,18 +69,18 @@ class Imu:
         self._last: tuple[int, Vec3] | None = None
 
     def measure(self, scene: Scene, steps: int) -> ImuSample:
-        state = scene.state
+        t_ns, _, _, _, rate_B, _ = scene.state
         fx, fy, fz = scene.force_B
         if self._lever_B is not None:
-            lx, ly, lz = self._of_rotation(state.t_ns, state.rate_B, self._lever_B)
+            lx, ly, lz = self._of_rotation(t_ns, rate_B, self._lever_B)
             fx, fy, fz = fx + lx, fy + ly, fz + lz
-        p, q, r = state.rate_B
+        p, q, r = rate_B
         if self._gyro_response is not None:
             p, q, r = times(self._gyro_response, p, q, r)
         if self._accel_response is not None:
             fx, fy, fz = times(self._accel_response, fx, fy, fz)
-        rate_B = self._gyro.measure3(p, q, r, steps)
-        return ImuSample(state.t_ns, state.t_ns + self._delay_ns, rate_B, self._accel.measure3(fx, fy, fz, steps))
+        rate_B, accel_B = self._gyro.measure3(p, q, r, steps), self._accel.measure3(fx, fy, fz, steps)
+        return new_tuple(ImuSample, (t_ns, t_ns + self._delay_ns, rate_B, accel_B))
 
     def _of_rotation(self, t_ns: int, rate_B: Vec3, lever_B: Vec3) -> Vec3:
         alpha_B = ZERO

@@ -5,8 +5,7 @@ measured = soft_iron R_BW field + hard_iron + current * per_A + thrust * per_N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import Vec3
@@ -19,8 +18,7 @@ ZERO = (0.0, 0.0, 0.0)
 IDENTITY = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True)
-class MagnetometerSample:
+class MagnetometerSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     field_B_T: Vec3
@@ -46,8 +44,9 @@ class Magnetometer:
     def measure(self, scene: Scene, steps: int) -> MagnetometerSample:
         config = self._config
         x, y, z = times(config.soft_iron, *times(scene.R_BW, *scene.place.field_W_T))
-        hard, amperes, newtons = config.hard_iron_B_T, scene.motor_current_A, scene.thrust_N
-        per_A, per_N = config.current_B_T_per_A, config.thrust_B_T_per_N
+        hard, per_A, per_N = config.hard_iron_B_T, config.current_B_T_per_A, config.thrust_B_T_per_N
+        amperes = scene.motor_current_A if per_A != ZERO else 0.0
+        newtons = scene.thrust_N if per_N != ZERO else 0.0
         x += hard[0] + amperes * per_A[0] + newtons * per_N[0]
         y += hard[1] + amperes * per_A[1] + newtons * per_N[1]
         z += hard[2] + amperes * per_A[2] + newtons * per_N[2]

@@ -94,7 +94,6 @@ class Noise:
         self._rng_white, self._rng_drift, self._rng_walk = (streams.generator(n) for n in ("white", "drift", "walk"))
         self._drift = drift_std * self._rng_drift.standard_normal(axes)
         self._walk = np.zeros(axes)
-        self.varies = bool(np.any([self._white, self._drift_step, self._walk_step]))
 
     def block(self, count: int) -> Vec:
         """The errors of the next `count` samples, one row each."""
@@ -122,10 +121,8 @@ class Channel:
     def __init__(self, errors: Errors, period_s: float, axes: int, streams: Streams) -> None:
         self._noise = Noise(errors, period_s, axes, streams)
         self.axes = axes
-        self._count = BLOCK if self._noise.varies else 1
-        self._rows: list[Any] = []
-        self._refill()
-        self._index = -1  # of a constant error the only row
+        self._rows: list[Any] = self._noise.block(BLOCK).tolist()
+        self._index = -1  # of the row last used
         self._quantum = errors.quantum
         self._low, self._high = errors.range or (-math.inf, math.inf)
         self._rng_fault = streams.generator("fault")
@@ -139,7 +136,10 @@ class Channel:
 
     def measure3(self, x: float, y: float, z: float, steps: int) -> Vec3:
         """Three axes; `steps` sample periods after the last call."""
-        ex, ey, ez = self._next(steps)
+        self._index += steps
+        if self._index >= BLOCK:
+            self._refill()
+        ex, ey, ez = self._rows[self._index]
         x, y, z = x + ex, y + ey, z + ez
         if self._disturbed:
             fx, fy, fz = self._fault()
@@ -150,21 +150,18 @@ class Channel:
         return self._limit(x), self._limit(y), self._limit(z)
 
     def measure1(self, value: float, steps: int) -> float:
-        value += self._next(steps)[0]
+        self._index += steps
+        if self._index >= BLOCK:
+            self._refill()
+        value += self._rows[self._index][0]
         if self._disturbed:
             value += self._fault()[0]
         return self._limit(value)
 
-    def _next(self, steps: int) -> Any:
-        if self._count > 1:
-            self._index += steps
-            while self._index >= self._count:
-                self._index -= self._count
-                self._refill()
-        return self._rows[self._index]
-
     def _refill(self) -> None:
-        self._rows = self._noise.block(self._count).tolist()
+        while self._index >= BLOCK:
+            self._index -= BLOCK
+            self._rows = self._noise.block(BLOCK).tolist()
 
     def _fault(self) -> Any:
         return (self._fault_bias + self._fault_std * self._rng_fault.standard_normal(self.axes)).tolist()

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from aeroloop.core.config import meta, note
 from aeroloop.core.frames import Vec3
@@ -23,8 +22,7 @@ LEAST_UP = 0.1
 BEAM_STEPS = 8
 
 
-@dataclass(frozen=True, slots=True)
-class RangefinderSample:
+class RangefinderSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
     range_m: float

@@ -133,18 +133,19 @@ class _Post:
         """Take a sample if it is time, and deliver what has arrived."""
         grid, under_way = self.grid, self._under_way
         if grid.next_ns <= t_ns:
-            self._sample(scene, grid.take(t_ns))
+            steps = grid.take(t_ns)
+            if self._sound:
+                under_way.append(self._instrument.measure(scene, steps))
+            else:
+                self._sample_disturbed(scene, steps)
         while under_way and under_way[0].ready_ns <= t_ns:
             arrived.append(under_way.popleft())
         self.due_ns = grid.next_ns
         if under_way and under_way[0].ready_ns < self.due_ns:
             self.due_ns = under_way[0].ready_ns
 
-    def _sample(self, scene: Scene, steps: int) -> None:
-        """Take a sample and send it on its way, unless a fault keeps it."""
-        if self._sound:
-            self._under_way.append(self._instrument.measure(scene, steps))
-            return
+    def _sample_disturbed(self, scene: Scene, steps: int) -> None:
+        """Take a sample and send it on its way as its faults make it, unless one keeps it."""
         t_ns = scene.state.t_ns
         active = [fault for fault in self._faults if fault.start_ns <= t_ns < fault.end_ns]
         active += self._switched.values()
@@ -156,7 +157,7 @@ class _Post:
         fresh = self._instrument.measure(scene, steps)
         kinds = {fault.kind for fault in active}
         if "frozen" in kinds and self._last is not None:
-            sent = dataclasses.replace(self._last, t_ns=fresh.t_ns, ready_ns=fresh.ready_ns)
+            sent = self._last._replace(t_ns=fresh.t_ns, ready_ns=fresh.ready_ns)
         else:
             sent = self._last = fresh
         if "silent" not in kinds:

@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol
 
 from aeroloop.sim.exchange import Exchange, Row, Stopped
 from aeroloop.sim.vehicle import Vehicle
+
+_over = attrgetter("over")
 
 Select = Callable[[Sequence[Row | None]], Row | None]
 """Which of several controllers' commands flies the aircraft; None leaves the one before."""
@@ -42,18 +45,21 @@ class Craft:
 
     @property
     def over(self) -> bool:
-        return self.vehicle.t_ns >= self.end_ns or all(exchange.over for exchange in self.exchanges)
+        return self.vehicle.t_ns >= self.end_ns or all(map(_over, self.exchanges))
 
     def advance(self, t_ns: int) -> None:
         """To t_ns or the end. A message cuts the step of its own aircraft only: the others stop at their grid."""
-        vehicle, cut = self.vehicle, t_ns >= self.end_ns
+        end_ns, vehicle = self.end_ns, self.vehicle
+        cut = t_ns >= end_ns
+        commands = []
         for exchange in self.exchanges:
             cut = cut or (exchange.cuts and exchange.next_ns() <= t_ns)
             exchange.hear(t_ns)
-        command = self.select([exchange.command for exchange in self.exchanges])
+            commands.append(exchange.command)
+        command = self.select(commands)
         if command is not None:
             vehicle.command = command
-        vehicle.advance(min(t_ns, self.end_ns), exact=cut)
+        vehicle.advance(t_ns if t_ns < end_ns else end_ns, exact=cut)
 
 
 class Pace(Protocol):
@@ -80,8 +86,9 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
             for exchange in craft.exchanges:
                 exchange.settle(stopped)
         attend()
-        for craft in flying:
+        for craft in tuple(flying):
             if craft.vehicle.ended:
                 return craft.vehicle.ended
-        flying = [craft for craft in flying if not craft.over]
+            if craft.over:
+                flying.remove(craft)
     return "completed"

@@ -163,22 +163,18 @@ class Vehicle(Generic[E, S]):
 
     def advance(self, until_ns: int, *, exact: bool) -> None:
         """Step by step. `exact`: the last step is cut to end at until_ns; else it ends at the grid point before."""
-        step_ns = self.step_ns
-        while self.t_ns < until_ns and not self.ended:
-            end_ns = (self.t_ns // step_ns + 1) * step_ns
+        step_ns, motion = self.step_ns, self._motion
+        while (t_ns := self.t_ns) < until_ns and not self.ended:
+            end_ns = (t_ns // step_ns + 1) * step_ns
             if end_ns > until_ns:
                 if not exact:
                     return
                 end_ns = until_ns
-            self._step(end_ns)
-
-    def _step(self, end_ns: int) -> None:
-        dt_ns = end_ns - self.t_ns
-        effort = self._motion.drive(self.command, dt_ns)
-        self.t_ns = end_ns
-        self.state = self._motion.state(end_ns)
-        if end_ns % self.step_ns == 0:
-            self._observe(effort)
+            effort = motion.drive(self.command, end_ns - t_ns)
+            self.t_ns = end_ns
+            self.state = motion.state(end_ns)
+            if end_ns % step_ns == 0:
+                self._observe(effort)
 
     def _observe(self, effort: E) -> None:
         """Once a step of the grid: what the sensors make of it, what ends a flight, and what is logged."""

@@ -13,6 +13,7 @@ High above the ground contacts are not looked for, which is half of a step's cos
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
@@ -36,6 +37,7 @@ class Rigid(Generic[E]):
     def __init__(self, model: mujoco.MjModel, loads: Loads[E]) -> None:
         self._engine = Engine(model)
         self._loads = loads
+        self._pack_ctrl, self._ctrl = struct.Struct(f"{model.nu}d").pack_into, self._engine.ctrl.data
         self.low_m = _low_m(model)
         """Height of the body's origin below which something of it may touch the ground within two steps."""
         self._high = False
@@ -88,7 +90,7 @@ class Rigid(Generic[E]):
         c = 2.0 * (xz + wy) * vx + 2.0 * (yz - wx) * vy + (1.0 - 2.0 * (xx + yy)) * vz
         vel_air_B = (a - half_s * (q * c - r * b), b - half_s * (r * a - p * c), c - half_s * (p * b - q * a))
         engine = self._engine
-        engine.ctrl[:] = self._loads(effort, vel_air_B, (p, q, r), air.density_kg_m3)
+        self._pack_ctrl(self._ctrl, 0, *self._loads(effort, vel_air_B, (p, q, r), air.density_kg_m3))
         engine.set_gravity(gravity_m_s2)
         sinks_m = 4.0 * half_s * was_vz if was_vz < 0.0 else 0.0  # in two steps
         if (height + sinks_m > self.low_m) is not self._high:

@@ -76,18 +76,19 @@ class Wind:
         self._gusts = [_Gust(gust) for gust in config.gusts]
         self._turbulence = Dryden(config.turbulence, rng, run) if config.turbulence.w20_m_s > 0.0 else None
         self._floor = config.turbulence.min_airspeed_m_s
+        self._constant = self._table is None and not self._gusts and self._turbulence is None
 
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:
         """Wind at `t_ns`, `dt_ns` after the one before, for an aircraft at that height over ground and velocity."""
         if dt_ns < 0:
             raise ValueError(f"Wind cannot go back in time: got a step of {dt_ns} ns, expected 0 or more.")
+        if self._constant:
+            return self._steady
         x, y, z = self._steady
         t_s, dt_s = t_ns / NS, dt_ns / NS
         if self._table is not None:
             ax, ay, az = self._table.at(t_s)
             x, y, z = x + ax, y + ay, z + az
-        if not self._gusts and self._turbulence is None:
-            return x, y, z
         vx, vy, vz = vel_W
         relative_W = (vx - x, vy - y, vz - z)
         if self._turbulence is not None:

@@ -45,12 +45,11 @@ class HilRows:
         self._publish["event"](t_ns / NS, event, value)
 
     def exchanged(self, t_ns: int, samples: list[Sample], accepted: int, counters: MavlinkCounters) -> None:
-        count = self._counts.count
+        crossed = ["actuators"] * (accepted - self._answers)
+        self._answers = accepted
         for sample in samples:
-            count(SIGNALS[type(sample)][1])
-        while self._answers < accepted:
-            self._answers += 1
-            count("actuators")
+            crossed.append(SIGNALS[type(sample)][1])
+        self._counts.count(*crossed)
         if t_ns >= self._told_ns:
             self._told_ns += COUNTERS_PERIOD_NS
             self.finish(t_ns, counters)

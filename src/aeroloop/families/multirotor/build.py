@@ -50,7 +50,7 @@ def vehicle(
     bound_m = scenario.aircraft.world.bound_m
 
     def sense(state: RigidState, effort: RotorEffort) -> list[Sample]:
-        scene.state, scene.effort = state, effort
+        scene.state, scene.effort, scene.force_B = state, effort, motion.force_B()
         return sensors.sample_scene(scene)
 
     stages = Stages(
@@ -58,9 +58,9 @@ def vehicle(
         surroundings=motion,
         sense=sense,
         lost=lambda state: beyond(state.pos_W, bound_m),
-        contact=TouchDown(lambda: motion.touching),
+        contact=TouchDown(motion.touching),
         switch=sensors.switch,
-        rows=MultirotorRows(publish),
+        rows=MultirotorRows(publish, airframe.rotors.count),
     )
     stopped = (0.0,) * airframe.rotors.count
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

@@ -16,7 +16,7 @@ import casadi as ca
 from aeroloop.actuators.motors import Motors, RotorEffort, gains
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import NS, Air, Place, RigidState
+from aeroloop.core.signals import NS, Air, Place, RigidState, new_tuple
 from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.families.multirotor.step_function import MOTION, Columns, step_function
 from aeroloop.sensors.rangefinder import beam_ground_m
@@ -56,14 +56,16 @@ class MultirotorMotion:
         self._motor = parts.airframe.motors
         self._low_m = parts.world.low_m if run is not None else math.inf
         rotors = parts.airframe.rotors.count
-        self._at = Columns(rotors)
+        self._at = at = Columns(rotors)
+        self._mean, self._spin_up = slice(at.mean, at.spin_up), slice(at.spin_up, at.saturated)
+        self._saturated = at.saturated
         function = step_function(rotors)
         self._run = step = (run or Evaluator)(function)
         self._inputs = dict(zip(function.name_in(), step.inputs, strict=True))
         for name, values in _parameters(parts).items():
             self._inputs[name][:] = values
         self._output = step.outputs[0]
-        self._before, self._after = self._inputs["state"], self._output[: self._at.state]
+        self._before, self._after = self._inputs["state"].data, self._output[: self._at.state].data
         self._commands = struct.Struct(f"{rotors}d")
         self._command, self._air = self._inputs["command"].data, self._inputs["air"].data
         self._dt_ns = 0
@@ -92,11 +94,9 @@ class MultirotorMotion:
         self._commands.pack_into(self._command, 0, *command)
         self._run()
         self._row = row = self._output.tolist()
-        at = self._at
-        mean, spin_up, saturated = at.mean, at.spin_up, at.saturated
-        return RotorEffort(
-            tuple(row[mean:spin_up]), tuple(row[spin_up:saturated]), row[saturated] > 0.0, row[saturated + 1] > 0.0
-        )
+        saturated = self._saturated
+        limits = row[saturated] > 0.0, row[saturated + 1] > 0.0
+        return new_tuple(RotorEffort, (tuple(row[self._mean]), tuple(row[self._spin_up]), *limits))
 
     def reset(self, motion: Sequence[float], speed_rad_s: Sequence[float]) -> None:
         """Put it somewhere else, its rotors turning, into the air of the moment."""
@@ -108,7 +108,7 @@ class MultirotorMotion:
 
     def state(self, t_ns: int) -> RigidState:
         x, y, z, qw, qx, qy, qz, vx, vy, vz, p, q, r, ax, ay, az = self._row[:16]
-        return RigidState(t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az))
+        return new_tuple(RigidState, (t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az)))
 
     def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> None:
         """Wind where the aircraft is now; the rest of its surroundings the step has found already."""
@@ -124,8 +124,9 @@ class MultirotorMotion:
             and -_HALF_CELL_M <= z - cell_z < _HALF_CELL_M
         ):
             self._enter_cell(pos_W)
-        if not LOWEST_M <= row[at.alt_m] <= HIGHEST_M:
-            self._atmosphere.at(row[at.alt_m])  # which says so
+        alt_m = row[at.alt_m]
+        if not LOWEST_M <= alt_m <= HIGHEST_M:
+            self._atmosphere.at(alt_m)  # which says so
         self._wind_W = wind_W = self._around.wind_W(t_ns, dt_ns, pos_W, vel_W)
         _AIR.pack_into(self._air, 0, *wind_W, row[at.density_kg_m3], row[at.gravity_m_s2])
 
@@ -146,11 +147,9 @@ class MultirotorMotion:
     def ground_m(self) -> float:
         return self._around.ground_m
 
-    @property
     def touching(self) -> bool:
         return not self._high and self._world.touching
 
-    @property
     def force_B(self) -> Vec3:
         """Specific force in the centre of mass."""
         row = self._row
@@ -169,7 +168,7 @@ class MultirotorMotion:
     def _hand_over(self, high: bool) -> None:
         if high:
             air, place = self._around.air, self._around.place
-            self._after[:] = (*self._row, *self._motors.speed_rad_s)
+            self._output[: self._at.state] = (*self._row, *self._motors.speed_rad_s)
             self._wind_W = air.wind_W
             _AIR.pack_into(self._air, 0, *air.wind_W, air.density_kg_m3, place.gravity_m_s2)
             self._use_cell()
@@ -192,12 +191,13 @@ class MultirotorMotion:
 
 
 class MotionScene:
-    """What the sensors of a multirotor meet, worked out when one of them asks: most are slower than the step."""
+    """What the sensors of a multirotor meet. What only slow ones ask for is worked out when they do."""
 
     def __init__(self, motion: MultirotorMotion, supply: Supply, ground_m: GroundHeight | None) -> None:
         self._motion, self._supply, self._ground_m = motion, supply, ground_m
         self.state: RigidState
         self.effort: RotorEffort
+        self.force_B: Vec3
 
     @property
     def air(self) -> Air:
@@ -210,10 +210,6 @@ class MotionScene:
     @property
     def R_BW(self) -> Mat3:
         return body_from_world(self.state.quat_WB)
-
-    @property
-    def force_B(self) -> Vec3:
-        return self._motion.force_B
 
     @property
     def motor_current_A(self) -> float:

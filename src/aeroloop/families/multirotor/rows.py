@@ -33,20 +33,21 @@ STREAM_OF: dict[type, str] = {
 
 
 class MultirotorRows(CommonRows):
-    def __init__(self, publish: Mapping[str, Publish]) -> None:
+    def __init__(self, publish: Mapping[str, Publish], rotors: int) -> None:
         super().__init__(publish)
         self._truth, self._command, self._effort, self._air = (
             publish[stream] for stream in ("truth", "command", "effort", "air")
         )
         self._air_ns = 0
+        self._absent = (math.nan,) * (MOST_ROTORS - rotors)
 
     def step(self, vehicle: Vehicle[Any, Any], effort: RotorEffort, samples: list[Sample]) -> None:
-        t_ns, state, around = vehicle.t_ns, vehicle.state, vehicle.surroundings
-        t_s, controls = t_ns / NS, vehicle.command
-        self._truth(t_s, *state.pos_W, *state.vel_W, *state.quat_WB, *state.rate_B)
-        none = (math.nan,) * (MOST_ROTORS - len(controls))
-        self._command(t_s, *controls, *none)
-        self._effort(t_s, *effort.speed_rad_s, *none)
+        t_ns, around = vehicle.t_ns, vehicle.surroundings
+        _, pos_W, quat_WB, vel_W, rate_B, _ = vehicle.state
+        t_s, absent = t_ns / NS, self._absent
+        self._truth(t_s, *pos_W, *vel_W, *quat_WB, *rate_B)
+        self._command(t_s, *vehicle.command, *absent)
+        self._effort(t_s, *effort.speed_rad_s, *absent)
         if t_ns >= self._air_ns and around is not None:
             self._air_ns += AIR_PERIOD_NS
             self._air(t_s, *around.air.wind_W, around.air.density_kg_m3, around.ground_m)
