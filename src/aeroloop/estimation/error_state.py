@@ -21,7 +21,6 @@ from aeroloop.estimation.config import NavigationConfig
 # Numbers go into an evaluator's memory by these in a third of the time that numpy takes for a tuple.
 _pack_imu = struct.Struct("7d").pack_into
 _pack_step = struct.Struct("4d").pack_into
-_pack_motion = struct.Struct("13d").pack_into
 
 
 class Evaluatorlike(Protocol):
@@ -66,12 +65,6 @@ class ErrorState:
         self.changes = 0  # counts whatever changed state or covariance
 
     # What it says.
-
-    def motion(self, row: memoryview) -> None:
-        """Position, velocity, attitude and rate without its bias, into `row`: for a law that runs with every sample."""
-        x = self.x.tolist()
-        rate_B = x[23] - x[10], x[24] - x[11], x[25] - x[12]
-        _pack_motion(row, 0, *x[ekf.POS], *x[ekf.VEL], *x[ekf.QUAT], *rate_B)
 
     @property
     def finite(self) -> bool:

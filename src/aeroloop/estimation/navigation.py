@@ -105,9 +105,10 @@ class Navigation:
             self._estimate, self._estimate_of = self._estimated(), self._filter.changes
         return self._estimate
 
-    def motion(self, row: memoryview) -> None:
-        """Position, velocity, attitude and rate as in `estimate`, into `row`: for a law that runs with every sample."""
-        self._filter.motion(row)
+    @property
+    def state(self) -> Vec:
+        """As in `ekf.py`, the same array for life: for a law that runs with every sample."""
+        return self._filter.x
 
     @property
     def innovation_ratio(self) -> dict[str, float]:

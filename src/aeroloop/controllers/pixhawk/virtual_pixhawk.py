@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from aeroloop.control.cascade import GAINS, law
+from aeroloop.control.cascade import GAINS
 from aeroloop.controllers.pixhawk import flight_law
 from aeroloop.controllers.pixhawk.brain import Brain
 from aeroloop.controllers.pixhawk.flight_law import Airframe
@@ -78,9 +78,9 @@ class VirtualPixhawk:
         self.navigation = Navigation(NavigationConfig(), runner, field_at)
         self.brain = Brain(store)
         self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
-        self._law = runner(law(flight_law.frame(airframe), period_s))
-        motion, self._asked, self._learnt, self._gains = self._law.inputs
-        self._motion = motion.data
+        self._law = runner(flight_law.on_state(airframe, period_s))
+        self._law.share(0, self.navigation.state)
+        _, self._asked, self._learnt, self._gains = self._law.inputs
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
@@ -179,7 +179,6 @@ class VirtualPixhawk:
         if self.parameters.changes != self._changes:
             self._changes = self.parameters.changes
             self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
-        self.navigation.motion(self._motion)
         if setpoint is not self._asked_for:
             self._asked_for = setpoint
             self._asked[:] = setpoint.row()
