@@ -153,11 +153,12 @@ class Spoiling(Evaluator):
 
     def __init__(self, function: ca.Function) -> None:
         super().__init__(function)
-        self._is_law = function.name() == "flight_law"
+        if function.name() == "flight_law":
+            self._sound, self.run = self.run, self._spoil
 
-    def __call__(self) -> None:
-        super().__call__()
-        if self._is_law and Spoiling.spoiled:
+    def _spoil(self) -> None:
+        self._sound()
+        if Spoiling.spoiled:
             self.outputs[0][1] = math.nan
 
 

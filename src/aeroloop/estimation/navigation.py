@@ -73,6 +73,7 @@ class Navigation:
     def _begin(self) -> None:
         config = self._config
         self._standstill: Standstill | None = Standstill(config)
+        self.aligned = False  # whether there is no standstill to wait for
         self._gates = {
             "magnetometer": Gate(config.heading_gate, config.heading_reset_s),
             "barometer": Gate(config.gate, config.baro_reset_s),
@@ -91,10 +92,6 @@ class Navigation:
         self._history.clear()
 
     # What comes out.
-
-    @property
-    def aligned(self) -> bool:
-        return self._standstill is None
 
     @property
     def estimate(self) -> NavEstimate | None:
@@ -312,7 +309,7 @@ class Navigation:
         if aligned.baro_m is not None:
             self._filter.x[ekf.BARO] = aligned.baro_m
             self._gates["barometer"].accept(self._t_ns)
-        self._standstill = None
+        self._standstill, self.aligned = None, True
         self._aligned_ns = self._covariance_ns = self._unaided_ns = self._t_ns
         self._remember()
 

@@ -81,6 +81,7 @@ class VirtualPixhawk:
         self._law = runner(flight_law.on_state(airframe, period_s))
         self._law.share(0, self.navigation.state)
         _, self._asked, self._learnt, self._gains = self._law.inputs
+        self._commands, self._attitude, _ = self._law.outputs
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
@@ -156,16 +157,16 @@ class VirtualPixhawk:
         )
 
     def _take(self, sample: HilSample) -> None:
-        t_ns, navigation = sample.t_ns, self.navigation
-        if sample.rate_B is not None and sample.accel_B is not None:
-            self._rate_B, self._accel_B = sample.rate_B, sample.accel_B
-            navigation.imu(t_ns, sample.rate_B, sample.accel_B)
-        if sample.field_B_T is not None:
-            self._field_B_T = sample.field_B_T
-            navigation.magnetometer(t_ns, sample.field_B_T)
-        if sample.barometer is not None:
-            self._barometer = sample.barometer
-            navigation.barometer(t_ns, sample.barometer.altitude_m)
+        t_ns, accel_B, rate_B, field_B_T, barometer, _ = sample
+        if rate_B is not None and accel_B is not None:
+            self._rate_B, self._accel_B = rate_B, accel_B
+            self.navigation.imu(t_ns, rate_B, accel_B)
+        if field_B_T is not None:
+            self._field_B_T = field_B_T
+            self.navigation.magnetometer(t_ns, field_B_T)
+        if barometer is not None:
+            self._barometer = barometer
+            self.navigation.barometer(t_ns, barometer.altitude_m)
 
     def _take_fix(self, fix: HilFix) -> None:
         self._fix = fix
@@ -175,22 +176,20 @@ class VirtualPixhawk:
         )
 
     def _control(self, setpoint: Setpoint) -> None:
-        run = self._law
         if self.parameters.changes != self._changes:
             self._changes = self.parameters.changes
             self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
         if setpoint is not self._asked_for:
             self._asked_for = setpoint
             self._asked[:] = setpoint.row()
-        run()
-        commands, attitude, _ = run.outputs
-        motors = tuple(commands.tolist())
+        self._law.run()
+        motors = tuple(self._commands.tolist())
         if not math.isfinite(sum(motors)):
             self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
             self._learnt[:] = 0.0
             return
         self._motors = motors
-        self.attitude = tuple(attitude.tolist())
+        self.attitude = tuple(self._attitude.tolist())
         self._learns[:] = self._has_learnt
 
     def _health(self, t_ns: int) -> SensorHealth:
