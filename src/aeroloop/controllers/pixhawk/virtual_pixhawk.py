@@ -10,9 +10,10 @@ It knows nothing but what its sensors tell, and its clock is the time of HIL_SEN
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 
-from aeroloop.control.cascade import GAINS
+from aeroloop.control.cascade import GAINS, SETPOINT
 from aeroloop.controllers.pixhawk import flight_law
 from aeroloop.controllers.pixhawk.brain import Brain
 from aeroloop.controllers.pixhawk.flight_law import Airframe
@@ -32,11 +33,12 @@ from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
 
 SYSTEM, COMPONENT = 1, 1
 """How the first one signs; the next has the next system id."""
-FRESH_NS = {"imu": NS // 5, "magnetometer": NS, "barometer": NS, "fix": 2 * NS}
+FRESH_NS = (("imu", NS // 5), ("magnetometer", NS), ("barometer", NS), ("fix", 2 * NS))
 """A sensor is well while its last sound sample is younger than this; in the order of SensorHealth."""
 FIX_3D = 3
 LOGIC_PERIOD_NS = NS // 100
 """The flight logic need not run with every sample: what it asks for moves slowly."""
+_pack_setpoint = struct.Struct(f"{SETPOINT}d").pack_into
 
 
 def parameters(changes: Mapping[str, float]) -> Parameters:
@@ -91,7 +93,7 @@ class VirtualPixhawk:
         self._motors = self._stopped
         self._changes = -1  # of the parameters that the law flies by
         self._setpoint: Setpoint | None = None
-        self._well: tuple[bool, ...] = ()
+        self._well: list[bool] = []
         self._sensor_health = SensorHealth()
         self.decided_ns = 0  # when the flight logic last ran
         self._accel_B: Vec3 | None = None
@@ -181,7 +183,7 @@ class VirtualPixhawk:
             self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
         if setpoint is not self._asked_for:
             self._asked_for = setpoint
-            self._asked[:] = setpoint.row()
+            _pack_setpoint(self._asked.data, 0, *setpoint.row())
         self._law.run()
         motors = tuple(self._commands.tolist())
         if not math.isfinite(sum(motors)):
@@ -193,8 +195,8 @@ class VirtualPixhawk:
         self._learns[:] = self._has_learnt
 
     def _health(self, t_ns: int) -> SensorHealth:
-        heard_ns, never_ns = self.navigation.heard_ns, -3600 * NS
-        well = tuple([t_ns - heard_ns.get(name, never_ns) < fresh_ns for name, fresh_ns in FRESH_NS.items()])
+        heard_ns, never_ns = self.navigation.heard_ns.get, -3600 * NS
+        well = [t_ns - heard_ns(name, never_ns) < fresh_ns for name, fresh_ns in FRESH_NS]
         if well != self._well:
             self._well, self._sensor_health = well, SensorHealth(*well)
         return self._sensor_health
