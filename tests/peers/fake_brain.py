@@ -6,8 +6,6 @@ disarmed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from aeroloop.controllers.pixhawk.seam import (
     Battery,
     Failsafe,
@@ -69,7 +67,7 @@ class FakeBrain:
         return self.status.mission_reached
 
     def change(self, **what: object) -> None:
-        self.status = replace(self.status, **what)  # type: ignore[arg-type]
+        self.status = self.status._replace(**what)  # type: ignore[arg-type]
 
     def arm(self, *, force: bool = False) -> Refusal | None:
         self.calls.append(("arm", force))

@@ -155,6 +155,19 @@ def test_every_message_of_the_dialect_with_any_payload_is_read(msg_id: int, payl
     assert frame.message().get_type() == kind.msgname
 
 
+few = st.builds(wire, messages, st.integers(0, 255), st.integers(1, 2))
+
+
+@given(st.lists(st.one_of(few, few, few, damaged, junk), max_size=10), st.sampled_from([None, 1]))
+def test_frames_that_come_one_by_one_are_those_of_the_stream(pieces: list[bytes], system: int | None) -> None:
+    counters = MavlinkCounters()
+    parser = MavlinkIn(counters, system)
+    found = [frame for piece in pieces for frame in parser.feed(piece)]
+    in_bytes, counted, _ = parse(b"".join(pieces), [1], system)
+    assert found == in_bytes
+    assert counters == counted
+
+
 def test_a_frame_inside_what_a_stray_start_byte_claims_is_not_lost() -> None:
     """pymavlink's own parser loses it."""
     good = wire(ZOO[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
@@ -11,14 +12,15 @@ from aeroloop.core.frames import Vec
 
 
 class Evaluator:
-    """Fill `inputs`, call, read `outputs`; the arrays stay the same ones for life."""
+    """Fill `inputs`, call, read `outputs`; the arrays stay the same ones for life. `run` is the call without Python."""
 
     def __init__(self, function: ca.Function) -> None:
         self.inputs: list[Vec] = [np.zeros(function.size1_in(i)) for i in range(function.n_in())]
         self.outputs: list[Vec] = [np.zeros(function.size1_out(i)) for i in range(function.n_out())]
         buffer: Any
-        buffer, self._trigger = function.buffer()
-        self._buffer = buffer  # the trigger does not keep it alive
+        self.run: Callable[[], None]
+        buffer, self.run = function.buffer()
+        self._buffer = buffer  # `run` does not keep it alive
         for i, array in enumerate(self.inputs):
             buffer.set_arg(i, array.data)
         for i, array in enumerate(self.outputs):
@@ -30,4 +32,4 @@ class Evaluator:
         self._buffer.set_arg(index, array.data)
 
     def __call__(self) -> None:
-        self._trigger()
+        self.run()

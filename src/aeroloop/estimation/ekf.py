@@ -84,6 +84,11 @@ def propagate(gravity_m_s2: float) -> ca.Function:
     return ca.Function("nav_propagate", [x, imu], [after], ["x", "imu"], ["x_after"])
 
 
+def motion(x: ca.SX) -> ca.SX:
+    """Of a state: position, velocity, attitude and rate without its bias, as a control law reads them."""
+    return ca.vertcat(x[POS], x[VEL], x[QUAT], x[LAST_RATE] - x[GYRO_BIAS])
+
+
 def predict(noise: Noise, gravity_m_s2: float) -> ca.Function:
     """Moves the covariance on by `dt` in which v_I changed by `dv_I`."""
     x, p, step = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE), ca.SX.sym("step", 4)

@@ -73,6 +73,7 @@ class Navigation:
     def _begin(self) -> None:
         config = self._config
         self._standstill: Standstill | None = Standstill(config)
+        self.aligned = False  # whether there is no standstill to wait for
         self._gates = {
             "magnetometer": Gate(config.heading_gate, config.heading_reset_s),
             "barometer": Gate(config.gate, config.baro_reset_s),
@@ -93,10 +94,6 @@ class Navigation:
     # What comes out.
 
     @property
-    def aligned(self) -> bool:
-        return self._standstill is None
-
-    @property
     def estimate(self) -> NavEstimate | None:
         """As of the last IMU sample; None before the standstill that it begins with."""
         if self._standstill is not None:
@@ -105,9 +102,10 @@ class Navigation:
             self._estimate, self._estimate_of = self._estimated(), self._filter.changes
         return self._estimate
 
-    def motion(self, row: memoryview) -> None:
-        """Position, velocity, attitude and rate as in `estimate`, into `row`: for a law that runs with every sample."""
-        self._filter.motion(row)
+    @property
+    def state(self) -> Vec:
+        """As in `ekf.py`, the same array for life: for a law that runs with every sample."""
+        return self._filter.x
 
     @property
     def innovation_ratio(self) -> dict[str, float]:
@@ -311,7 +309,7 @@ class Navigation:
         if aligned.baro_m is not None:
             self._filter.x[ekf.BARO] = aligned.baro_m
             self._gates["barometer"].accept(self._t_ns)
-        self._standstill = None
+        self._standstill, self.aligned = None, True
         self._aligned_ns = self._covariance_ns = self._unaided_ns = self._t_ns
         self._remember()
 

@@ -120,7 +120,7 @@ class MavlinkPilot:
             self._stick_ns = t_ns + STICK_NS
             messages.append(self._sticks(t_ns / NS - self._config.stick_start_s))
         messages += self._ask(t_ns)
-        return b"".join(self._out.pack(message) for message in messages)
+        return b"".join(map(self._out.pack, messages)) if messages else b""
 
     def _ask(self, t_ns: int) -> list[Message]:
         if self._asked is None and self._waiting:

@@ -76,11 +76,33 @@ class MavlinkIn(FrameScanner):
         if not chunk:
             return []
         self._counters.bytes_in += len(chunk)
-        return self._accepted(self.scan(chunk))
+        frame = self._single(chunk)
+        return self._accepted(self.scan(chunk)) if frame is None else [frame]
 
     def give_up(self) -> list[Frame]:
         """Nothing more came for long enough: what waited as an unfinished frame was none. Frames found inside it."""
         return self._accepted(self.scan_rest())
+
+    def _single(self, chunk: bytes) -> Frame | None:
+        """A chunk that is just one MAVLink 2 frame of a sender that was heard before: in lockstep, the rule."""
+        tail, counters, numbers = len(chunk) - 2, self._counters, self._numbers
+        if self._open or tail <= HEAD or chunk[0] != V2 or chunk[1] != tail - HEAD or chunk[2]:
+            return None
+        sender = system, component = chunk[5], chunk[6]
+        known = FORMATS.get(chunk[7:HEAD])
+        if known is None or sender not in numbers or self._system not in (None, system):
+            return None
+        msg_id, size, extra = known
+        if checksum(chunk[1:tail] + extra) != chunk[tail] | chunk[tail + 1] << 8:
+            return None
+        number = chunk[4]
+        counters.lost += (number - numbers[sender] - 1) & 0xFF
+        counters.frames_in += 1
+        numbers[sender] = number
+        payload = chunk[HEAD:tail]
+        if len(payload) != size:
+            payload = payload.ljust(size, b"\0")[:size]
+        return new_tuple(Frame, (msg_id, system, component, payload, chunk))
 
     def _accepted(self, wires: list[bytes]) -> list[Frame]:
         counters, only, numbers = self._counters, self._system, self._numbers
@@ -99,7 +121,7 @@ class MavlinkIn(FrameScanner):
                 continue
             if len(payload) != size:
                 # Longer payloads come from newer dialects, whose extensions are appended.
-                payload = payload.ljust(size, b"\0") if len(payload) < size else payload[:size]
+                payload = payload.ljust(size, b"\0")[:size]
             sender = system, component
             last = numbers.get(sender)
             if last is not None:

@@ -61,6 +61,12 @@ class Brain(FlightLogic):
         return self._armed, self._mode, self._watch.dangers.worst, self._mission.reached
 
     @property
+    def state(self) -> tuple[FlightMode, bool, Landed, Failsafe, float, int]:
+        """Mode, armed, landed, what is wrong, what is left of the battery, and the mission item that is flown."""
+        worst, remaining = self._watch.dangers.worst, self._pack.remaining
+        return self._mode, self._armed, self._landed(), worst, remaining, self._mission.current
+
+    @property
     def estimate(self) -> NavEstimate | None:
         """None also where the one that it was given makes no sense."""
         return self._estimate

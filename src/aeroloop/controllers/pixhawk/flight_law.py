@@ -1,12 +1,15 @@
-"""What the flight law must know of an airframe, from the airframe's parameter file."""
+"""The flight law of an airframe from its parameter file, made to read the state of the navigation filter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol
 
+import casadi as ca
+
 from aeroloop.actuators.motors import Motor
-from aeroloop.control.cascade import Frame
+from aeroloop.control.cascade import INPUTS, OUTPUTS, Frame, law
+from aeroloop.estimation import ekf
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
@@ -42,3 +45,12 @@ def frame(airframe: Airframe) -> Frame:
         speed_max_rad_s=motors.speed_max_rad_s,
         drag_per_s=rotors.drag_Ns2_m * hovering / body.mass_kg,
     )
+
+
+def on_state(airframe: Airframe, period_s: float) -> ca.Function:
+    """`cascade.law` with the filter's state in place of `nav`, so that a sample has nothing to copy."""
+    function = law(frame(airframe), period_s)
+    state = ca.SX.sym("state", ekf.STATES)
+    _, *others = function.sx_in()
+    outputs = function.call([ekf.motion(state), *others])
+    return ca.Function(function.name(), [state, *others], outputs, ["state", *INPUTS[1:]], list(OUTPUTS))

@@ -128,9 +128,7 @@ class PixhawkLog:
         self._publish["setpoint"](t_ns / NS, *level, height, *setpoint.vel_W, *attitude)
 
     def _note_state(self, t_ns: int) -> None:
-        status = self._pixhawk.status
-        doing = status.mode, status.armed, status.landed, status.failsafe
-        self._publish["autopilot_state"](t_ns / NS, *doing, status.battery.remaining, status.mission_current)
+        self._publish["autopilot_state"](t_ns / NS, *self._pixhawk.brain.state)
 
     def _note_changes(self, t_ns: int) -> None:
         before, self._doing = self._doing, self._pixhawk.brain.doing

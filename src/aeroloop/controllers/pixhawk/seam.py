@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NavEstimate, Origin, Setpoint
@@ -84,8 +84,7 @@ class Sticks:
     thrust: float
 
 
-@dataclass(frozen=True, slots=True)
-class Battery:
+class Battery(NamedTuple):
     voltage_V: float
     current_A: float
     remaining: float  # 0..1
@@ -102,8 +101,7 @@ class SensorHealth:
     gnss: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """All there is to tell of the aircraft at one time."""
 
     t_ns: int

@@ -90,9 +90,13 @@ class Services:
             self._tell_reached(t_ns)
         if self.sticks is not None and t_ns - self._sticks_ns > STICKS_SHOWN_NS:
             self.sticks = None
-        due = [link.rates.due(t_ns) for link in self.links]
-        view = self.view(t_ns) if any(due) else None
-        return [link.step(t_ns, rows, view) for link, rows in zip(self.links, due, strict=True)]
+        view, told = None, []
+        for link in self.links:
+            rows = link.rates.due(t_ns)
+            if rows and view is None:
+                view = self.view(t_ns)
+            told.append(link.step(t_ns, rows, view))
+        return told
 
     def view(self, t_ns: int) -> View:
         count = len(self._brain.mission)

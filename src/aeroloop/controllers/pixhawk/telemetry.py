@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from pymavlink.dialects.v20 import common as dialect
 
@@ -45,8 +46,7 @@ CAPABILITIES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Readings:
+class Readings(NamedTuple):
     """The latest of everything that the flight logic does not keep: measurements and what goes to the motors."""
 
     accel_B: Vec3 | None = None  # m/s2

@@ -10,9 +10,10 @@ It knows nothing but what its sensors tell, and its clock is the time of HIL_SEN
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 
-from aeroloop.control.cascade import GAINS, law
+from aeroloop.control.cascade import GAINS, SETPOINT
 from aeroloop.controllers.pixhawk import flight_law
 from aeroloop.controllers.pixhawk.brain import Brain
 from aeroloop.controllers.pixhawk.flight_law import Airframe
@@ -32,11 +33,12 @@ from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
 
 SYSTEM, COMPONENT = 1, 1
 """How the first one signs; the next has the next system id."""
-FRESH_NS = {"imu": NS // 5, "magnetometer": NS, "barometer": NS, "fix": 2 * NS}
+FRESH_NS = (("imu", NS // 5), ("magnetometer", NS), ("barometer", NS), ("fix", 2 * NS))
 """A sensor is well while its last sound sample is younger than this; in the order of SensorHealth."""
 FIX_3D = 3
 LOGIC_PERIOD_NS = NS // 100
 """The flight logic need not run with every sample: what it asks for moves slowly."""
+_pack_setpoint = struct.Struct(f"{SETPOINT}d").pack_into
 
 
 def parameters(changes: Mapping[str, float]) -> Parameters:
@@ -78,9 +80,10 @@ class VirtualPixhawk:
         self.navigation = Navigation(NavigationConfig(), runner, field_at)
         self.brain = Brain(store)
         self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
-        self._law = runner(law(flight_law.frame(airframe), period_s))
-        motion, self._asked, self._learnt, self._gains = self._law.inputs
-        self._motion = motion.data
+        self._law = runner(flight_law.on_state(airframe, period_s))
+        self._law.share(0, self.navigation.state)
+        _, self._asked, self._learnt, self._gains = self._law.inputs
+        self._commands, self._attitude, _ = self._law.outputs
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._asked_for: Setpoint | None = None  # the setpoint that stands there
         self._stopped = (0.0,) * airframe.rotors.count
@@ -90,7 +93,7 @@ class VirtualPixhawk:
         self._motors = self._stopped
         self._changes = -1  # of the parameters that the law flies by
         self._setpoint: Setpoint | None = None
-        self._well: tuple[bool, ...] = ()
+        self._well: list[bool] = []
         self._sensor_health = SensorHealth()
         self.decided_ns = 0  # when the flight logic last ran
         self._accel_B: Vec3 | None = None
@@ -156,16 +159,16 @@ class VirtualPixhawk:
         )
 
     def _take(self, sample: HilSample) -> None:
-        t_ns, navigation = sample.t_ns, self.navigation
-        if sample.rate_B is not None and sample.accel_B is not None:
-            self._rate_B, self._accel_B = sample.rate_B, sample.accel_B
-            navigation.imu(t_ns, sample.rate_B, sample.accel_B)
-        if sample.field_B_T is not None:
-            self._field_B_T = sample.field_B_T
-            navigation.magnetometer(t_ns, sample.field_B_T)
-        if sample.barometer is not None:
-            self._barometer = sample.barometer
-            navigation.barometer(t_ns, sample.barometer.altitude_m)
+        t_ns, accel_B, rate_B, field_B_T, barometer, _ = sample
+        if rate_B is not None and accel_B is not None:
+            self._rate_B, self._accel_B = rate_B, accel_B
+            self.navigation.imu(t_ns, rate_B, accel_B)
+        if field_B_T is not None:
+            self._field_B_T = field_B_T
+            self.navigation.magnetometer(t_ns, field_B_T)
+        if barometer is not None:
+            self._barometer = barometer
+            self.navigation.barometer(t_ns, barometer.altitude_m)
 
     def _take_fix(self, fix: HilFix) -> None:
         self._fix = fix
@@ -175,28 +178,25 @@ class VirtualPixhawk:
         )
 
     def _control(self, setpoint: Setpoint) -> None:
-        run = self._law
         if self.parameters.changes != self._changes:
             self._changes = self.parameters.changes
             self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
-        self.navigation.motion(self._motion)
         if setpoint is not self._asked_for:
             self._asked_for = setpoint
-            self._asked[:] = setpoint.row()
-        run()
-        commands, attitude, _ = run.outputs
-        motors = tuple(commands.tolist())
+            _pack_setpoint(self._asked.data, 0, *setpoint.row())
+        self._law.run()
+        motors = tuple(self._commands.tolist())
         if not math.isfinite(sum(motors)):
             self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
             self._learnt[:] = 0.0
             return
         self._motors = motors
-        self.attitude = tuple(attitude.tolist())
+        self.attitude = tuple(self._attitude.tolist())
         self._learns[:] = self._has_learnt
 
     def _health(self, t_ns: int) -> SensorHealth:
-        heard_ns, never_ns = self.navigation.heard_ns, -3600 * NS
-        well = tuple([t_ns - heard_ns.get(name, never_ns) < fresh_ns for name, fresh_ns in FRESH_NS.items()])
+        heard_ns, never_ns = self.navigation.heard_ns.get, -3600 * NS
+        well = [t_ns - heard_ns(name, never_ns) < fresh_ns for name, fresh_ns in FRESH_NS]
         if well != self._well:
             self._well, self._sensor_health = well, SensorHealth(*well)
         return self._sensor_health
