@@ -17,7 +17,21 @@ import msgspec
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS
-from aeroloop.realtime.mailbox import bound
+
+
+def bound(path: Path, purpose: str) -> socket.socket:
+    """Non-blocking; what a dead program left there goes. LinkError says that it cannot listen for `purpose`."""
+    mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    mailbox.setblocking(False)
+    try:
+        path.unlink(missing_ok=True)
+        mailbox.bind(str(path))
+        path.chmod(0o600)
+    except OSError as error:
+        mailbox.close()
+        raise LinkError(f"{path}: cannot listen for {purpose}: {error.strerror or error}") from None
+    return mailbox
+
 
 SOCKET = "controls.sock"
 LONGEST = 1024

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from aeroloop.analysis import generic
+from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.statistics import PARAMETER_CHANGED, rms
 from aeroloop.analysis.track import Track
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import tracking
 from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flight, flights
-from aeroloop.families.multirotor.analysis.metrics import tracking_rms
+from aeroloop.families.multirotor.analysis.metrics import metrics, tracking_rms
 from aeroloop.families.multirotor.analysis.rates import clock, rates
-from aeroloop.families.multirotor.analysis.words import change_words
+from aeroloop.families.multirotor.analysis.words import EVENT_VALUES, change_words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
@@ -65,3 +66,14 @@ def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any
             }
         )
     return rows
+
+
+ANALYSIS = Analysis[QuadrotorScenario](
+    metrics=metrics,
+    never=("diverged", "autopilot_restarts", "actuators_refused"),
+    details=details,
+    events=events,
+    tracks=tracks,
+    command_caption="Commands to the motors, 0 to 1.",
+    event_values=EVENT_VALUES,
+)
