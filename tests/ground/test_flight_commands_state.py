@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -26,7 +25,7 @@ def test_a_snapshot_of_everything_the_virtual_pixhawk_tells() -> None:
     brain = station.bench.brain
     quat_WB = quat_from_euler(math.radians(10), math.radians(-20), math.radians(60))
     brain.step = lambda t_ns: None  # type: ignore[method-assign]
-    nav = replace(level(0), pos_W=(0.0, 0.0, 5.0), vel_W=(1.0, 2.0, 0.5), quat_WB=quat_WB)
+    nav = level(0)._replace(pos_W=(0.0, 0.0, 5.0), vel_W=(1.0, 2.0, 0.5), quat_WB=quat_WB)
     brain.change(estimate=nav, home_W=(0.0, 0.0, 1.0), armed=True, mode=FlightMode.MISSION, landed=Landed.IN_AIR)
     brain.mission = (MissionItem(16, 6, (0.0,) * 4, 47.0, 8.0, 5.0),) * 3
     brain.change(mission_current=2)
