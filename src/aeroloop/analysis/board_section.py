@@ -18,6 +18,11 @@ from aeroloop.analysis.words import BOARD_NUMBERS
 from aeroloop.core.signals import Task
 from aeroloop.recording.log import Log
 
+Columns = dict[str, dict[str, Array]]
+
+SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
+
+
 TASK_COLUMNS = (
     Column("Task", "name"),
     Column("Priority"),
@@ -62,11 +67,6 @@ def _tasks(log: Log, tasks: Sequence[Task]) -> list[tuple[str, ...]]:
         )
         for name, task in task_times(log, tasks).items()
     ]
-
-
-Columns = dict[str, dict[str, Array]]
-
-SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
 
 
 def board_pictures(log: Log, tasks: Sequence[Task]) -> list[Picture]:
