@@ -21,8 +21,6 @@ from aeroloop.recording.log import Log
 Columns = dict[str, dict[str, Array]]
 
 SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
-
-
 TASK_COLUMNS = (
     Column("Task", "name"),
     Column("Priority"),

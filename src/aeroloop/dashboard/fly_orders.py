@@ -16,7 +16,6 @@ from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
 from aeroloop.router import control
 from aeroloop.router.config import COMMANDS
 
-
 GO_HEIGHTS_M = (0.5, 500.0)
 """Above home."""
 HOLDS_S = (0.0, 3600.0)

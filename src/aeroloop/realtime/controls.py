@@ -18,7 +18,6 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS
 
-
 SOCKET = "controls.sock"
 LONGEST = 1024
 """Bytes of an order."""
