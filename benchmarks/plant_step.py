@@ -14,7 +14,7 @@ from statistics import median
 
 import mujoco
 
-from aeroloop.controllers.law import request_exchange
+from aeroloop.controllers.law.exchange import request_behind
 from aeroloop.controllers.law.ground_process import base_station
 from aeroloop.controllers.law.request_shell import build_host_board
 from aeroloop.core.scenario_files import find
@@ -43,7 +43,7 @@ class Plant:
         plant_end, self._board_end = memory_pair()
         place = seat(scenario, 0, publish)
         self.vehicle = place.vehicle
-        self._exchange = request_exchange.behind(place, plant_end, None, None)
+        self._exchange = request_behind(place, plant_end, None, None)
         self.advance_to = Craft(self.vehicle, [self._exchange], scenario.end_ns).advance
 
     def serve(self, to_plant: bytes) -> bytes:

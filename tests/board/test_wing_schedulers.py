@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
+from kernel_statistics import latency, statistics
 from wing_words import PERIOD_NS, flight, generated, goal
 
 from aeroloop.boards.emulated import Granted, GrantedBoard
@@ -18,8 +20,6 @@ from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import WATCHDOG_PERIODS, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, Step
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.realtime.kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_preemptive
-from aeroloop.realtime.kernel_statistics import latency, statistics
 from tools import wing_timing
 
 SHIFT = 8

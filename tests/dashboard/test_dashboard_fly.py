@@ -22,8 +22,15 @@ from aeroloop.core import scenario_files
 from aeroloop.core.errors import LinkError
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, from_browser
-from aeroloop.dashboard.commander import other_commander, take_command
-from aeroloop.dashboard.fly_orders import checked, connected, impossible, no_aircraft, takeoff_height
+from aeroloop.dashboard.fly_orders import (
+    checked,
+    connected,
+    impossible,
+    no_aircraft,
+    other_commander,
+    take_command,
+    takeoff_height,
+)
 from aeroloop.dashboard.fly_page_state import MOST_ENTRIES, MOST_WAYPOINTS, FlyPageState, state_of
 from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver

@@ -25,10 +25,9 @@ from aeroloop.families.fixedwing.places import roomy_cells
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, Joining
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
-from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.mission_telling import Row
 from aeroloop.planning.planner import Planner, PlannerSettings
-from aeroloop.planning.templates_c import templates_c
+from aeroloop.planning.tables_c import mission_c, templates_c
 from aeroloop.world.terrain_generator import generate
 from peers.c_planner import FLAGS, SOURCES, c_settings
 

@@ -20,10 +20,9 @@ from aeroloop.planning import mission, mission_paths, transient
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.loiter import Circle, Joining, enter, leave
-from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.path import LONGEST_STEP_M, MOST_POINTS, Path, PathPoint, path_of_channel
+from aeroloop.planning.tables_c import mission_c, templates_c
 from aeroloop.planning.templates import NodeKind
-from aeroloop.planning.templates_c import templates_c
 from aeroloop.planning.transient import Quintic
 from peers.channels import CELL_M, FIRST, LEVEL, SIDE_M, channel_of, channels, turns
 

@@ -15,8 +15,8 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.core.signals import Air
 from aeroloop.families.fixedwing import airframe, shape
+from aeroloop.families.fixedwing.build import Start, build_world
 from aeroloop.families.fixedwing.trim import GRAVITY_M_S2, trim
-from aeroloop.families.fixedwing.world import Start, build_world
 from aeroloop.world.flight_model import FlightModel
 
 STEP_NS = 5_000_000

@@ -12,7 +12,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 from stream_tables import FIXED_WING
 
-from aeroloop.analysis.board_plots import board_pictures
+from aeroloop.analysis.board_section import board_pictures
 from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus

@@ -25,9 +25,9 @@ from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Truth
 from aeroloop.exchanges.hil_samples import gathered
 from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.families.multirotor.analysis.words import PARAMETERS, change_words
+from aeroloop.families.multirotor.analysis.summary import PARAMETERS, change_words
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
-from aeroloop.flight.fault_desk import FaultDesk
+from aeroloop.flight.attending import FaultDesk
 from aeroloop.links.impair import Impaired, Line
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters

@@ -13,7 +13,7 @@ from aeroloop.core.tables import FAMILIES
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
-from aeroloop.flight.pace_log import PaceLog
+from aeroloop.flight.attending import PaceLog
 
 STEP_NS = 4_000_000
 

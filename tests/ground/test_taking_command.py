@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from aeroloop.cli import flight_command_line
 from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.core import scenario_files as scenarios
-from aeroloop.dashboard.commander import other_commander, take_command
+from aeroloop.dashboard.fly_orders import other_commander, take_command
 from aeroloop.ground.commands import HeldError, NoAnswerError, Patience, RefusedError, Station
 from aeroloop.ground.commands.taking_command import TakeCommand
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut

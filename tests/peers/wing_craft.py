@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from aeroloop.controllers.law.period_exchange import behind
+from aeroloop.controllers.law.exchange import period_behind
 from aeroloop.families.fixedwing.build import vehicle
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.flight.seat import Seat
@@ -24,7 +24,7 @@ class WingCraft:
     ) -> None:
         self.vehicle = vehicle(scenario, 0, publish)
         orders: Any = SimpleNamespace(image_id=wanted_image)
-        self.exchange = behind(Seat(scenario, orders, 0, self.vehicle, publish, {}, lambda words: None), link)
+        self.exchange = period_behind(Seat(scenario, orders, 0, self.vehicle, publish, {}, lambda words: None), link)
         self.craft = Craft(self.vehicle, [self.exchange], scenario.end_ns)
 
     def fly(self) -> str:

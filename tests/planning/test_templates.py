@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.planning.spline import DEGREE, basis, curvature, curvature_bound, refinement, sampled
-from aeroloop.planning.template_optimiser import (
+from aeroloop.planning.templates import LONGEST_STEP, NodeKind, library
+from tools.template_optimiser import (
     WANTED,
     End,
     InfeasibleError,
@@ -19,7 +20,6 @@ from aeroloop.planning.template_optimiser import (
     smooth,
     template,
 )
-from aeroloop.planning.templates import LONGEST_STEP, NodeKind, library
 
 FLYABLE = 2.12
 """Curvature times a cell's 150 m at 20 m/s and 30 degrees of bank: 150 / 70.6."""

@@ -18,7 +18,7 @@ from aeroloop.controllers.pixhawk.seam import Failsafe
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.signals import Event
-from aeroloop.families.multirotor.analysis.words import PARAMETERS
+from aeroloop.families.multirotor.analysis.summary import PARAMETERS
 from aeroloop.flight.processes.common import read_orders
 from aeroloop.flight.results import SUMMARY
 from aeroloop.ground.commands import NoAnswerError, Patience, RefusedError, Vehicle

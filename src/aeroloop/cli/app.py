@@ -21,9 +21,9 @@ from typer.main import get_group
 
 from aeroloop import __version__
 from aeroloop.cli import board_commands, dash_commands
-from aeroloop.cli.console import notes, plain, program, say, say_error
+from aeroloop.cli.console import notes, plain, program, run_program, say, say_error
 from aeroloop.core import config, scenario_files
-from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.flight import results
 from aeroloop.flight.processes.common import Orders
@@ -95,10 +95,7 @@ class Screen(Console):
 
 def main() -> None:
     try:
-        app()
-    except AeroloopError as error:
-        say_error(str(error))
-        sys.exit(error.exit_code)
+        run_program(app)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has left: nothing to tell it
         sys.exit(EXIT_USAGE)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 
 import typer
 from rich.console import Console
+
+from aeroloop.core.errors import AeroloopError
 
 notes = Console(stderr=True)
 
@@ -31,3 +34,12 @@ def say(text: str) -> None:
 
 def say_error(text: str) -> None:
     notes.print(f"[red]aeroloop:[/] {plain(text)}", highlight=False, soft_wrap=True)
+
+
+def run_program(app: typer.Typer) -> None:
+    """The program; an error is one sentence and its exit code."""
+    try:
+        app()
+    except AeroloopError as error:
+        say_error(str(error))
+        sys.exit(error.exit_code)

@@ -15,8 +15,8 @@ from typing import Annotated
 
 import typer
 
-from aeroloop.cli.console import notes, say, say_error
-from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.cli.console import notes, run_program, say
+from aeroloop.core.errors import ConfigError
 from aeroloop.realtime.setup import die_with_parent, end
 
 app = typer.Typer(add_completion=False, rich_markup_mode="markdown")
@@ -139,11 +139,7 @@ def _usual_port() -> int:
 
 def main() -> None:
     """`python -m aeroloop.cli.dash_commands`: the same by itself, for a flight that brings its dashboard along."""
-    try:
-        app()
-    except AeroloopError as error:
-        say_error(str(error))
-        sys.exit(error.exit_code)
+    run_program(app)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -19,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from aeroloop.cli.console import program, say, say_error
-from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.cli.console import program, run_program, say
+from aeroloop.core.errors import ConfigError
 from aeroloop.flight import routing
 from aeroloop.flight.processes.common import stop
 from aeroloop.router.config import COMMANDS, ROLES
@@ -265,11 +264,7 @@ def _count(value: float) -> Text:
 
 def main() -> None:
     """`aeroloop route` as a program of its own."""
-    try:
-        app()
-    except AeroloopError as error:
-        say_error(str(error))
-        sys.exit(error.exit_code)
+    run_program(app)
 
 
 if __name__ == "__main__":

@@ -26,12 +26,25 @@ EVENT: tuple[Column, ...] = (
     ("code", "-", "number of the event in signals.Event"),
     ("value", "-", "its value, as signals.Event says"),
 )
-_COUNTERS: tuple[Column, ...] = (
+FRAME_COUNTERS: tuple[Column, ...] = (
     ("frames_in", "-", "valid frames received"),
     ("frames_out", "-", "frames sent"),
     ("bytes_in", "B", "bytes received"),
     ("bytes_out", "B", "bytes sent"),
     ("bad_checksums", "-", "frames whose checksum did not match"),
+)
+PROCESSOR: tuple[Column, ...] = (
+    ("use_pct", "%", "processor time in tasks since the sample before"),
+    ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
+    ("stack_used_B", "B", "most stack ever in use"),
+    ("stack_size_B", "B", "stack there is"),
+)
+TASK_TIMES: tuple[Column, ...] = (
+    ("task", "-", "number of the task in the table of the board's tasks"),
+    ("exec_s", "s", "execution time per control period, mean since the sample before"),
+    ("share_pct", "%", "its part of the execution time of all tasks"),
+    ("worst_s", "s", "longest single run since the start"),
+    ("runs", "-", "runs since the sample before"),
 )
 
 
@@ -70,19 +83,12 @@ COMMON: tuple[Stream, ...] = (
     _simulated(
         "cpu",
         "run-time statistics of a board with our firmware; on the emulated board times are instruction-count times",
-        ("use_pct", "%", "processor time in tasks since the sample before"),
-        ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
-        ("stack_used_B", "B", "most stack ever in use"),
-        ("stack_size_B", "B", "stack there is"),
+        *PROCESSOR,
     ),
     _simulated(
         "task",
         "run-time statistics of one task of a board with our firmware, one row a task and sample",
-        ("task", "-", "number of the task in the table of the board's tasks"),
-        ("exec_s", "s", "execution time per control period, mean since the sample before"),
-        ("share_pct", "%", "its part of the execution time of all tasks"),
-        ("worst_s", "s", "longest single run since the start"),
-        ("runs", "-", "runs since the sample before"),
+        *TASK_TIMES,
     ),
     _measured(
         "pace",
@@ -91,8 +97,8 @@ COMMON: tuple[Stream, ...] = (
         ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
         ("missed", "-", "deadlines missed so far"),
     ),
-    _measured("link", 1.0, "counters of the controller's link at the plant", *_COUNTERS),
-    _measured("board_link", 1.0, "counters of the controller's link at the board", *_COUNTERS),
+    _measured("link", 1.0, "counters of the controller's link at the plant", *FRAME_COUNTERS),
+    _measured("board_link", 1.0, "counters of the controller's link at the board", *FRAME_COUNTERS),
 )
 _BY_NAME = {stream.name: stream for stream in COMMON}
 

@@ -17,11 +17,11 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import DEFAULT_FAMILY, family, part
 from aeroloop.dashboard import shapes
+from aeroloop.dashboard.histogram import LATENESS, Timing
 from aeroloop.dashboard.line_health import LineView
 from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
-from aeroloop.dashboard.timing import LATENESS, Timing
 from aeroloop.world.earth import Earth
 
 if TYPE_CHECKING:

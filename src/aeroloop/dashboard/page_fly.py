@@ -13,7 +13,6 @@ from nicegui.elements.button import Button
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, readings
-from aeroloop.dashboard.commander import other_commander, take_command
 from aeroloop.dashboard.fly_orders import (
     GO_HEIGHTS_M,
     TAKEOFF_M,
@@ -22,6 +21,8 @@ from aeroloop.dashboard.fly_orders import (
     impossible,
     in_air,
     no_aircraft,
+    other_commander,
+    take_command,
     takeoff_height,
 )
 from aeroloop.dashboard.fly_page_state import Entry, FlyPageState, state_of

@@ -11,11 +11,10 @@ from nicegui import ui
 
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, theme
-from aeroloop.dashboard.histogram import Histogram
+from aeroloop.dashboard.histogram import Histogram, Timing
 from aeroloop.dashboard.layout import card, every
 from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
 from aeroloop.dashboard.line_sources import heard_by, views
-from aeroloop.dashboard.timing import Timing
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 UPDATE_S = 0.5

@@ -78,7 +78,7 @@ class Guard:
     def __init__(self, app: App, *, host: str, port: int, token: str = "", refused: Counter[str] | None = None) -> None:
         self.app = app
         self.refused: Counter[str] = Counter() if refused is None else refused
-        self._host, self._port, self._token = host.lower(), port, token
+        self._host, self._token = host.lower(), token
         self._cookie = f"aeroloop-{port}"  # a browser gives its cookies to every port of a host
         self._waiting: Counter[str] = Counter()
 

@@ -17,6 +17,7 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
 from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.links.base import Link
 from aeroloop.protocols.board import Missing, Start, Told
 from aeroloop.protocols.handshake import Claim, Presence, objection
 from aeroloop.protocols.interface import WING
@@ -47,16 +48,6 @@ class Flown(Protocol):
     def say(self, event: Event, value: float) -> None: ...
 
 
-class BoardLink(Protocol):
-    url: str
-
-    def fileno(self) -> int: ...
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
-    def next_due_ns(self) -> int | None: ...
-    def close(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Errand:
     """What the ground sends, and how long the flight goes on at the goal."""
@@ -77,7 +68,7 @@ class Settings:
     board: str = "board"
 
 
-def _await_bytes(link: BoardLink) -> float:
+def _await_bytes(link: Link) -> float:
     """Wait for a moment, or until there is something to read; how long that was, in s."""
     began_s = time.monotonic()
     select.select([link.fileno()], [], [], POLL_S)
@@ -92,14 +83,14 @@ class BoardPeriod:
     def __init__(
         self,
         vehicle: Flown,
-        link: BoardLink,
+        link: Link,
         settings: Settings,
         errand: Errand,
         readings: Readings,
         publish: Mapping[str, Publish],
         *,
         line: LineFaults | None = None,
-        bare: BoardLink | None = None,
+        bare: Link | None = None,
     ) -> None:
         """`line` changes the link's impairments in flight; `bare` is the link without them, which begin with the
         flight."""

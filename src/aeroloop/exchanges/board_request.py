@@ -18,6 +18,7 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
 from aeroloop.exchanges.barriers import BatonBarrier
 from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.links.base import Link
 from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
 from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.interface import TILTROTOR
@@ -39,16 +40,6 @@ class Flown(Protocol):
 
     def measured(self) -> Row | None: ...
     def say(self, event: Event, value: float) -> None: ...
-
-
-class BoardLink(Protocol):
-    url: str
-
-    def fileno(self) -> int: ...
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
-    def next_due_ns(self) -> int | None: ...
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +66,12 @@ class BoardRequest:
     def __init__(
         self,
         vehicle: Flown,
-        link: BoardLink,
+        link: Link,
         settings: Settings,
         publish: Mapping[str, Publish],
         *,
         line: LineFaults,
-        bare: BoardLink | None = None,
+        bare: Link | None = None,
         barrier: BatonBarrier | None = None,
     ) -> None:
         """`line` changes the link's impairments in flight; `bare` is the link without them: they begin with the flight.

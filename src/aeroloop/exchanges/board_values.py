@@ -14,6 +14,7 @@ from typing import Protocol
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
+from aeroloop.links.base import Link
 from aeroloop.protocols import values
 from aeroloop.sim.exchange import Row, Stopped
 
@@ -31,15 +32,6 @@ class Flown(Protocol):
 
     def measured(self) -> Row | None: ...
     def say(self, event: Event, value: float) -> None: ...
-
-
-class BoardLink(Protocol):
-    url: str
-
-    def fileno(self) -> int: ...
-    def send(self, data: bytes) -> None: ...
-    def poll(self) -> bytes: ...
-    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +52,7 @@ class BoardValues:
     locked = True
 
     def __init__(
-        self, vehicle: Flown, link: BoardLink, settings: Settings, publish: Mapping[str, Callable[..., None]]
+        self, vehicle: Flown, link: Link, settings: Settings, publish: Mapping[str, Callable[..., None]]
     ) -> None:
         self._vehicle, self._link, self._settings, self._publish = vehicle, link, settings, publish
         self._end = values.ValuesEnd(values.COMMAND, settings.commands)

@@ -1,22 +1,29 @@
-"""Missions as MAVLink items: from waypoints in metres, or from a plan of QGroundControl."""
+"""Missions as MAVLink items: from waypoints in metres, or from a plan of QGroundControl, and as such a plan."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec3
 from aeroloop.ground.files import read_text
 from aeroloop.ground.orders import PilotConfig, Waypoint
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_ITEMS = 1000
 ABOVE_HOME = dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT
+WHOLE_FRAMES = {
+    dialect.MAV_FRAME_GLOBAL: dialect.MAV_FRAME_GLOBAL_INT,
+    dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT: ABOVE_HOME,
+}
+"""By the frame that a plan names, the one whose coordinates travel as whole numbers."""
+PLAN_FRAMES = {whole: named for named, whole in WHOLE_FRAMES.items()}
 SPEED_OVER_GROUND = 1
 OPEN = 2**31 - 1
 """MAVLink's whole number for a coordinate that is left to the autopilot; NaN here, and null in a plan."""
@@ -71,14 +78,14 @@ def read_plan(path: Path) -> tuple[Item, ...]:
         items = json.loads(read_text(path, max_bytes=MAX_BYTES))["mission"]["items"]
         if len(items) > MAX_ITEMS:
             raise ConfigError(f"{path}: expected at most {MAX_ITEMS} mission items, not {len(items)}")
-        return tuple(_simple(item, f"{path}: mission item {number}") for number, item in enumerate(items))
+        return tuple(_item(item, f"{path}: mission item {number}") for number, item in enumerate(items))
     except json.JSONDecodeError as error:
         raise ConfigError(f"{path}: expected a plan of QGroundControl, but it is not JSON: {error}") from None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ConfigError(f"{path}: expected a plan of QGroundControl with mission.items: {error!r}") from None
 
 
-def _simple(item: dict[str, object], where: str) -> Item:
+def _item(item: dict[str, object], where: str) -> Item:
     if item.get("type") != "SimpleItem":
         raise ConfigError(f"{where}: expected a SimpleItem, not {str(item.get('type'))[:40]!r}")
     given = item["params"]
@@ -92,5 +99,43 @@ def _simple(item: dict[str, object], where: str) -> Item:
     may_be_open = command != dialect.MAV_CMD_NAV_WAYPOINT  # landing where it is, returning: their place is null
     if not all(math.isfinite(n) or (v is None and may_be_open) for v, n in zip(given[4:], numbers[4:], strict=True)):
         raise ConfigError(f"{where}: expected latitude, longitude and altitude as numbers")
-    whole = {dialect.MAV_FRAME_GLOBAL: dialect.MAV_FRAME_GLOBAL_INT, dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT: ABOVE_HOME}
-    return Item(command, lat_deg, lon_deg, alt_m, (p1, p2, p3, p4), whole.get(frame, frame))
+    return Item(command, lat_deg, lon_deg, alt_m, (p1, p2, p3, p4), WHOLE_FRAMES.get(frame, frame))
+
+
+def plan_text(items: Sequence[Item], home: Vec3 | None) -> str:
+    plan = {
+        "fileType": "Plan",
+        "version": 1,
+        "groundStation": "Aeroloop",
+        "geoFence": {"circles": [], "polygons": [], "version": 2},
+        "rallyPoints": {"points": [], "version": 2},
+        "mission": {
+            "version": 2,
+            "firmwareType": dialect.MAV_AUTOPILOT_PX4,
+            "vehicleType": dialect.MAV_TYPE_QUADROTOR,
+            "cruiseSpeed": 15,
+            "hoverSpeed": 5,
+            "plannedHomePosition": list(home or (0.0, 0.0, 0.0)),
+            "items": [_simple(item, number) for number, item in enumerate(items, 1)],
+        },
+    }
+    return json.dumps(plan, indent=4, allow_nan=False) + "\n"
+
+
+def write_plan(path: Path, items: Sequence[Item], home: Vec3 | None) -> None:
+    try:
+        path.write_text(plan_text(items, home), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _simple(item: Item, number: int) -> dict[str, object]:
+    numbers = (*item.params, item.lat_deg, item.lon_deg, item.alt_m)
+    return {
+        "type": "SimpleItem",
+        "doJumpId": number,
+        "autoContinue": item.autocontinue,
+        "command": item.command,
+        "frame": PLAN_FRAMES.get(item.frame, item.frame),
+        "params": [value if math.isfinite(value) else None for value in numbers],
+    }

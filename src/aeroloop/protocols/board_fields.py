@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from aeroloop.core.common_streams import FRAME_COUNTERS
+from aeroloop.core.stream import VELOCITY, XYZ
+
 POSE = (
-    ("x_m", "m", "position east"),
-    ("y_m", "m", "position north"),
-    ("z_m", "m", "position up"),
+    *XYZ,
     ("roll_rad", "rad", "roll, ZYX"),
     ("pitch_rad", "rad", "pitch, ZYX"),
     ("yaw_rad", "rad", "yaw, ZYX"),
     ("tilt_right_rad", "rad", "tilt of the right rotor pod"),
     ("tilt_left_rad", "rad", "tilt of the left rotor pod"),
-    ("vx_m_s", "m/s", "velocity east"),
-    ("vy_m_s", "m/s", "velocity north"),
-    ("vz_m_s", "m/s", "velocity up"),
+    *VELOCITY,
 )
 TILT_RATES = (
     ("tilt_right_rate_rad_s", "rad/s", "tilt rate of the right pod"),
@@ -33,21 +32,13 @@ ACTUATORS = (
     ("torque_left_Nm", "N m", "tilt torque on the left pod"),
 )
 REFERENCE = (
-    ("x_m", "m", "position east"),
-    ("y_m", "m", "position north"),
-    ("z_m", "m", "position up"),
+    *XYZ,
     ("yaw_rad", "rad", "heading"),
-    ("vx_m_s", "m/s", "velocity east"),
-    ("vy_m_s", "m/s", "velocity north"),
-    ("vz_m_s", "m/s", "velocity up"),
+    *VELOCITY,
     ("yaw_rate_rad_s", "rad/s", "heading rate"),
 )
 COUNTERS = (
-    ("frames_in", "-", "valid frames received"),
-    ("frames_out", "-", "frames sent"),
-    ("bytes_in", "B", "bytes received"),
-    ("bytes_out", "B", "bytes sent"),
-    ("bad_checksums", "-", "frames whose checksum did not match"),
+    *FRAME_COUNTERS,
     ("malformed", "-", "frames too short, too long, badly escaped or of no known message"),
     ("lost", "-", "messages that were due and never came"),
     ("duplicates", "-", "second messages for one cycle, ignored"),

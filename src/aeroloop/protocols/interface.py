@@ -14,6 +14,7 @@ from enum import IntEnum
 from functools import cached_property
 
 from aeroloop.core.common_streams import EVENT as EVENT_FIELDS
+from aeroloop.core.common_streams import TASK_TIMES
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.protocols import board_fields, wing_fields
@@ -259,7 +260,7 @@ TELLING: dict[str, Message] = {
     "plan_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the way"),
     "path": _told(0x35, "path", wing_fields.PATH, "a point of a path"),
     "cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
-    "task": _told(0x37, "task", wing_fields.TASK, "run-time statistics of one task, once a second"),
+    "task": _told(0x37, "task", TASK_TIMES, "run-time statistics of one task, once a second"),
     "board_event": _told(0x38, "event", EVENT_FIELDS, "something worth a line in the log"),
 }
 """By stream."""

@@ -53,7 +53,7 @@ class ValuesEnd:
 
     def __init__(self, kind: int, count: int) -> None:
         self.counters = Counters()
-        self._kind, self._count = kind, count
+        self._kind = kind
         self._packing = struct.Struct(f"<{count}f")
         self._deframer = Deframer(_HEAD.size + 4 * MOST_VALUES, self.counters)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from aeroloop.core.common_streams import PROCESSOR
 from aeroloop.core.stream import VELOCITY
 
 XY = (("x_m", "m", "east of the map's centre"), ("y_m", "m", "north of the map's centre"))
@@ -64,19 +65,9 @@ PATH = (
     ("kappa_1_m", "1/m", "curvature"),
 )
 CPU = (
-    ("use_pct", "%", "processor time in tasks since the sample before"),
-    ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
-    ("stack_used_B", "B", "most stack ever in use"),
-    ("stack_size_B", "B", "stack there is"),
+    *PROCESSOR,
     ("missed_cycles", "-", "control periods since the start without a command in time"),
     ("worst_latency_s", "s", "longest time from sensors to servos since the start"),
     ("planning_s", "s", "part of the time since the sample before in which a plan was under way"),
     ("planning_use_pct", "%", "processor time in tasks while a plan was under way; 0 without one"),
-)
-TASK = (
-    ("task", "-", "number of the task in wing_signals.WING_TASKS"),
-    ("exec_s", "s", "execution time per control period, mean since the sample before"),
-    ("share_pct", "%", "its part of the execution time of all tasks"),
-    ("worst_s", "s", "longest single run since the start"),
-    ("runs", "-", "runs since the sample before"),
 )

@@ -17,7 +17,6 @@ import msgspec
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS
-from aeroloop.realtime.mailbox import bound
 
 SOCKET = "controls.sock"
 LONGEST = 1024
@@ -88,3 +87,20 @@ def decoded(datagram: bytes) -> Switch:
         return _decoder.decode(datagram)
     except (UnicodeDecodeError, RecursionError):
         raise msgspec.ValidationError("no JSON") from None
+
+
+def bound(path: Path, purpose: str) -> socket.socket:
+    """A datagram socket in a folder that only its user can enter: how programs of one user tell each other something.
+
+    Non-blocking; what a dead program left there goes. LinkError says that it cannot listen for `purpose`.
+    """
+    mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    mailbox.setblocking(False)
+    try:
+        path.unlink(missing_ok=True)
+        mailbox.bind(str(path))
+        path.chmod(0o600)
+    except OSError as error:
+        mailbox.close()
+        raise LinkError(f"{path}: cannot listen for {purpose}: {error.strerror or error}") from None
+    return mailbox

@@ -15,7 +15,7 @@ import msgspec
 
 from aeroloop.core.config import Config
 from aeroloop.core.errors import AeroloopError, ConfigError, LinkError
-from aeroloop.realtime.mailbox import bound
+from aeroloop.realtime.controls import bound
 
 SOCKET = "route.sock"
 LONGEST = 1024

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from aeroloop.controllers.law import period_exchange, request_exchange
+from aeroloop.controllers.law.exchange import period_behind, request_behind
 from aeroloop.controllers.law.ground_process import Windows, build_source
 from aeroloop.controllers.law.period_process import PeriodServer, build_board
 from aeroloop.controllers.law.request_lockstep import LockstepTurns
@@ -58,7 +58,7 @@ def request(seat: Seat) -> Inlined:
     )
     ground = InlineGround(windows)
     turns = LockstepTurns(shell, board_end, references, ground)
-    exchange = request_exchange.behind(seat, plant_end, InlineBaton(turns), ground)
+    exchange = request_behind(seat, plant_end, InlineBaton(turns), ground)
     return Inlined(exchange, shell.close)
 
 
@@ -68,4 +68,4 @@ def period(seat: Seat) -> Inlined:
     server = PeriodServer(board, board_end)
     server.greet()
     board_end.on_data = server.serve
-    return Inlined(period_exchange.behind(seat, plant_end), board.close)
+    return Inlined(period_behind(seat, plant_end), board.close)

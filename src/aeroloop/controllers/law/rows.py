@@ -12,9 +12,9 @@ REQUEST = Controller(
     needs="aeroloop.controllers.law.request_tables:needs",
     own_clock=("hil",),
     takes_law=True,
-    roles="aeroloop.controllers.law.request_launch:roles",
-    launch="aeroloop.controllers.law.request_launch:launch",
-    exchange="aeroloop.controllers.law.request_exchange:exchange",
+    roles="aeroloop.controllers.law.launch:request_roles",
+    launch="aeroloop.controllers.law.launch:request",
+    exchange="aeroloop.controllers.law.exchange:request",
     inline="aeroloop.controllers.law.inline:request",
 )
 """Asks a family for its `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
@@ -24,9 +24,9 @@ PERIOD = Controller(
     rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY},
     paced_links={"pil": "loopback://"},
     needs="aeroloop.controllers.law.period_tables:needs",
-    roles="aeroloop.controllers.law.period_launch:roles",
-    launch="aeroloop.controllers.law.period_launch:launch",
-    exchange="aeroloop.controllers.law.period_exchange:exchange",
+    roles="aeroloop.controllers.law.launch:period_roles",
+    launch="aeroloop.controllers.law.launch:period",
+    exchange="aeroloop.controllers.law.exchange:period",
     inline="aeroloop.controllers.law.inline:period",
 )
 """Asks a family for its `law` (scenario, run -> period_process.Autopilot), `mission` and `image`."""

@@ -24,6 +24,7 @@ def roles(scenario: AutopilotScenario) -> tuple[Role, ...]:
 
 
 def routers(scenario: AutopilotScenario) -> tuple[Role, ...]:
+    """All that an external autopilot needs of ours: the router, where ground stations are connected."""
     return (ROUTER,) if lines.routed(scenario) else ()
 
 

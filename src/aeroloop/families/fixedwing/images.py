@@ -28,9 +28,8 @@ from aeroloop.families.fixedwing.places import ground_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.planning.loiter import Joining
 from aeroloop.planning.mission import MissionSettings
-from aeroloop.planning.mission_c import mission_c
 from aeroloop.planning.search import HEADINGS
-from aeroloop.planning.templates_c import templates_c
+from aeroloop.planning.tables_c import mission_c, templates_c
 from aeroloop.protocols.interface import DEGREES, WING
 from aeroloop.protocols.interface_c import c_header
 from aeroloop.world.earth import Earth, Home

@@ -8,10 +8,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.config import Config, meta, note
+from aeroloop.core.fault_offers import Offer
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.core.scenario import FamilyTables, Scenario
 from aeroloop.planning.planner import PlannerSettings
 from aeroloop.sensors.aboard import Aboard, fitted_out
+from aeroloop.sensors.fault_offers import of_sensors_and_lines
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.atmosphere import Day
@@ -163,3 +165,8 @@ class FixedWingTables(FamilyTables, frozen=True):
 
 FixedWingScenario = Scenario[FixedWingTables, PeriodTables]
 """Flown by a board that works by the plant's clock."""
+
+
+def fault_offers(scenario: FixedWingScenario) -> tuple[Offer, ...]:
+    """The faults that can be switched in a flight of this family."""
+    return of_sensors_and_lines(scenario.aircraft.aboard, lockstep=scenario.lockstep)

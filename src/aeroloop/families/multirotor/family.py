@@ -8,9 +8,9 @@ ROW = Family(
     name="quadrotor",
     tables="aeroloop.families.multirotor.scenario:MultirotorTables",
     streams="aeroloop.families.multirotor.streams:STREAMS",
-    analysis="aeroloop.families.multirotor.analysis.row:ANALYSIS",
+    analysis="aeroloop.families.multirotor.analysis.summary:ANALYSIS",
     sections="aeroloop.families.multirotor.analysis.report:sections",
-    faults="aeroloop.families.multirotor.faults:offers",
+    faults="aeroloop.families.multirotor.scenario:fault_offers",
     vehicle="aeroloop.families.multirotor.build:vehicle",
     controllers={
         "pixhawk": "aeroloop.controllers.pixhawk.row:ROW",

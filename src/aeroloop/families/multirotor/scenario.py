@@ -7,8 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
+from aeroloop.core.fault_offers import Offer
 from aeroloop.core.scenario import FamilyTables, Scenario
 from aeroloop.sensors.aboard import Aboard, fitted_out
+from aeroloop.sensors.fault_offers import of_sensors_and_lines
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
@@ -77,3 +79,8 @@ class MultirotorTables(FamilyTables, frozen=True):
 
 QuadrotorScenario = Scenario[MultirotorTables, AutopilotTables]
 """Each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
+
+
+def fault_offers(scenario: QuadrotorScenario) -> tuple[Offer, ...]:
+    """The faults that can be switched in a flight of this family."""
+    return of_sensors_and_lines(scenario.aircraft.aboard, lockstep=scenario.lockstep)

@@ -10,7 +10,6 @@ import numpy as np
 
 from aeroloop.models.tiltrotor import Parameters
 
-HINGES = ("tilt_right", "tilt_left")
 FILE = "families/tiltrotor/model.xml"
 
 

@@ -10,12 +10,12 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Mode
 from aeroloop.dashboard import shapes
 from aeroloop.dashboard.family_page import Page, Status, Sticks
+from aeroloop.dashboard.histogram import period
 from aeroloop.dashboard.line_health import Cell, LineView, Span, counted_line, delay_cell
 from aeroloop.dashboard.line_sources import AT_BOARD, AT_PLANT
 from aeroloop.dashboard.readings import word
 from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.store import Store
-from aeroloop.dashboard.timing import period
 from aeroloop.dashboard.trails import PLAN_POINTS
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameters

@@ -10,6 +10,7 @@ from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core import scenario_files
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import Offer, of_links, of_sensor
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import FamilyTables, Scenario, narrowed
 from aeroloop.sensors.state import StateNoise
@@ -68,3 +69,8 @@ def load_tiltrotor(path: Path, overrides: tuple[str, ...] = ()) -> TiltrotorScen
     if scenario is None:
         raise ConfigError(f"{path}: expected a scenario of the tilt-rotor, which has a board with our firmware")
     return scenario
+
+
+def fault_offers(scenario: TiltrotorScenario) -> tuple[Offer, ...]:
+    """The faults that can be switched in a flight of this family."""
+    return (*of_sensor("state"), *of_links())

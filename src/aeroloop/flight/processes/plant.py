@@ -14,8 +14,7 @@ from aeroloop.core.signals import NS
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import family, made, part
-from aeroloop.flight.fault_desk import FaultDesk
-from aeroloop.flight.pace_log import PaceLog
+from aeroloop.flight.attending import FaultDesk, PaceLog
 from aeroloop.flight.processes.common import Line, Orders, run_process, stop
 from aeroloop.flight.seat import Inlined, Seat
 from aeroloop.realtime.controls import ControlPort

@@ -10,11 +10,11 @@ from __future__ import annotations
 from aeroloop.ground.commands.conversation import Patience
 from aeroloop.ground.commands.errors import CommandError, HeldError, InvalidError, NoAnswerError, RefusedError
 from aeroloop.ground.commands.parameter_values import Parameter, Value
-from aeroloop.ground.commands.plans import plan_text, write_plan
 from aeroloop.ground.commands.state import VehicleState
 from aeroloop.ground.commands.station import Station
 from aeroloop.ground.commands.texts import Text
 from aeroloop.ground.commands.vehicle import MODES, Vehicle
+from aeroloop.ground.missions import plan_text, write_plan
 
 __all__ = [
     "MODES",

@@ -10,10 +10,8 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.core.signals import NS
 from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, enum_words
 from aeroloop.ground.commands.errors import NoAnswerError
+from aeroloop.ground.missions import OPEN
 from aeroloop.protocols.mavlink import Frame, Message
-
-OPEN = 2**31 - 1
-"""A place that is left open, where whole numbers know no NaN."""
 
 ACK = dialect.MAVLINK_MSG_ID_COMMAND_ACK
 _READS = frozenset((ACK,))

@@ -25,7 +25,7 @@ LANDED = ("unknown", "on_ground", "in_air", "takeoff", "landing")
 MISSION_STATES = ("unknown", "no_mission", "not_started", "active", "paused", "complete")
 
 _M = dialect
-_U16, _U32 = 65535, 2**32 - 1
+_U16 = 65535
 
 
 @dataclass(frozen=True, slots=True)

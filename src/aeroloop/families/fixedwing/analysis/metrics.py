@@ -27,7 +27,6 @@ from aeroloop.recording.log import Log
 
 FOLLOWING = (Step.FOLLOW, Step.REPLAN, Step.APPROACH)
 IN_CHANNEL = (*FOLLOWING, Step.TRANSIENT)
-ON_THE_WAY = (Step.LEAVE, *IN_CHANNEL, Step.ARRIVE)
 ANGLES = ("roll", "pitch", "yaw")
 SETTLED_S = 10.0
 """When estimation and law have settled on the first circle: heights and speeds count from here."""

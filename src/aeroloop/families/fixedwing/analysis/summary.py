@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis import board, generic
+from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.statistics import largest, last
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
-from aeroloop.families.fixedwing.analysis.metrics import use_while_planning_pct
+from aeroloop.families.fixedwing.analysis.metrics import metrics, use_while_planning_pct
 from aeroloop.families.fixedwing.places import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
@@ -112,3 +113,14 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
             for name, times in board.task_times(log, WING_TASKS).items()
         ],
     }
+
+
+ANALYSIS = Analysis[FixedWingScenario](
+    metrics=metrics,
+    never=("diverged", "ground_contacts"),
+    details=details,
+    events=events,
+    tracks=tracks,
+    command_caption="Surfaces in rad and throttle, 0 to 1, that the plant accepted from the board.",
+    tasks=WING_TASKS,
+)

@@ -15,10 +15,22 @@ from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis.flight import Flight, flights
 from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle_pictures
 from aeroloop.families.multirotor.analysis.rates import clock_words
-from aeroloop.families.multirotor.analysis.words import EVENT_VALUES, VEHICLE_NUMBERS
+from aeroloop.families.multirotor.analysis.summary import EVENT_VALUES
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
+VEHICLE_NUMBERS = {
+    "flown_s": "flown (s)",
+    "airborne_s": "in the air (s)",
+    "height_max_m": "greatest height (m)",
+    "pos_rms_m": "position, RMS (m)",
+    "yaw_rms_deg": "yaw, RMS (deg)",
+    "waypoint_rms_m": "waypoints, RMS (m)",
+    "est_pos_rms_m": "estimated position, RMS (m)",
+    "touchdown_speed_max_m_s": "touchdown (m/s)",
+    "battery_used_pct": "battery used (%)",
+}
+"""What the report says of each of several vehicles."""
 TRACKING_NOTE = (
     "Truth minus the autopilot's setpoint, in the air. Manual: flown with sticks (manual, altitude, position). "
     "Mission: flown by the autopilot (takeoff, hold, mission, return). Waypoint: distance of the closest approach to "

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import IntEnum
 from typing import Any
 
 from aeroloop.analysis import generic
+from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.statistics import PARAMETER_CHANGED, rms
 from aeroloop.analysis.track import Track
+from aeroloop.control.flight_gains import GAINS
+from aeroloop.controllers.pixhawk.parameters import TABLE
+from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import tracking
 from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flight, flights
-from aeroloop.families.multirotor.analysis.metrics import tracking_rms
+from aeroloop.families.multirotor.analysis.metrics import metrics, tracking_rms
 from aeroloop.families.multirotor.analysis.rates import clock, rates
-from aeroloop.families.multirotor.analysis.words import change_words
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
 TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
+EVENT_VALUES: Mapping[str, type[IntEnum]] = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
+"""Events whose value is a number in an enumeration."""
+PARAMETERS = tuple(sorted({row.name for row in TABLE} | {gain.name for gain in GAINS}))
+"""The virtual Pixhawk's, in the order of their numbers in the log."""
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
@@ -45,6 +55,11 @@ def events(log: Log) -> list[dict[str, Any]]:
     return generic.events(log) + changes
 
 
+def change_words(number: float, old: float, new: float) -> str:
+    name = PARAMETERS[int(number)] if 0 <= number < len(PARAMETERS) else f"parameter {number:g}"
+    return f"{name} {old:g} -> {new:g}"
+
+
 def tracks(log: Log) -> list[Track]:
     return generic.tracks(log, {command: f"motor_{i}_ratio" for i, command in enumerate(COMMANDS, 1)})
 
@@ -65,3 +80,14 @@ def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any
             }
         )
     return rows
+
+
+ANALYSIS = Analysis[QuadrotorScenario](
+    metrics=metrics,
+    never=("diverged", "autopilot_restarts", "actuators_refused"),
+    details=details,
+    events=events,
+    tracks=tracks,
+    command_caption="Commands to the motors, 0 to 1.",
+    event_values=EVENT_VALUES,
+)

@@ -14,7 +14,7 @@ Curvature is not linear. `flattened` repeats the programme with the curvature li
 |n.b''| <= t |b'|^2 at points along the curve, and t^2 in the cost: the peak falls and the ramps get steeper. What came
 out is then bounded exactly (spline.curvature_bound).
 
-    python -m aeroloop.planning.template_optimiser      writes the library's file anew
+    python -m tools.template_optimiser      writes the library's file anew
 """
 
 from __future__ import annotations
@@ -254,7 +254,7 @@ def template(name: str) -> Shape:
 
 
 HEADER = """\
-# Path templates in units of a cell, made by `python -m aeroloop.planning.template_optimiser`.
+# Path templates in units of a cell, made by `python -m tools.template_optimiser`.
 #
 # margin: no point of the curve is nearer to the channel's edge, proven by the hulls of the refined spans, span i of
 # which lies in the rectangle (two consecutive cells) that `rectangles` names. kappa_bound: proven, too.

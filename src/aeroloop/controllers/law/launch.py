@@ -1,4 +1,4 @@
-"""The processes of a board that owns its timer, and what they are given: links, and the firmware of the board."""
+"""The processes of our boards, and what they are given: links, and the firmware of the board."""
 
 from __future__ import annotations
 
@@ -6,46 +6,60 @@ from pathlib import Path
 from typing import Any
 
 from aeroloop.codegen.images import build_image
+from aeroloop.controllers.law.period_tables import PeriodScenario
 from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import Role, offered
 from aeroloop.links.url import ends
 
 RELAYED = "loopback://"
 """The reference link of an external board that has no line for references: the plant passes them on."""
 
-BOARD = Role("board", "aeroloop.controllers.law.request_process", ("plant", "ground"))
+REQUEST_BOARD = Role("board", "aeroloop.controllers.law.request_process", ("plant", "ground"))
 GROUND = Role("ground", "aeroloop.controllers.law.ground_process", ("plant", "board"))
 EMULATOR = Role("emulator", "aeroloop.controllers.law.emulator_process")
 """The board of rung pil in real time: QEMU speaks on the links itself."""
+PERIOD_BOARD = Role("board", "aeroloop.controllers.law.period_process")
 
 
-def roles(scenario: RequestScenario) -> tuple[Role, ...]:
+def request_roles(scenario: RequestScenario) -> tuple[Role, ...]:
     found = []
     if scenario.loop == "pil" and not scenario.lockstep:
         found.append(EMULATOR)
     elif scenario.loop != "hil":
-        found.append(BOARD)
+        found.append(REQUEST_BOARD)
     if scenario.controller.ground.source != "external":
         found.append(GROUND)
     return tuple(found)
 
 
-def launch(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
+def request(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
+    """Of a board that owns its timer."""
     link_server, link_client = ends(scenario.link_url, folder=folder, name="link")
     if link_client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {link_server} is a link to an external board; fly it with --loop hil")
     reference_server, reference_client = _reference_ends(scenario, folder)
-    image, image_id = _image(scenario)
     return {
         "link_server": link_server,
         "link_client": link_client or "",
         "reference_server": reference_server,
         "reference_client": reference_client,
         "relay_references": scenario.loop == "hil" and scenario.controller.ground.url == RELAYED,
-        "image": image,
-        "image_id": image_id,
+        **_firmware(scenario),
     }
+
+
+def period_roles(scenario: PeriodScenario) -> tuple[Role, ...]:
+    return (PERIOD_BOARD,)
+
+
+def period(scenario: PeriodScenario, folder: Path) -> dict[str, Any]:
+    """Of a board that works by the plant's clock."""
+    server, client = ends(scenario.link_url, folder=folder, name="link")
+    if client is None:
+        raise ConfigError(f"link.url: {server} is a link to an external board, and none flies the fixed wing yet")
+    return {"link_server": server, "link_client": client, **_firmware(scenario)}
 
 
 def _reference_ends(scenario: RequestScenario, folder: Path) -> tuple[str, str]:
@@ -61,9 +75,10 @@ def _reference_ends(scenario: RequestScenario, folder: Path) -> tuple[str, str]:
     return server, server if ours or client is None else client
 
 
-def _image(scenario: RequestScenario) -> tuple[str, int]:
-    """The firmware that the emulated board runs, and what a board with firmware must say that it runs."""
+def _firmware(scenario: Scenario) -> dict[str, Any]:
+    """The image that the emulated board runs, and what a board with firmware must say that it runs."""
     if scenario.loop not in ("pil", "hil"):
-        return "", 0
+        return {"image": "", "image_id": 0}
     generated, name = offered(scenario.kind, "image", scenario)
-    return str(build_image(generated, name)) if scenario.loop == "pil" else "", generated.image_id
+    image = str(build_image(generated, name)) if scenario.loop == "pil" else ""
+    return {"image": image, "image_id": generated.image_id}

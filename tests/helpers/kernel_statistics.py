@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aeroloop.realtime.kernel_model import IDLE, Trace
+from kernel_model import IDLE, Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from aeroloop.realtime.kernel_model import (
+from kernel_model import (
     GIVE_WAY,
     IDLE,
     Entry,
@@ -21,7 +20,7 @@ from aeroloop.realtime.kernel_model import (
     run_cooperative,
     run_preemptive,
 )
-from aeroloop.realtime.kernel_statistics import latency, responses_ns, samples, statistics
+from kernel_statistics import latency, responses_ns, samples, statistics
 
 US, MS, S = 1_000, 1_000_000, 1_000_000_000
 TS = 50 * MS

@@ -1,13 +1,22 @@
-"""Where a plant takes orders in flight: every fault that is switched is done, written down, and said once."""
+"""What the plant attends to between two steps: orders in flight, and how well it keeps time.
+
+Every fault that is switched is done, written down, and said once. Lateness goes into the log in a row fifty times a
+second, and every deadline missed is an event.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import KINDS, TARGETS, Switch, Switched
+from aeroloop.core.signals import NS, Event
 from aeroloop.realtime.controls import ControlPort
+from aeroloop.sim.pace import Pace
 
+PERIOD_NS = NS // 50
+"""Of the rows of the pace."""
 MOST_SAID = 8
 """Refusals that are said; the others are counted."""
 
@@ -52,3 +61,32 @@ class FaultDesk:
         self._done += 1
         if self._done == 1:
             self._remark("faults were switched by hand in flight, so no other flight will be the same as this one")
+
+
+class Timed(Protocol):
+    t_ns: int
+
+    def say(self, event: Event, value: float) -> None: ...
+    def note_pace(self, lateness_s: float, missed: int) -> None: ...
+
+
+class PaceLog:
+    """Told with the rows of one aircraft, since all share one time."""
+
+    def __init__(self, pace: Pace, vehicle: Timed) -> None:
+        self._pace, self._vehicle = pace, vehicle
+        self._largest_s = 0.0
+        self._next_ns = self._missed = 0
+
+    def attend(self) -> None:
+        if self._pace.lockstep:
+            return
+        self._largest_s = max(self._largest_s, self._pace.lateness_s)
+        missed = self._pace.missed_deadlines
+        if missed != self._missed:
+            self._vehicle.say(Event.DEADLINE_MISSED, missed - self._missed)
+            self._missed = missed
+        if self._vehicle.t_ns >= self._next_ns:
+            self._next_ns = (self._vehicle.t_ns // PERIOD_NS + 1) * PERIOD_NS
+            self._vehicle.note_pace(self._largest_s, missed)
+            self._largest_s = 0.0
