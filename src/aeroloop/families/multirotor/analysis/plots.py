@@ -140,7 +140,9 @@ def _paths(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> list[Path
         flown = {"color": color, "label": "flown" if one else f"vehicle {flight.number}"}
         if wanted_s.size:
             first = flight.number == 0
-            style = {**WANTED, "label": "setpoint" if first else "_"} if one else {**WANTED, "color": color, "alpha": 0.5}
+            style = (
+                {**WANTED, "label": "setpoint" if first else "_"} if one else {**WANTED, "color": color, "alpha": 0.5}
+            )
             paths.append(Path3(wanted_s, wanted_W, style))
         paths.append(Path3(flight.t_s, flight.pos_W, flown))
         if passed.index.size:
