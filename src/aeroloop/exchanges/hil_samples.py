@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from aeroloop.core.signals import Air, Place, RigidState
+from aeroloop.core.signals import Air, Place, RigidState, new_tuple
 from aeroloop.protocols import mavlink_hil as hil
-from aeroloop.protocols.mavlink import new_tuple
 from aeroloop.sensors.airspeed import AirspeedSample
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample

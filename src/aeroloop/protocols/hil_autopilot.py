@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import ned_from_enu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
+from aeroloop.core.signals import new_tuple
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,

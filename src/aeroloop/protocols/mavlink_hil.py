@@ -14,7 +14,8 @@ from typing import NamedTuple
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, new_tuple
+from aeroloop.core.signals import new_tuple
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
 
 ACCELEROMETER = 0x7
 GYRO = 0x38
@@ -232,11 +233,6 @@ def distance_sensor(measured: HilRange) -> Message:
         255,  # variance: unknown
         signal_quality=100 if measured.valid else 1,  # 1 is "invalid", 0 "unknown"
     )
-
-
-def is_greeting(frame: Frame) -> bool:
-    """The wish for ground truth with which PX4 begins, and which it never repeats."""
-    return truth_interval_us(frame) is not None
 
 
 def truth_interval_us(frame: Frame) -> float | None:
