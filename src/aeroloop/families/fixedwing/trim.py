@@ -34,6 +34,7 @@ class Trim:
     controls: WingCommand  # aileron, elevator, rudder (rad), throttle
     vel_W: Vec3  # m/s in still air, with the nose to the east (yaw 0)
     rate_B: Vec3
+    residual: float
 
     def quat_WB(self, yaw_rad: float = 0.0) -> Quat:
         return quat_from_euler(self.roll_rad, self.pitch_rad, yaw_rad)
@@ -77,7 +78,8 @@ def trim(
     )
     z = [float(value) for value in solved.x]
     residual, _, vel_W, rate_B = (np.array(value).ravel() for value in equations(z))
-    _refuse(airframe, asked, z, float(np.abs(residual).max()))
+    worst = float(np.abs(residual).max())
+    _refuse(airframe, asked, z, worst)
     return Trim(
         speed,
         climb_rad,
@@ -88,6 +90,7 @@ def trim(
         (z[3], z[4], z[5], z[6]),
         _vec3(vel_W),
         _vec3(rate_B),
+        worst,
     )
 
 
