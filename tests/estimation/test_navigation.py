@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from pathlib import Path
 
@@ -36,7 +35,7 @@ def degrees(flight: Flight, values: list[float], start_s: float, end_s: float = 
 
 def lost(sample: Sample) -> Sample:
     if isinstance(sample, GnssSample) and LOST_S <= sample.t_ns / NS < BACK_S:
-        return dataclasses.replace(sample, fix=False)
+        return sample._replace(fix=False)
     return sample
 
 
@@ -138,7 +137,7 @@ def test_a_bent_field_does_not_bend_the_heading(bias: tuple[float, float, float]
     def bent(sample: Sample) -> Sample:
         if isinstance(sample, MagnetometerSample) and sample.t_ns > 14 * NS:
             x, y, z = np.add(sample.field_B_T, bias).tolist()
-            return dataclasses.replace(sample, field_B_T=(x, y, z))
+            return sample._replace(field_B_T=(x, y, z))
         return sample
 
     flight = fly(samples("px4", figure_eight, FLIGHT_S), change=bent)
@@ -161,7 +160,7 @@ def test_on_the_ground_a_field_that_stays_turned_is_believed_in_the_end() -> Non
     def turned(sample: Sample) -> Sample:
         if isinstance(sample, MagnetometerSample) and sample.t_ns < 6 * NS:
             x, y, z = sample.field_B_T
-            return dataclasses.replace(sample, field_B_T=(-y, x, z))
+            return sample._replace(field_B_T=(-y, x, z))
         return sample
 
     flight = fly(samples("px4", rest, 30.0), change=turned)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -130,7 +129,7 @@ def test_there_is_no_place_before_the_first_fix() -> None:
 
 def test_a_poor_fix_is_no_fix() -> None:
     def poor(sample: Sample) -> Sample:
-        return dataclasses.replace(sample, eph_m=50.0) if isinstance(sample, GnssSample) else sample
+        return sample._replace(eph_m=50.0) if isinstance(sample, GnssSample) else sample
 
     nav = fly(samples("ideal", rest, 5.0), change=poor).nav
     assert nav.origin is None
@@ -219,7 +218,7 @@ def test_fixes_of_a_receiver_that_hangs_are_none() -> None:
 
     def hang(sample: Sample) -> Sample:
         if isinstance(sample, GnssSample) and sample.t_ns > 6 * NS:
-            return dataclasses.replace(seen[-1], t_ns=sample.t_ns)
+            return seen[-1]._replace(t_ns=sample.t_ns)
         if isinstance(sample, GnssSample):
             seen.append(sample)
         return sample
@@ -232,7 +231,7 @@ def test_fixes_of_a_receiver_that_hangs_are_none() -> None:
 def test_a_fix_too_old_for_the_history_is_left_out() -> None:
     def older(sample: Sample) -> Sample:
         if isinstance(sample, GnssSample) and sample.t_ns > 10 * NS:
-            return dataclasses.replace(sample, t_ns=sample.t_ns - NS)
+            return sample._replace(t_ns=sample.t_ns - NS)
         return sample
 
     flight = fly(samples("px4", figure_eight, SHORT_S), change=older)
@@ -280,7 +279,7 @@ def test_over_a_long_gap_position_and_attitude_are_not_good_until_fixes_come() -
 def test_a_leap_of_the_fixes_is_refused_and_then_believed() -> None:
     def leapt(sample: Sample) -> Sample:
         if isinstance(sample, GnssSample) and sample.t_ns >= 10 * NS:
-            return dataclasses.replace(sample, lat_deg=sample.lat_deg + 5e-4)
+            return sample._replace(lat_deg=sample.lat_deg + 5e-4)
         return sample
 
     flight = fly(samples("px4", rest, SHORT_S), change=leapt)
@@ -294,7 +293,7 @@ def test_a_leap_of_the_fixes_is_refused_and_then_believed() -> None:
 def test_a_step_of_the_barometer_becomes_its_offset() -> None:
     def stepped(sample: Sample) -> Sample:
         if isinstance(sample, BarometerSample) and sample.t_ns >= 8 * NS:
-            return dataclasses.replace(sample, pressure_altitude_m=sample.pressure_altitude_m + 20.0)
+            return sample._replace(pressure_altitude_m=sample.pressure_altitude_m + 20.0)
         return sample
 
     flight = fly(samples("px4", rest, SHORT_S), change=stepped)
@@ -306,7 +305,7 @@ def test_a_step_of_the_barometer_becomes_its_offset() -> None:
 def test_without_fixes_a_barometer_that_insists_is_right() -> None:
     def stepped(sample: Sample) -> Sample | None:
         if isinstance(sample, BarometerSample) and sample.t_ns >= 4 * NS:
-            return dataclasses.replace(sample, pressure_altitude_m=sample.pressure_altitude_m + 20.0)
+            return sample._replace(pressure_altitude_m=sample.pressure_altitude_m + 20.0)
         return without(GnssSample, 0.0)(sample)
 
     nav = fly(samples("px4", rest, SHORT_S), change=stepped).nav
@@ -318,7 +317,7 @@ def test_without_fixes_a_barometer_that_insists_is_right() -> None:
 def test_a_leap_of_the_fixes_height_moves_the_barometers_offset_in_the_end() -> None:
     def leapt(sample: Sample) -> Sample:
         if isinstance(sample, GnssSample) and sample.t_ns >= 8 * NS:
-            return dataclasses.replace(sample, alt_m=sample.alt_m + 30.0)
+            return sample._replace(alt_m=sample.alt_m + 30.0)
         return sample
 
     flight = fly(samples("px4", rest, SHORT_S), change=leapt)
@@ -452,7 +451,7 @@ def test_a_field_of_the_wrong_strength_never_turns_it() -> None:
     def strong(sample: Sample) -> Sample:
         if isinstance(sample, MagnetometerSample) and sample.t_ns > 4 * NS:
             x, y, z = sample.field_B_T
-            return dataclasses.replace(sample, field_B_T=(-2 * y, 2 * x, 2 * z))
+            return sample._replace(field_B_T=(-2 * y, 2 * x, 2 * z))
         return sample
 
     flight = fly(samples("px4", rest, 30.0), change=strong)
