@@ -148,6 +148,6 @@ def run_process(main: Callable[[Orders, Line, dict[str, int]], None]) -> None:
         line.tell("failed", message=str(error), exit_code=error.exit_code, at_ns=at_ns)
         sys.exit(error.exit_code)
     except Exception:
-        if stop.requested:
+        if stop():  # a call, before which the handler of a signal that interrupted the wait has run
             return  # taken down in the middle of a wait: whoever asked for it knows why
         raise
