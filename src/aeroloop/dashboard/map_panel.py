@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from nicegui import ui
 from nicegui.element import Element
@@ -15,6 +14,7 @@ from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.dashboard import family_page, from_browser, readings
+from aeroloop.dashboard.family_page import Track
 from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
@@ -28,6 +28,7 @@ FOLLOW_PART = 0.25
 STEP = 1.5
 APART_M_PER_PX = 2.0
 """Seen from farther away, where an aircraft is and where it believes to be are one place."""
+ESTIMATE = Track("estimate")
 CSS = Path(__file__).with_name("flight_map.css").read_text(encoding="utf-8")
 _PX = (-20_000.0, 20_000.0)
 
@@ -117,8 +118,8 @@ class MapPanel:
             trail=self._trail(),
             aircraft=mine,
             others=others,
-            estimate=self._place("estimate") if self._view.m_per_px < APART_M_PER_PX else None,
-            setpoint=self._place("setpoint"),
+            estimate=self._place(ESTIMATE) if self._view.m_per_px < APART_M_PER_PX else None,
+            setpoint=self._setpoint(),
         )
         self._map.run_method("live", svg)
 
@@ -163,10 +164,12 @@ class MapPanel:
                 poses[number] = Pose(*pose.pos_W[:2], euler_from_quat(pose.quat_WB)[2])
         return poses
 
-    def _place(self, what: Literal["estimate", "setpoint"]) -> tuple[float, float] | None:
+    def _setpoint(self) -> tuple[float, float] | None:
         scenario = self._watched.scenario
-        track = getattr(family_page.of(scenario), what) if scenario is not None else None
-        return readings.place(self._watched.store, track, self._vehicle()) if track else None
+        return self._place(family_page.of(scenario).setpoint) if scenario is not None else None
+
+    def _place(self, track: Track) -> tuple[float, float] | None:
+        return readings.place(self._watched.store, track, self._vehicle())
 
     def _trail(self) -> list[tuple[float, float]]:
         store, scenario = self._watched.store, self._watched.scenario
