@@ -181,8 +181,8 @@ class Event(IntEnum):
     ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
     ARMED = 22  # value: 1 where the pilot forced it
     DISARMED = 23  # the motors stand still
-    MODE_CHANGED = 24  # value: boards.pixhawk.seam.FlightMode
-    FAILSAFE = 25  # value: boards.pixhawk.seam.Failsafe
+    MODE_CHANGED = 24  # value: controllers.pixhawk.seam.FlightMode
+    FAILSAFE = 25  # value: controllers.pixhawk.seam.Failsafe
     WAYPOINT_REACHED = 26  # value: its number in the mission
     ORDER_REFUSED = 27  # the pilot gave up; value: number of the order
 
