@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from aeroloop.controllers.law.period_tables import PeriodScenario, waits
 from aeroloop.controllers.law.request_tables import RequestScenario
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
 from aeroloop.core.tables import offered
 from aeroloop.exchanges import board_period, board_request
@@ -85,13 +85,13 @@ def period_behind(seat: Seat, bare: Link) -> BoardPeriod:
     return BoardPeriod(seat.vehicle, link, settings, errand, Readings(first), seat.publish, line=line, bare=bare)
 
 
-def impair(link: Link, scenario: Any, clock_ns: Callable[[], int], number: int = 0) -> Impaired:
+def impair(link: Link, scenario: Scenario, clock_ns: Callable[[], int]) -> Impaired:
     """The link with the scenario's impairments on; their clock is the vehicle's at every pace."""
     return Impaired(
         link,
         inbound=scenario.link.to_plant,
         outbound=scenario.link.to_board,
         clock_ns=clock_ns,
-        seed=scenario.seed + number,
+        seed=scenario.seed,
         cut=FrameCutter,
     )

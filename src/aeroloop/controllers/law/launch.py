@@ -58,7 +58,7 @@ def period(scenario: PeriodScenario, folder: Path) -> dict[str, Any]:
     """Of a board that works by the plant's clock."""
     server, client = ends(scenario.link_url, folder=folder, name="link")
     if client is None:
-        raise ConfigError(f"link.url: {server} is a link to an external board, and none flies the fixed wing yet")
+        raise ConfigError(f"link.url: {server} is a link to an external board, and none flies this aircraft yet")
     return {"link_server": server, "link_client": client, **_firmware(scenario)}
 
 
