@@ -1,4 +1,4 @@
-"""An endpoint over its lifetime: opened, lost, tried again with patience, and told of."""
+"""A router link over its lifetime: opened, lost, retried, and reported."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
 from aeroloop.router.messages import number_of
 from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
 from aeroloop.router.signatures import Signatures
-from aeroloop.router.statistics import LineInfo, LineState, LineStatistics, PeerState
+from aeroloop.router.statistics import LinkInfo, LinkState, LinkStatistics, PeerState
 
 FIRST_RETRY_NS = NS // 4
 LONGEST_RETRY_NS = 5 * NS
 PATIENCE_NS = 3 * NS
-"""Programs start one after another: a line that cannot be opened is told of after so long."""
-MOST_STRANGE = 16
-TELL_PERIOD_NS = NS
-"""A line that comes and goes is told of no more often."""
+"""Programs start one after another: a link that cannot be opened is reported after this time."""
+MOST_UNKNOWN = 16
+REPORT_PERIOD_NS = NS
+"""Minimum time between two reports of a link."""
 
 _PORTS: dict[tuple[str, bool], type[Port]] = {
     ("serial", False): DevicePort,
@@ -35,27 +35,28 @@ _PORTS: dict[tuple[str, bool], type[Port]] = {
 }
 
 
-class LineHub(Hub, Protocol):
-    def announce(self, words: str, about: Line) -> None: ...
+class LinkHub(Hub, Protocol):
+    def announce(self, words: str, about: RouterLink) -> None: ...
 
 
-class Line:
-    """`step` opens its port when that is due, and tells when somebody has come or gone."""
+class RouterLink:
+    """`step` opens its port when due, and reports when the link is lost or restored."""
 
-    def __init__(self, hub: LineHub, config: EndpointConfig, port: Port, tell: Callable[[str], None]) -> None:
+    def __init__(self, hub: LinkHub, config: EndpointConfig, port: Port, notify: Callable[[str], None]) -> None:
         self.config = config
         self.port = port
         self.statistics = port.statistics
         self._hub = hub
-        self._tell = tell
+        self._notify = notify
         self._open = False
         self._due_ns = 0
         self._delay_ns = FIRST_RETRY_NS
-        self._told_up: bool | None = None
-        self._told_ns: int | None = None
+        self._reported_up: bool | None = None
+        self._reported_ns: int | None = None
         self._failing_ns: int | None = None  # since when it cannot be opened
-        self._reason = ""  # that was told
-        self._strange: set[int] = set()  # messages that were told of
+        self._reason = ""  # as reported
+        self._reported_ahead = False
+        self._reported_unknown: set[int] = set()  # messages reported
 
     def step(self, now_ns: int) -> None:
         port = self.port
@@ -76,7 +77,7 @@ class Line:
             self._open = True
 
     def _again(self, why: str, now_ns: int) -> None:
-        if self._told_up:
+        if self._reported_up:
             self._delay_ns = FIRST_RETRY_NS
         self.port.failed = ""
         self.port.close(why)
@@ -87,36 +88,47 @@ class Line:
             self._failing_ns = now_ns
         elif now_ns - self._failing_ns >= PATIENCE_NS and why != self._reason:
             self._reason = why
-            self._tell(f"line {self.config.name} cannot be opened: {why}; trying on")
+            self._notify(f"link {self.config.name} cannot be opened: {why}; retrying")
 
     def _notice(self, now_ns: int) -> None:
         up = self.port.up(now_ns)
         if up:
             self._reason, self._failing_ns = "", None
-        if up == bool(self._told_up) or (self._told_ns is not None and now_ns - self._told_ns < TELL_PERIOD_NS):
+        if up == bool(self._reported_up) or (
+            self._reported_ns is not None and now_ns - self._reported_ns < REPORT_PERIOD_NS
+        ):
             return
-        # Ground stations come to a server and go; a vehicle that does has vanished.
+        # Clients of a server connect and disconnect normally; for a vehicle a disconnection is a loss.
         visited = self.config.link.listen and self.config.role != "vehicle"
         if not up and not visited:
-            self._hub.announce(f"line {self.config.name} is gone", self)
-        elif self._told_up is not None and not visited:
-            self._hub.announce(f"line {self.config.name} is back", self)
-        self._told_up = up
-        self._told_ns = now_ns
+            self._hub.announce(f"link {self.config.name} lost", self)
+        elif self._reported_up is not None and not visited:
+            self._hub.announce(f"link {self.config.name} restored", self)
+        self._reported_up = up
+        self._reported_ns = now_ns
 
-    def tell_strange(self) -> None:
-        """Once for each message that no dialect knows."""
+    def report_unknown(self) -> None:
+        """Report each message that is in no dialect once, and a wrong clock once."""
+        signatures = self.port.signatures
+        if signatures is not None and signatures.ahead and not self._reported_ahead:
+            self._reported_ahead = True
+            self._notify(
+                f"link {self.config.name}: frames signed more than a minute ahead of this machine's clock are refused: "
+                "set the clock of the sender, or of this machine"
+            )
         for peer in self.port.peers:
-            for message in peer.wire.strange():
-                if message not in self._strange and len(self._strange) < MOST_STRANGE:
-                    self._strange.add(message)
-                    self._tell(f"line {self.config.name}: no dialect knows message {message}: it is not passed on")
+            for message in peer.wire.unknown_numbers():
+                if message not in self._reported_unknown and len(self._reported_unknown) < MOST_UNKNOWN:
+                    self._reported_unknown.add(message)
+                    self._notify(
+                        f"link {self.config.name}: message {message} is in no known MAVLink dialect: not forwarded"
+                    )
 
-    def info(self) -> LineInfo:
+    def info(self) -> LinkInfo:
         config = self.config
-        return LineInfo(config.name, config.url, config.role, config.protocol, self.statistics.baud)
+        return LinkInfo(config.name, config.url, config.role, config.protocol, self.statistics.baud)
 
-    def state(self, now_ns: int, holders: frozenset[int]) -> LineState:
+    def state(self, now_ns: int, holders: frozenset[int]) -> LinkState:
         peers = self.port.peers
         return self.statistics.state(
             now_ns,
@@ -142,14 +154,15 @@ class Line:
         ]
 
 
-def open_lines(
-    hub: LineHub, config: RouterConfig, unix_ns: Callable[[], int], tell: Callable[[str], None]
-) -> list[Line]:
-    """One for each endpoint; ConfigError for what will never work. Host names are looked up here and never again."""
-    lines = []
+def open_links(
+    hub: LinkHub, config: RouterConfig, unix_ns: Callable[[], int], notify: Callable[[str], None]
+) -> list[RouterLink]:
+    """One link for each endpoint; ConfigError for a configuration that cannot work. Host names are resolved here
+    only."""
+    links = []
     for number, end in enumerate(config.endpoints):
         set_hz = {number_of(end.protocol, rate.message): rate.hz for rate in config.rates if rate.endpoint == end.name}
-        statistics = LineStatistics(number, end, set_hz, hub.now_ns())
+        statistics = LinkStatistics(number, end, set_hz, hub.now_ns())
         signatures = None
         if end.signing_key_file:
             signatures = Signatures(Path(end.signing_key_file), number & 0xFF, unix_ns)
@@ -158,7 +171,7 @@ def open_lines(
         except ConfigError as error:
             raise ConfigError(f"endpoint {end.name}: {error}") from None
         if link.listen and link.host and not link.host.startswith("127."):
-            tell(f"warning: line {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
+            notify(f"warning: link {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
         port = _PORTS[link.scheme, link.listen](hub, link, statistics, signatures)
-        lines.append(Line(hub, end, port, tell))
-    return lines
+        links.append(RouterLink(hub, end, port, notify))
+    return links

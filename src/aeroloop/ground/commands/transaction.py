@@ -1,7 +1,7 @@
-"""What all conversations with an autopilot share: bounded patience, and the reason that comes with a refusal.
+"""Common base of all transactions with an autopilot: timeouts, retries and the reason of a refusal.
 
-A conversation is a pure state machine: frames, texts and time in, messages out. It ends by itself, whatever the other
-side does. Who holds it calls `begin` once, `hear` for every frame and `step` whenever `next_ns` has come.
+A transaction is a pure state machine: frames, texts and time in, messages out. It always ends, whatever the peer does.
+Its owner calls `begin` once, `handle` for every frame and `step` whenever `next_ns` is reached.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.core.signals import NS
 from aeroloop.ground.commands.errors import CommandError, HeldError, NoAnswerError, RefusedError
 from aeroloop.ground.commands.texts import Text
-from aeroloop.protocols import router_words
+from aeroloop.protocols import router_texts
 from aeroloop.protocols.mavlink import Frame, Message
 
 Partner = tuple[int, int]
@@ -29,23 +29,23 @@ _READABLE = dialect.MAV_SEVERITY_WARNING
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long and how often an answer is waited for."""
+    """Timeouts and number of tries."""
 
-    answer_s: float = 1.0  # until the question is asked again
+    answer_s: float = 1.0  # until the request is repeated
     tries: int = 5
-    progress_s: float = 10.0  # after the autopilot said that it is at work
-    longest_s: float = 120.0  # however often it says so
-    reason_s: float = 0.3  # after a refusal, for the sentence that explains it
+    progress_s: float = 10.0  # after the autopilot reported progress
+    longest_s: float = 120.0  # limit in spite of progress reports
+    reason_s: float = 0.3  # after a refusal, for the text that explains it
 
     @staticmethod
     def of(timeout_s: float) -> Patience:
-        """Gives up after about so long a silence."""
+        """Timeouts with about this total."""
         tries = max(1, min(100, round(timeout_s)))
         return Patience(answer_s=timeout_s / tries, tries=tries)
 
 
-class Conversation(ABC, Generic[T]):
-    """`what` begins its errors; of two with the same `key` and partner, one must end before the other begins."""
+class Transaction(ABC, Generic[T]):
+    """`what` starts its errors; of two with the same `key` and partner, one must end before the other begins."""
 
     def __init__(self, what: str, key: str, peer: Partner, me: Partner, patience: Patience) -> None:
         self.what, self.key, self.peer, self.me, self.patience = what, key, peer, me, patience
@@ -60,30 +60,30 @@ class Conversation(ABC, Generic[T]):
 
     @property
     def result(self) -> T:
-        """What came of it; raises the error if nothing did."""
+        """The result; raises the error on failure."""
         if self.error is not None:
             raise self.error
         assert self.done
         return self._result  # type: ignore[return-value]
 
     def begin(self, t_ns: int) -> None:
-        self._ask(t_ns)
+        self._send_request(t_ns)
 
-    def hear(self, frame: Frame, t_ns: int) -> None:
-        """A frame of anybody's; only the partner's counts."""
+    def handle(self, frame: Frame, t_ns: int) -> None:
+        """Handle a frame of any sender; only the partner's are used."""
         if self.done or self._refusal or (frame.system, frame.component) != self.peer:
             return
         if frame.msg_id in self._reads() and (message := read(frame)) is not None and self._is_mine(message):
             self._take(message, frame, t_ns)
 
-    def hear_text(self, text: Text) -> None:
-        """What the partner told its pilot meanwhile."""
+    def handle_text(self, text: Text) -> None:
+        """Handle a text of the partner."""
         known = text.words in self._reasons or len(self._reasons) >= MOST_REASONS
         if text.severity <= _READABLE and not known:
             self._reasons.append(text.words)
 
     def step(self, t_ns: int) -> list[Message]:
-        """What is to be sent now."""
+        """Messages to send now."""
         if not self.done and t_ns >= self.next_ns:
             if self._refusal:
                 self._fail(self._verdict())
@@ -96,18 +96,18 @@ class Conversation(ABC, Generic[T]):
 
     @abstractmethod
     def _reads(self) -> frozenset[int]:
-        """Messages of interest."""
+        """Message types that are read."""
 
     @abstractmethod
     def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
-        """One of them, from the partner and meant for us."""
+        """Handle one of them, from the partner and addressed to us."""
 
     @abstractmethod
     def _question(self) -> list[Message]:
-        """What is asked just now."""
+        """The present request."""
 
     def _again(self, t_ns: int) -> None:
-        self._ask(t_ns)
+        self._send_request(t_ns)
 
     def _give_up(self, t_ns: int) -> None:
         self._fail(NoAnswerError(f"{self.what}: {self._silence()}"))
@@ -117,19 +117,19 @@ class Conversation(ABC, Generic[T]):
         return f"system {self.peer[0]} did not answer after {times}"
 
     def _is_mine(self, message: Message) -> bool:
-        """Whether it is meant for this ground station, or for all."""
+        """Whether it is addressed to this ground station, or to all."""
         system, component = getattr(message, "target_system", 0), getattr(message, "target_component", 0)
         return system in (0, self.me[0]) and component in (0, self.me[1])
 
-    def _ask(self, t_ns: int) -> None:
+    def _send_request(self, t_ns: int) -> None:
         self._tries += 1
         self._out += self._question()
         self._wait(t_ns, self.patience.answer_s)
 
-    def _ask_next(self, t_ns: int) -> None:
-        """The question before was answered."""
+    def _request_next(self, t_ns: int) -> None:
+        """The previous request was answered."""
         self._tries = 0
-        self._ask(t_ns)
+        self._send_request(t_ns)
 
     def _wait(self, t_ns: int, seconds: float) -> None:
         self.next_ns = t_ns + round(seconds * NS)
@@ -138,16 +138,16 @@ class Conversation(ABC, Generic[T]):
         self._result, self.done = result, True
 
     def _refuse(self, reason: str, t_ns: int) -> None:
-        """Ends a moment later: the sentence for the pilot may come behind the answer."""
+        """End a moment later: the explaining text may follow the answer."""
         self._refusal = reason
         self._wait(t_ns, self.patience.reason_s)
 
     def _verdict(self) -> RefusedError:
         for words in self._reasons:
-            if (who := router_words.holder(words)) is not None:
-                return HeldError(f"{self.what}: the router refused: {who} commands; take command first", who)
-            if words.startswith(router_words.PREFIX):
-                return RefusedError(f"{self.what}: the router refused: {words.removeprefix(router_words.PREFIX)}")
+            if (who := router_texts.holder(words)) is not None:
+                return HeldError(f"{self.what}: the router refused: {who} has control; take command first", who)
+            if words.startswith(router_texts.PREFIX):
+                return RefusedError(f"{self.what}: the router refused: {words.removeprefix(router_texts.PREFIX)}")
         return RefusedError(f"{self.what}: the autopilot refused: {'; '.join(self._reasons) or self._refusal}")
 
     def _fail(self, error: CommandError) -> None:
@@ -155,7 +155,7 @@ class Conversation(ABC, Generic[T]):
 
 
 def read(frame: Frame) -> Message | None:
-    """None for a frame that holds what its message cannot."""
+    """None for a frame with invalid content."""
     try:
         return frame.message()
     except dialect.MAVError:
@@ -163,7 +163,7 @@ def read(frame: Frame) -> Message | None:
 
 
 def enum_words(enum: str, number: int) -> str:
-    """A value of MAVLink's as a person would say it: `temporarily rejected`."""
+    """A MAVLink enum value as plain text: `temporarily rejected`."""
     entry = dialect.enums[enum].get(number)
     if entry is None:
         return f"{enum} {number}"

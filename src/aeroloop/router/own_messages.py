@@ -1,4 +1,4 @@
-"""What the router itself says in MAVLink: notices, answers to what it refuses, and questions for the round trip."""
+"""MAVLink messages of the router itself: notices, answers to refused messages, and round-trip probes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _PING_AT = offset("PING", "seq")
 _RELEASE_AT = offset("CHANGE_OPERATOR_CONTROL", "control_request")
 
 GRANTED, DENIED, TAKEN = 0, 1, 3
-"""Answers to CHANGE_OPERATOR_CONTROL: given; refused; somebody else has it."""
+"""Answers to CHANGE_OPERATOR_CONTROL: granted; denied; another station has control."""
 
 
-class Voice:
-    """Packs the router's messages under its own system and component."""
+class RouterMessages:
+    """Encodes the router's messages with its own system and component."""
 
     def __init__(self, system: int, component: int) -> None:
         self.system = system
@@ -28,7 +28,7 @@ class Voice:
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
 
     def text(self, words: str, severity: int = dialect.MAV_SEVERITY_WARNING, sender: tuple[int, int] = (0, 0)) -> bytes:
-        """Ground stations show only what a vehicle says, so answers to a command come in the vehicle's name."""
+        """Ground stations show texts of vehicles only, so answers to a command are sent with the vehicle's ID."""
         said = words.encode("ascii", "replace")[:_TEXT_SIZE]
         return self._pack(dialect.MAVLink_statustext_message(severity, said), *sender)
 
@@ -39,7 +39,7 @@ class Voice:
         return self._pack(dialect.MAVLink_ping_message(0, token & 0xFFFFFFFF, 0, 0))
 
     def command_answer(self, command: int, result: int, sender: tuple[int, int], target: tuple[int, int]) -> bytes:
-        """In the name of whom the command was for: its sender waits for nobody else's answer."""
+        """Sent with the ID of the command's target: the sender accepts an answer from no other."""
         message = dialect.MAVLink_command_ack_message(command, result, 0, 0, *sender)
         return self._pack(message, *target)
 
@@ -58,7 +58,7 @@ class Voice:
 
 
 def timesync_token(payload: bytes) -> int | None:
-    """What a TIMESYNC answer gives back; None for a question."""
+    """The token in a TIMESYNC answer; None for a request."""
     if not any(payload[_THEIRS_AT : _THEIRS_AT + 8]):
         return None
     return int.from_bytes(payload[_OURS_AT : _OURS_AT + 8].ljust(8, b"\0"), "little")

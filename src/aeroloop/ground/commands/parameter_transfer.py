@@ -6,15 +6,15 @@ from abc import abstractmethod
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, enum_words
 from aeroloop.ground.commands.parameter_values import Parameter, Value, checked_name, field_from, parameter_from
 from aeroloop.ground.commands.texts import Text
-from aeroloop.protocols import router_words
+from aeroloop.ground.commands.transaction import Partner, Patience, Transaction, enum_words
+from aeroloop.protocols import router_texts
 from aeroloop.protocols.mavlink import Frame, Message
 
 KEY = "parameters"
 AT_A_TIME = 20
-"""Missing parameters that are asked for together."""
+"""Missing parameters that are requested together."""
 
 _M = dialect
 _VALUE, _ERROR = _M.MAVLINK_MSG_ID_PARAM_VALUE, _M.MAVLINK_MSG_ID_PARAM_ERROR
@@ -22,7 +22,7 @@ _READS = frozenset((_VALUE, _ERROR))
 _NO_INDEX = 65535
 
 
-class _OneParameter(Conversation[Parameter]):
+class _OneParameter(Transaction[Parameter]):
     def __init__(self, what: str, name: str, peer: Partner, me: Partner, patience: Patience, *, bytewise: bool) -> None:
         super().__init__(f"{what} {name}", f"{KEY} {name}", peer, me, patience)
         self._name = checked_name(name)
@@ -42,7 +42,7 @@ class _OneParameter(Conversation[Parameter]):
 
     @abstractmethod
     def _take_value(self, parameter: Parameter, t_ns: int) -> None:
-        """What stands at the autopilot."""
+        """Handle the autopilot's value."""
 
 
 class ParameterRead(_OneParameter):
@@ -56,11 +56,11 @@ class ParameterRead(_OneParameter):
         self._finish(parameter)
 
     def _silence(self) -> str:
-        return f"{super()._silence()}; some autopilots say nothing about a parameter that they do not have"
+        return f"{super()._silence()}; some autopilots do not answer for a parameter that they do not have"
 
 
 class ParameterSet(_OneParameter):
-    """Ends with the value that stands. One that is neither old nor new is the autopilot's choice, and no refusal."""
+    """Ends with the autopilot's value. One that is neither old nor new is the autopilot's choice, and no refusal."""
 
     def __init__(
         self, before: Parameter, value: Value, peer: Partner, me: Partner, patience: Patience, *, bytewise: bool
@@ -72,26 +72,26 @@ class ParameterSet(_OneParameter):
         self._told = False
 
     def _question(self) -> list[Message]:
-        self._told = False  # what comes from now on is an answer to this try
+        self._told = False  # from now on values answer this try
         return [_M.MAVLink_param_set_message(*self.peer, self._name, self._field, self._before.kind)]
 
-    def hear_text(self, text: Text) -> None:
-        """A parameter that a router does not pass on has no other answer."""
-        super().hear_text(text)
-        if text.words.startswith(router_words.PREFIX) and not self.done and not self._refusal:
+    def handle_text(self, text: Text) -> None:
+        """A parameter that a router does not forward has no other answer."""
+        super().handle_text(text)
+        if text.words.startswith(router_texts.PREFIX) and not self.done and not self._refusal:
             self._refuse(text.words, text.t_ns)
 
     def _take_value(self, parameter: Parameter, t_ns: int) -> None:
         if parameter.value == self._wanted:
             self._finish(parameter)
-        else:  # an answer to an older question, or a refusal: the second try will tell
+        else:  # an answer to an older request, or a refusal: the second try decides
             self._standing, self._told = parameter, True
 
     def _again(self, t_ns: int) -> None:
         if self._told and self._tries > 1:
             self._conclude(t_ns)
         else:
-            self._ask(t_ns)
+            self._send_request(t_ns)
 
     def _give_up(self, t_ns: int) -> None:
         if self._told:
@@ -101,13 +101,13 @@ class ParameterSet(_OneParameter):
 
     def _conclude(self, t_ns: int) -> None:
         if self._standing.value == self._before.value:
-            self._refuse(f"it stays at {self._standing.value:g}", t_ns)
+            self._refuse(f"value remains {self._standing.value:g}", t_ns)
         else:
             self._finish(self._standing)
 
 
-class ParameterList(Conversation[dict[str, Parameter]]):
-    """Asks for all, then for those that did not come."""
+class ParameterList(Transaction[dict[str, Parameter]]):
+    """Requests all, then the missing ones."""
 
     def __init__(self, peer: Partner, me: Partner, patience: Patience, *, bytewise: bool) -> None:
         super().__init__("parameters", KEY, peer, me, patience)
@@ -128,7 +128,7 @@ class ParameterList(Conversation[dict[str, Parameter]]):
 
     def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
         parameter = parameter_from(frame, bytewise=self._bytewise)
-        if parameter is None or parameter.index == _NO_INDEX:  # an answer to somebody else, or PX4's check sum of all
+        if parameter is None or parameter.index == _NO_INDEX:  # an answer to another station, or PX4's checksum of all
             return
         if parameter.count != self._count:
             self._count = parameter.count
@@ -144,13 +144,13 @@ class ParameterList(Conversation[dict[str, Parameter]]):
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many have come, of how many."""
+        """Number received, and total."""
         return len(self._found), self._count
 
     def _silence(self) -> str:
         if not self._found:
             return super()._silence()
-        return f"{len(self._missing())} of {self._count} never came"
+        return f"{len(self._missing())} of {self._count} not received"
 
 
 def _name(message: Message) -> str:
