@@ -1,7 +1,8 @@
-"""The health of every line: its rates, load, loss and delay, each green, amber or red against what was set.
+"""The health of every link: its rates, load, loss and delay, each green, amber or red relative to the configured
+values.
 
-Pure: rows of streams in, views out. Counters run from the start of a flight; judged is what came on top within
-the rows given (`Span`), so that a page shows how a line is now and not how it was ten minutes ago.
+Pure: rows of streams in, views out. Counters run from the start of a flight; the levels use the increase within the
+rows given (`Span`), so that a page shows the current state of a link.
 """
 
 from __future__ import annotations
@@ -17,21 +18,21 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.core.router_streams import LINE, LINE_MESSAGE
+from aeroloop.core.router_streams import ROUTER_LINK, ROUTER_MESSAGE
 from aeroloop.core.signals import LINK_SIGNALS
 from aeroloop.router.messages import name_of
 
 Row = Mapping[str, float]
 WINDOW_S = 10.0
-"""How much of the past is judged."""
+"""Length of the window for the levels."""
 SAMPLE_S = 0.5
-"""Time from one row of the router's to the next."""
-BITS_PER_BYTE = 10  # on a serial line: start, eight of data, stop
-COMMANDER = 10  # added to the role of the one commander, streams.py
+"""Period of the router's rows."""
+BITS_PER_BYTE = 10  # on a serial link: start, eight data bits, stop
+COMMANDER = 10  # added to the role of the commander, streams.py
 
 
 class Level(IntEnum):
-    NONE = 0  # nothing was set to hold it against
+    NONE = 0  # nothing is configured to compare with
     OK = 1
     AMBER = 2
     RED = 3
@@ -57,8 +58,8 @@ LIMITS = {
     "loss": Limit(0.0, 1.0, "% of the messages"),
     "rule": Limit(0.0, math.inf, "% of the messages"),  # a rule at work, worth a look but no fault of the line
     "delay": Limit(0.5, 1.0, "of the control period"),
-    "round_trip": Limit(0.1, 0.5, "s"),  # where there is no period: what a person at a stick feels
-    "silence": Limit(2.0, 5.0, "s"),  # heartbeats come every second
+    "round_trip": Limit(0.1, 0.5, "s"),  # if there is no period: the limit that a pilot with a stick notices
+    "silence": Limit(2.0, 5.0, "s"),  # heartbeats are sent every second
 }
 
 COLUMNS = {
@@ -88,7 +89,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MessageView:
-    """One kind of message on a line."""
+    """One message type on a link."""
 
     name: str
     sender: str
@@ -98,7 +99,7 @@ class MessageView:
 
 
 @dataclass(frozen=True, slots=True)
-class LineView:
+class LinkView:
     name: str
     url: str
     role: str
@@ -111,13 +112,13 @@ class LineView:
 
     @property
     def why(self) -> str:
-        """What is wrong with it, the worst first."""
+        """Its problems, the worst first."""
         wrong = [cell for cell in self.cells.values() if cell.level >= Level.AMBER]
         return "; ".join(cell.why for cell in sorted(wrong, key=lambda cell: -cell.level))
 
 
-class LineInfo(Protocol):
-    """What the router wrote down about a line."""
+class LinkInfo(Protocol):
+    """The router's record of a link."""
 
     @property
     def name(self) -> str: ...
@@ -131,7 +132,7 @@ class LineInfo(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Rows of one line within the window: the oldest, the newest, and when frames last came."""
+    """Rows of one link within the window: the oldest, the newest, and the time of the last frames."""
 
     old: Row
     new: Row
@@ -150,7 +151,7 @@ class Span:
         return cls(old, new, heard_s)
 
     def grown(self, name: str) -> float:
-        """By how much a counter grew; one that began anew counts from zero."""
+        """Increase of a counter; after a reset it counts from zero."""
         new, old = self.new.get(name, 0.0), self.old.get(name, 0.0)
         return new - old if new >= old else new
 
@@ -160,7 +161,7 @@ class Span:
 
 
 def rate_cell(rate_hz: float, set_hz: float, over_s: float, what: str) -> Cell:
-    """Against the set rate; a difference of one message within the time counted is none."""
+    """Relative to the set rate; a difference of one message within the window is ignored."""
     if math.isnan(rate_hz):
         return Cell()
     if set_hz <= 0:
@@ -172,7 +173,7 @@ def rate_cell(rate_hz: float, set_hz: float, over_s: float, what: str) -> Cell:
 
 
 def share_cell(grown: float, frames: float, total: float, limit: str, what: str) -> Cell:
-    """A count of what went wrong: how much lately, as a share of the frames, and how much in all."""
+    """A count of errors: recent, as a fraction of the frames, and total."""
     if math.isnan(grown):
         return Cell()
     pct = 100.0 * grown / max(grown + frames, 1.0)
@@ -183,11 +184,11 @@ def share_cell(grown: float, frames: float, total: float, limit: str, what: str)
 def load_cell(pct: float) -> Cell:
     if math.isnan(pct):
         return Cell()
-    return Cell(f"{pct:.0f} %", LIMITS["load"].level(pct), f"the baud rate is used to {pct:.0f} %")
+    return Cell(f"{pct:.0f} %", LIMITS["load"].level(pct), f"link load is {pct:.0f} %")
 
 
 def delay_cell(round_trip_s: float, period_s: float = math.nan) -> Cell:
-    """Against the control period where there is one, otherwise against what a person feels."""
+    """Relative to the control period if there is one, otherwise to the limit that a pilot notices."""
     if math.isnan(round_trip_s):
         return Cell()
     if math.isnan(period_s):
@@ -201,27 +202,27 @@ def delay_cell(round_trip_s: float, period_s: float = math.nan) -> Cell:
 def silence_cell(silent_s: float) -> Cell:
     if math.isnan(silent_s):
         return Cell("never")
-    return Cell(f"{silent_s:.1f} s", LIMITS["silence"].level(silent_s), f"nothing was heard for {silent_s:.1f} s")
+    return Cell(f"{silent_s:.1f} s", LIMITS["silence"].level(silent_s), f"nothing received for {silent_s:.1f} s")
 
 
 def state_cell(up: bool, heard: bool, expected: bool) -> Cell:
-    """Down is a fault where somebody was there, or has to be."""
+    """Down is an error if a peer was connected, or is required."""
     if up:
         return Cell("up", Level.OK)
     if heard or expected:
-        return Cell("down", Level.RED, "the line is down")
-    return Cell("waits", why="nobody has come yet")
+        return Cell("down", Level.RED, "the link is down")
+    return Cell("waits", why="no peer connected yet")
 
 
 def message_rates(rows: NDArray[np.float64]) -> list[Row]:
-    """The newest row of `line_message` for each message, its rate the mean over all of the rows given (`over_s`).
+    """The newest row of `router_message` for each message, its rate the mean over all rows given (`over_s`).
 
-    The router's own rate is that of a moment by the wall's clock: right at every pace, too short for a heartbeat.
+    The router's own rate is a short-time value by the wall clock: valid at every pace, too short for a heartbeat.
     """
     if not len(rows):
         return []
-    names = LINE_MESSAGE.names
-    key = slice(names.index("line"), names.index("message") + 1)
+    names = ROUTER_MESSAGE.names
+    key = slice(names.index("link"), names.index("message") + 1)
     _, of_key = np.unique(rows[:, key], axis=0, return_inverse=True)
     _, newest = np.unique(rows[::-1, key], axis=0, return_index=True)
     samples = np.bincount(of_key)
@@ -233,23 +234,23 @@ def message_rates(rows: NDArray[np.float64]) -> list[Row]:
     return found
 
 
-def router_lines(rows: NDArray[np.float64], messages: Iterable[Row], infos: Sequence[LineInfo]) -> list[LineView]:
-    """From rows of `line` within the window, and what `message_rates` made of `line_message`."""
+def router_links(rows: NDArray[np.float64], messages: Iterable[Row], infos: Sequence[LinkInfo]) -> list[LinkView]:
+    """From rows of `router_link` within the window, and the result of `message_rates`."""
     numbers = rows[:, 1].astype(int) if len(rows) else np.empty(0, int)
-    of_line: dict[int, list[Row]] = defaultdict(list)
+    of_link: dict[int, list[Row]] = defaultdict(list)
     for message in messages:
-        of_line[int(message["line"])].append(message)
+        of_link[int(message["link"])].append(message)
     views = []
     for number, info in enumerate(infos):
-        span = Span.of(LINE.names, rows[numbers == number])
+        span = Span.of(ROUTER_LINK.names, rows[numbers == number])
         if span is None:
-            views.append(LineView(info.name, info.url, info.role, {name: Cell() for name in COLUMNS}))
+            views.append(LinkView(info.name, info.url, info.role, {name: Cell() for name in COLUMNS}))
         else:
-            views.append(_router_line(info, span, tuple(_message(row, info) for row in of_line[number])))
+            views.append(_router_link(info, span, tuple(_message(row, info) for row in of_link[number])))
     return views
 
 
-def _router_line(info: LineInfo, span: Span, messages: tuple[MessageView, ...]) -> LineView:
+def _router_link(info: LinkInfo, span: Span, messages: tuple[MessageView, ...]) -> LinkView:
     new = span.new
     heard = not math.isnan(new["last_seen_s"])
     up = bool(new["up"])
@@ -262,11 +263,11 @@ def _router_line(info: LineInfo, span: Span, messages: tuple[MessageView, ...]) 
         "dropped": share_cell(span.grown("dropped"), span.grown("frames_out"), new["dropped"], "loss", "dropped"),
         "refused": share_cell(span.grown("refused"), span.grown("frames_in"), new["refused"], "rule", "refused"),
         "round_trip": delay_cell(new["round_trip_s"]),
-        # A ground station may listen and say nothing: silence is a fault where a vehicle should speak.
+        # A ground station may only receive: no traffic is an error only for a vehicle.
         "last_seen": silence_cell(new["last_seen_s"]) if info.role == "vehicle" else _plain_silence(new["last_seen_s"]),
     }
     role = f"{info.role}, in command" if new["role"] >= COMMANDER else info.role
-    return LineView(info.name, info.url, role, cells, tuple(sorted(messages, key=lambda m: (m.outbound, m.name))))
+    return LinkView(info.name, info.url, role, cells, tuple(sorted(messages, key=lambda m: (m.outbound, m.name))))
 
 
 def _plain_silence(silent_s: float) -> Cell:
@@ -274,12 +275,12 @@ def _plain_silence(silent_s: float) -> Cell:
 
 
 def _worst_rate(rate_hz: float, messages: Sequence[MessageView]) -> Cell:
-    """The rate of the line, and the level of its worst message: rates are set for messages."""
+    """The rate of the link, and the level of its worst message: rates are set per message."""
     worst = max((m.rate for m in messages), key=lambda cell: cell.level, default=Cell())
     return Cell(rate_cell(rate_hz, 0.0, SAMPLE_S, "").text, worst.level, worst.why)
 
 
-def _message(row: Row, info: LineInfo) -> MessageView:
+def _message(row: Row, info: LinkInfo) -> MessageView:
     name = message_name(int(row["message"]), info.protocol)
     rate = rate_cell(row["rate_hz"], row["set_hz"], row["over_s"], name)
     sender = f"{row['system']:.0f}.{row['component']:.0f}"
@@ -293,22 +294,22 @@ def message_name(number: int, protocol: str) -> str:
         return str(number)
 
 
-def hears(messages: Iterable[Row]) -> dict[tuple[int, int], float]:
-    """Who hears whom: messages a second from the line where a sender was heard to each line it is sent on to."""
+def forwarding_rates(messages: Iterable[Row]) -> dict[tuple[int, int], float]:
+    """Routing table: messages a second from the link where a sender was received to each link they are forwarded to."""
     sources: dict[tuple[float, float], set[int]] = defaultdict(set)
     rates: dict[tuple[int, int], float] = defaultdict(float)
     rows = list(messages)
     for row in rows:
         if not row["outbound"]:
-            sources[row["system"], row["component"]].add(int(row["line"]))
+            sources[row["system"], row["component"]].add(int(row["link"]))
     for row in rows:
         if row["outbound"]:
-            for source in sources[row["system"], row["component"]] - {int(row["line"])}:
-                rates[source, int(row["line"])] += row["rate_hz"]
+            for source in sources[row["system"], row["component"]] - {int(row["link"])}:
+                rates[source, int(row["link"])] += row["rate_hz"]
     return dict(rates)
 
 
-def counted_line(
+def counted_link(
     name: str,
     url: str,
     role: str,
@@ -318,15 +319,15 @@ def counted_line(
     set_hz: tuple[float, float] = (0.0, 0.0),
     round_trip: Cell | None = None,
     messages: tuple[MessageView, ...] = (),
-) -> LineView:
-    """A line of the flight itself, as counted at one of its ends; set rates are those in and out."""
+) -> LinkView:
+    """A link of the flight itself, as counted at one of its ends; set rates are those in and out."""
     set_in_hz, set_out_hz = set_hz
     over_s = span.new["t_s"] - span.old["t_s"]
     silent_s = max(now_s - span.heard_s, 0.0)
     speaks = set_in_hz > 0 or span.new["frames_in"] > 0
     rates = {
-        "rate_in": rate_cell(span.rate_hz("frames_in"), set_in_hz, over_s, "frames come"),
-        "rate_out": rate_cell(span.rate_hz("frames_out"), set_out_hz, over_s, "frames go"),
+        "rate_in": rate_cell(span.rate_hz("frames_in"), set_in_hz, over_s, "frames in"),
+        "rate_out": rate_cell(span.rate_hz("frames_out"), set_out_hz, over_s, "frames out"),
     }
     for column, outbound in (("rate_in", False), ("rate_out", True)):
         worst = max((m.rate for m in messages if m.outbound == outbound), key=lambda c: c.level, default=Cell())
@@ -342,7 +343,7 @@ def counted_line(
         "round_trip": round_trip or Cell(),
         "last_seen": silence_cell(silent_s) if speaks else Cell("never"),
     }
-    return LineView(name, url, role, cells, messages)
+    return LinkView(name, url, role, cells, messages)
 
 
 def _counter_cells(span: Span) -> dict[str, Cell]:
@@ -378,7 +379,7 @@ def signals(names: Sequence[str], rows: NDArray[np.float64], sent: Sequence[str]
 
 
 def _load_pct(url: str, span: Span) -> float:
-    """Of the busier direction, where the URL names a baud rate."""
+    """Load of the busier direction, if the URL has a baud rate."""
     baud = parse_qs(urlsplit(url).query).get("baud", [""])[0]
     if not baud.isdecimal() or int(baud) == 0:
         return math.nan

@@ -1,6 +1,6 @@
-"""The commands of the fly page: what each asks of the aircraft, why it cannot be given now, and who commands.
+"""The commands of the fly page: the request of each, why it is not available, and which link has command.
 
-Over the flight's router one line commands at a time, and another only when it takes over.
+Over the flight's router one link commands at a time; another one must take over.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from aeroloop.core.errors import LinkError
 from aeroloop.dashboard import family_page
+from aeroloop.dashboard.roles import ViewOnlyError
 from aeroloop.dashboard.watched_flight import WatchedFlight
-from aeroloop.ground.orders import TAKEOFF_HEIGHTS_M
+from aeroloop.ground.pilot_commands import TAKEOFF_HEIGHTS_M
 from aeroloop.router import control
 from aeroloop.router.config import COMMANDS
 
@@ -33,7 +34,7 @@ def in_air(state: Any) -> bool:
 
 
 def no_aircraft(watched: WatchedFlight, state: Any) -> str:
-    """Why no command can be given; empty if an autopilot is connected."""
+    """Why no command can be sent; empty if an autopilot is connected."""
     if not watched.running:
         return "no flight is running"
     scenario = watched.scenario
@@ -41,33 +42,33 @@ def no_aircraft(watched: WatchedFlight, state: Any) -> str:
     if page is not None and page.commands is None:
         return page.no_commands
     if scenario is not None and scenario.lockstep:
-        return "this flight runs in lockstep with its own pilot; fly with --pace real to command it"
+        return "this flight runs in lockstep with a scripted pilot; fly with --pace real to command it"
     if not connected(state):
         return "no MAVLink received yet"
-    return ""
+    return "" if watched.may_command else "this page is view-only"
 
 
-def impossible(order: str, state: Any, *, waypoints: int, target: bool) -> str:
-    """Why an aircraft that listens would refuse it; empty if it may not. It has the last word."""
-    if order == "arm" and state.armed:
-        return "it is armed"
-    if order == "disarm" and not state.armed:
-        return "it is not armed"
-    if order == "goto" and not target:
+def impossible(command: str, state: Any, *, waypoints: int, target: bool) -> str:
+    """Why a connected aircraft would refuse it; empty if it may accept. The aircraft decides."""
+    if command == "arm" and state.armed:
+        return "already armed"
+    if command == "disarm" and not state.armed:
+        return "not armed"
+    if command == "goto" and not target:
         return "choose “go there” and click the map first"
-    if order == "mission-upload" and not waypoints:
+    if command == "mission-upload" and not waypoints:
         return "click waypoints on the map first"
-    if order == "mission-start" and state.mission_count == 0:
+    if command == "mission-start" and state.mission_count == 0:
         return "upload a mission first"
-    if order == "takeoff" and in_air(state):
-        return "it is in the air"
-    if order in NEED_ARMED and not state.armed:
-        return "arm it first"
+    if command == "takeoff" and in_air(state):
+        return "already in the air"
+    if command in NEED_ARMED and not state.armed:
+        return "arm first"
     return ""
 
 
 def checked(value: object, bounds: tuple[float, float], what: str) -> float:
-    """A number that a person typed; ValueError with a sentence."""
+    """A number typed by the user; ValueError with a sentence."""
     low, high = bounds
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(f"{what}: expected a number")
@@ -81,31 +82,33 @@ def takeoff_height(value: object) -> float:
 
 
 def bench_link(watched: WatchedFlight) -> str:
-    """The router's link that our commands take; empty where the aircraft takes none."""
+    """The router's link for our commands; empty if the aircraft accepts none."""
     commands = family_page.of(watched.scenario).commands if watched.scenario is not None else None
     return commands.bench_link if commands is not None else ""
 
 
 def other_commander(watched: WatchedFlight) -> str:
-    """Who commands instead of us; empty when we do, or nobody.
+    """Which other link has command; empty if ours has, or none.
 
-    Other programs of the bench share our line: that one of them commands, we learn when it refuses us.
+    Other programs of the bench share our link: that one of them commands is known only from a refusal.
     """
-    for row in watched.store.newest("line", ("line",)):
-        number = int(row["line"])
+    for row in watched.store.newest("router_link", ("link",)):
+        number = int(row["link"])
         if row["role"] >= COMMANDS and row["up"]:
-            name = watched.lines[number].name if 0 <= number < len(watched.lines) else f"line {number}"
+            name = watched.links[number].name if 0 <= number < len(watched.links) else f"link {number}"
             if name != bench_link(watched):
                 return name
-            return watched.station.holder if watched.station is not None else ""
+            return watched.commander
     return ""
 
 
 def take_command(watched: WatchedFlight) -> None:
-    """CommandError, LinkError or ConfigError with a sentence when the router will not."""
-    if watched.orders is None:
+    """Raises CommandError, LinkError or ConfigError if the router refuses."""
+    if not watched.may_command:
+        raise ViewOnlyError
+    if watched.launch is None:
         raise LinkError("no flight is running")
     if watched.station is not None:
         watched.station.take_command()
         return
-    control.take_over(watched.orders.folder_path, bench_link(watched))
+    control.take_over(watched.launch.folder_path, bench_link(watched))

@@ -1,4 +1,4 @@
-"""Links page: every link of the flight and its health, the routing table, and how well the plant keeps time."""
+"""Links page: every link of the flight and its health, the routing table, and the timing of the plant."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, theme
 from aeroloop.dashboard.histogram import Histogram, Timing
 from aeroloop.dashboard.layout import card, every
-from aeroloop.dashboard.line_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LineView, MessageView
-from aeroloop.dashboard.line_sources import heard_by, views
+from aeroloop.dashboard.link_health import COLUMNS, LIMITS, NOTHING, WINDOW_S, Cell, Level, LinkView, MessageView
+from aeroloop.dashboard.link_sources import forwarding_rates_of, views
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 UPDATE_S = 0.5
@@ -22,7 +22,7 @@ CLASS = {Level.NONE: "", Level.OK: "ln-ok", Level.AMBER: "ln-warn", Level.RED: "
 LEVELS = " ".join(filter(None, CLASS.values()))
 _RATE, _LOAD, _LOSS, _DELAY = (LIMITS[name] for name in ("rate", "load", "loss", "delay"))
 KEY = (
-    f"Green and amber: rates within {100 * _RATE.amber:g} and {100 * _RATE.red:g} % of what is set, load up to "
+    f"Green / amber: rates within {100 * _RATE.amber:g} and {100 * _RATE.red:g} % of the set rate, load up to "
     f"{_LOAD.amber:g} and {_LOAD.red:g} %, losses none and up to {_LOSS.red:g} %, a round trip up to {_DELAY.amber:g} "
     f"and {_DELAY.red:g} of the control period, over the last {WINDOW_S:g} s; red beyond. Click a link for more."
 )
@@ -63,7 +63,7 @@ def build(watched: WatchedFlight) -> None:
         table = _Table()
         ui.label(KEY).classes("al-soft text-caption")
     with card().style("overflow-x:auto") as matrix_card:
-        ui.label("Routing table: messages a second from the link on the left to the link above").classes(
+        ui.label("Routing table: messages per second from the link on the left to the link at the top").classes(
             "text-weight-bold"
         )
         matrix = ui.html(sanitize=False).props('data-testid="hears"').classes("w-full")
@@ -72,12 +72,12 @@ def build(watched: WatchedFlight) -> None:
     refused = ui.label().classes("al-soft text-caption").props('data-testid="refused"')
 
     def update() -> None:
-        shown = views(watched.store, watched.lines, watched.scenario)
+        shown = views(watched.store, watched.links, watched.scenario)
         title.set_text(_title(shown, watched.running))
         table.show(shown)
-        matrix_card.set_visibility(len(watched.lines) > 1)
-        if len(watched.lines) > 1:
-            matrix.set_content(_matrix([info.name for info in watched.lines], heard_by(watched.store)))
+        matrix_card.set_visibility(len(watched.links) > 1)
+        if len(watched.links) > 1:
+            matrix.set_content(_matrix([info.name for info in watched.links], forwarding_rates_of(watched.store)))
         period_card.set_visibility(periods.update(watched))
         refused.set_text(told_refused(watched.refused))
 
@@ -85,16 +85,16 @@ def build(watched: WatchedFlight) -> None:
     every(UPDATE_S, update)
 
 
-def _title(shown: list[LineView], running: bool) -> str:
+def _title(shown: list[LinkView], running: bool) -> str:
     if not shown:
         return "Links: none yet" if running else "Links: no flight is running"
     bad = sum(view.level >= Level.AMBER for view in shown)
     verdict = "all as set" if not bad else f"{bad} not as set"
-    return f"{len(shown)} links, {verdict}" + ("" if running else " (it has ended)")
+    return f"{len(shown)} links, {verdict}" + ("" if running else " (ended)")
 
 
 def told_refused(refused: Mapping[str, int]) -> str:
-    """Requests that the dashboard did not let in."""
+    """Requests that the dashboard refused."""
     if not refused:
         return "This dashboard has refused no request."
     causes = ", ".join(f"{cause} {count:,}" for cause, count in sorted(refused.items()))
@@ -102,7 +102,7 @@ def told_refused(refused: Mapping[str, int]) -> str:
 
 
 class _Table:
-    """The rows are made once; afterwards only what changed goes to the browser."""
+    """The rows are created once; afterwards only changes are sent to the browser."""
 
     def __init__(self) -> None:
         self._rows: dict[str, _Line] = {}
@@ -114,7 +114,7 @@ class _Table:
             for words in COLUMNS.values():
                 _cell(words, tag="th")
 
-    def show(self, shown: list[LineView]) -> None:
+    def show(self, shown: list[LinkView]) -> None:
         names = [view.name for view in shown]
         if names != list(self._rows):
             for line in self._rows.values():
@@ -126,9 +126,9 @@ class _Table:
 
 
 class _Line:
-    """Two rows of the table: the line, and its messages once somebody asks for them."""
+    """Two rows of the table: the link, and its messages when expanded."""
 
-    def __init__(self, view: LineView) -> None:
+    def __init__(self, view: LinkView) -> None:
         self._shown: dict[str, Cell] = {}
         self._level = Level.NONE
         self._open = False
@@ -144,7 +144,7 @@ class _Line:
             self._table = ui.html(sanitize=False).props(f'data-testid="messages-{_slug(view.name)}"')
         self._more.set_visibility(False)
 
-    def show(self, view: LineView) -> None:
+    def show(self, view: LinkView) -> None:
         self._what.set_text(" · ".join(filter(None, (view.role, view.url))))
         self._why.set_text(view.why)
         self._level = _recolour(self._name, self._level, view.level)
@@ -215,7 +215,7 @@ def _matrix(names: list[str], rates: Mapping[tuple[int, int], float]) -> str:
 
 
 class _Periods:
-    """The histogram, its words, and what of the store it has counted already."""
+    """The histogram, its text, and the position in the store up to which rows are counted."""
 
     def __init__(self) -> None:
         self._title = ui.label().classes("text-weight-bold")
@@ -235,7 +235,7 @@ class _Periods:
             self._title.set_text(self._timing.title)
 
     def update(self, watched: WatchedFlight) -> bool:
-        """False where there is nothing to count: a router has no period to keep."""
+        """False if there is nothing to count: a router has no period."""
         if watched.flight_id != self._flight:
             self._flight = watched.flight_id
             self._begin(watched.scenario)
@@ -256,7 +256,7 @@ class _Periods:
         middles_s = (histogram.edges[:-1] + histogram.edges[1:]) / 2
         options = self._chart.options
         options["xAxis"]["data"] = [f"{1e3 * middle:.3g}" for middle in middles_s[chosen]]
-        # A logarithm knows no zero: an empty bin has no bar.
+        # The axis is logarithmic: an empty bin has no bar.
         options["series"][0]["data"] = [int(n) or None for n in histogram.counts[chosen]]
         self._chart.update()
 
@@ -287,7 +287,7 @@ def _options() -> dict[str, Any]:
             "name": "count",
             "axisLabel": {"color": theme.AXIS, "showMinLabel": False},
             "min": 0.5,
-            "startValue": 0.5,  # a bar of one is seen
+            "startValue": 0.5,  # a bar of one is visible
             "splitLine": {"lineStyle": {"color": theme.AXIS, "opacity": 0.25}},
             "nameTextStyle": {"color": theme.AXIS},
         },
