@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help fly test soak flights record explore lint firmware format docs bench doctor clean FORCE
+.PHONY: help fly test soak flights record explore lint firmware format docs site wheel lower-bounds bench doctor clean FORCE
 
 BIN := .venv/bin
 SETUP_INPUTS := pyproject.toml requirements.lock tools/setup.sh
@@ -13,7 +13,7 @@ STALE := $(if $(INTACT),,FORCE)
 
 help: ## list what can be made
 	@echo 'make TARGET [ARGS="..."]'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 16
 	@echo 'PYTHON=... chooses the interpreter when .venv is made; AEROLOOP_NO_APT=1 leaves system packages alone.'
 
 fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go to `aeroloop fly`
@@ -23,15 +23,16 @@ fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go 
 # needs room, and comes afterwards.
 test: lint ## set up, lint, run every test; ARGS go to pytest
 ifeq ($(ARGS),)
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime" --ignore=tests/web
-	$(BIN)/pytest -n 2 --dist loadfile -v --durations=5 tests/web
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime and not soak" --ignore=tests/web
+	$(BIN)/pytest -n 2 --dist loadfile -v --durations=5 -m "not soak" tests/web
 	$(BIN)/pytest -v -m realtime tests/timing
 else
 	$(BIN)/pytest -v $(ARGS)
 endif
 
-soak: .venv/.ready-dev ## the tests in real time, a whole minute each where `make test` flies a third of it
+soak: .venv/.ready-dev ## the long tests: whole minutes in real time, quick runs of every benchmark, whole flights of MuJoCo's twin
 	$(BIN)/pytest -v -m realtime tests/timing --soak $(ARGS)
+	$(BIN)/pytest -v -n 2 -m soak $(ARGS)
 
 flights: .venv/.ready-dev ## fly every shipped lockstep scenario on every rung to its end, and compare its hash with the recorded one
 	$(BIN)/pytest -v tests/recorded --full $(ARGS)
@@ -56,8 +57,20 @@ format: .venv/.ready-dev ## rewrite the code in the project's format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: .venv/.ready ## write docs/scenario.md, streams.md and interface.md from the types
+docs: .venv/.ready ## write the reference pages in docs/ from types and commands
 	$(BIN)/python -m tools.describe docs
+
+site: .venv/.ready-dev ## build the documentation into site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict $(ARGS)
+
+wheel: .venv/.ready-dev ## build the wheel and the source distribution into dist/
+	@rm -rf dist && mkdir -p dist build
+	$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >build/sdist.log
+	$(BIN)/python -m pip wheel --disable-pip-version-check -q --no-build-isolation --no-deps -w dist dist/*.tar.gz
+	@ls -l dist
+
+lower-bounds: .venv/.ready-dev ## fly with the lowest versions that pyproject.toml allows, in build/lower-bounds; ARGS go to pytest
+	$(BIN)/python -m tools.lower_bounds build/lower-bounds $(ARGS)
 
 bench: .venv/.ready ## measure speed, as ratios against named peers; ARGS go to the benchmarks
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -66,7 +79,7 @@ doctor: .venv/.ready ## say what this machine can do, and how to get what is mis
 	@$(BIN)/aeroloop doctor $(ARGS)
 
 clean: ## remove the set-up and caches; flights in runs/ stay
-	rm -rf .venv build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info
+	rm -rf .venv build dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache src/*.egg-info
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 .venv/.ready: $(SETUP_INPUTS) $(STALE)

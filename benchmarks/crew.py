@@ -15,7 +15,7 @@ from pathlib import Path
 
 from aeroloop.core.paths import runtime_dir
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.realtime.setup import end
 from aeroloop.realtime.topics import sweep
 
@@ -40,8 +40,8 @@ class Crew:
     def __init__(self, folder: Path, scenario: TiltrotorScenario, link_url: str = "") -> None:
         self.pids: dict[str, int] = {}
         self._members: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
-        self._orders = folder / "orders.json"
-        orders = Orders(
+        self._launch = folder / "launch.json"
+        launch = LaunchSettings(
             scenario=scenario,
             folder=str(folder),
             log=str(folder / "log.mcap"),
@@ -52,7 +52,7 @@ class Crew:
             supervisor_pid=os.getpid(),
             core_draw=0,
         )
-        self._orders.write_bytes(orders.encode())
+        self._launch.write_bytes(launch.encode())
 
     def __enter__(self) -> Crew:
         return self
@@ -70,7 +70,7 @@ class Crew:
         with theirs:
             fd = theirs.fileno()
             process = subprocess.Popen(
-                [sys.executable, "-m", f"aeroloop.flight.processes.{role}", str(self._orders), str(fd)],
+                [sys.executable, "-m", f"aeroloop.flight.processes.{role}", str(self._launch), str(fd)],
                 pass_fds=(fd,),
                 stdin=subprocess.DEVNULL,
             )

@@ -95,7 +95,7 @@ def fly(duration_s: float, rung: str, *, stages: bool = False) -> Spent:
         aircraft.serve()
         spent.board_ns += time.perf_counter_ns() - began_ns
 
-    board_end.send(aircraft.pixhawk.greet())
+    board_end.send(aircraft.pixhawk.first_messages())
     board_end.on_data = serve
     place = seat(scenario, 0, rows)
     vehicle, exchange = place.vehicle, behind(place, plant_end, Timing(lambda timeout_s: plant_end.pending))

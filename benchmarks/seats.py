@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping
 
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import family, part
-from aeroloop.flight.processes.common import Orders
-from aeroloop.flight.seat import Seat
+from aeroloop.flight.exchange_context import ExchangeContext
+from aeroloop.flight.processes.common import LaunchSettings
 
 Publish = Callable[..., None]
 
 
-def seat(scenario: Scenario, number: int, publish: Mapping[str, Publish]) -> Seat:
+def seat(scenario: Scenario, number: int, publish: Mapping[str, Publish]) -> ExchangeContext:
     """With a new vehicle of the scenario's family."""
     vehicle = part(family(scenario.kind).vehicle)(scenario, number, publish)
-    orders = Orders(scenario=scenario, folder="", log="", supervisor_pid=0, core_draw=0)
-    return Seat(scenario, orders, number, vehicle, publish, {}, lambda words: None)
+    launch = LaunchSettings(scenario=scenario, folder="", log="", supervisor_pid=0, core_draw=0)
+    return ExchangeContext(scenario, launch, number, vehicle, publish, {}, lambda words: None)
 
 
 def discard(*_: float) -> None:

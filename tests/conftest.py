@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-LONG = ("web", "scenarios", "equivalence", "recorded", "test_benchmarks.py")
+LONG = ("web", "scenarios", "equivalence", "recorded", "features", "package", "test_benchmarks.py")
 """Folders and files whose tests fly; all others take moments."""
 
 # Workers and the flights that they start share few cores: threads of numpy's own would only be in their way.

@@ -1,7 +1,7 @@
-"""How long planning takes on the fixed wing's board, and what it does to everything else: the two schedulers compared.
+"""Duration of planning on the fixed wing's board, and its effect on the other tasks: the two schedulers compared.
 
-An aircraft that is always where path following wants it circles its start; the ground sends a goal, and the board
-plans. Closed forms for W seconds of planning work, a routine load U and periods of Ts:
+An aircraft that follows its path exactly circles its start; the ground sends a goal, and the board plans. Closed forms
+for W seconds of planning work, a routine load U and periods of Ts:
 
     preemptive T = W / (1 - U)        cooperative T = ceil(W / slice) Ts
 """
@@ -17,7 +17,7 @@ from typing import Protocol
 
 import msgspec
 
-from aeroloop.boards.emulated import GrantedBoard
+from aeroloop.boards.emulated import GrantedBoard, StepPipe
 from aeroloop.codegen.images import build_image
 from aeroloop.core import geodesy
 from aeroloop.core.errors import AeroloopError
@@ -27,13 +27,13 @@ from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import Origin
 from aeroloop.core.wing_signals import WING_TASKS
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.fixedwing.places import Places, places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.start_and_goal import StartAndGoal, places
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.interface import DEGREES, GOAL, SENSORS, WING
 
 Rows = dict[str, list[tuple[float, ...]]]
-"""By message, the values of each; without running numbers."""
+"""By message, the values of each; without sequence numbers."""
 
 _BY_NUMBER = {message.number: message for message in WING.messages}
 _LONGEST = max(message.size for message in WING.messages)
@@ -77,19 +77,19 @@ def sensors(origin: Origin, cycle: int, pos_W: Vec3, *, vel_W: Vec3, gyro_z: flo
 
 
 def messages(stream: bytes) -> list[tuple[str, tuple[float, ...]]]:
-    """What whole frames of the board say."""
+    """The messages in complete frames of the board."""
     told = [(_BY_NUMBER[data[0]], data) for data in Deframer(_LONGEST, Counters()).feed(stream)]
     return [(m.name, m.unpack(data)[m.fields[0][0] == "sequence" :]) for m, data in told]
 
 
 class IdealFlight:
-    """An aircraft that is always where path following wants it."""
+    """An aircraft that follows its path exactly."""
 
     def __init__(self, scenario: FixedWingScenario, step: Callable[[bytes, bytes], Reply]) -> None:
         home, mission = scenario.aircraft.world.home, scenario.aircraft.mission
         self._origin = Origin(home.lat_deg, home.lon_deg, home.alt_m)
         self._step = step
-        self.places: Places = places(scenario)
+        self.places: StartAndGoal = places(scenario)
         self._height_m = mission.height_m
         self._x_m, self._y_m = self.places.start_m[0] + mission.loiter_radius_m, self.places.start_m[1]
         self._psi_rad = math.pi / 2
@@ -123,7 +123,7 @@ class Timing:
     shift: int
     routine_pct: float  # execution time of all other tasks
     work_s: float  # of planner and path generation, with the interrupts that they were charged for
-    completion_s: float  # from the order to its result
+    completion_s: float  # from the request to its result
     expected_s: float  # by the closed form
     planning_use_pct: float
     quiet_latency_s: float  # worst from sensors to servos with nothing to plan,
@@ -142,7 +142,7 @@ def measure(scenario: FixedWingScenario, shift: int) -> Timing:
     computer = scenario.controller.board
     image = build_image(wing_images.generate(scenario), wing_images.IMAGE[computer.scheduler])
     with tempfile.TemporaryDirectory(dir=runtime_dir()) as folder:
-        board = GrantedBoard(image, shift, Path(folder), round(computer.period_s * 1e9))
+        board = GrantedBoard(StepPipe(image, shift, Path(folder)), round(computer.period_s * 1e9))
         try:
             return _timing(scenario, shift, board)
         finally:

@@ -1,6 +1,6 @@
-"""The built-in LQR made slow on purpose: a board that cannot finish it in a period must say so.
+"""The built-in LQR, intentionally slow: a board that cannot finish it in a period must report that.
 
-The loop's result reaches the right rotor at a scale that its thrust cannot show; no compiler knows that.
+The loop's result reaches the right rotor at a scale that its thrust cannot show; no compiler can detect that.
 """
 
 import casadi as ca

@@ -1,7 +1,7 @@
 /* The tilt-rotor application: the paper's four activities and what belongs to them.
  *
  *   cycle ─▶ (plant answers) ─▶ get sensors ─▶ control ─▶ send actuators ─▶ statistics
- *   get references whenever some come
+ *   get references when some arrive
  *
  * Each function below is the body of one task of the table in tasks.c; ports never call them directly.
  */
@@ -20,7 +20,7 @@ void app_send_actuators(void);
 void app_statistics(void);
 
 uint8_t app_mode(void);  /* MODE_* */
-bool app_answered(void); /* this cycle's sensors have come */
+bool app_answered(void); /* this cycle's sensors have arrived */
 void app_hang(void);     /* fault injection, emulator only: the next control task never ends */
 
 #endif

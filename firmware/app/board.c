@@ -1,7 +1,7 @@
 /* The four activities and the cycle that starts them.
  *
- * When sensors do not come, the last command stands for SENSOR_HOLD_NS, then the safe one. When references do not come,
- * the last one stands, without its rates. Each is said in an event.
+ * Without sensors, the last command is held for SENSOR_HOLD_NS, then the safe one is sent. Without references,
+ * the last one is held, without its rates. Each is reported as an event.
  *
  * Who may change what: `cycle` waits for `get sensors`, and is skipped while `control` or `send actuators` is at work, so
  * those never see mode, command or cycle change under them. The reference alone is shared between tasks that do preempt
@@ -34,9 +34,9 @@ static const float safe_command[COMMAND_COUNT] = SAFE_COMMAND;
 static struct {
     uint8_t reset_cause;
     volatile uint8_t mode;
-    volatile bool answered; /* this cycle's sensors have come */
+    volatile bool answered; /* this cycle's sensors have arrived */
     volatile bool receiving; /* `get sensors` is at work */
-    volatile bool tick_waits; /* a tick came meanwhile */
+    volatile bool tick_waits; /* a tick occurred meanwhile */
     bool hang;
     bool has_time;
     int32_t cycle;
@@ -60,7 +60,7 @@ static int64_t current_ns(void)
 {
     int64_t now_ns = (int64_t)port_now_ns();
     if (!board.has_time) {
-        /* A board that starts anew in flight has not been without references since the flight began. */
+        /* For a board that restarts in flight, the time without references does not start with the flight. */
         board.begun_ns = board.reference_at_ns = now_ns;
         board.has_time = true;
     }
@@ -82,7 +82,7 @@ static void note_reference(const float newest[REFERENCE_COUNT])
     hal_unlock(state);
 }
 
-/* A reference by the board link: `get sensors` reads it, and `get references` must not come between. */
+/* A reference by the board link: `get sensors` reads it, and `get references` must not interrupt that. */
 static void refer(const uint8_t data[REFERENCE_SIZE])
 {
     float newest[REFERENCE_COUNT];
@@ -137,7 +137,7 @@ static void watch_references(int64_t now_ns)
     event_say(EVENT_REFERENCE_LOST, seconds(silent_ns));
 }
 
-/* The command that closes a cycle whose sensors never came. */
+/* The command that ends a cycle without sensors. */
 static const float *without_sensors(int64_t now_ns)
 {
     int64_t silent_ns = now_ns - board.sensors_at_ns;
@@ -156,11 +156,11 @@ static const float *without_sensors(int64_t now_ns)
 void app_cycle(void)
 {
     if (board.receiving) {
-        board.tick_waits = true; /* any bytes may be on the line, and they must not cost a cycle */
+        board.tick_waits = true; /* unexpected bytes on the line must not cost a cycle */
         return;
     }
     if (kernel_active(TASK_CONTROL) || kernel_active(TASK_SEND_ACTUATORS)) {
-        /* The last cycle still needs the processor. A task that never ends is the watchdog's: nobody kicks it here. */
+        /* The last cycle still runs. A task that never ends causes a watchdog reset: it is not kicked here. */
         board.cycle++;
         return;
     }
@@ -230,7 +230,7 @@ static void current_reference(float reference[REFERENCE_COUNT])
 {
     uint32_t state = hal_lock();
     if (!board.has_reference) {
-        /* Until the ground speaks, stay where the first sensors found the aircraft. */
+        /* Until a reference is received, hold the position of the first sensors. */
         memcpy(board.reference, board.sensors, (Z + 1) * sizeof *board.reference);
         board.reference[YAW] = board.sensors[SENSOR_YAW];
         board.has_reference = true;
@@ -242,7 +242,7 @@ static void current_reference(float reference[REFERENCE_COUNT])
 void app_control(void)
 {
     while (board.hang)
-        hal_sleep(); /* the watchdog's interrupt comes, and it is the last */
+        hal_sleep(); /* until the watchdog resets the board */
     float reference[REFERENCE_COUNT];
     current_reference(reference);
     law_run(board.sensors, reference, board.memory, board.command, board.memory);

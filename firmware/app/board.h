@@ -1,4 +1,4 @@
-/* What the statistics task tells of the board's own work. */
+/* Data of the board for the statistics task. */
 #ifndef BOARD_H
 #define BOARD_H
 

@@ -1,4 +1,4 @@
-/* Things worth a line in the log, kept from when they happen, in any task, until the statistics task sends them. */
+/* Events for the log, queued by any task until the statistics task sends them. */
 #ifndef EVENTS_H
 #define EVENTS_H
 

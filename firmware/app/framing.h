@@ -1,7 +1,7 @@
 /* The byte frame of the tilt-rotor paper, after PPP: 0x7E | escaped(data + Fletcher-16) | 0x7E.
  *
  * 0x7E and 0x7D inside are sent as 0x7D followed by the byte XOR 0x20. The checksum sums modulo 255 over the unescaped
- * data and travels low byte first. It cannot tell 0x00 from 0xFF: plausible.h is the next barrier.
+ * data and is sent low byte first. It does not distinguish 0x00 from 0xFF: plausible.h is the next check.
  */
 #ifndef FRAMING_H
 #define FRAMING_H
@@ -32,7 +32,7 @@ typedef struct {
 /* Frames up to LONGEST_DATA bytes; `frame` has room for LONGEST_FRAME. Returns the size of the frame. */
 size_t frame_encode(const uint8_t *data, size_t count, uint8_t *frame);
 
-/* Bytes in, checked data out. What lies between two flags is a frame; nothing at all is none. */
+/* Bytes in, checked data out. The bytes between two flags are a frame, unless there are none. */
 typedef struct {
     uint8_t data[LONGEST_DATA + CHECKSUM_SIZE];
     size_t longest;  /* data and checksum, as this link sends them */

@@ -1,4 +1,4 @@
-/* The start message: what the board speaks, what it runs and since when. The bench refuses one that does not fit. */
+/* The start message: interface, image and uptime of the board. The bench refuses one that does not match. */
 #ifndef HANDSHAKE_H
 #define HANDSHAKE_H
 

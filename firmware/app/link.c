@@ -10,7 +10,7 @@
 #include "plausible.h"
 #include "port.h"
 
-/* An answer that is later than so many cycles is not told from a duplicate. */
+/* An answer later than this many cycles counts as a duplicate. */
 #define LATEST_CYCLES 8
 
 static const float sensor_low[] = SENSOR_LOW, sensor_high[] = SENSOR_HIGH, sensor_step[] = SENSOR_STEP;
@@ -22,9 +22,9 @@ static struct {
     deframer_t deframer;
     plausibility_t plausibility;
     void (*refer)(const uint8_t *data);
-    bool refused; /* the bench speaks another interface: what it sends means something else */
+    bool refused; /* the bench has another interface: its messages have another meaning */
     bool due;
-    uint32_t owed; /* cycles that ended without their answer; each may still come, late */
+    uint32_t owed; /* cycles that ended without their answer; each may still arrive, late */
     uint32_t kept; /* cycles in a row that had theirs */
 } plant;
 
@@ -43,12 +43,12 @@ static void expect(void)
         plant.kept = 0;
         plant.counters.lost++;
     } else if (plant.owed && ++plant.kept > LATEST_CYCLES) {
-        plant.owed = 0; /* it never comes: a surplus answer from here on is a duplicate */
+        plant.owed = 0; /* it is lost: a surplus answer from here on is a duplicate */
     }
     plant.due = true;
 }
 
-/* Whether an answer that has just come is the one that is due. */
+/* Whether an answer just received is the one that is due. */
 static bool arrives(void)
 {
     if (plant.due)
@@ -127,7 +127,7 @@ void link_send(const uint8_t *data, size_t count, bool opens)
     uint8_t frame[LONGEST_FRAME];
     size_t size = frame_encode(data, count, frame);
     if (!port_send(frame, size, opens))
-        return; /* the plant misses it and counts; there is nothing better to do with a full line */
+        return; /* the queue is full: the plant counts the missing message */
     uint32_t state = hal_lock();
     plant.counters.frames_out++;
     plant.counters.bytes_out += (uint32_t)size;

@@ -1,6 +1,6 @@
-/* The board's end of the board link: it asks, the plant answers.
+/* The board's end of the board link: it requests, the plant answers.
  *
- * There is no cycle number on the wire, so this end keeps count of what is due: an answer that comes when none is due
+ * There is no cycle number on the wire, so this end keeps count of what is due: an answer that arrives when none is due
  * is ignored, and counted as late where one was missed before, else as a duplicate.
  */
 #ifndef LINK_H
@@ -12,7 +12,7 @@
 
 #include "framing.h"
 
-/* `refer` is called with the data of each reference that comes by this link instead of its own. */
+/* `refer` is called with the data of each reference received on this link instead of its own. */
 void link_init(void (*refer)(const uint8_t data[REFERENCE_SIZE]));
 
 /* True when these bytes complete the answer to this cycle's request; it is then in `sensors`. */

@@ -35,7 +35,7 @@ bool reference_accept(const uint8_t *data, float reference[REFERENCE_COUNT])
         ground.counters.duplicates++;
         return false;
     }
-    /* Further back is not late: the time came full circle or, behind the checksum's back, was wrong. */
+    /* Further back is not late: the time wrapped, or is wrong in spite of the checksum. */
     if (ground.has_newest && behind_ms <= REFERENCE_LATEST_MS) {
         ground.counters.late++;
         return false;

@@ -1,6 +1,6 @@
-/* What the board tells of itself, least urgent of all: events as they come, and once a second how busy it was.
+/* Telemetry of the board, at the lowest priority: events when they occur, and once a second the processor load.
  *
- * Of the once-a-second messages at most one goes out in a cycle, so that they never crowd a line. All of them and the
+ * Of the once-a-second messages at most one goes out in a cycle, so that they never fill a line. All of them and the
  * events share one running number, by which the plant sees what was lost.
  */
 #include "app.h"

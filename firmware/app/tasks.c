@@ -4,7 +4,7 @@
 #include "interface.h"
 #include "kernel.h"
 
-/* A task that has no line here does not compile. */
+/* A task without an entry here does not compile. */
 enum {
     PERIOD_US_cycle = CONTROL_PERIOD_US,
     PERIOD_US_get_references = 0,

@@ -53,7 +53,7 @@ static bool run_from_pll(void)
     return false;
 }
 
-/* The red LED says that the board does not run on its crystal. */
+/* The red LED shows that the board does not run on its crystal. */
 static void show_fall_back(void)
 {
     RCC->AHB1ENR |= RCC_AHB1ENR_GPIOD;
@@ -83,7 +83,7 @@ target_clocks_t target_start_clocks(void)
 static void connect(volatile gpio_block_t *port, unsigned pin)
 {
     port->AFR[pin / 8u] = (port->AFR[pin / 8u] & ~(15u << 4 * (pin % 8u))) | 7u << 4 * (pin % 8u);
-    port->PUPDR = (port->PUPDR & ~(3u << 2 * pin)) | 1u << 2 * pin; /* up: an open line is an idle line */
+    port->PUPDR = (port->PUPDR & ~(3u << 2 * pin)) | 1u << 2 * pin; /* pull-up: an open line is idle */
     port->OSPEEDR = (port->OSPEEDR & ~(3u << 2 * pin)) | 2u << 2 * pin;
     port->MODER = (port->MODER & ~(3u << 2 * pin)) | 2u << 2 * pin;
 }
@@ -96,8 +96,8 @@ void target_connect_pins(unsigned line)
     connect(board ? GPIOA : GPIOD, board ? 3u : 9u);
 }
 
-/* The flags tell the watchdog's reset; a reset by software may have been asked for or followed a fault, which only
-   hal_reset knows. The button and a debugger count as commanded. */
+/* The flags show a watchdog reset; a software reset may be a request or follow a fault, which only hal_reset
+   records. The button and a debugger count as commanded. */
 uint8_t target_reset_cause(int remembered)
 {
     uint32_t flags = RCC->CSR;
@@ -121,7 +121,7 @@ void target_tick_start(uint32_t period_us)
     TIM3->CR1 = TIM_CR1_URS | TIM_CR1_CEN;
 }
 
-/* Never before its time, whatever the oscillator: a slow law is told as an overrun, not as a hang. */
+/* Never before its time, whatever the oscillator: a slow law is reported as an overrun, not as a hang. */
 void target_watchdog_start(uint32_t timeout_us)
 {
     uint32_t reload = (uint32_t)((uint64_t)timeout_us * (FASTEST_LSI_HZ / IWDG_DIVIDER) / 1000000u);

@@ -14,14 +14,14 @@ target_clocks_t target_clocks;
 
 static void (*tick)(void);
 
-/* Neither zeroed nor set at start-up: it tells this start why the last one ended. */
+/* Neither zeroed nor set at start-up: it keeps the cause of the last reset. */
 __attribute__((section(".noinit"))) static uint32_t cause_left_behind;
 
 uint8_t hal_init(void)
 {
     bool remembered = (cause_left_behind & ~0xFFu) == CAUSE_MAGIC;
     uint8_t cause = target_reset_cause(remembered ? (int)(cause_left_behind & 0xFFu) : -1);
-    cause_left_behind = CAUSE_MAGIC | RESET_CAUSE_COMMANDED; /* whatever resets the board without a word */
+    cause_left_behind = CAUSE_MAGIC | RESET_CAUSE_COMMANDED; /* default for a reset without a recorded cause */
 
     target_clocks = target_start_clocks();
     hal_ticks_per_us = target_clocks.timer_hz / 1000000u;

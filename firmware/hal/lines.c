@@ -59,7 +59,7 @@ bool hal_line_write(unsigned line, const uint8_t *bytes, size_t count)
             ring->bytes[(ring->head + i) % RING_SIZE] = bytes[i];
         ring->head += (uint32_t)count;
         usart(line)->CR1 |= USART_CR1_TXEIE;
-        /* Not every QEMU raises TXE interrupts: ask for the first one ourselves. */
+        /* Not every QEMU raises TXE interrupts: pend the first one here. */
         irq_pend(irqs[line]);
     }
     hal_unlock(state);
@@ -89,7 +89,7 @@ static void serve(unsigned line)
         uint8_t byte = (uint8_t)usart(line)->DR; /* reading it after the status clears the error flags */
         bool garbled = (status & GARBLED) != 0;
         if (status & USART_SR_ORE)
-            lines[line].dropped++; /* the byte behind this one is lost, this one is good */
+            lines[line].dropped++; /* the following byte is lost, this one is valid */
         if (garbled)
             lines[line].dropped++;
         else if (status & USART_SR_RXNE)

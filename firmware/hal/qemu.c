@@ -21,7 +21,7 @@ target_clocks_t target_start_clocks(void)
 
 void target_connect_pins(unsigned line) { (void)line; }
 
-/* The emulator has no reset flags: what hal_reset left is all there is to know. */
+/* The emulator has no reset flags: only the cause stored by hal_reset is known. */
 uint8_t target_reset_cause(int remembered) { return remembered < 0 ? RESET_CAUSE_POWER_ON : (uint8_t)remembered; }
 
 static void start_systick(uint32_t microseconds)

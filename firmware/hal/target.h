@@ -15,7 +15,7 @@ extern target_clocks_t target_clocks; /* set by hal_init */
 target_clocks_t target_start_clocks(void);
 void target_connect_pins(unsigned line);
 
-/* Why the hardware says it started. `remembered` is the cause that hal_reset left behind, or -1. */
+/* Reset cause from the hardware. `remembered` is the cause stored by hal_reset, or -1. */
 uint8_t target_reset_cause(int remembered);
 
 /* Raises TIM3's interrupt in every period. */

@@ -1,7 +1,8 @@
 /* The hardware layer of the host build: a processor that does one thing at a time, as the NVIC would order it.
  *
  * A pended task runs at once unless a more urgent one, or the lock, stands before it. Time is made up: every look at
- * the counter moves it on, so that execution times repeat from run to run, and a test can make the board slow. The
+ * the counter moves it on, so that execution times repeat from run to run, and a board can be made slow. A task that
+ * works in pieces looks outside the lock, before each piece: that look may cost more, and is what a piece takes. The
  * timer's interrupt comes at such a look, or at the end of the lock.
  */
 #include "hal.h"
@@ -26,7 +27,7 @@ static uint32_t tick_ticks, ticked_at;
 static bool ticking; /* inside the timer's interrupt */
 
 uint32_t hal_ticks_per_us = 1000;
-uint32_t host_ticks_a_look = 1000;
+uint32_t host_ticks_a_look = 1000, host_ticks_a_piece = 1000;
 uint8_t host_reset_cause = RESET_CAUSE_POWER_ON;
 
 uint8_t hal_init(void) { return host_reset_cause; }
@@ -74,7 +75,7 @@ static void tick_when_due(void)
 
 uint32_t hal_ticks(void)
 {
-    ticks += host_ticks_a_look;
+    ticks += locked || ticking ? host_ticks_a_look : host_ticks_a_piece;
     tick_when_due();
     return ticks;
 }
@@ -109,10 +110,11 @@ void hal_unlock(uint32_t state)
 /* The program begins anew, as a board does: nothing is left but the reason. */
 void hal_reset(uint8_t cause)
 {
-    char cause_text[4], look_text[12];
-    snprintf(cause_text, sizeof cause_text, "%u", cause);
+    char look_text[12], cause_text[4], piece_text[12];
     snprintf(look_text, sizeof look_text, "%u", (unsigned)host_ticks_a_look);
-    execl("/proc/self/exe", "board", look_text, cause_text, (char *)NULL);
+    snprintf(cause_text, sizeof cause_text, "%u", cause);
+    snprintf(piece_text, sizeof piece_text, "%u", (unsigned)host_ticks_a_piece);
+    execl("/proc/self/exe", "board", look_text, cause_text, piece_text, (char *)NULL);
     abort();
 }
 

@@ -1,4 +1,6 @@
-/* board [NS_A_LOOK [RESET_CAUSE]]: the application on this machine, for tests; step packets on standard streams. */
+/* board [NS_A_LOOK [RESET_CAUSE [NS_A_PIECE]]]: the application on this machine; step packets on standard streams.
+ *
+ * A piece takes as long as a look unless it is said. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,8 +29,10 @@ bool lockstep_write(const uint8_t *bytes, size_t count)
 int main(int argc, char **argv)
 {
     if (argc > 1)
-        host_ticks_a_look = (uint32_t)strtoul(argv[1], NULL, 10);
+        host_ticks_a_look = host_ticks_a_piece = (uint32_t)strtoul(argv[1], NULL, 10);
     if (argc > 2)
         host_reset_cause = (uint8_t)strtoul(argv[2], NULL, 10);
+    if (argc > 3)
+        host_ticks_a_piece = (uint32_t)strtoul(argv[3], NULL, 10);
     port_run();
 }

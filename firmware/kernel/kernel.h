@@ -1,6 +1,6 @@
 /* The kernel: run-to-completion tasks in one table, scheduled by the NVIC, and what they cost.
  *
- * A task is pended (by a timer, an interrupt or another task) and runs when no more urgent one wants to; it may be
+ * A task is pended (by a timer, an interrupt or another task) and runs when none of higher priority is; it may be
  * preempted, never blocks, and has no stack of its own. Statistics follow the usual definitions of real-time kernels:
  * on every switch the time since the last one is added to the task that was running (TET).
  */
@@ -40,8 +40,8 @@ void kernel_pend(unsigned task);
 bool kernel_active(unsigned task);   /* pended or begun, and not finished */
 uint64_t kernel_busy_ticks(void);    /* execution time of all tasks since the start, up to now */
 uint64_t kernel_task_ticks(unsigned task); /* execution time of one task since the start, up to now */
-void kernel_sample(kernel_statistics_t *sample); /* since the last call; then begins anew */
-void kernel_forget(void); /* the time since the clock was last looked at is nobody's: it was spent outside the board */
+void kernel_sample(kernel_statistics_t *sample); /* since the last call; then restarts */
+void kernel_forget(void); /* the time since the last clock read is charged to no task: it was spent outside the board */
 
 /* Called by the hardware layer's task interrupt of this slot. */
 void kernel_dispatch(unsigned task);

@@ -17,7 +17,12 @@
 #include "packet.h"
 #include "port.h"
 
+/* An image with two lines to the simulator sends its telemetry on the first. */
+#ifdef FRONT_END
+enum { MOST_IN = 512, RING_SIZE = 1024, MOST_HILS = 2048, MOST_COMM = 256 };
+#else
 enum { MOST_IN = 512, RING_SIZE = 1024, MOST_HILS = 256, MOST_COMM = 2048 };
+#endif
 
 _Static_assert((RING_SIZE & (RING_SIZE - 1)) == 0, "counters of a ring run freely and are masked");
 

@@ -1,7 +1,9 @@
-/* What the budgeted lockstep port tells of the control period that is under way.
+/* Interface of a port for the current control period. One of two is linked:
  *
- * Each step packet grants one control period of processor time. Time is where the period began and what was spent of
- * it; a period whose work is over early ends early, so that idle time is skipped and not slept.
+ *   budget.c       lockstep: each step packet grants one control period of processor time. Time is where the period began
+ *                  and what was spent of it; a period whose work is over early ends early, so that idle time is skipped
+ *                  and not slept
+ *   budget_uart.c  a serial line: a period begins with its sensors and takes the time that it takes
  */
 #ifndef BUDGET_H
 #define BUDGET_H
@@ -25,6 +27,8 @@ void budget_received(unsigned line);
 void budget_hang(void); /* fault injection: a routine task never ends */
 uint32_t budget_refused(void); /* frames that it did not take */
 bool budget_sound(void);       /* what must be done in every period is done: the watchdog need not bite */
+bool budget_heard(void);       /* sensors have come since the start */
+void budget_greet(uint8_t reset_cause, uint32_t uptime_ms); /* the start message; where it can be lost, again and again */
 
 /* Of the scheduler: starts it, does in thread mode what there is to do, and says whether more has come meanwhile. */
 void scheduler_start(void);

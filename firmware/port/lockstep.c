@@ -1,6 +1,6 @@
-/* Lockstep for a board whose speed does not count: time moves when the bench says so (packet.h).
+/* Lockstep for a board whose speed does not matter: time advances when the bench requests it (packet.h).
  *
- * A pended task runs before the thread that pended it goes on, so a step is over when the last `pend` returns.
+ * A pended task runs before the thread that pended it continues, so a step has ended when the last `pend` returns.
  */
 #include <string.h>
 
@@ -72,7 +72,7 @@ static void pend_at(unsigned task, uint64_t t_ns)
     kernel_pend(task);
 }
 
-/* True when the sensors of this cycle came and their command went out. */
+/* True when the sensors of this cycle have arrived and their command was sent. */
 static bool do_step(const step_t *step)
 {
     if (step->flags & STEP_RESET)

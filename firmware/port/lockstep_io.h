@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Waits for bytes and returns how many came, at least one and at most `room`; at the end of input, ends the program. */
+/* Waits for bytes; returns their number, at least one and at most `room`. At the end of input, ends the program. */
 size_t lockstep_read(uint8_t *bytes, size_t room);
 
-/* All of the bytes in one write; false when nobody takes them. */
+/* All of the bytes in one write; false if there is no reader. */
 bool lockstep_write(const uint8_t *bytes, size_t count);
 
 #endif

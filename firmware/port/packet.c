@@ -7,7 +7,7 @@
 #include "interface.h"
 #include "lockstep_io.h"
 
-/* Reads on until that much of the packet has come. */
+/* Reads until that much of the packet has arrived. */
 static void await(packet_t *packet, size_t count)
 {
     while (packet->count < count)

@@ -1,10 +1,10 @@
 /* How bytes and time reach the application. One of three ports is linked:
  *
- *   uart.c      serial lines and a timer: the board on a desk, or the emulator in real time
- *   lockstep.c  step packets: time moves when the bench says so. The emulator reads them through semihosting,
+ *   uart.c      serial lines and a timer: a physical board, or the emulator in real time
+ *   lockstep.c  step packets: time advances when the bench requests it. The emulator reads them through semihosting,
  *               a test build through standard input
  *
- * The application does not know which.
+ * The application is the same for both.
  */
 #ifndef PORT_H
 #define PORT_H
@@ -16,7 +16,7 @@
 /* Simulated time in lockstep, time since the start elsewhere. */
 uint64_t port_now_ns(void);
 
-/* What has come on a line (HAL_LINE_*) and was not read yet; 0 when nothing. */
+/* Reads bytes received on a line (HAL_LINE_*); returns 0 if there are none. */
 size_t port_read(unsigned line, uint8_t *bytes, size_t room);
 
 /* Whole frames to the plant. `opens` marks those that open a cycle (start, request): in lockstep the bench may have

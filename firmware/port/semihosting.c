@@ -9,7 +9,7 @@ enum { OPEN_RB = 1, OPEN_WB = 5 };
 
 #define OPEN 0x0F1F0u
 
-/* Kept over a reset, as the emulator keeps what is open: a board that starts anew a thousand times needs no more. */
+/* Kept over a reset, as the emulator keeps what is open: so that any number of restarts needs no more. */
 __attribute__((section(".noinit"))) static struct {
     uint32_t open;
     int in, out;

@@ -27,7 +27,7 @@ bool port_send(const uint8_t *frame, size_t count, bool opens)
     return hal_line_write(HAL_LINE_BOARD, frame, count);
 }
 
-/* A board in safe mode for so long is in no flight any more; only a start makes it ready for the next one. */
+/* After this long in safe mode the flight has ended; a restart makes the board ready for the next one. */
 static bool abandoned(void)
 {
     static uint64_t sound_ns;

@@ -34,7 +34,7 @@ __attribute__((naked)) static void fault(void)
     __asm volatile("ldr r0, =stack_top\n\tmov sp, r0\n\tb hal_fault_irq");
 }
 
-/* Only the emulator has a use for the first, only images with serial lines for the others. */
+/* The first is used only by the emulator, the others only by images with serial lines. */
 __attribute__((weak, alias("fault"))) void target_systick_irq(void);
 __attribute__((weak, alias("fault"))) void hal_line_board_irq(void);
 __attribute__((weak, alias("fault"))) void hal_line_reference_irq(void);
@@ -47,7 +47,7 @@ typedef union {
 #define DEVICE(irq) [16 + (irq)]
 #define TASK_VECTOR(slot, irq) DEVICE(irq).handler = hal_task_irq_##slot,
 
-/* Everything that nobody expects is a fault; what is expected then takes its place. */
+/* By default every interrupt is a fault; the expected ones replace it. */
 #pragma GCC diagnostic ignored "-Woverride-init"
 __attribute__((section(".vectors"), used)) const vector_t vectors[16 + IRQ_COUNT] = {
     [0].stack = stack_top,

@@ -46,6 +46,8 @@ uint32_t hils_refused(void)
     return counters->bad_checksums + counters->malformed + counters->duplicates + counters->implausible;
 }
 
+bool hils_heard(void) { return hils.heard; }
+
 bool hils_idle(void) { return !hils.working && !kernel_active(TASK_HILS_RX); }
 
 uint32_t hils_missed(void) { return hils.missed; }

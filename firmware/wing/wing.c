@@ -11,11 +11,10 @@
 #include "plan.h"
 #include "telemetry.h"
 
-/* Goes out with the record that tells of the start, which cannot be lost: once is enough, and no time has passed. */
-static void send_start(uint8_t reset_cause)
+void budget_greet(uint8_t reset_cause, uint32_t uptime_ms)
 {
     uint8_t data[START_SIZE];
-    put_start(data, reset_cause, 0);
+    put_start(data, reset_cause, uptime_ms);
     uint8_t frame[LONGEST_FRAME];
     budget_send(LINE_HILS, frame, frame_encode(data, sizeof data, frame));
 }
@@ -29,7 +28,7 @@ void budget_begun(uint8_t reset_cause)
     fly_init();
     follow_init();
     plan_init();
-    send_start(reset_cause);
+    budget_greet(reset_cause, 0);
 }
 
 void budget_received(unsigned line) { kernel_pend(line == LINE_HILS ? TASK_HILS_RX : TASK_COMM_RX); }
@@ -37,6 +36,8 @@ void budget_received(unsigned line) { kernel_pend(line == LINE_HILS ? TASK_HILS_
 void budget_hang(void) { fly_hang(); }
 
 uint32_t budget_refused(void) { return hils_refused() + comm_refused(); }
+
+bool budget_heard(void) { return hils_heard(); }
 
 /* Planning may take as many periods as it likes. */
 bool budget_sound(void) { return hils_idle(); }

@@ -54,6 +54,7 @@ typedef struct {
 /* hils.c */
 void hils_init(void);
 const sensors_t *hils_sensors(void); /* of the cycle under way: do not change until its servos are out */
+bool hils_heard(void); /* any sensors since the start */
 bool hils_idle(void); /* no sensors wait for their servos */
 uint32_t hils_refused(void);
 uint32_t hils_missed(void);

@@ -26,7 +26,7 @@ from wing_words import (
     sensors,
 )
 
-from aeroloop.boards.emulated import GrantedBoard
+from aeroloop.boards.emulated import GrantedBoard, StepPipe
 from aeroloop.boards.steps import MOST_GRANTED_BYTES, Boot
 from aeroloop.boards.steps import Step as StepPacket
 from aeroloop.codegen.images import Generated, build_image, image_sizes
@@ -34,7 +34,7 @@ from aeroloop.core.signals import Event, ResetCause
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing import images as wing_images
 from aeroloop.families.fixedwing.autopilot import autopilot_of
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.protocols.board import Start
 from aeroloop.protocols.handshake import Claim, objection
 from aeroloop.protocols.interface import WING
@@ -315,14 +315,14 @@ def test_a_board_of_another_interface_is_refused_in_one_sentence(tmp_path: Path)
     header = made.files["interface.h"]
     assert header.count(hash_) == 1
     stale = Generated({**made.files, "interface.h": header.replace(hash_, f"0x{WING.hash ^ 1:08x}u")}, made.image_id)
-    board = GrantedBoard(build_image(stale, wing_images.PREEMPTIVE), 5, tmp_path, PERIOD_NS)
+    board = GrantedBoard(StepPipe(build_image(stale, wing_images.PREEMPTIVE), 5, tmp_path), PERIOD_NS)
     try:
         (start,) = PlantEnd().receive(board.start)
     finally:
         board.close()
     assert isinstance(start, Start) and start.claim
     reason = objection(WING, start.claim, made.image_id)
-    assert reason and "mean different ones" in reason and "aeroloop fly SCENARIO --loop pil" in reason
+    assert reason and "differ in its content" in reason and "aeroloop board run SCENARIO" in reason
 
 
 def test_the_interface_header_compiles_and_has_every_task() -> None:

@@ -13,7 +13,7 @@ from kernel_model import Job, Post, Release, Trace, every, run_cooperative, run_
 from kernel_statistics import latency, statistics
 from wing_words import PERIOD_NS, flight, generated, goal
 
-from aeroloop.boards.emulated import Granted, GrantedBoard
+from aeroloop.boards.emulated import Granted, GrantedBoard, StepPipe
 from aeroloop.codegen.images import build_image
 from aeroloop.core.errors import LinkError
 from aeroloop.core.scenario import with_value
@@ -37,7 +37,7 @@ def timing(scheduler: str) -> wing_timing.Timing:
 
 def flown(folder: Path, periods: int) -> list[Granted]:
     """Every reply of a flight that begins to plan after a second and a half."""
-    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, folder, PERIOD_NS)
+    board = GrantedBoard(StepPipe(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, folder), PERIOD_NS)
     replies: list[Granted] = []
 
     def step(hils: bytes, comm: bytes) -> Granted:
@@ -151,7 +151,7 @@ def test_the_table_has_a_line_for_each() -> None:
 
 
 def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
-    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
+    board = GrantedBoard(StepPipe(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path), PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -164,11 +164,11 @@ def test_a_silent_line_while_it_plans_is_no_hang(tmp_path: Path) -> None:
 
 def test_an_image_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(LinkError, match=r"the emulator ended with status 1: .*nothing\.elf"):
-        GrantedBoard(tmp_path / "nothing.elf", SHIFT, tmp_path, PERIOD_NS)
+        GrantedBoard(StepPipe(tmp_path / "nothing.elf", SHIFT, tmp_path), PERIOD_NS)
 
 
 def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
+    board = GrantedBoard(StepPipe(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path), PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -182,7 +182,7 @@ def test_a_commanded_reset_is_told_and_the_flight_goes_on(tmp_path: Path) -> Non
 
 
 def test_a_hung_task_is_ended_by_the_watchdog_and_the_flight_goes_on(tmp_path: Path) -> None:
-    board = GrantedBoard(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path, PERIOD_NS)
+    board = GrantedBoard(StepPipe(build_image(generated(), wing_images.PREEMPTIVE), SHIFT, tmp_path), PERIOD_NS)
     try:
         flying = flight(board.step)
         flying.fly(3)
@@ -203,7 +203,7 @@ def test_a_slice_that_would_not_fit_into_what_is_left_of_a_period_is_not_begun(t
     scenario = wing_images.scenario_of()
     board = msgspec.structs.replace(scenario.controller.board, scheduler="cooperative", slice_s=0.040)
     image = build_image(wing_images.generate(with_value(scenario, "board", board)), wing_images.COOPERATIVE)
-    slow = GrantedBoard(image, 10, tmp_path, PERIOD_NS)
+    slow = GrantedBoard(StepPipe(image, 10, tmp_path), PERIOD_NS)
     try:
         flying = flight(slow.step)
         flying.fly(3)

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from aeroloop import __version__
 from aeroloop.cli import doctor
 from aeroloop.cli.doctor import Finding
+from aeroloop.core import paths
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +51,17 @@ def test_examining_changes_nothing_in_this_process() -> None:
     before = state()
     doctor.examine()
     assert state() == before
+
+
+def test_it_says_where_the_package_and_its_files_come_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    state, found, _ = doctor._package()
+    assert (state, found) == (
+        "ok",
+        f"{__version__}, a checkout; scenarios, firmware and examples in {Path(__file__).resolve().parents[2]}",
+    )
+    monkeypatch.setattr(paths, "FIRMWARE", tmp_path / "firmware")
+    state, found, remedy = doctor._package()
+    assert state == "limited" and found.endswith("but no firmware there") and "pip install" in remedy
 
 
 def test_a_probe_that_raises_becomes_a_finding() -> None:

@@ -29,7 +29,7 @@ from aeroloop.flight import routing
 from aeroloop.realtime.topics import Topics
 from aeroloop.router import control
 from aeroloop.router.config import load
-from aeroloop.router.statistics import LineInfo, LineMessage, LineState
+from aeroloop.router.statistics import LinkInfo, LinkMessage, LinkState
 from peers.traffic import frame, free_port, heartbeat
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -102,7 +102,7 @@ class Bench:
         except BlockingIOError:
             return False
 
-    def place(self) -> routing.Place:
+    def place(self) -> routing.RunningRouter:
         return routing.find(self.name)
 
 
@@ -170,17 +170,17 @@ def test_a_duration_must_be_a_time(typed: Typed) -> None:
 def test_it_routes_tells_and_ends_with_the_code_of_its_signal(bench: Bench) -> None:
     with running(bench) as process:
         place = bench.place()
-        infos = json.loads((place.folder / "lines.json").read_text())
+        infos = json.loads((place.folder / "links.json").read_text())
         assert [(info["name"], info["role"], info["protocol"]) for info in infos] == [
             ("plane", "vehicle", "mavlink"),
             ("ground", "command", "mavlink"),
         ]
-        topics = Topics(place.folder, wait=False).subscriber(MULTIROTOR["line"])
-        watched = routing.Watched(place.folder)
+        topics = Topics(place.folder, wait=False).subscriber(MULTIROTOR["router_link"])
+        watched = routing.RouterStatus(place.folder)
         bench.fly()
         until(bench.arrived, "frames pass")
-        until(lambda: watched.look() and 1 in watched.lines and watched.lines[1].frames_out >= 20, "the feed tells")
-        assert watched.lines[0].frames_in >= 21
+        until(lambda: watched.look() and 1 in watched.links and watched.links[1].frames_out >= 20, "the feed tells")
+        assert watched.links[0].frames_in >= 21
         message = watched.messages[(0, 0, 1, 1, 30)]
         assert (message.count, message.set_hz) == (20, 50.0)
         assert topics.latest() is not None
@@ -207,12 +207,12 @@ def test_the_table_is_drawn_by_another_process_and_ends_with_it(bench: Bench) ->
 def test_command_is_taken_over_through_the_socket_and_ctrl_c_ends_it(bench: Bench, typed: Typed) -> None:
     with running(bench) as process:
         bench.fly()
-        assert typed("take-over", "ground", "--router", bench.name).out.startswith("ground commands at router ")
+        assert typed("take-over", "ground", "--router", bench.name).out.startswith("ground has control at router ")
         refused = typed("take-over", "plane", "--router", bench.name)
         assert refused.code == 2
         assert "plane" in refused.err
-        watched = routing.Watched(bench.place().folder)
-        until(lambda: watched.look() and 1 in watched.lines and watched.lines[1].role == 11, "the table shows it")
+        watched = routing.RouterStatus(bench.place().folder)
+        until(lambda: watched.look() and 1 in watched.links and watched.links[1].role == 11, "the table shows it")
         watched.close()
         process.send_signal(signal.SIGINT)
         assert process.wait(HANG_S) == 130
@@ -227,7 +227,7 @@ def test_a_router_that_is_not_there_is_a_sentence(typed: Typed) -> None:
 def test_a_router_of_another_name_is_not_there_and_those_that_are_get_named(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(routing, "places", lambda: [routing.Place("4711", "bench", tmp_path)])
+    monkeypatch.setattr(routing, "places", lambda: [routing.RunningRouter("4711", "bench", tmp_path)])
     assert routing.find("4711") == routing.find("bench") == routing.find()
     with pytest.raises(ConfigError, match=r"^no router 'benhc' is running, expected one of: 4711 \(bench\)$"):
         routing.find("benhc")
@@ -312,20 +312,20 @@ def test_colours_against_the_set_rate(rate_hz: float, wanted: str) -> None:
 
 def test_the_table_shows_every_line_and_its_busiest_messages() -> None:
     infos = [
-        LineInfo("plane", "serial:///dev/ttyACM0", "vehicle", "mavlink", 57600),
-        LineInfo("[qgc]", "udp://127.0.0.1:14550", "command", "mavlink", 0),
-        LineInfo("late", "udp://127.0.0.1:1", "observe", "mavlink", 0),
+        LinkInfo("plane", "serial:///dev/ttyACM0", "vehicle", "mavlink", 57600),
+        LinkInfo("[qgc]", "udp://127.0.0.1:14550", "command", "mavlink", 0),
+        LinkInfo("late", "udp://127.0.0.1:1", "observe", "mavlink", 0),
     ]
-    state = LineState(0, 1, 0, 900, 3, 1, 1, 44.0, 1.0, 93.4, math.nan, 7, 8, 9, 10, 11, 12, 0.0123, 0.5)
-    quiet = LineState(1, 0, 11, 0, 0, 0, 0, 0.0, 0.0, math.nan, math.nan, 0, 0, 0, 0, 0, 0, math.nan, math.nan)
+    state = LinkState(0, 1, 0, 900, 3, 1, 1, 44.0, 1.0, 93.4, math.nan, 7, 8, 9, 10, 11, 12, 0.0123, 0.5)
+    quiet = LinkState(1, 0, 11, 0, 0, 0, 0, 0.0, 0.0, math.nan, math.nan, 0, 0, 0, 0, 0, 0, math.nan, math.nan)
     messages = {
-        (0, 0, 1, 1, number): LineMessage(0, 0, 1, 1, number, 10.0 * number, 50.0 if number == 5 else 0.0, 1, 1, 0.1)
+        (0, 0, 1, 1, number): LinkMessage(0, 0, 1, 1, number, 10.0 * number, 50.0 if number == 5 else 0.0, 1, 1, 0.1)
         for number in (0, 1, 2, 4, 5, 30)
     }
     screen = io.StringIO()
     console = Console(file=screen, width=220, force_terminal=True, color_system="standard")
     console.print(view([], {}, {}))  # a router that has not yet said what it has
-    console.print(view(infos, {0: state, 1: quiet}, messages, ["line plane is back"]))
+    console.print(view(infos, {0: state, 1: quiet}, messages, ["link plane restored"]))
     text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
     plane = next(line for line in text.splitlines() if line.startswith(" plane"))
     assert plane.split() == [
@@ -337,17 +337,17 @@ def test_the_table_shows_every_line_and_its_busiest_messages() -> None:
     assert re.search(r"late +udp://127\.0\.0\.1:1 +observe +…", text)
     assert "ATTITUDE" in text
     assert "HEARTBEAT" not in text  # the sixth
-    assert "line plane is back" in text
+    assert "link plane restored" in text
     assert "\x1b[31m93 %" in screen.getvalue()
 
 
 def test_in_a_narrow_terminal_nothing_is_cut_off() -> None:
     infos = [
-        LineInfo("pixhawk", "serial:///dev/ttyACM0?baud=57600", "vehicle", "mavlink", 57600),
-        LineInfo("wall-display", "tcp://127.0.0.1:14601?listen", "command", "mavlink", 0),
+        LinkInfo("pixhawk", "serial:///dev/ttyACM0?baud=57600", "vehicle", "mavlink", 57600),
+        LinkInfo("wall-display", "tcp://127.0.0.1:14601?listen", "command", "mavlink", 0),
     ]
-    counted = LineState(0, 1, 0, 900, 3, 1, 1, 44.0, 1.0, 93.4, math.nan, 7, 0, 0, 0, 11, 0, 0.0123, 0.5)
-    quiet = LineState(1, 0, 11, 0, 0, 0, 0, 0.0, 0.0, math.nan, math.nan, 0, 0, 0, 0, 0, 0, math.nan, math.nan)
+    counted = LinkState(0, 1, 0, 900, 3, 1, 1, 44.0, 1.0, 93.4, math.nan, 7, 0, 0, 0, 11, 0, 0.0123, 0.5)
+    quiet = LinkState(1, 0, 11, 0, 0, 0, 0, 0.0, 0.0, math.nan, math.nan, 0, 0, 0, 0, 0, 0, math.nan, math.nan)
     screen = io.StringIO()
     Console(file=screen, width=100).print(view(infos, {0: counted, 1: quiet}, {}))
     text = screen.getvalue()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.controllers.pixhawk.lines import router_config
+from aeroloop.controllers.pixhawk.router_links import router_config
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
@@ -64,10 +64,10 @@ def test_more_lines_come_from_the_scenario_and_may_not_take_a_name() -> None:
 def test_in_lockstep_and_for_an_autopilot_outside_nobody_is_routed_unless_a_line_is_named() -> None:
     outside = ('loop="hil"', 'pace="real"')
     named = 'router.endpoints=[{name="px4", url="udp://127.0.0.1:14540?listen", role="vehicle"}]'
-    assert router_config(scenario('pace="lockstep"', 'pilot.source="orders"'), FOLDER) is None
+    assert router_config(scenario('pace="lockstep"', 'pilot.source="commands"'), FOLDER) is None
     assert router_config(scenario(*outside), FOLDER) is None
     assert urls(lines(*outside, named)).keys() == {"px4", "bench"}
-    assert [role.name for role in roles(scenario(*outside, named))] == ["recorder", "plant", "router"]
+    assert [role.name for role in roles(scenario(*outside, named))] == ["recorder", "plant", "router", "telemetry"]
     assert [role.name for role in roles(scenario())] == ["recorder", "plant", "board", "router"]
 
 

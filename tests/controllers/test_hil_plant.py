@@ -10,7 +10,7 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.actuators.motors import RotorEffort
 from aeroloop.controllers.pixhawk.exchange import behind
 from aeroloop.core import scenario_files
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import EXIT_LINK, ConfigError, LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Air
 from aeroloop.core.streams import streams_of, writes
@@ -18,8 +18,8 @@ from aeroloop.exchanges.mavlink_hil import MavlinkHil, Timing
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
+from aeroloop.flight.exchange_context import ExchangeContext
 from aeroloop.flight.processes.plant import switcher
-from aeroloop.flight.seat import Seat
 from aeroloop.models.quadrotor import hover_speeds_rad_s
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 from aeroloop.sim.loop import Craft, run
@@ -76,7 +76,9 @@ def built(
     publish = {stream.name: lambda *row: None for stream in writes("plant", streams_of(plan), plan.loop)}
     flown = vehicle(plan, number, publish)
     no_orders: Any = None
-    exchange = behind(Seat(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody(), timing)
+    exchange = behind(
+        ExchangeContext(plan, no_orders, number, flown, publish, {}, lambda words: None), link or Nobody(), timing
+    )
     return Craft(flown, [exchange], plan.end_ns), exchange
 
 
@@ -85,6 +87,21 @@ def test_in_real_time_the_first_message_is_awaited_on_a_link_that_does_not_count
     link.craft, exchange = built(scenario("pace=real"), link, timing=Timing(lambda timeout_s: True))
     exchange.await_ready(1.0)
     assert exchange.counters.frames_in == 1
+
+
+class OfArduPilot(Nobody):
+    """A board with ArduPilot, which says that it is there."""
+
+    def poll(self) -> bytes:
+        beat = dialect.MAVLink_heartbeat_message(2, dialect.MAV_AUTOPILOT_ARDUPILOTMEGA, 81, 0, 3, 3)
+        return MavlinkOut(MavlinkCounters(), 1, 1).pack(beat)
+
+
+def test_ardupilot_on_a_link_of_mavlink_hil_is_told_where_to_go() -> None:
+    _, exchange = built(scenario("loop=hil", "pace=real"), OfArduPilot(), timing=Timing(lambda timeout_s: True))
+    with pytest.raises(LinkError, match=r"ArduPilot has no MAVLink HIL; use its SITL \(JSON") as caught:
+        exchange.await_ready(1.0)
+    assert caught.value.exit_code == EXIT_LINK
 
 
 def test_the_virtual_pixhawk_is_waited_for_from_the_first_sample_on_and_nobody_else() -> None:
@@ -109,7 +126,7 @@ def test_a_line_with_a_fault_is_not_waited_for_and_a_line_in_lockstep_gets_none(
     run([craft], AsTheyAnswer(), lambda: False)
     assert exchange.lockstep.locked
     assert exchange.lockstep.timeouts == 0
-    with pytest.raises(ConfigError, match=r"to_plant: in lockstep .* this autopilot flies in lockstep"):
+    with pytest.raises(ConfigError, match=r"to_plant: in lockstep, .* this autopilot runs in lockstep"):
         switch(delay)
     with pytest.raises(ConfigError, match="fly with --pace real"):
         switcher([built(scenario())[0]])(delay)

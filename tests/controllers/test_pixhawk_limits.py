@@ -12,15 +12,15 @@ from pixhawk_follower import ORIGIN, Follower
 from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop.controllers.pixhawk import limits
-from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.autopilot import PixhawkAutopilot
 from aeroloop.controllers.pixhawk.command_protocol import CommandProtocol
 from aeroloop.controllers.pixhawk.limits import Limit
 from aeroloop.controllers.pixhawk.mission import FLOWN, OBEYED, SKIPPED, check
+from aeroloop.controllers.pixhawk.mission_geodesy import geodetic_from_local
 from aeroloop.controllers.pixhawk.mission_protocol import MissionProtocol
 from aeroloop.controllers.pixhawk.parameters import TABLE
-from aeroloop.controllers.pixhawk.place import geodetic_from_local
-from aeroloop.controllers.pixhawk.seam import Refusal
-from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.controllers.pixhawk.statustext import StatusTexts
+from aeroloop.controllers.pixhawk.types import Refusal
 
 ACCEPTED, DENIED = mavlink.MAV_RESULT_ACCEPTED, mavlink.MAV_RESULT_DENIED
 ABOVE_SEA, ABOVE_HOME = mavlink.MAV_FRAME_GLOBAL_INT, mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT
@@ -39,7 +39,7 @@ def _beside(value: float) -> tuple[float, float]:
     return value - step, value + step
 
 
-class Watched(Brain):
+class Watched(PixhawkAutopilot):
     """Keeps what the flight logic answered to the last request that reached it."""
 
     answer: Refusal | str | None = "not asked"
@@ -54,10 +54,10 @@ class Watched(Brain):
 
 
 def airborne() -> tuple[Watched, CommandProtocol]:
-    brain = Watched(Follower().brain.parameters)
-    Follower(brain=brain).airborne()
-    set_current = MissionProtocol(brain, Texts()).set_current
-    return brain, CommandProtocol(brain, brain.parameters, geodetic_from_local, Texts(), {}, set_current)
+    logic = Watched(Follower().logic.parameters)
+    Follower(logic=logic).airborne()
+    set_current = MissionProtocol(logic, StatusTexts()).set_current
+    return logic, CommandProtocol(logic, logic.parameters, geodetic_from_local, StatusTexts(), {}, set_current)
 
 
 BRAIN, COMMANDS = airborne()
@@ -110,7 +110,7 @@ def test_places_off_the_earth_and_too_far_away(lat_1e7: int, lon_1e7: int) -> No
     if not on_earth:
         assert result == DENIED and BRAIN.answer == "not asked" and "allowed" in sentence
     elif result != ACCEPTED:
-        assert sentence == f"That is over {limits.REACH_M / 1000:g} km from home"
+        assert sentence == f"Target is over {limits.REACH_M / 1000:g} km from home"
 
 
 @pytest.mark.parametrize(("north_m", "result"), [(0.999 * limits.REACH_M, ACCEPTED), (1.001 * limits.REACH_M, DENIED)])
@@ -160,8 +160,8 @@ ITEM = st.fixed_dictionaries(
 @given(st.lists(ITEM, min_size=1, max_size=3))
 def test_a_mission_whose_items_are_accepted_is_accepted(fields: list[dict[str, Any]]) -> None:
     """An item is refused when it comes, and never the mission when it is whole."""
-    brain = Brain(BRAIN.parameters)
-    protocol = MissionProtocol(brain, Texts())
+    logic = PixhawkAutopilot(BRAIN.parameters)
+    protocol = MissionProtocol(logic, StatusTexts())
     answers = protocol.handle(mavlink.MAVLink_mission_count_message(1, 1, len(fields)), GROUND_STATION, 0)
     for seq, chosen in enumerate(fields):
         assert answers is not None and answers[0].get_type() == "MISSION_REQUEST_INT"
@@ -171,10 +171,10 @@ def test_a_mission_whose_items_are_accepted_is_accepted(fields: list[dict[str, A
         if answers[0].get_type() == "MISSION_ACK" and answers[0].type != mavlink.MAV_MISSION_ACCEPTED:
             sentence = b"".join(text.text.encode() for text in answers[1:]).decode()
             assert sentence.startswith(f"Mission item {seq}: ")
-            assert brain.mission == ()
+            assert logic.mission == ()
             return
-    assert len(brain.mission) == len(fields)
-    assert check(brain.mission) is None
+    assert len(logic.mission) == len(fields)
+    assert check(logic.mission) is None
 
 
 @pytest.mark.parametrize(
@@ -189,7 +189,7 @@ def test_a_mission_whose_items_are_accepted_is_accepted(fields: list[dict[str, A
     ],
 )
 def test_an_item_is_refused_with_its_result_and_a_sentence(changes: dict[str, Any], result: int, words: str) -> None:
-    protocol = MissionProtocol(Brain(BRAIN.parameters), Texts())
+    protocol = MissionProtocol(PixhawkAutopilot(BRAIN.parameters), StatusTexts())
     protocol.handle(mavlink.MAVLink_mission_count_message(1, 1, 2), GROUND_STATION, 0)
     fields = {"frame": 6, "command": 16, "param1": 0.0, "param2": 1.0, "x": 473_977_420, "y": 85_455_940, "z": 10.0}
     shared = {"target_system": 1, "target_component": 1, "seq": 0, "current": 0, "autocontinue": 1}

@@ -12,7 +12,7 @@ from pixhawk_follower import NAN, ORIGIN, Follower, item
 
 from aeroloop.controllers.pixhawk.limits import MAX_ITEMS
 from aeroloop.controllers.pixhawk.mission import SKIPPED, check
-from aeroloop.controllers.pixhawk.seam import FlightMode, Landed, MissionItem
+from aeroloop.controllers.pixhawk.types import FlightMode, Landed, MissionItem
 
 OPEN = (NAN, NAN, NAN, NAN)
 
@@ -20,19 +20,19 @@ OPEN = (NAN, NAN, NAN, NAN)
 def start(*items: MissionItem, sim: Follower | None = None) -> Follower:
     """Armed, in mission mode, still on the ground."""
     sim = sim or Follower()
-    assert sim.brain.set_mission(items) is None
+    assert sim.logic.set_mission(items) is None
     sim.fly(0.1)
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
-    assert sim.brain.arm() is None
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
+    assert sim.logic.arm() is None
     return sim
 
 
 def finish(sim: Follower, seconds: float = 120.0) -> float:
-    return sim.until(lambda: sim.brain.status.mission_finished, seconds)
+    return sim.until(lambda: sim.logic.status.mission_finished, seconds)
 
 
 def current_is(sim: Follower, number: int) -> None:
-    sim.until(lambda: sim.brain.status.mission_current == number, 60.0)
+    sim.until(lambda: sim.logic.status.mission_current == number, 60.0)
 
 
 def test_a_whole_mission_is_flown_item_by_item_and_lands() -> None:
@@ -40,25 +40,25 @@ def test_a_whole_mission_is_flown_item_by_item_and_lands() -> None:
     sim = start(item(22), *away, item(21, 0.0, 10.0, 0.0))
     reached = []
     corners = []
-    while sim.brain.status.armed and sim.t_ns < 200e9:
+    while sim.logic.status.armed and sim.t_ns < 200e9:
         sim.step()
-        if sim.brain.status.mission_reached not in (-1, *reached):
-            reached.append(sim.brain.status.mission_reached)
+        if sim.logic.status.mission_reached not in (-1, *reached):
+            reached.append(sim.logic.status.mission_reached)
             corners.append(sim.pos)
     assert reached == [0, 1, 2, 3, 4]
-    assert sim.brain.status.mission_finished
+    assert sim.logic.status.mission_finished
     assert math.dist(corners[1], (30.0, 0.0, 10.0)) < 2.0
     assert math.dist(corners[2], (30.0, 30.0, 15.0)) < 2.0
     assert math.dist(corners[3], (0.0, 30.0, 12.0)) < 0.3
     assert math.dist(sim.pos, (0.0, 10.0, 0.0)) < 0.7
-    assert not sim.brain.status.armed
+    assert not sim.logic.status.armed
 
 
 def test_the_path_is_smooth_near_its_legs_and_the_aircraft_near_the_path() -> None:
     sim = start(item(22), item(16, 40.0, 0.0), item(16, 40.0, 40.0), item(16, 0.0, 40.0))
     current_is(sim, 1)
     last, worst, apart = sim.setpoint, 0.0, 0.0
-    while not sim.brain.status.mission_finished:
+    while not sim.logic.status.mission_finished:
         now = sim.step()
         assert now is not None and last is not None
         assert math.dist(now.vel_W, last.vel_W) <= 2.0 * sim.dt_s * 1.01
@@ -116,8 +116,8 @@ def test_a_mission_without_a_take_off_climbs_first() -> None:
 
 def test_a_take_off_item_in_the_air_does_not_come_down() -> None:
     sim = Follower().airborne(20.0)
-    sim.brain.set_mission((item(22, height_m=5.0), item(16, 20.0, 0.0, 20.0)))
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
+    sim.logic.set_mission((item(22, height_m=5.0), item(16, 20.0, 0.0, 20.0)))
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
     current_is(sim, 1)
     assert sim.height > 19.0
 
@@ -130,19 +130,19 @@ def test_speed_changes_and_is_forgotten_by_the_next_mission() -> None:
     assert sim.vel[1] == pytest.approx(2.0, rel=0.02)
     current_is(sim, 4)
     assert sim.fly(4.0).vel[1] == pytest.approx(5.0, rel=0.02)
-    sim.brain.set_current(1)
+    sim.logic.set_current(1)
     sim.fly(3.0)
-    assert sim.brain._mission.speed_m_s == 2.0
-    sim.brain.set_mission((item(16, 0.0, 0.0),))
-    assert sim.brain._mission.speed_m_s is None
+    assert sim.logic._mission.speed_m_s == 2.0
+    sim.logic.set_mission((item(16, 0.0, 0.0),))
+    assert sim.logic._mission.speed_m_s is None
 
 
 def test_jumps_are_repeated_as_often_as_they_say() -> None:
     sim = start(item(22), item(16, 5.0, 0.0), item(16, 0.0, 5.0), item(177, params=(1.0, 2.0, 0.0, 0.0), frame=2))
     visits, last = 0, -1
-    while not sim.brain.status.mission_finished:
+    while not sim.logic.status.mission_finished:
         sim.step()
-        now = sim.brain.status.mission_current
+        now = sim.logic.status.mission_current
         visits += now == 1 and last != 1
         last = now
     assert visits == 3
@@ -151,12 +151,12 @@ def test_jumps_are_repeated_as_often_as_they_say() -> None:
 def test_jumps_without_anything_between_them_come_to_an_end() -> None:
     circle = [item(177, params=(1.0, -1.0, 0.0, 0.0)), item(177, params=(0.0, 1000.0, 0.0, 0.0))]
     sim = Follower().airborne()
-    assert sim.brain.set_mission(tuple(circle)) is None
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
+    assert sim.logic.set_mission(tuple(circle)) is None
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
     sim.fly(0.1)
-    assert sim.brain.status.mission_finished
+    assert sim.logic.status.mission_finished
     assert sim.mode is FlightMode.HOLD
-    assert min(sim.brain._mission._jumps_left.values()) > 990  # given up, not worked off within one step
+    assert min(sim.logic._mission._jumps_left.values()) > 990  # given up, not worked off within one step
 
 
 def test_delay_waits_and_what_is_for_a_camera_is_skipped() -> None:
@@ -164,22 +164,22 @@ def test_delay_waits_and_what_is_for_a_camera_is_skipped() -> None:
     plain = finish(start(item(22), item(16, 10.0, 0.0)))
     sim = start(item(22), item(16, 10.0, 0.0), *camera, item(93, params=(3.0, -1.0, -1.0, -1.0)))
     assert finish(sim) - plain == pytest.approx(3.0, abs=0.2)
-    assert sim.brain.status.mission_reached == 2 + len(camera)
+    assert sim.logic.status.mission_reached == 2 + len(camera)
 
 
 def test_return_to_launch_ends_the_mission_at_home() -> None:
     sim = start(item(22), item(16, 20.0, 0.0), item(20, params=OPEN))
     finish(sim)
     assert sim.mode is FlightMode.RETURN
-    assert sim.brain.status.mission_reached == 2
-    sim.until(lambda: not sim.brain.status.armed, 120.0)
+    assert sim.logic.status.mission_reached == 2
+    sim.until(lambda: not sim.logic.status.armed, 120.0)
     assert math.hypot(*sim.pos[:2]) < 0.7
 
 
 def test_a_loiter_without_end_stays() -> None:
     sim = start(item(22), item(17, 10.0, 0.0), item(16, 30.0, 0.0))
     sim.fly(60.0)
-    assert sim.brain.status.mission_current == 1
+    assert sim.logic.status.mission_current == 1
     assert math.dist(sim.pos, (10.0, 0.0, 10.0)) < 0.1
 
 
@@ -190,8 +190,8 @@ def test_a_finished_mission_holds_and_begins_anew_when_asked() -> None:
     assert sim.mode is FlightMode.HOLD
     assert "Mission finished: holding" in sim.texts
     assert math.dist(sim.pos, (10.0, 0.0, 10.0)) < 0.5
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
-    assert (sim.brain.status.mission_current, sim.brain.status.mission_finished) == (0, False)
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
+    assert (sim.logic.status.mission_current, sim.logic.status.mission_finished) == (0, False)
     finish(sim)
 
 
@@ -199,13 +199,13 @@ def test_a_pause_keeps_the_place() -> None:
     sim = start(item(22), item(16, 40.0, 0.0), item(16, 40.0, 40.0))
     current_is(sim, 2)
     sim.fly(3.0)
-    assert sim.brain.set_mode(FlightMode.HOLD) is None
+    assert sim.logic.set_mode(FlightMode.HOLD) is None
     sim.fly(5.0)
     there = sim.pos
     sim.fly(5.0)
     assert math.dist(sim.pos, there) < 0.05
-    assert sim.brain.status.mission_current == 2
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
+    assert sim.logic.status.mission_current == 2
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
     finish(sim)
     assert math.dist(sim.pos, (40.0, 40.0, 10.0)) < 2.0
 
@@ -213,25 +213,25 @@ def test_a_pause_keeps_the_place() -> None:
 def test_an_item_that_does_not_continue_waits_for_the_pilot() -> None:
     sim = start(item(22), replace(item(16, 10.0, 0.0), autocontinue=False), item(16, 20.0, 0.0))
     sim.until(lambda: sim.mode is FlightMode.HOLD, 30.0)
-    assert sim.brain.status.mission_current == 2
-    assert sim.brain.set_mode(FlightMode.MISSION) is None
+    assert sim.logic.status.mission_current == 2
+    assert sim.logic.set_mode(FlightMode.MISSION) is None
     finish(sim)
 
 
 def test_set_current_goes_on_from_there() -> None:
     sim = start(item(22), item(16, 40.0, 0.0), item(16, 0.0, 40.0))
     current_is(sim, 1)
-    assert sim.brain.set_current(2) is None
+    assert sim.logic.set_current(2) is None
     finish(sim)
     assert math.dist(sim.pos, (0.0, 40.0, 10.0)) < 2.0
     for number in (-1, 3, 10**9):
-        assert sim.brain.set_current(number) is not None
+        assert sim.logic.set_current(number) is not None
 
 
 def test_landing_in_the_middle_starts_again() -> None:
     sim = start(item(22), item(21), item(22), item(16, 10.0, 0.0))
-    sim.until(lambda: sim.brain.status.landed is Landed.LANDING, 30.0)
-    sim.until(lambda: sim.brain.status.mission_current == 2, 30.0)
+    sim.until(lambda: sim.logic.status.landed is Landed.LANDING, 30.0)
+    sim.until(lambda: sim.logic.status.mission_current == 2, 30.0)
     assert sim.height < 0.1
     finish(sim)
     assert sim.pos[0] > 8.0
@@ -266,24 +266,24 @@ BAD = [
 def test_bad_items_are_refused_and_the_old_mission_stays(bad: MissionItem) -> None:
     sim = Follower()
     good = (item(22), item(16, 1.0, 1.0))
-    assert sim.brain.set_mission(good) is None
-    refusal = sim.brain.set_mission((bad, item(16, 1.0, 1.0)))
+    assert sim.logic.set_mission(good) is None
+    refusal = sim.logic.set_mission((bad, item(16, 1.0, 1.0)))
     assert refusal is not None
     assert refusal.reason.startswith("Item 0: ")
     assert len(refusal.reason) <= 50
     assert refusal.supported == (bad.command not in (82, 179, -5))
-    assert sim.brain.mission == good
+    assert sim.logic.mission == good
 
 
 def test_too_many_items_and_too_far_places_are_refused() -> None:
     assert check((item(22),) * (MAX_ITEMS + 1)) is not None
     sim = Follower().fly(0.1)
     for far in (1000.0, 50000.0):
-        assert sim.brain.set_mission((item(22), item(16, far, 0.0))) is None
-        refusal = sim.brain.set_mode(FlightMode.MISSION)
+        assert sim.logic.set_mission((item(22), item(16, far, 0.0))) is None
+        refusal = sim.logic.set_mode(FlightMode.MISSION)
         assert refusal is not None and "from home" in refusal.reason
-    sim.brain.parameters.set("MIS_DIST_1WP", 0.0)
-    assert sim.brain.set_mode(FlightMode.MISSION) is not None
+    sim.logic.parameters.set("MIS_DIST_1WP", 0.0)
+    assert sim.logic.set_mode(FlightMode.MISSION) is not None
 
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
@@ -302,10 +302,10 @@ any_item = st.builds(
 @given(st.lists(any_item, max_size=6).map(tuple))
 def test_whatever_is_uploaded_is_refused_or_flown_with_numbers(items: tuple[MissionItem, ...]) -> None:
     sim = Follower(dt_s=0.1)
-    if sim.brain.set_mission(items) is not None:
+    if sim.logic.set_mission(items) is not None:
         return
     sim.fly(0.2)
-    if sim.brain.set_mode(FlightMode.MISSION) is None and sim.brain.arm() is None:
+    if sim.logic.set_mode(FlightMode.MISSION) is None and sim.logic.arm() is None:
         for _ in range(60):
             setpoint = sim.step()
             assert setpoint is None or math.isfinite(sum(setpoint.row()))

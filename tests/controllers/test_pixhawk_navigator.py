@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pixhawk_follower import NAN, Follower, item, without
 
-from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed
-from aeroloop.controllers.pixhawk.seam import FlightMode, Sticks
+from aeroloop.controllers.pixhawk.trajectory import Limits, TrajectoryGenerator, corner_speed
+from aeroloop.controllers.pixhawk.types import FlightMode, Sticks
 from aeroloop.core.angles import wrap_pi
 
 LIMITS = Limits(5.0, 3.0, 1.5, 2.0, 6.0, 1.0)
@@ -20,11 +20,11 @@ metres = st.floats(-60.0, 60.0)
 point = st.tuples(metres, metres, metres)
 
 
-def fly_leg(end: tuple[float, float, float], seconds: float = 50.0) -> list[Guide]:
-    guide, trace = Guide(), []
+def fly_leg(end: tuple[float, float, float], seconds: float = 50.0) -> list[TrajectoryGenerator]:
+    guide, trace = TrajectoryGenerator(), []
     for _ in range(round(seconds / DT)):
         guide.go((0.0, 0.0, 0.0), end, 0.0, 0.0, guide.pos_W, LIMITS, DT)
-        copy = Guide()
+        copy = TrajectoryGenerator()
         copy.pos_W, copy.vel_W, copy.accel_W = guide.pos_W, guide.vel_W, guide.accel_W
         trace.append(copy)
     return trace
@@ -65,14 +65,14 @@ def test_a_corner_is_slower_the_sharper_it_is() -> None:
 
 
 def test_the_point_waits_for_an_aircraft_that_does_not_follow() -> None:
-    guide = Guide()
+    guide = TrajectoryGenerator()
     for _ in range(1500):
         guide.go((0.0, 0.0, 0.0), (100.0, 0.0, 0.0), 0.0, 0.0, (0.0, 0.0, 0.0), LIMITS, DT)
     assert 1.0 < guide.pos_W[0] < 4.5
 
 
 def test_yaw_turns_the_short_way_within_its_rate_and_settles() -> None:
-    guide = Guide()
+    guide = TrajectoryGenerator()
     guide.yaw_rad = 3.0
     for _ in range(400):
         before = guide.yaw_rad
@@ -85,7 +85,7 @@ def test_centred_sticks_brake_and_hold() -> None:
     sim = Follower().airborne()
     sim.sticks = Sticks(0.0, 1.0, 0.0, 0.5)
     sim.fly(0.1)
-    assert sim.brain.set_mode(FlightMode.POSITION) is None
+    assert sim.logic.set_mode(FlightMode.POSITION) is None
     sim.fly(6.0)
     assert sim.vel[1] == pytest.approx(8.0, rel=0.02)  # its nose points north
     sim.sticks = Sticks(0.05, -0.05, 0.05, 0.52)
@@ -125,18 +125,18 @@ STEPS = st.lists(
 )
 def test_whatever_the_pilot_chooses_the_setpoint_never_jumps(steps: list[tuple]) -> None:  # type: ignore[type-arg]
     sim = Follower(dt_s=0.04)
-    sim.brain.set_mission((item(22), item(16, 20.0, 0.0), item(16, 0.0, 20.0, 15.0), item(177, params=(1, 5, 0, 0))))
+    sim.logic.set_mission((item(22), item(16, 20.0, 0.0), item(16, 0.0, 20.0, 15.0), item(177, params=(1, 5, 0, 0))))
     sim.airborne()
     last = sim.setpoint
     for choice, seconds, (roll, pitch, yaw), thrust, position in steps:
         sim.sticks = Sticks(roll, pitch, yaw, thrust)
         sim.change = lambda estimate, position=position: without(estimate, position=position)
         if choice == "mission":
-            sim.brain.set_mission((item(16, -30.0, -30.0, 30.0),))
+            sim.logic.set_mission((item(16, -30.0, -30.0, 30.0),))
         elif choice == "go":
-            sim.brain.go_to(47.3979, 8.5457, 500.0, yaw)
+            sim.logic.go_to(47.3979, 8.5457, 500.0, yaw)
         else:
-            sim.brain.set_mode(choice)
+            sim.logic.set_mode(choice)
         for _ in range(round(seconds / sim.dt_s)):
             now = sim.step()
             if last is not None and now is not None:

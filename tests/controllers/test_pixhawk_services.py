@@ -12,8 +12,8 @@ from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop.controllers.pixhawk import px4_modes
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Refusal, SensorHealth, Severity, Sticks
 from aeroloop.controllers.pixhawk.telemetry import STREAMS
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Refusal, SensorHealth, Severity, Sticks
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.signals import Setpoint
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
@@ -49,11 +49,11 @@ def test_nothing_is_told_that_is_not_known() -> None:
 @pytest.mark.parametrize("mode", FlightMode)
 def test_pymavlink_names_the_mode(mode: FlightMode, armed: bool) -> None:
     bench = Bench()
-    bench.brain.change(mode=mode, armed=armed)
+    bench.logic.change(mode=mode, armed=armed)
     bench.services.step(0)
     bench.peers[0].arrived += bench.services.step(1_000_000_000)[0]
     beat = bench.peers[0].only("HEARTBEAT")
-    names = ("MANUAL", "ALTCTL", "POSCTL", "TAKEOFF", "LOITER", "MISSION", "RTL", "LAND")
+    names = ("MANUAL", "ALTCTL", "POSCTL", "TAKEOFF", "LOITER", "MISSION", "RTL", "LAND", "OFFBOARD")
     expected = dict(zip(FlightMode, names, strict=True))
     assert mavutil.mode_string_v10(beat) == expected[mode]
     assert (beat.type, beat.autopilot) == (mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_AUTOPILOT_PX4)
@@ -72,8 +72,8 @@ def test_attitude_and_velocity_in_the_autopilots_axes() -> None:
     bench = Bench()
     quat_WB = quat_from_euler(math.radians(10), math.radians(-20), math.radians(60))
     nav = level(0)._replace(pos_W=(3.0, 4.0, 5.0), vel_W=(1.0, 2.0, 0.5), quat_WB=quat_WB, rate_B=(0.1, 0.2, 0.3))
-    bench.brain.step = lambda t_ns: None  # type: ignore[method-assign]
-    bench.brain.change(estimate=nav, home_W=(0.0, 0.0, 1.0))
+    bench.logic.step = lambda t_ns: None  # type: ignore[method-assign]
+    bench.logic.change(estimate=nav, home_W=(0.0, 0.0, 1.0))
     attitude = told(bench, "ATTITUDE")
     angles = [math.degrees(angle) for angle in (attitude.roll, attitude.pitch, attitude.yaw)]
     assert angles == pytest.approx([10, 20, 30], abs=1e-4)
@@ -94,9 +94,9 @@ def test_attitude_and_velocity_in_the_autopilots_axes() -> None:
 
 def test_targets() -> None:
     bench = Bench()
-    bench.brain.step = lambda t_ns: None  # type: ignore[method-assign]
+    bench.logic.step = lambda t_ns: None  # type: ignore[method-assign]
     held = Setpoint((1.0, 2.0, 3.0), (0.0,) * 3, (0.0,) * 3, 0.0, 0.0, 0.0, 0.5, hold_xy=False, hold_z=True)
-    bench.brain.change(setpoint=held)
+    bench.logic.change(setpoint=held)
     target = told(bench, "POSITION_TARGET_LOCAL_NED")
     assert target.type_mask == 2048 | 0b011_011_011
     assert target.z == -3.0
@@ -110,7 +110,7 @@ def test_targets() -> None:
 
 def test_health_battery_and_landed_state() -> None:
     bench = Bench()
-    bench.brain.change(
+    bench.logic.change(
         health=SensorHealth(imu=True, magnetometer=False, barometer=True, gnss=False),
         failsafe=Failsafe.BATTERY_LOW,
         ready_to_arm=False,
@@ -194,7 +194,7 @@ def test_a_message_on_request() -> None:
 
 def test_commands_reach_the_flight_logic() -> None:
     bench = Bench()
-    peer, brain = bench.peers[0], bench.brain
+    peer, logic = bench.peers[0], bench.logic
     peer.command(mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 1)
     peer.command(mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 0, 21196)
     peer.command(mavlink.MAV_CMD_NAV_TAKEOFF, 0, 0, 0, math.nan, math.nan, math.nan, math.nan)
@@ -205,7 +205,7 @@ def test_commands_reach_the_flight_logic() -> None:
     peer.command(mavlink.MAV_CMD_DO_SET_MODE, 1, 4, 3)
     peer.command(mavlink.MAV_CMD_DO_SET_MODE, 1, 7, 0)
     peer.command(mavlink.MAV_CMD_DO_PAUSE_CONTINUE, 1)
-    assert brain.calls == [
+    assert logic.calls == [
         ("arm", False),
         ("disarm", True),
         ("take_off", None),
@@ -225,14 +225,14 @@ def test_take_off_above_home_by_command_int() -> None:
     relative = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT
     peer.mav.command_int_send(1, 1, relative, mavlink.MAV_CMD_NAV_TAKEOFF, 0, 0, 0, 0, 0, math.nan, 0, 0, 12.0)
     assert peer.only("COMMAND_ACK").result == ACCEPTED
-    assert bench.brain.calls == [("take_off", 12.0)]
+    assert bench.logic.calls == [("take_off", 12.0)]
     peer.mav.command_int_send(1, 1, relative, mavlink.MAV_CMD_NAV_TAKEOFF, 0, 0, 0, 0, 0, math.nan, 0, 0, -3.0)
     assert peer.only("COMMAND_ACK").result == DENIED
 
 
 def test_reposition() -> None:
     bench = Bench()
-    peer, brain = bench.peers[0], bench.brain
+    peer, logic = bench.peers[0], bench.logic
     lat, lon = 473_980_000, 85_460_000
 
     def go(frame: int, flags: float, heading: float, x: int, y: int, z: float) -> int:
@@ -241,19 +241,19 @@ def test_reposition() -> None:
         return int(peer.only("COMMAND_ACK").result)
 
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 1, math.radians(90), lat, lon, 500.0) == ACCEPTED
-    assert brain.calls.pop() == ("go_to", 47.398, 8.546, 500.0, pytest.approx(0.0, abs=1e-6))  # east
+    assert logic.calls.pop() == ("go_to", 47.398, 8.546, 500.0, pytest.approx(0.0, abs=1e-6))  # east
     assert go(mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, 1, math.nan, lat, lon, 20.0) == ACCEPTED
-    assert brain.calls.pop() == ("go_to", 47.398, 8.546, pytest.approx(508.0), None)
+    assert logic.calls.pop() == ("go_to", 47.398, 8.546, pytest.approx(508.0), None)
     open_ = 2**31 - 1
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 1, math.nan, open_, open_, math.nan) == ACCEPTED
     here = (pytest.approx(ORIGIN.lat_deg), pytest.approx(ORIGIN.lon_deg), pytest.approx(488.0))
-    assert brain.calls.pop() == ("go_to", *here, None)
-    brain.change(mode=FlightMode.MISSION)
+    assert logic.calls.pop() == ("go_to", *here, None)
+    logic.change(mode=FlightMode.MISSION)
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 0, math.nan, lat, lon, 500.0) == LATER  # without its flag
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 1, math.nan, 950_000_000, lon, 500.0) == DENIED
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 1, math.nan, lat, lon, 1e9) == DENIED
     assert go(mavlink.MAV_FRAME_GLOBAL_INT, 1, 1e6, lat, lon, 500.0) == DENIED
-    assert brain.calls == []
+    assert logic.calls == []
     blind = Bench(knows_place=False)
     assert blind.peers[0].command(mavlink.MAV_CMD_DO_REPOSITION, -1, 1, 0, math.nan, 47.0, 8.0, 500.0) == LATER
 
@@ -268,7 +268,7 @@ def test_reposition() -> None:
 )
 def test_a_refusal_is_an_ack_and_a_sentence(refusal: Refusal, result: int) -> None:
     bench = Bench()
-    bench.brain.refusal = refusal
+    bench.logic.refusal = refusal
     assert bench.peers[0].command(mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 1) == result
     assert bench.peers[0].texts() == refusal.reason
 
@@ -281,7 +281,7 @@ def test_a_refusal_is_an_ack_and_a_sentence(refusal: Refusal, result: int) -> No
         (mavlink.MAV_CMD_NAV_TAKEOFF, (0, 0, 0, 0, 0, 0, math.inf), DENIED),
         (mavlink.MAV_CMD_NAV_LAND, (0, 0, 0, 0, -math.inf), DENIED),
         (mavlink.MAV_CMD_NAV_TAKEOFF, (0, 0, 0, 0, 0, 0, 1e9), DENIED),
-        (mavlink.MAV_CMD_DO_SET_MODE, (1, 6, 0), DENIED),  # offboard
+        (mavlink.MAV_CMD_DO_SET_MODE, (1, 5, 0), DENIED),  # acro
         (mavlink.MAV_CMD_DO_SET_MODE, (1, math.nan, 0), DENIED),
         (mavlink.MAV_CMD_DO_SET_MODE, (1, 4, math.nan), DENIED),
         (mavlink.MAV_CMD_DO_SET_MODE, (16, 4, 3), DENIED),
@@ -297,7 +297,7 @@ def test_what_makes_no_sense_is_refused(command: int, params: tuple[float, ...],
     bench = Bench()
     peer = bench.peers[0]
     assert peer.command(command, *params) == result
-    assert bench.brain.calls == []
+    assert bench.logic.calls == []
     assert (peer.texts() != "") == (result == DENIED)
 
 
@@ -322,7 +322,7 @@ def test_mavutils_helpers() -> None:
     peer.set_mode_rtl()
     peer.set_mode_loiter()
     peer.arducopter_disarm()
-    assert bench.brain.calls == [
+    assert bench.logic.calls == [
         ("arm", False),
         ("set_mode", FlightMode.MISSION),
         ("set_mode", FlightMode.RETURN),
@@ -334,16 +334,16 @@ def test_mavutils_helpers() -> None:
 def test_set_mode_of_old() -> None:
     bench = Bench()
     bench.peers[0].mav.set_mode_send(1, 1, 4 << 16 | 6 << 24)
-    assert bench.brain.calls == [("set_mode", FlightMode.LAND)]
+    assert bench.logic.calls == [("set_mode", FlightMode.LAND)]
     bench.peers[0].mav.set_mode_send(1, 1, 99 << 16)
     assert bench.peers[0].texts() == "No flight mode 99.0 here"
 
 
 def test_sticks() -> None:
     bench = Bench()
-    peer, brain = bench.peers[0], bench.brain
+    peer, logic = bench.peers[0], bench.logic
     peer.mav.manual_control_send(1, 500, -250, 600, 100, 0)
-    assert brain.calls.pop() == ("sticks", Sticks(-0.25, 0.5, 0.1, 0.6))
+    assert logic.calls.pop() == ("sticks", Sticks(-0.25, 0.5, 0.1, 0.6))
     bench.run(0.6)
     channels = peer.drain("RC_CHANNELS")[-1]
     shown = (channels.chancount, channels.chan1_raw, channels.chan2_raw, channels.chan3_raw, channels.chan4_raw)
@@ -351,11 +351,11 @@ def test_sticks() -> None:
     bench.run(2.0)
     assert peer.drain("RC_CHANNELS")[-1].chancount == 0
     peer.mav.rc_channels_override_send(1, 1, 1500, 2000, 1000, 1750, 0, 0, 0, 0)
-    assert brain.calls.pop() == ("sticks", Sticks(0.0, 1.0, 0.5, 0.0))
+    assert logic.calls.pop() == ("sticks", Sticks(0.0, 1.0, 0.5, 0.0))
     peer.mav.rc_channels_override_send(1, 1, 1500, 65535, 1000, 1750, 0, 0, 0, 0)
     peer.mav.manual_control_send(1, 500, 32767, 600, 100, 0)
     peer.mav.manual_control_send(2, 500, 0, 600, 100, 0)
-    assert brain.calls == []
+    assert logic.calls == []
     assert bench.services.links[0].counters.bad_sticks == 2
     assert bench.services.links[0].counters.for_others == 1
 
@@ -365,7 +365,7 @@ def test_only_a_ground_stations_heartbeat_counts() -> None:
     peer = bench.peers[0]
     peer.mav.heartbeat_send(mavlink.MAV_TYPE_GCS, mavlink.MAV_AUTOPILOT_INVALID, 0, 0, 0)
     peer.mav.heartbeat_send(mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_AUTOPILOT_PX4, 0, 0, 0)
-    assert bench.brain.grounds == 1
+    assert bench.logic.grounds == 1
 
 
 def test_what_is_meant_for_others_is_counted() -> None:
@@ -374,10 +374,10 @@ def test_what_is_meant_for_others_is_counted() -> None:
     peer.mav.command_long_send(1, 1, mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 0, 1, 0, 0, 0, 0, 0, 0)
     peer.mav.command_long_send(2, 100, mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 0, 1, 0, 0, 0, 0, 0, 0)
     peer.mav.param_request_list_send(3, 1)
-    assert bench.brain.calls == [] and peer.arrived == b""
+    assert bench.logic.calls == [] and peer.arrived == b""
     assert bench.services.links[0].counters.for_others == 3
     peer.mav.command_long_send(2, 0, mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 0, 1, 0, 0, 0, 0, 0, 0)
-    assert bench.brain.calls == [("arm", False)]
+    assert bench.logic.calls == [("arm", False)]
     assert peer.only("COMMAND_ACK").get_srcSystem() == 2
 
 
@@ -404,9 +404,18 @@ def test_small_talk() -> None:
     assert bench.services.links[0].counters.unhandled == 1
 
 
+def test_a_text_is_told_once_to_who_writes_the_log_however_many_links_there_are() -> None:
+    bench = Bench(links=2)
+    told: list[tuple[int, Severity, str]] = []
+    bench.services.on_text = lambda *text: told.append(text)
+    bench.logic.texts = [(Severity.INFO, "Armed"), (Severity.WARNING, "Battery low")]
+    bench.services.step(7_000)
+    assert told == [(7_000, Severity.INFO, "Armed"), (7_000, Severity.WARNING, "Battery low")]
+
+
 def test_texts_go_to_all_and_long_ones_in_pieces() -> None:
     bench = Bench(links=2)
-    bench.brain.texts = [(Severity.INFO, "x" * 50), (Severity.CRITICAL, "A" * 60), (Severity.ERROR, "B" * 100)]
+    bench.logic.texts = [(Severity.INFO, "x" * 50), (Severity.CRITICAL, "A" * 60), (Severity.ERROR, "B" * 100)]
     bench.run(0.004)
     for peer in bench.peers:
         got = [(m.severity, len(m.text), m.id, m.chunk_seq) for m in peer.drain("STATUSTEXT")]
@@ -415,7 +424,7 @@ def test_texts_go_to_all_and_long_ones_in_pieces() -> None:
 
 def test_what_waits_is_bounded() -> None:
     bench = Bench()
-    bench.brain.texts = [(Severity.INFO, str(number)) for number in range(1000)]
+    bench.logic.texts = [(Severity.INFO, str(number)) for number in range(1000)]
     bench.run(0.004)
     told = bench.peers[0].drain("STATUSTEXT")
     assert len(told) == 64
@@ -424,11 +433,11 @@ def test_what_waits_is_bounded() -> None:
 
 def test_a_reached_item_is_told_three_times_on_all_links() -> None:
     bench = Bench(links=2)
-    bench.brain.change(mission_reached=4)
+    bench.logic.change(mission_reached=4)
     bench.run(6.0)
     for peer in bench.peers:
         assert [m.seq for m in peer.drain("MISSION_ITEM_REACHED")] == [4, 4, 4]
-    bench.brain.change(mission_reached=-1)
+    bench.logic.change(mission_reached=-1)
     bench.run(2.0)
     assert not bench.peers[0].drain("MISSION_ITEM_REACHED")
 

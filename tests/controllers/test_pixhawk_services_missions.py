@@ -10,7 +10,7 @@ from pymavlink import mavwp
 from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop.controllers.pixhawk.limits import MAX_ITEMS
-from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, Refusal
+from aeroloop.controllers.pixhawk.types import FlightMode, MissionItem, Refusal
 from peers.ground_peer import Bench, Peer
 
 RELATIVE = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT
@@ -54,8 +54,8 @@ def test_up_and_down_again() -> None:
     bench = Bench()
     peer = bench.peers[0]
     assert upload(peer, 5) == ACCEPTED
-    assert len(bench.brain.mission) == 5
-    third = bench.brain.mission[2]
+    assert len(bench.logic.mission) == 5
+    third = bench.logic.mission[2]
     assert (third.command, third.frame, third.params[:3], third.autocontinue) == (WAYPOINT, RELATIVE, (1, 2, 0), True)
     assert math.isnan(third.params[3])
     assert (third.lat_deg, third.lon_deg, third.alt_m) == (47.397942, 8.545594, 12.0)
@@ -82,7 +82,7 @@ def test_pymavlinks_waypoint_loader_by_the_old_messages() -> None:
     for _ in range(3):
         peer.mav.send(loader.wp(peer.only("MISSION_REQUEST_INT").seq))
     assert peer.only("MISSION_ACK").type == ACCEPTED
-    assert [round(i.lat_deg, 4) for i in bench.brain.mission] == [47.3977, 47.3978, 47.3979]
+    assert [round(i.lat_deg, 4) for i in bench.logic.mission] == [47.3977, 47.3978, 47.3979]
     peer.waypoint_request_list_send()
     assert peer.only("MISSION_COUNT").count == 3
     peer.waypoint_request_send(2)
@@ -91,7 +91,7 @@ def test_pymavlinks_waypoint_loader_by_the_old_messages() -> None:
     assert peer.only("MISSION_CURRENT").seq == 2
     peer.waypoint_clear_all_send()
     assert peer.only("MISSION_ACK").type == ACCEPTED
-    assert bench.brain.mission == ()
+    assert bench.logic.mission == ()
 
 
 def test_items_that_are_no_places() -> None:
@@ -106,7 +106,7 @@ def test_items_that_are_no_places() -> None:
     for one in items:
         peer.mav.send(one)
     assert peer.only("MISSION_ACK").type == ACCEPTED
-    takeoff, speed, home = bench.brain.mission
+    takeoff, speed, home = bench.logic.mission
     assert math.isnan(takeoff.lat_deg) and math.isnan(takeoff.lon_deg) and takeoff.alt_m == 10.0
     assert (speed.params[:2], speed.lat_deg) == ((1.0, 5.0), 7.0)
     assert math.isnan(home.alt_m)
@@ -121,7 +121,7 @@ def test_an_empty_upload_clears() -> None:
     peer = bench.peers[0]
     upload(peer, 2)
     assert upload(peer, 0) == ACCEPTED
-    assert bench.brain.mission == ()
+    assert bench.logic.mission == ()
     peer.waypoint_request_list_send()
     assert peer.only("MISSION_COUNT").count == 0
 
@@ -154,8 +154,8 @@ def test_an_upload_that_stops_is_given_up_and_the_old_mission_stays() -> None:
     assert not bench.services.links[0].missions.uploading
     messages = peer.drain("MISSION_ACK", "STATUSTEXT")
     assert messages[0].type == CANCELLED
-    assert "item 1 never came" in messages[1].text
-    assert len(bench.brain.mission) == 4
+    assert "item 1 not received" in messages[1].text
+    assert len(bench.logic.mission) == 4
     peer.mav.send(item(1))
     assert peer.arrived == b""
 
@@ -178,7 +178,7 @@ def test_wrong_numbers_do_not_confuse() -> None:
     for seq in (2, 0, 0, 65535, 1, 0, 2):
         peer.mav.send(item(seq))
     assert peer.drain("MISSION_ACK")[-1].type == ACCEPTED
-    assert [i.alt_m for i in bench.brain.mission] == [10.0, 11.0, 12.0]
+    assert [i.alt_m for i in bench.logic.mission] == [10.0, 11.0, 12.0]
 
 
 def test_cancelled_by_its_sender() -> None:
@@ -190,7 +190,7 @@ def test_cancelled_by_its_sender() -> None:
     peer.drain()
     bench.run(6.0)
     assert not peer.drain("MISSION_REQUEST_INT", "MISSION_ACK")
-    assert bench.brain.calls == []
+    assert bench.logic.calls == []
 
 
 def test_a_new_count_begins_anew() -> None:
@@ -200,7 +200,7 @@ def test_a_new_count_begins_anew() -> None:
     peer.mav.send(item(0))
     peer.drain()
     assert upload(peer, 2) == ACCEPTED
-    assert len(bench.brain.mission) == 2
+    assert len(bench.logic.mission) == 2
 
 
 def test_too_many() -> None:
@@ -260,13 +260,13 @@ def test_an_item_that_cannot_be_flown_ends_the_upload(changes: dict[str, Any], r
     peer.drain()
     peer.mav.send(item(1, **changes))
     assert peer.drain("MISSION_ACK")[-1].type == result
-    assert bench.brain.mission == ()
+    assert bench.logic.mission == ()
 
 
 def test_the_flight_logic_may_refuse() -> None:
     bench = Bench()
     peer = bench.peers[0]
-    bench.brain.refusal = Refusal("First waypoint too far from home", temporary=False)
+    bench.logic.refusal = Refusal("First waypoint too far from home", temporary=False)
     peer.mav.mission_count_send(1, 1, 1)
     peer.drain()
     peer.mav.send(item(0))
@@ -292,7 +292,7 @@ def test_fences_and_rally_points_are_empty_and_cannot_be_written() -> None:
     assert peer.only("MISSION_ACK").type == UNSUPPORTED
     peer.mav.mission_write_partial_list_send(1, 1, 0, 1)
     assert peer.only("MISSION_ACK").type == UNSUPPORTED
-    assert bench.brain.calls == []
+    assert bench.logic.calls == []
 
 
 def test_a_number_that_is_not_there() -> None:
@@ -303,7 +303,7 @@ def test_a_number_that_is_not_there() -> None:
     assert peer.only("MISSION_ACK").type == mavlink.MAV_MISSION_INVALID_SEQUENCE
     peer.waypoint_set_current_send(2)
     assert peer.texts() == "No mission item 2: there are 2"
-    assert bench.brain.calls == [("set_mission", 2)]
+    assert bench.logic.calls == [("set_mission", 2)]
 
 
 def test_a_reader_sees_one_mission_even_if_it_changes_meanwhile() -> None:
@@ -312,7 +312,7 @@ def test_a_reader_sees_one_mission_even_if_it_changes_meanwhile() -> None:
     upload(peer, 2)
     peer.waypoint_request_list_send()
     peer.drain()
-    bench.brain.mission = (MissionItem(WAYPOINT, RELATIVE, (0, 0, 0, 0), 1.0, 2.0, 99.0),)
+    bench.logic.mission = (MissionItem(WAYPOINT, RELATIVE, (0, 0, 0, 0), 1.0, 2.0, 99.0),)
     peer.mav.mission_request_int_send(1, 1, 1)
     assert peer.only("MISSION_ITEM_INT").z == 11.0
     peer.mav.mission_ack_send(1, 1, 0)
@@ -324,11 +324,11 @@ def test_starting_a_mission_arms() -> None:
     bench = Bench()
     peer = bench.peers[0]
     upload(peer, 3)
-    bench.brain.calls.clear()
+    bench.logic.calls.clear()
     assert peer.command(mavlink.MAV_CMD_MISSION_START, 1, 2) == ACCEPTED
-    assert bench.brain.calls == [("set_current", 1), ("set_mode", FlightMode.MISSION), ("arm", False)]
+    assert bench.logic.calls == [("set_current", 1), ("set_mode", FlightMode.MISSION), ("arm", False)]
     assert peer.command(mavlink.MAV_CMD_DO_SET_MISSION_CURRENT, 2) == ACCEPTED
-    assert bench.brain.calls[-1] == ("set_current", 2)
+    assert bench.logic.calls[-1] == ("set_current", 2)
 
 
 def test_progress_is_told() -> None:

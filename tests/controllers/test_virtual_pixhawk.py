@@ -98,15 +98,15 @@ def test_a_sample_from_the_past_is_not_answered() -> None:
 
 def armed(desk: Desk) -> Desk:
     desk.stand(4.0)
-    assert desk.pixhawk.brain.arm() is None
-    assert desk.pixhawk.brain.take_off(5.0) is None
+    assert desk.pixhawk.logic.arm() is None
+    assert desk.pixhawk.logic.take_off(5.0) is None
     return desk
 
 
 def test_it_finds_out_that_it_stands_still_at_home_and_arms_then() -> None:
     desk = Desk()
     desk.stand(0.5)
-    assert desk.pixhawk.brain.arm() is not None, "it does not know yet how it stands"
+    assert desk.pixhawk.logic.arm() is not None, "it does not know yet how it stands"
     armed(desk)
     estimate = desk.pixhawk.estimate
     assert estimate is not None
@@ -133,7 +133,7 @@ def test_disarmed_it_forgets_what_its_law_has_learnt() -> None:
     desk = armed(Desk())
     desk.stand(1.0)
     assert desk.pixhawk._law.inputs[2].any()
-    desk.pixhawk.brain.disarm(force=True)
+    desk.pixhawk.logic.disarm(force=True)
     desk.stand(0.1)
     assert not desk.pixhawk._law.inputs[2].any()
 

@@ -19,7 +19,8 @@ def test_a_family_appends_columns_and_changes_none(kind: str) -> None:
         if stream.name in known:
             usual = known[stream.name]
             assert stream.fields[: len(usual.fields)] == usual.fields, stream.name
-            assert (stream.simulated, stream.optional) == (usual.simulated, usual.optional), stream.name
+            assert stream.simulated == usual.simulated, stream.name
+            assert stream.optional >= usual.optional, stream.name  # a family may have it in some flights only
 
 
 def test_columns_that_the_common_stream_has_are_not_repeated() -> None:

@@ -11,6 +11,8 @@ from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core import scenario_files, tables
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fleet import parts_of
+from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario import Common, ControllerTables, FamilyTables, narrowed, value_at, with_value
 from aeroloop.core.tables import FAMILIES, MEMORY, Controller, Family, family, flown_by, part
 from aeroloop.families.multirotor.scenario import MultirotorTables
@@ -73,7 +75,16 @@ def test_a_key_with_two_owners_is_refused_when_the_pair_is_composed(monkeypatch:
             ("controller.kind=px4",),
             "controller.kind: no 'px4' flies tiltrotor; expected one of: law (law: mil, ",
         ),
-        (HOVER, ("controller.kind=law",), "expected one of: pixhawk, px4 (pixhawk: mil, sil; px4: hil)"),
+        (
+            HOVER,
+            ("controller.kind=nobody",),
+            "expected one of: pixhawk, px4, ardupilot, law, pose (pixhawk: mil, sil; px4: hil; ardupilot: hil; ",
+        ),
+        (
+            HOVER,
+            ("controller.kind=law",),
+            "pilot: a table of controller pixhawk or px4 or ardupilot, and law flies here, expected",
+        ),
         (
             HOVER,
             ("controller.kind=px4",),
@@ -87,12 +98,16 @@ def test_a_key_with_two_owners_is_refused_when_the_pair_is_composed(monkeypatch:
         (
             HOVER,
             ("loop=pil",),
-            "loop: no firmware image flies this aircraft yet; expected mil, sil or hil (quadrotor has",
+            "pilot: a table of controller pixhawk or px4 or ardupilot, and law flies here, expected",
         ),
         (HOVER, ("loop=zil",), "loop: invalid enum value 'zil', expected one of: "),
         (HOVER, ("controller.name=px4",), "controller.name: unknown key, expected one of: kind"),
         (HOVER, ("controller=px4",), "controller: expected `object`, got `str`"),
-        (HOVER, ("control.law=dlqr",), "control: unknown key, expected one of: name, summary, "),
+        (
+            HOVER,
+            ("control.law=dlqr",),
+            "control: a table of controller law or pose, and pixhawk flies here, expected one of: ",
+        ),
         (SPIRAL, ("pilot.source=external",), "pilot: unknown key, expected one of: name, summary, "),
     ],
 )
@@ -139,11 +154,11 @@ def test_naming_the_usual_controller_changes_nothing_else() -> None:
 
 @pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_a_scenario_is_flat_in_its_file_and_loads_to_the_same(path: Path) -> None:
-    plan = scenario_files.load(path, ("seed=5",))
-    flat = plan.flat()
-    assert {"aircraft", "controller_tables"}.isdisjoint(flat)
-    assert flat["world"]["step_s"] == plan.aircraft.step_s
-    assert scenario_files.of_table(flat, "again") == plan
+    for plan in parts_of(load_plan(path, ("seed=5",))):
+        flat = plan.flat()
+        assert {"aircraft", "controller_tables"}.isdisjoint(flat)
+        assert flat["world"]["step_s"] == plan.aircraft.step_s
+        assert scenario_files.of_table(flat, "again") == plan
 
 
 def test_a_key_is_found_and_changed_wherever_its_owner_keeps_it() -> None:
@@ -160,7 +175,7 @@ TWO_BOARDS = {
 from aeroloop.core.tables import Family
 ROW = Family(
     name="two_boards", tables="two_boards.scenario:Tables", streams="", vehicle="",
-    controllers={"law": "aeroloop.controllers.law.rows:VALUES", "gains": "two_boards.controller:ROW"},
+    controllers={"law": "two_boards.controller:HOST", "gains": "two_boards.controller:ROW"},
 )
 """,
     "scenario.py": """
@@ -178,6 +193,9 @@ class Tables(FamilyTables, frozen=True, kw_only=True):
     world: World = World()
 """,
     "controller.py": """
+from dataclasses import replace
+
+from aeroloop.controllers.law.rows import VALUES
 from aeroloop.core.config import Config
 from aeroloop.core.scenario import ControllerTables
 from aeroloop.core.tables import Controller
@@ -192,6 +210,7 @@ def needs(scenario):
     multiple = scenario.controller.gains.period_s / scenario.aircraft.step_s
     return "" if multiple == round(multiple) else "gains.period_s: expected a multiple of world.step_s"
 
+HOST = replace(VALUES, rungs={"mil": "loopback://"})
 ROW = Controller(
     name="gains", tables="two_boards.controller:Tables", rungs={"mil": "pty://", "hil": ""}, roles="", launch="",
     exchange="", needs="two_boards.controller:needs",
@@ -214,11 +233,15 @@ def test_a_family_may_have_two_controllers_on_a_rung_each_with_its_own_tables(tm
     assert value_at(other, "gains.period_s") == 0.03 and value_at(usual, "gains") is None
     assert scenario_files.load(file, ("loop=hil",)).flown_by.name == "gains", "the first that has the rung"
     assert scenario_files.of_table(other.flat(), "again") == other
-    with pytest.raises(ConfigError, match="gains: unknown key, expected one of: name"):
+    with pytest.raises(
+        ConfigError, match="gains: a table of controller gains, and law flies here, expected one of: name"
+    ):
         scenario_files.load(file, chosen[1:])
     with pytest.raises(ConfigError, match=r"x\.toml with .*: gains\.period_s: expected a multiple of world\.step_s"):
         scenario_files.load(file, (*chosen, "world.step_s=0.02"))
-    with pytest.raises(ConfigError, match=r"x\.toml with .*: two_boards\.controller:needs: ZeroDivisionError"):
+    with pytest.raises(
+        ConfigError, match=r"x\.toml with .*: two_boards\.controller:needs: .*line \d+: ZeroDivisionError"
+    ):
         scenario_files.load(file, (*chosen, "world.step_s=0.0"))
     with pytest.raises(ValueError, match=r"gains\.period_s: expected a multiple"):
         with_value(other, "world.step_s", 0.02)

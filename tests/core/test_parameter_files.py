@@ -11,17 +11,34 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.families.fixedwing import airframe as fixedwing
 from aeroloop.families.multirotor import airframe as quadrotor
 
+PLACES = "pos_B_m = [[0.13, -0.22, 0.023], [-0.13, 0.20, 0.023], [0.13, 0.22, 0.023], [-0.13, -0.20, 0.023]]"
 MULTIROTOR = [
     ("mass_kg = 1.5", "mass_kg = -1.5", "body.mass_kg"),
     ("mass_kg = 1.5", "mass_kg = 1.5\nwings = 2", "wings"),
-    ("spin = [1, 1, -1, -1]", "spin = [1, 1, -1]", "as many directions, not 4 and 3"),
-    ("spin = [1, 1, -1, -1]", "spin = [1, 1, 1, 1]", "balance thrust and torques"),
+    ("spin = [1, 1, -1, -1]", "spin = [1, 1, -1]", "as many directions (spin), not 4 and 3"),
+    ("spin = [1, 1, -1, -1]", "spin = [1, 1, 1, 1]", "no thrusts of these rotors give a torque about the yaw (z) axis"),
+    (PLACES, "pos_B_m = []", "rotors: expected 4 to 8 positions (pos_B_m) and as many directions (spin), not 0 and 4"),
+    (PLACES, f"pos_B_m = {[[0.1 * n, 0.0, 0.0] for n in range(9)]}", "expected 4 to 8 positions (pos_B_m)"),
+    (PLACES, f"pos_B_m = {[[0.1, y, 0.0] for y in (-0.2, -0.1, 0.1, 0.2)]}", "a torque about the pitch (y) axis alone"),
+    (PLACES, f"pos_B_m = {[[x, 0.0, 0.0] for x in (-0.2, -0.1, 0.1, 0.2)]}", "a torque about the roll (x) axis alone"),
+    (PLACES, PLACES.replace("-0.13", "0.03"), "balance thrust and torques"),
+    ("mass_kg = 1.5", "mass_kg = 1e-20", "body.mass_kg: expected `float` >= 0.001"),
+    ("0.029125, 0.029125,", "0.029125, 1e-20,", "body.inertia_kgm2[1]: expected `float` >= 1e-09"),
+    ("-0.045]", "0.045]", "contact.feet_B_m: expected feet below the centre of mass"),
+    (
+        "[motors]",
+        "thrust_share = [1.0, 0.8]\n[motors]",
+        "rotors.thrust_share: expected a number for each of the 4 rotors",
+    ),
+    ("[motors]", "thrust_share = [1.0, 1.0, 1.0, 1.2]\n[motors]", "rotors.thrust_share"),
+    ("body_half_size_m = [0.11,", "body_half_size_m = [-0.11,", "contact.body_half_size_m"),
     ("spin = [1, 1, -1, -1]", "spin = [1, 1, -1, 2]", "rotors.spin"),
     ("0.055225]", "0.155225]", "body.inertia_kgm2: expected no moment larger"),
     ("speed_max_rad_s = 1100.0", "speed_max_rad_s = 700.0", "too slow to hover, expected more than 794"),
     ("speed_idle_rad_s = 100.0", "speed_idle_rad_s = 1100.0", "motors.speed_idle_rad_s"),
     ("feet_B_m = [[0.2, -0.2, -0.045], ", "feet_B_m = [] # [", "three feet"),
     ("[motors]", "[motors", "not valid TOML"),
+    ("# 3DR", "\ufeff# 3DR", "not valid TOML"),
 ]
 FIXED_WING = [
     ("mass_kg = 11.0", "mass_kg = -11.0", "body.mass_kg"),
@@ -62,7 +79,9 @@ def test_a_bad_parameter_file_is_refused_in_one_sentence(
     assert "\n" not in message
 
 
-@pytest.mark.parametrize(("kind", "known"), [(quadrotor, "hexarotor, iris"), (fixedwing, "aerosonde, anaconda")])
+@pytest.mark.parametrize(
+    ("kind", "known"), [(quadrotor, "hexarotor, iris, rfly, rfly-e0"), (fixedwing, "aerosonde, anaconda")]
+)
 def test_unknown_airframes_are_refused(kind: ModuleType, known: str) -> None:
     with pytest.raises(ConfigError, match=rf"expected a \.toml file or one of: {known}"):
         kind.load("ornithopter")

@@ -23,13 +23,14 @@ from aeroloop.core.scenario import ControllerTables, FamilyTables, Scenario
 from aeroloop.core.stream import Stream, fields
 from aeroloop.dashboard import family_page, page_fly, readings
 from aeroloop.dashboard.app import PAGES
-from aeroloop.dashboard.line_sources import views
+from aeroloop.dashboard.link_sources import views
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 PAGE = """
-from aeroloop.dashboard.family_page import Page, Status, Track
+from aeroloop.core.stream import Track
+from aeroloop.dashboard.family_page import Page, Status
 
 PAGE = Page(setpoint=Track("glide"), status=lambda _store, _vehicle: Status(mode="gliding"), charts=[["truth.z_m"]])
 """

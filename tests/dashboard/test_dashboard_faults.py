@@ -12,7 +12,7 @@ from aeroloop.core import scenario_files
 from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.core.scenario import Scenario
-from aeroloop.dashboard.page_faults import amount, caption, element_id, keys, log, title
+from aeroloop.dashboard.page_faults import amount, caption, card_of, element_id, keys, log, title
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 
@@ -21,10 +21,11 @@ def _quadrotor(count: int = 1) -> Scenario:
     return scenario_files.of_table(table, "test")
 
 
-SCENARIOS: list[Scenario] = [_quadrotor(), tiltrotor(name="test")]
+WING = scenario_files.of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
+SCENARIOS: list[Scenario] = [_quadrotor(), tiltrotor(name="test"), WING]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor"])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor", "fixedwing"])
 def test_every_offer_has_a_switch_of_its_own_and_a_value_that_can_be_sent(scenario: Scenario) -> None:
     known = offers(scenario)
 
@@ -65,6 +66,25 @@ def test_people_type_milliseconds_and_percent() -> None:
     assert (loss.unit, loss.value(30)) == ("%", pytest.approx(0.3))
     assert title(_offer("to_board", "delay_s")) == "delay"
     assert caption(_offer("gnss", "silent")) == "sends nothing"
+
+
+def test_each_actuator_has_a_card_of_its_own() -> None:
+    weak, sag = _offer("rotor", "weak"), _offer("battery", "sag")
+    cards = list(dict.fromkeys(card_of(offer) for offer in offers(_quadrotor())))
+
+    assert cards[-5:] == [
+        ("rotor", "rotor1"),
+        ("rotor", "rotor2"),
+        ("rotor", "rotor3"),
+        ("rotor", "rotor4"),
+        ("battery",),
+    ]
+    assert (title(weak), title(sag)) == ("weak", "sag")
+    assert caption(weak) == "remaining fraction of its thrust"
+    left, lost = amount(weak), amount(sag)
+    assert left and lost
+    assert (left.unit, left.value(50)) == ("%", 0.5)
+    assert (lost.value(90), lost.value(91)) == (0.9, None)
 
 
 @pytest.mark.parametrize("typed", [None, "5", True, float("nan"), float("inf"), -1, 101, 10**400])

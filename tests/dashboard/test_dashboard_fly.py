@@ -16,13 +16,14 @@ from stream_tables import MULTIROTOR
 from tiltrotor_scenarios import tiltrotor
 
 from aeroloop.control.flight_gains import GAINS
-from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import TABLE
+from aeroloop.controllers.routing import BENCH
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import LinkError
+from aeroloop.core.parameter_numbers import by_number
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, from_browser
-from aeroloop.dashboard.fly_orders import (
+from aeroloop.dashboard.fly_commands import (
     checked,
     connected,
     impossible,
@@ -34,11 +35,11 @@ from aeroloop.dashboard.fly_orders import (
 from aeroloop.dashboard.fly_page_state import MOST_ENTRIES, MOST_WAYPOINTS, FlyPageState, state_of
 from aeroloop.dashboard.parameters_panel import changes, problem, table_rows
 from aeroloop.dashboard.stick_driver import Driver
-from aeroloop.dashboard.watched_flight import LineInfo, WatchedFlight
+from aeroloop.dashboard.watched_flight import LinkInfo, WatchedFlight
 from aeroloop.families.multirotor.page import COMMANDS, known_parameters
-from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.commands.state import VehicleState
-from aeroloop.protocols.px4_modes import PX4_MODES
+from aeroloop.protocols.flight_modes import Firmware, modes_of
 from aeroloop.router.control import ControlPort
 from aeroloop.world.earth import Earth, Home
 
@@ -84,11 +85,11 @@ def test_aircraft_that_take_no_orders_say_why(watched: WatchedFlight) -> None:
         ("arm", {}, ""),
         ("arm", {"armed": True}, "armed"),
         ("disarm", {}, "not armed"),
-        ("takeoff", {}, "arm it"),
+        ("takeoff", {}, "arm first"),
         ("takeoff", {"armed": True}, ""),
         ("takeoff", {"armed": True, "landed": "in_air"}, "in the air"),
         ("land", {"armed": True, "landed": "in_air"}, ""),
-        ("hold", {}, "arm it"),
+        ("hold", {}, "arm first"),
         ("goto", {"armed": True}, "click the map"),
         ("mission-upload", {}, "waypoints"),
         ("mission-start", {"mission_count": 0}, "upload"),
@@ -110,7 +111,8 @@ def test_a_plan_and_a_target_open_their_orders() -> None:
 
 
 def test_every_mode_of_the_page_is_one_of_the_autopilots() -> None:
-    assert set(COMMANDS.modes) == set(PX4_MODES)
+    assert set(COMMANDS.modes) <= set(modes_of(Firmware.PX4))
+    assert set(COMMANDS.modes) - set(modes_of(Firmware.COPTER)) == {"takeoff"}, "which ArduCopter does in GUIDED"
 
 
 def test_a_heartbeat_ages() -> None:
@@ -212,20 +214,20 @@ def test_the_end_of_the_sticks_is_written_once_and_frees_them() -> None:
 
 
 def _line(number: float, role: float) -> tuple[float, ...]:
-    fields = MULTIROTOR["line"].names
-    told = {"t_s": 5.0, "line": number, "up": 1.0, "role": role}
+    fields = MULTIROTOR["router_link"].names
+    told = {"t_s": 5.0, "link": number, "up": 1.0, "role": role}
     return tuple(told.get(name, 0.0) for name in fields)
 
 
 def test_another_line_that_commands_is_named(watched: WatchedFlight) -> None:
     names = ("pixhawk-0", "ground", BENCH)
-    watched.lines = [LineInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
+    watched.links = [LinkInfo(number, name, "", "", "mavlink", 0) for number, name in enumerate(names)]
     for number, role in enumerate((0.0, 11.0, 1.0)):
-        watched.take(MULTIROTOR["line"], _line(number, role))
+        watched.take(MULTIROTOR["router_link"], _line(number, role))
     assert other_commander(watched) == "ground"
 
-    watched.take(MULTIROTOR["line"], _line(1.0, 1.0))
-    watched.take(MULTIROTOR["line"], _line(2.0, 11.0))
+    watched.take(MULTIROTOR["router_link"], _line(1.0, 1.0))
+    watched.take(MULTIROTOR["router_link"], _line(2.0, 11.0))
     assert other_commander(watched) == ""
 
 
@@ -238,7 +240,7 @@ def test_command_is_taken_at_the_flights_router(
     asked: list[str] = []
     monkeypatch.chdir(tmp_path)  # a socket's name is short
     port = ControlPort(Path())
-    watched.orders = Orders(scenario=_quadrotor(), folder=".", log="", supervisor_pid=1, core_draw=0)
+    watched._launch = LaunchSettings(scenario=_quadrotor(), folder=".", log="", supervisor_pid=1, core_draw=0)
     asking = threading.Thread(target=take_command, args=(watched,))
     asking.start()
     while asking.is_alive():
@@ -269,7 +271,7 @@ def test_a_search_finds_by_name_and_by_meaning() -> None:
     values = {name: row.default for name, row in known_parameters().items()}
 
     assert [row["name"] for row in table_rows(COMMANDS, values, "xy_p")] == ["MPC_XY_P"]
-    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(COMMANDS, values, "way home")]
+    assert "RTL_RETURN_ALT" in [row["name"] for row in table_rows(COMMANDS, values, "return height")]
     assert len(table_rows(COMMANDS, values)) == len(values)
 
 
@@ -302,7 +304,7 @@ def test_a_value_that_cannot_be_is_refused_before_it_is_sent(name: str, value: A
 
 
 def test_changes_of_anybody_are_shown_by_name(watched: WatchedFlight) -> None:
-    number = sorted(known_parameters()).index("MPC_XY_P")
+    number = by_number(known_parameters()).index("MPC_XY_P")
     stream = MULTIROTOR["parameter_change"]
     watched.store.add(stream, (3.0, 0.0, float(number), 0.95, 1.2))
     watched.store.add(stream, (4.0, 0.0, 1e6, 0.0, 1.0))

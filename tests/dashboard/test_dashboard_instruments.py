@@ -55,13 +55,13 @@ def test_a_tape_is_centred_on_its_value() -> None:
 
 
 def test_the_setpoint_height_is_marked_beside_the_tape_and_never_leaves_it() -> None:
-    assert instruments.WANTED not in instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1)
+    assert instruments.SETPOINT not in instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1)
     near, far = (
         instruments.tape("a", 10.0, "m", x=0.0, step=2.0, places=1, setpoint=setpoint) for setpoint in (12.0, 1000.0)
     )
     top = instruments.HORIZON_Y - instruments.HORIZON_HALF_H
     for picture, expected in ((near, HORIZON_Y - instruments.TAPE_PER_STEP), (far, top + 6)):
-        mark = re.search(rf'd="M0 (-?[\d.]+)h8l-6 7l6 7h-8z" fill="{instruments.WANTED}"', picture)
+        mark = re.search(rf'd="M0 (-?[\d.]+)h8l-6 7l6 7h-8z" fill="{instruments.SETPOINT}"', picture)
         assert mark is not None
         assert float(mark[1]) + 7 == pytest.approx(expected, abs=0.06)
 

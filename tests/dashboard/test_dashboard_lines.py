@@ -11,23 +11,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stream_tables import MULTIROTOR, TILTROTOR
 
+from aeroloop.core.scenario_files import find, load
+from aeroloop.core.streams import named, streams_of
 from aeroloop.dashboard.histogram import Histogram
-from aeroloop.dashboard.line_health import (
+from aeroloop.dashboard.link_health import (
     COLUMNS,
     Level,
-    LineView,
+    LinkView,
     Span,
-    counted_line,
+    counted_link,
     delay_cell,
-    hears,
+    forwarding_rates,
     load_cell,
     message_rates,
     rate_cell,
-    router_lines,
+    router_links,
     share_cell,
     signals,
     silence_cell,
 )
+from aeroloop.dashboard.link_sources import views
+from aeroloop.dashboard.store import Store
 
 
 @dataclass(frozen=True)
@@ -56,15 +60,15 @@ def row(stream: str, **values: float) -> list[float]:
     return [values.get(name, 0.0) for name in STREAMS[stream].names]
 
 
-def lines(*rows: dict[str, float], info: Info | None = None, messages: tuple[dict[str, float], ...] = ()) -> LineView:
-    data = np.array([row("line", **{**HEALTHY, "t_s": float(i), **values}) for i, values in enumerate(rows)])
-    (view,) = router_lines(data, messages, [info or Info()])
+def lines(*rows: dict[str, float], info: Info | None = None, messages: tuple[dict[str, float], ...] = ()) -> LinkView:
+    data = np.array([row("router_link", **{**HEALTHY, "t_s": float(i), **values}) for i, values in enumerate(rows)])
+    (view,) = router_links(data, messages, [info or Info()])
     return view
 
 
 def message(line: int, number: int, rate_hz: float, *, outbound: bool = False, system: int = 1, set_hz: float = 0.0):
-    names = STREAMS["line_message"].names
-    given = {"line": line, "message": number, "rate_hz": rate_hz, "set_hz": set_hz, "system": system, "component": 1}
+    names = STREAMS["router_message"].names
+    given = {"link": line, "message": number, "rate_hz": rate_hz, "set_hz": set_hz, "system": system, "component": 1}
     return dict.fromkeys(names, 0.0) | given | {"outbound": float(outbound), "count": 5.0, "over_s": 10.0}
 
 
@@ -154,16 +158,16 @@ def test_the_worst_message_colours_its_line() -> None:
 
 def test_rates_of_messages_are_those_of_the_window() -> None:
     """A heartbeat falls into every other half second of the router's."""
-    beats = [row("line_message", t_s=t / 2, line=1, count=t // 2, rate_hz=2.0 * (t % 2)) for t in range(20)]
-    others = [row("line_message", t_s=t / 2, line=1, outbound=1, message=30, rate_hz=50.0) for t in range(20)]
+    beats = [row("router_message", t_s=t / 2, link=1, count=t // 2, rate_hz=2.0 * (t % 2)) for t in range(20)]
+    others = [row("router_message", t_s=t / 2, link=1, outbound=1, message=30, rate_hz=50.0) for t in range(20)]
     heartbeat, attitude = message_rates(np.array([*beats, *others]))
     assert (heartbeat["rate_hz"], heartbeat["over_s"], heartbeat["count"]) == (1.0, 10.0, 9.0)
     assert (attitude["outbound"], attitude["message"], attitude["rate_hz"]) == (1.0, 30.0, 50.0)
-    assert message_rates(np.empty((0, len(STREAMS["line_message"].names)))) == []
+    assert message_rates(np.empty((0, len(STREAMS["router_message"].names)))) == []
 
 
 def test_a_line_without_rows_yet_is_listed() -> None:
-    (view,) = router_lines(np.empty((0, len(STREAMS["line"].names))), [], [Info()])
+    (view,) = router_links(np.empty((0, len(STREAMS["router_link"].names))), [], [Info()])
     assert (view.name, view.level) == ("pixhawk", Level.NONE)
 
 
@@ -176,7 +180,7 @@ def test_who_hears_whom() -> None:
         message(2, 30, 10.0, system=1, outbound=True),
         message(2, 0, 1.0, system=9, outbound=True),  # nobody knows from where
     ]
-    assert hears(rows) == {(0, 1): 25.0, (1, 0): 1.0, (0, 2): 10.0}
+    assert forwarding_rates(rows) == {(0, 1): 25.0, (1, 0): 1.0, (0, 2): 10.0}
 
 
 def board_rows(seconds: int, per_s: float, **last: float) -> np.ndarray:
@@ -190,7 +194,7 @@ def test_the_line_to_the_board_is_held_against_the_control_period() -> None:
     slow = Span.of(STREAMS["link"].names, board_rows(11, 1 / 0.012, frames_out=7 / 0.012))
     assert good and slow
     views = [
-        counted_line("board", "loopback://", "board", span, 10.5, set_hz=(0.0, 1 / 0.012)) for span in (good, slow)
+        counted_link("board", "loopback://", "board", span, 10.5, set_hz=(0.0, 1 / 0.012)) for span in (good, slow)
     ]
     assert [view.cells["rate_out"].level for view in views] == [Level.OK, Level.RED]
 
@@ -199,7 +203,7 @@ def test_a_board_that_fell_silent_is_down() -> None:
     rows = np.vstack([board_rows(4, 80.0), [row("link", t_s=9.0, frames_in=480.0)]])
     span = Span.of(STREAMS["link"].names, rows)
     assert span
-    view = counted_line("board", "loopback://", "board", span, 9.0)
+    view = counted_link("board", "loopback://", "board", span, 9.0)
     assert view.cells["state"].text == "down"
     assert view.cells["last_seen"].text == "6.0 s"
 
@@ -208,10 +212,10 @@ def test_the_load_of_a_serial_line_follows_from_its_baud_rate() -> None:
     rows = np.array([row("link", t_s=float(t), frames_in=t * 10.0, bytes_in=t * 9216.0) for t in range(3)])
     span = Span.of(STREAMS["link"].names, rows)
     assert span
-    view = counted_line("board", "serial:///dev/ttyACM0?baud=115200", "board", span, 2.0)
+    view = counted_link("board", "serial:///dev/ttyACM0?baud=115200", "board", span, 2.0)
     assert view.cells["load"].text == "80 %"
     assert view.cells["load"].level == Level.AMBER
-    assert counted_line("board", "loopback://", "board", span, 2.0).cells["load"].level == Level.NONE
+    assert counted_link("board", "loopback://", "board", span, 2.0).cells["load"].level == Level.NONE
 
 
 def test_signals_of_an_autopilot_are_counted_by_wall_time() -> None:
@@ -258,3 +262,19 @@ def test_an_empty_histogram_has_no_quantiles_and_shows_all_bins() -> None:
     assert histogram.shown() == slice(1, 4)
     histogram.clear()
     assert histogram.count == 0
+
+
+@pytest.mark.parametrize("name", ["tiltrotor-spiral", "fixedwing-loiter"])
+def test_lines_of_a_flights_router_stand_before_those_of_its_own_whatever_flies(name: str) -> None:
+    ground = 'router.endpoints=[{name="ground", url="udp://127.0.0.1:14550", role="command"}]'
+    scenario = load(find(name), ('pace="real"', ground))
+    streams = named(scenario)
+    store = Store(streams_of(scenario))
+    for t_s in (1.0, 1.5):
+        for line in (0.0, 1.0):
+            store.add(streams["router_link"], tuple(row("router_link", **{**HEALTHY, "t_s": t_s, "link": line})))
+        of_link = {"t_s": t_s, "frames_in": 50 * t_s, "bytes_in": 900 * t_s}
+        store.add(streams["link"], tuple(of_link.get(column, 0.0) for column in streams["link"].names))
+    shown = views(store, [Info("vehicle-0"), Info("ground", role="command")], scenario)
+    assert [view.name for view in shown] == ["vehicle-0", "ground", "board"]
+    assert "router_link" not in named(load(find(name))), "without a router there are no streams of it"

@@ -8,6 +8,7 @@ import json
 import weakref
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,12 +22,12 @@ from aeroloop.core import scenario_files as scenarios
 from aeroloop.core.fault_offers import Offer, offers
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.streams import streams_of
-from aeroloop.dashboard import app, layout, page_lines
+from aeroloop.dashboard import app, layout, page_links
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.layout import frame
 from aeroloop.dashboard.page_faults import amount
 from aeroloop.dashboard.past_runs import read_run
-from aeroloop.dashboard.watched_flight import LineInfo, WatchedFlight
+from aeroloop.dashboard.watched_flight import LinkInfo, WatchedFlight
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -38,9 +39,9 @@ def watching(tmp_path: Path, scenario: str | None) -> WatchedFlight:
         watched.router = HOSTILE
     else:
         watched.scenario = scenarios.load(scenarios.find(scenario))
-    watched.lines = [LineInfo(i, f"{HOSTILE}{i}", HOSTILE, HOSTILE, "mavlink", 0) for i in range(2)]
+    watched.links = [LinkInfo(i, f"{HOSTILE}{i}", HOSTILE, HOSTILE, "mavlink", 0) for i in range(2)]
     own = streams_of(watched.scenario) if watched.scenario is not None else ()
-    names = ("line", "line_message", "truth", "autopilot_state", "board_cycle", "link")
+    names = ("router_link", "router_message", "truth", "autopilot_state", "board_cycle", "link")
     for stream in (each for each in {*ROUTER_STREAMS, *own} if each.name in names):
         for t_s in (1.0, 1.5):
             watched.take(stream, tuple({"t_s": t_s, "qw": 1.0, "up": 1.0}.get(each, 0.0) for each in stream.names))
@@ -87,6 +88,36 @@ def test_nothing_is_kept_of_a_browser_that_has_gone(tmp_path: Path, scenario: st
     assert [visitor() for visitor in visitors] == [None] * len(PAGES)
 
 
+def test_a_flight_is_ended_by_its_button_after_a_question(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, ended = watching(tmp_path, "quad-hover"), []
+    monkeypatch.setattr(watched, "_launch", SimpleNamespace(aircraft_before=0))
+    monkeypatch.setattr(watched, "end", lambda: ended.append(True))
+
+    def press(client: Client) -> tuple[bool, list[bool]]:
+        by_name = {element.props.get("data-testid"): element for element in client.elements.values()}
+        first, sure = by_name["end-flight"], by_name["end-flight-yes"]
+        for button in (first, sure):
+            assert not ended
+            for listener in button._event_listeners.values():
+                button._handle_event({"listener_id": listener.id, "args": []})
+        return first.visible, list(ended)
+
+    assert built(watched, PAGES[0].build, press) == (True, [True])
+    watched.running = False
+    assert (
+        built(
+            watched,
+            PAGES[0].build,
+            lambda client: next(
+                element.visible
+                for element in client.elements.values()
+                if element.props.get("data-testid") == "end-flight"
+            ),
+        )
+        is False
+    )
+
+
 def markup(client: Client) -> list[str]:
     return [element.content for element in client.elements.values() if isinstance(element, ui.html)]
 
@@ -98,7 +129,7 @@ def test_what_strangers_named_is_text_not_markup(tmp_path: Path) -> None:
             told = built(watched, each.build, lambda client: (markup(client), _props(client)))
             assert not any("<img" in html for html in told[0]), each.title
             assert not any("onerror" in name for name in told[1]), each.title
-    assert "&lt;img" in page_lines._matrix([HOSTILE], {})
+    assert "&lt;img" in page_links._matrix([HOSTILE], {})
 
 
 def _props(client: Client) -> list[str]:
@@ -109,7 +140,7 @@ def test_a_router_alone_shows_its_lines_and_other_pages_say_what_is_missing(tmp_
     watched = watching(tmp_path, None)
     words = {each.title: built(watched, each.build, _words) for each in PAGES}
     for title in ("View", "Fly", "Faults"):
-        assert any("stands alone" in word for word in words[title]), title
+        assert any("runs without a flight" in word for word in words[title]), title
     assert any(word.startswith("2 links") for word in words["Links"])
 
 
@@ -119,9 +150,9 @@ def _words(client: Client) -> list[str]:
 
 def test_refused_requests_are_told_on_the_lines_page(tmp_path: Path) -> None:
     watched = watching(tmp_path, "quad-hover")
-    assert "This dashboard has refused no request." in built(watched, page_lines.build, _words)
+    assert "This dashboard has refused no request." in built(watched, page_links.build, _words)
     watched.refused.update(token=3, origin=1)
-    assert "This dashboard has refused 4 requests: origin 1, token 3." in built(watched, page_lines.build, _words)
+    assert "This dashboard has refused 4 requests: origin 1, token 3." in built(watched, page_links.build, _words)
 
 
 def test_a_share_has_a_slider_that_moves_with_its_number(tmp_path: Path) -> None:

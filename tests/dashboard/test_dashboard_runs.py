@@ -49,7 +49,7 @@ def test_runs_are_listed_newest_first_with_verdict_and_numbers(tmp_path: Path) -
     new, cut, old = PastRuns(tmp_path).list()
     assert (new.name, new.verdict, new.severity, new.numbers) == ("new", "failed", "bad", "pos_rms_m 3")
     assert not new.has_report and old.has_report
-    assert (cut.name, cut.verdict) == ("cut", "broken off")
+    assert (cut.name, cut.verdict) == ("cut", "aborted")
     assert (old.name, old.verdict, old.flown_s, old.numbers) == ("old", "passed", 52.0, "pos_rms_m 0.338")
     assert old.scenario == "quad-hover" and old.loop == "mil" and old.pace == "real"
 

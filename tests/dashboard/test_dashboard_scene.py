@@ -24,6 +24,7 @@ from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import View
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import Trail
+from aeroloop.world.relief import mesh
 from aeroloop.world.terrain import Grid, Incline
 
 
@@ -59,6 +60,14 @@ class TestTrail:
         trail.feed([(0.0, 0.0, 0.0, 0.0)])
         assert trail.feed([(0.1, 0.001, 0.0, 0.0), (0.2, math.nan, 0.0, 0.0)]) is None
         assert trail.t_s == 0.2  # and they are not read again
+
+    def test_a_small_plant_has_a_finer_trail(self) -> None:
+        rows = [(0.1 * i, 0.0025 * i, 0.0, 0.0) for i in range(5)]
+        coarse, fine = Trail(), Trail(finest_m=0.002)
+        for trail in (coarse, fine):
+            trail.feed(rows)
+        assert len(coarse.points) == 1
+        assert [x for x, _, _ in fine.points] == pytest.approx([0.0, 0.0025, 0.005, 0.0075, 0.01])
 
     def test_a_long_flight_keeps_its_whole_way_in_few_points(self) -> None:
         trail = Trail(most=100)
@@ -154,9 +163,7 @@ class TestGround:
     def test_a_slope_towards_the_sun_is_lighter(self) -> None:
         def brightness(east: float) -> float:
             slope = Incline(east, 0.0)
-            easts, norths = ground.axes(slope)
-            heights = np.array([[slope.height_m(x, y) for x in easts] for y in norths])
-            return float(ground.picture(easts, norths, heights).mean())
+            return float(ground.picture(*mesh(slope, ground.POINTS)).mean())
 
         assert brightness(0.5) > brightness(-0.5)  # the sun stands in the south-west
 
@@ -198,6 +205,20 @@ class TestView:
         place, attitude, tilts, rates = poses[0][3:]
         assert place == [1.0, 0.0, 5.0] and attitude == [1.0, 0.0, 0.0, 0.0] and tilts == []
         assert sorted(rates) == [-10.0, -10.0, 10.0, 10.0]
+
+    def test_what_flies_beside_is_drawn_where_its_world_lies(self, view: Spy) -> None:
+        own, other = Store(), Store()
+        fly(own, 1.0)
+        fly(other, 2.0)
+        view.show(scenario("quad-hover"), [(scenario("quad-wind"), (100.0, -20.0, 3.0))])
+        view.update(own, [other])
+        (message,) = view.sent
+        places = [call[3] for call in message if call[2] == "pose"]
+        assert places == [[1.0, 0.0, 5.0], [102.0, -20.0, 8.0]]
+        trails = [call[3] for call in message if call[2] in ("add", "set")]
+        assert [(102.0, -20.0, 8.0)] in trails
+        assert view._own is not None and view._stage is not None
+        assert view._stage.args[4] == view._own.crafts[0].id, "the camera follows the part that is shown"
 
     def test_nothing_travels_when_nothing_is_new(self, view: Spy) -> None:
         store = Store()
@@ -249,5 +270,5 @@ class TestView:
         view.show(scenario("quad-swarm"))
         view.follow(2)
         view.look("top")
-        assert view._stage is not None
-        assert view._stage.args[3:5] == ["top", view._crafts[2].id]
+        assert view._stage is not None and view._own is not None
+        assert view._stage.args[3:5] == ["top", view._own.crafts[2].id]

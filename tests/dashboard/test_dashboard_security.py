@@ -20,9 +20,10 @@ import uvicorn
 from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import security, slow_clients
 from aeroloop.dashboard.listening import address, bound_socket
-from aeroloop.dashboard.security import Guard, is_loopback, token_for
+from aeroloop.dashboard.roles import Role, role_of
+from aeroloop.dashboard.security import Guard, is_loopback, tokens_for
 
-TOKEN = "a-token-that-nobody-guesses"
+TOKEN, VIEW_TOKEN = "a-token-that-nobody-guesses", "another-token-for-viewers"
 OURS = "http://127.0.0.1:8080"
 
 
@@ -31,12 +32,14 @@ class Inner:
 
     def __init__(self) -> None:
         self.seen: list[str] = []
+        self.roles: list[str] = []
         self.bodies: list[bytes] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
             return
         self.seen.append(scope["path"])
+        self.roles.append(role_of(scope))
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.accept"})
@@ -82,9 +85,12 @@ def open_websocket(guard: Guard, headers: dict[str, str], query: str = "") -> li
     return sent
 
 
-def guarded(host: str = "127.0.0.1", token: str = "") -> tuple[Guard, Inner]:
+def guarded(
+    host: str = "127.0.0.1", token: str = "", view_token: str = "", *, view_only: bool = False
+) -> tuple[Guard, Inner]:
     inner = Inner()
-    return Guard(inner, host=host, port=8080, token=token), inner
+    tokens = {role: each for role, each in (("command", token), ("view", view_token)) if each}
+    return Guard(inner, host=host, port=8080, tokens=tokens, view_only=view_only), inner  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:9000", "LOCALHOST", "[::1]:8080", "127.0.0.9"])
@@ -181,7 +187,7 @@ def test_the_way_on_never_leads_to_another_host() -> None:
 def test_without_the_token_nothing_is_shown(given: dict[str, Any]) -> None:
     guard, inner = guarded("0.0.0.0", TOKEN)
     answer = ask(guard, **given)
-    assert answer.status_code == 401 and "token is needed" in answer.text
+    assert answer.status_code == 401 and "token is required" in answer.text
     assert TOKEN not in answer.text
     assert inner.seen == [] and guard.refused["token"] == 1
 
@@ -217,14 +223,51 @@ def test_guesses_of_one_address_are_bounded_and_others_are_not_locked_out(monkey
     assert right == 200
 
 
-def test_a_token_is_made_where_others_can_reach_us() -> None:
-    assert token_for("127.0.0.1", "") == token_for("::1", "") == token_for("localhost", "") == ""
-    assert len(token_for("0.0.0.0", "")) >= 32 and token_for("0.0.0.0", "") != token_for("0.0.0.0", "")
-    assert token_for("127.0.0.1", TOKEN) == TOKEN
+def made(host: str, token: str = "", view_token: str = "", *, view_only: bool = False) -> dict[Role, str]:
+    return tokens_for(host, token, view_token, view_only=view_only)
+
+
+def test_tokens_are_made_where_others_can_reach_us() -> None:
+    assert made("127.0.0.1") == made("::1") == made("localhost") == made("127.0.0.1", view_only=True) == {}
+    beyond = made("0.0.0.0")
+    assert beyond.keys() == {"command", "view"} and len({*beyond.values(), *made("0.0.0.0").values()}) == 4
+    assert all(len(token) >= 32 for token in beyond.values())
+    assert made("0.0.0.0", TOKEN)["command"] == TOKEN and made("0.0.0.0", view_token=TOKEN)["view"] == TOKEN
+    assert made("0.0.0.0", view_only=True).keys() == {"view"}
+    assert made("127.0.0.1", TOKEN) == {"command": TOKEN}
+    assert made("127.0.0.1", view_token=TOKEN).keys() == {"command", "view"}, "else everybody could command"
     for bad in ("short", "with blanks in it", "with;semicolon=1", "ü" * 20):
         with pytest.raises(ConfigError, match="--token"):
-            token_for("127.0.0.1", bad)
+            made("127.0.0.1", bad)
+        with pytest.raises(ConfigError, match="--view-token"):
+            made("127.0.0.1", view_token=bad)
+    with pytest.raises(ConfigError, match="--view-token: expected another token"):
+        made("0.0.0.0", TOKEN, TOKEN)
+    with pytest.raises(ConfigError, match="nobody may command"):
+        made("0.0.0.0", TOKEN, view_only=True)
     assert not is_loopback("0.0.0.0") and not is_loopback("localhost.evil.example")
+
+
+def test_the_token_decides_the_role() -> None:
+    guard, inner = guarded("0.0.0.0", TOKEN, VIEW_TOKEN)
+    for token, role in ((TOKEN, "command"), (VIEW_TOKEN, "view")):
+        answer = ask(guard, f"/fly?token={token}")
+        assert answer.status_code == 303
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        assert ask(guard, "/fly", headers={"cookie": cookie}).status_code == 200
+        assert ask(guard, "/fly", headers={"authorization": f"Bearer {token}"}).status_code == 200
+        assert open_websocket(guard, {"host": "127.0.0.1:8080", "origin": OURS, "cookie": cookie})[0].endswith("accept")
+        assert inner.roles == [role] * 3
+        inner.roles.clear()
+    assert ask(guard, headers={"authorization": "Bearer neither-of-the-two"}).status_code == 401
+
+
+def test_without_tokens_everybody_has_the_role_of_the_dashboard() -> None:
+    guard, inner = guarded()
+    ask(guard)
+    viewed, of_viewers = guarded(view_only=True)
+    ask(viewed)
+    assert inner.roles == ["command"] and of_viewers.roles == ["view"]
 
 
 def test_sizes_are_bounded() -> None:
@@ -330,7 +373,7 @@ def test_the_socket_is_bound_before_the_pages_are_loaded_and_a_taken_port_is_a_s
         assert address(listener, "127.0.0.1", "") == f"http://127.0.0.1:{port}/"
         assert address(listener, "::1", TOKEN) == f"http://[::1]:{port}/?token={TOKEN}"
         assert address(listener, "0.0.0.0", TOKEN).startswith(f"http://{socket.gethostname()}:{port}/")
-        with pytest.raises(ConfigError, match=f"port {port}: somebody else listens there"):
+        with pytest.raises(ConfigError, match=f"port {port}: the port is in use"):
             bound_socket("127.0.0.1", port)
     for elsewhere, why in (("no.such.host.invalid", "no such host"), ("192.0.2.1", "this machine has no such address")):
         with pytest.raises(ConfigError, match=f"cannot listen on {elsewhere}, port 0: {why}; expected an address of"):

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from aeroloop.core import scenario_files as scenarios
-from aeroloop.dashboard import family_page, shapes
+from aeroloop.dashboard import family_page
 from aeroloop.families.multirotor import airframe as multirotor
 from aeroloop.families.tiltrotor import airframe as tiltrotor
 from aeroloop.families.tiltrotor.design import parameters
+from aeroloop.world import shapes
 
 
 def model_of(name: str) -> mujoco.MjModel:

@@ -28,7 +28,7 @@ from aeroloop.dashboard.sticks import (
 )
 from aeroloop.families.tiltrotor import page_sticks
 from aeroloop.families.tiltrotor.page_sticks import ReferenceDriver, reference_source
-from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.config import Ground
 from aeroloop.ground.lock import claim
 from aeroloop.ground.stick import Deflection, deflection_of
@@ -86,21 +86,21 @@ def test_nothing_a_browser_sends_gets_past_the_checks(told: Any) -> None:
     ],
 )
 def test_a_bad_word_is_counted_and_moves_nothing(told: object, hands: Hands) -> None:
-    hands.tell("page", ["pad", 0.1, 0.2, 0.3, 0.4])
-    hands.tell("page", told)
+    hands.update("page", ["pad", 0.1, 0.2, 0.3, 0.4])
+    hands.update("page", told)
 
     assert hands.refused == 1
     assert hands.axes == (0.1, 0.2, 0.3, 0.4)
 
 
 def test_the_name_of_a_device_is_cut_and_cleaned(hands: Hands) -> None:
-    hands.tell("page", ["p\x00a\nd" + "x" * 500, 0, 0, 0, 0])
+    hands.update("page", ["p\x00a\nd" + "x" * 500, 0, 0, 0, 0])
 
     assert hands.device == "padx" + "x" * 56
 
 
 def test_only_the_page_that_has_the_sticks_moves_them(hands: Hands) -> None:
-    hands.tell("other", ["pad", 1, 1, 1, 1])
+    hands.update("other", ["pad", 1, 1, 1, 1])
 
     assert hands.axes == CENTRED
     with pytest.raises(ConfigError, match="another page has the sticks"):
@@ -108,7 +108,7 @@ def test_only_the_page_that_has_the_sticks_moves_them(hands: Hands) -> None:
 
 
 def test_a_page_that_falls_silent_has_let_go_and_then_left(hands: Hands, clock: Clock) -> None:
-    hands.tell("page", ["pad", 1, 0, 0, 0])
+    hands.update("page", ["pad", 1, 0, 0, 0])
     clock.now_s += STALE_S - 0.01
     assert hands.axes == (1, 0, 0, 0)
 
@@ -130,7 +130,7 @@ def test_releasing_frees_the_sticks(hands: Hands) -> None:
 
 def test_axes_speak_only_when_they_move(hands: Hands) -> None:
     axes = HandAxes(hands)
-    hands.tell("page", ["pad", 0.5, 0, 0, -1])
+    hands.update("page", ["pad", 0.5, 0, 0, -1])
 
     assert [(event.axis, event.value) for event in axes.poll(1.0)] == [("ABS_X", 500), ("ABS_RY", -1000)]
     assert axes.poll(2.0) == []
@@ -147,7 +147,7 @@ def test_axes_speak_only_when_they_move(hands: Hands) -> None:
     ],
 )
 def test_mode_2_with_a_dead_zone(axes: tuple[float, ...], asked: Deflection, hands: Hands) -> None:
-    hands.tell("page", ["pad", *axes])
+    hands.update("page", ["pad", *axes])
 
     assert Shaper(hands).deflection() == pytest.approx(asked)
 
@@ -157,7 +157,7 @@ def test_mode_2_with_a_dead_zone(axes: tuple[float, ...], asked: Deflection, han
 def test_shaping_is_that_of_every_other_stick(axis: float) -> None:
     hands = Hands()
     hands.take("page")
-    hands.tell("page", ["pad", 0, 0, 0, axis])
+    hands.update("page", ["pad", 0, 0, 0, axis])
     channel = mapping().forward
 
     expected = deflection_of(round(1000 * axis), RANGES[channel.axis], channel)
@@ -178,10 +178,12 @@ def test_a_map_of_a_scenario_keeps_its_scales_on_the_axes_of_browsers(tmp_path: 
     assert {channel.axis for channel in own.channels().values()} == set(RANGES)
 
 
-def _orders(folder: Path, **scenario: Any) -> Orders:
+def _orders(folder: Path, **scenario: Any) -> LaunchSettings:
     flown = tiltrotor(name="test", ground=Ground(source="external"), **{"pace": "real", **scenario})
     link = f"loopback://{folder}/ref.sock"
-    return Orders(scenario=flown, folder=str(folder), log="", supervisor_pid=1, core_draw=0, reference_client=link)
+    return LaunchSettings(
+        scenario=flown, folder=str(folder), log="", supervisor_pid=1, core_draw=0, reference_client=link
+    )
 
 
 def test_references_start_where_the_aircraft_is_and_stay_while_the_stick_is_centred(
@@ -198,7 +200,7 @@ def test_references_start_where_the_aircraft_is_and_stay_while_the_stick_is_cent
 def test_a_stick_forward_moves_the_reference_at_the_scale_of_the_map(hands: Hands, tmp_path: Path) -> None:
     source = reference_source(hands, _orders(tmp_path), HERE)
     source(10 * NS)
-    hands.tell("page", ["pad", 0, 0, 0, -1])
+    hands.update("page", ["pad", 0, 0, 0, -1])
 
     flown = source(12 * NS)
 
@@ -210,10 +212,10 @@ def test_a_flight_in_lockstep_is_not_driven(hands: Hands, tmp_path: Path) -> Non
     orders = _orders(tmp_path)
     lockstep = tiltrotor(name="test")
     with pytest.raises(ConfigError, match="lockstep"):
-        ReferenceDriver(Orders(**{**_fields(orders), "scenario": lockstep}), hands, HERE)
+        ReferenceDriver(LaunchSettings(**{**_fields(orders), "scenario": lockstep}), hands, HERE)
 
 
-def _fields(orders: Orders) -> dict[str, Any]:
+def _fields(orders: LaunchSettings) -> dict[str, Any]:
     return {name: getattr(orders, name) for name in orders.__struct_fields__}
 
 
@@ -222,7 +224,7 @@ def test_a_link_that_another_program_drives_is_refused_with_its_name(
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     orders = _orders(tmp_path)
-    with claim(orders.reference_client, "joystick"), pytest.raises(ConfigError, match="already driven by joystick"):
+    with claim(orders.reference_client, "joystick"), pytest.raises(ConfigError, match="already used by joystick"):
         ReferenceDriver(orders, hands, HERE)
 
 
@@ -257,7 +259,7 @@ class Flown:
 
 def test_an_autopilot_hears_the_sticks_again_and_again_until_they_are_released(hands: Hands) -> None:
     flown = Flown(3)
-    hands.tell("page", ["pad", 0, 0, 0, -1])
+    hands.update("page", ["pad", 0, 0, 0, -1])
     driver = AutopilotDriver(flown, hands, lambda: False)
     driver.start()
     assert flown.enough.wait(20)
@@ -269,7 +271,7 @@ def test_an_autopilot_hears_the_sticks_again_and_again_until_they_are_released(h
 
 
 def test_a_page_that_stalls_is_a_centred_stick_and_one_that_is_gone_is_silence(hands: Hands, clock: Clock) -> None:
-    hands.tell("page", ["pad", 0, 0, 0, -1])
+    hands.update("page", ["pad", 0, 0, 0, -1])
     clock.now_s += STALE_S + 0.1
     flown = Flown(2)
     driver = AutopilotDriver(flown, hands, lambda: False)
@@ -280,7 +282,7 @@ def test_a_page_that_stalls_is_a_centred_stick_and_one_that_is_gone_is_silence(h
 
     assert set(flown.heard) == {Deflection()}
     assert not driver.running
-    assert driver.failed and "gone" in driver.ended
+    assert driver.failed and "closed" in driver.ended
 
 
 def test_sticks_end_with_the_flight(hands: Hands) -> None:

@@ -22,7 +22,7 @@ def row(stream: Stream, t_s: float, **values: float) -> tuple[float, ...]:
     return tuple({"t_s": t_s, **values}.get(name, 0.0) for name in stream.names)
 
 
-TRUTH, LINE, MESSAGE = (MULTIROTOR[name] for name in ("truth", "line", "line_message"))
+TRUTH, LINE, MESSAGE = (MULTIROTOR[name] for name in ("truth", "router_link", "router_message"))
 
 
 def test_rows_are_kept_by_stream_and_vehicle() -> None:
@@ -96,24 +96,24 @@ def test_newest_row_of_each_key_whenever_the_question_first_comes() -> None:
     store = Store()
     for t_s in (1.0, 2.0):
         for number in range(3):
-            store.add(MESSAGE, row(MESSAGE, t_s, line=number, message=30.0, rate_hz=10 * t_s))
-    key = ("line", "message")
-    assert [(each["line"], each["rate_hz"]) for each in store.newest("line_message", key)] == [
+            store.add(MESSAGE, row(MESSAGE, t_s, link=number, message=30.0, rate_hz=10 * t_s))
+    key = ("link", "message")
+    assert [(each["link"], each["rate_hz"]) for each in store.newest("router_message", key)] == [
         (0, 20),
         (1, 20),
         (2, 20),
     ]
-    store.add(MESSAGE, row(MESSAGE, 3.0, line=1.0, message=30.0, rate_hz=7.0))
-    assert [each["rate_hz"] for each in store.newest("line_message", key)] == [20, 7, 20]
-    assert store.newest("line", ("line",)) == []
+    store.add(MESSAGE, row(MESSAGE, 3.0, link=1.0, message=30.0, rate_hz=7.0))
+    assert [each["rate_hz"] for each in store.newest("router_message", key)] == [20, 7, 20]
+    assert store.newest("router_link", ("link",)) == []
 
 
 def test_an_index_of_newest_rows_is_bounded() -> None:
     store = Store()
-    store.newest("line_message", ("message",))
+    store.newest("router_message", ("message",))
     for number in range(store_module.MOST_KEYS + 10):
         store.add(MESSAGE, row(MESSAGE, 1.0, message=float(number)))
-    kept = store.newest("line_message", ("message",))
+    kept = store.newest("router_message", ("message",))
     assert len(kept) == store_module.MOST_KEYS
     assert kept[-1]["message"] == store_module.MOST_KEYS + 9
 
@@ -124,15 +124,19 @@ def test_signals_leave_out_what_has_no_numbers_and_find_what_they_name() -> None
     for vehicle in range(2):
         store.add(command, row(command, 1.0, vehicle=vehicle, command_5=NAN))
     for number in (3.0, 1.0):
-        store.add(LINE, row(LINE, 1.0, line=number, rate_in_hz=10 * number, load_in_pct=NAN))
+        store.add(LINE, row(LINE, 1.0, link=number, rate_in_hz=10 * number, load_in_pct=NAN))
     names = store.signals()
     assert "command.command_1" in names and "command[1].command_1" in names
     assert "command.command_5" not in names and "command.vehicle" not in names and "command.t_s" not in names
-    assert "line[1].rate_in_hz" in names and "line[3].rate_in_hz" in names and "line[3].load_in_pct" not in names
+    assert (
+        "router_link[1].rate_in_hz" in names
+        and "router_link[3].rate_in_hz" in names
+        and "router_link[3].load_in_pct" not in names
+    )
     for name in names:
         signal = store.signal(name)
         assert signal is not None and signal.name == name
-    assert store.window("line[3].rate_in_hz", 0, 2, 100)[1].tolist() == [30.0]
+    assert store.window("router_link[3].rate_in_hz", 0, 2, 100)[1].tolist() == [30.0]
 
 
 def test_attitude_can_be_drawn_as_angles() -> None:
@@ -198,9 +202,9 @@ def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch)
     try:
         for i in range(30 * 600 + 1):
             for stream in (TRUTH, MESSAGE):
-                store.add(stream, row(stream, i / 10, message=i % 300, line=i % 4))
+                store.add(stream, row(stream, i / 10, message=i % 300, link=i % 4))
             if i % 600 == 0:
-                store.newest("line_message", ("line", "message"))
+                store.newest("router_message", ("link", "message"))
                 store.window("truth.z_m", i / 10 - 60, i / 10, 600)
                 store.signals()
             if i in (15 * 600, 30 * 600):
@@ -213,9 +217,14 @@ def test_after_ten_minutes_memory_grows_no_more(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize("streams", [TILTROTOR, MULTIROTOR, FIXED_WING], ids=["tiltrotor", "multirotor", "fixedwing"])
 def test_what_a_row_is_about_follows_from_its_columns(streams: dict[str, Stream]) -> None:
     about = {name: selector(stream) for name, stream in streams.items() if selector(stream)}
-    assert about == {name: name for name in ("line", "task") if name in streams}
-    counted = {"fault", "signal_count", "telemetry_count", "plan_cell", "path", "line_message", "parameter_change"}
+    assert about == {name: of for name, of in {"router_link": "link", "task": "task"}.items() if name in streams}
+    counted = {"fault", "signal_count", "telemetry_count", "plan_cell", "path", "router_message", "parameter_change"}
     assert {name for name, stream in streams.items() if is_multiplexed(stream)} == counted & streams.keys()
+
+
+def test_saved_charts_of_older_versions_find_the_links_of_the_router() -> None:
+    found = Store(MULTIROTOR.values()).signal("line[2].rate_in_hz")
+    assert found is not None and found.name == "router_link[2].rate_in_hz"
 
 
 def test_two_flights_may_mean_different_columns_by_one_name() -> None:

@@ -24,22 +24,23 @@ from aeroloop.core import scenario_files as scenarios
 from aeroloop.core import tables
 from aeroloop.core.frames import quat_from_euler
 from aeroloop.core.router_streams import ROUTER_STREAMS
+from aeroloop.core.stream import TRUTH
 from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.dashboard import family_page, page_charts, page_view, readings
 from aeroloop.dashboard.app import PAGES
-from aeroloop.dashboard.line_sources import views
+from aeroloop.dashboard.link_sources import views
 from aeroloop.dashboard.map import View
 from aeroloop.dashboard.scene import MOST_TOLD_PATHS
 from aeroloop.dashboard.scene import View as Scene
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.families.fixedwing import page_path as way
+from aeroloop.families.fixedwing import page_path_map as way_map
 from aeroloop.families.fixedwing import page_processor as processor_panel
-from aeroloop.families.fixedwing import page_way as way
-from aeroloop.families.fixedwing import page_way_map as way_map
-from aeroloop.families.fixedwing.page_fly import WayPage, facts, plans_table
-from aeroloop.families.fixedwing.page_words import STATUS_WORDS, STEP_WORDS, letters
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.page_fly import PathPage, facts, plans_table
+from aeroloop.families.fixedwing.page_labels import STATUS_WORDS, STEP_WORDS, letters
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.shape import SURFACES
 from aeroloop.planning.cells import Cell
@@ -97,7 +98,7 @@ class TestFamilies:
             shown = tables.part(tables.family(kind).page)
             assert isinstance(shown, family_page.Page) and shown.charts
             store = Store(streams_of_kind(kind))
-            for track in (family_page.TRUTH, shown.setpoint):
+            for track in (TRUTH, shown.setpoint):
                 assert {track.east, track.north} <= set(store.names(track.stream))
             assert "missed" in store.names("pace")
             assert all(store.signal(name) for chart in shown.charts for name in chart)
@@ -120,7 +121,7 @@ class TestFamilies:
         assert setpoints == [(1.0, -2990.0, 1010.0, scenario.aircraft.mission.height_m)]
         words = page_view.facts(pose, readings.status(store, scenario, 0), readings.wind_W(store, 0))
         assert words["airspeed"] == "20.5 m/s" and words["ground"] == "260 m below" and words["tilt"] == ""
-        assert words["mode"] == "C follows its path"  # as guidance tells it, to who came late
+        assert words["mode"] == "C following the path"  # as guidance tells it, to who came late
 
     def test_a_second_replanning_is_the_papers_f(self, scenario: FixedWingScenario) -> None:
         steps = (Step.LOITER, Step.PLAN, Step.LEAVE, Step.REPLAN, Step.TRANSIENT, Step.REPLAN, Step.STRANDED)
@@ -128,7 +129,7 @@ class TestFamilies:
         store = Store()
         for t_s, step in enumerate(steps[:-1]):
             add(store, "mission_step", t_s=t_s, step=step)
-        assert readings.status(store, scenario, 0).mode == "F follows and replans"
+        assert readings.status(store, scenario, 0).mode == "F following the path, replanning"
 
     def test_every_step_and_status_has_words(self) -> None:
         assert STEP_WORDS.keys() == set(Step) and STATUS_WORDS.keys() == set(PlanStatus)
@@ -161,16 +162,16 @@ def test_steps_and_plans_are_notices_and_nonsense_is_none(tmp_path: Path, scenar
         watched.take(FIXED_WING["plan"], row("plan", t_s=8.0, plan=number))
     told = [(notice.severity, notice.words) for notice in watched.notices]
     assert told == [
-        ("info", "step D: follows and replans"),
-        ("info", "step F: follows and replans"),
+        ("info", "step D: following the path, replanning"),
+        ("info", "step F: following the path, replanning"),
         ("info", "plan 2: found, 11 cells of channel after 1.5 s"),
-        ("warn", "plan 0: no way to the goal"),
+        ("warn", "plan 0: no path to the goal"),
     ]
 
 
 class TestWay:
     def test_the_cells_are_those_that_the_planner_planned_on(self, scenario: FixedWingScenario) -> None:
-        store, country, planner = Store(), way.country(scenario), planner_of(scenario)
+        store, country, planner = Store(), way.page_map(scenario), planner_of(scenario)
         told = plan(store, 0, scenario)
         assert len(country.leaves_m(told.start_m)) == told.leaves > 200
         assert told.took_s == pytest.approx(2.0)
@@ -193,7 +194,7 @@ class TestWay:
         assert way.plans(store) == [] and way.goal_m(store) is None
         add(store, "plan", t_s=2.0, start_x_m=NAN, goal_x_m=HUGE, fine=NAN, leaves=NAN)
         (told,) = way.plans(store)
-        assert way.goal_m(store) is None and len(way.country(scenario).leaves_m(told.start_m)) == 0
+        assert way.goal_m(store) is None and len(way.page_map(scenario).leaves_m(told.start_m)) == 0
         assert "nan" in plans_table([told])  # said, not hidden
 
     def test_paths_are_ordered_thinned_and_few(self) -> None:
@@ -217,7 +218,7 @@ class TestWay:
     def test_the_map_shows_channel_cells_path_and_goal_and_nothing_out_of_sight(
         self, scenario: FixedWingScenario
     ) -> None:
-        store, country = Store(), way.country(scenario)
+        store, country = Store(), way.page_map(scenario)
         told = plan(store, 0, scenario)
         path(store, 0)
         path(store, 1)
@@ -325,12 +326,12 @@ class TestPages:
                     watched.take(stream, (t_s, *(value,) * (len(stream.names) - 1)))
         for each in PAGES:
             built(watched, each.build, lambda client: None)
-        built(watched, lambda _: _beat(WayPage(watched, scenario)), lambda client: None)
+        built(watched, lambda _: _beat(PathPage(watched, scenario)), lambda client: None)
         assert all(len(words) < 400 for words in facts(watched, scenario).values())
         assert len(plans_table(way.plans(watched.store))) < 2000
 
 
-def _beat(shown: WayPage) -> None:
+def _beat(shown: PathPage) -> None:
     """What its timers do, a few times over."""
     for _ in range(2):
         shown._learn()

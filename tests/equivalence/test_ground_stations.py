@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ground_clients import Said, flight, free_port, run_client
 
-from aeroloop.controllers.pixhawk.seam import Refusal
+from aeroloop.controllers.pixhawk.types import Refusal
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from peers.fake_autopilot import FakeAutopilot
 
@@ -31,6 +31,7 @@ def fly_with(client: str, folder: Path) -> dict[str, Any]:
     return steps
 
 
+@pytest.mark.soak  # short: the square in offboard mode
 def test_mavsdk_reads_uploads_arms_flies_and_lands(tmp_path: Path) -> None:
     steps = fly_with("mavsdk_client", tmp_path)
     assert steps["connect"]["autopilot"] == "PX4"
@@ -39,6 +40,19 @@ def test_mavsdk_reads_uploads_arms_flies_and_lands(tmp_path: Path) -> None:
     assert all(math.isclose(value, KNOWN[name], rel_tol=1e-6) for name, value in found.items())
     assert steps["parameters"]["nav_dll_act"] == 1, "set, and read back"
     assert max(steps["mission"]["items"]) == 3
+
+
+def test_mavsdk_flies_a_square_in_offboard_mode(tmp_path: Path) -> None:
+    port = free_port()
+    with flight(tmp_path, port):
+        steps = "connect,health,parameters,arm,takeoff,offboard_alone,offboard,land,disarm"
+        said = run_client("mavsdk_client", port, steps=steps, step_limit_s=30.0)
+    assert said.status == 0, said.transcript
+    assert "NO_SETPOINT_SET" in said.steps["offboard_alone"]["refused"].upper()
+    flown = said.steps["offboard"]
+    assert len(flown["misses_m"]) == 4
+    assert flown["heading_deg"] == pytest.approx(90.0, abs=5.0)
+    assert flown["active"] is False
 
 
 def test_mavproxy_reads_uploads_arms_flies_and_lands(tmp_path: Path) -> None:
@@ -51,7 +65,7 @@ def test_mavproxy_reads_uploads_arms_flies_and_lands(tmp_path: Path) -> None:
 def test_mavsdk_is_told_when_arming_is_refused() -> None:
     port = free_port()
     with FakeAutopilot(port) as autopilot:
-        autopilot.brain.refusal = Refusal("Not level", temporary=False)
+        autopilot.logic.refusal = Refusal("Not level", temporary=False)
         said = run_client("mavsdk_client", port, steps="connect,arm")
     assert said.status == 1
     assert "DENIED" in said.failed.upper(), said.transcript

@@ -35,7 +35,8 @@ from aeroloop.world.earth import Earth, Home
 from aeroloop.world.surroundings import Surroundings
 from aeroloop.world.wind import Wind, WindConfig
 
-NAMES = ["iris", "hexarotor"]
+OCTO_COAX = str(Path(__file__).resolve().parents[2] / "examples" / "aircraft" / "octo-coax.toml")
+NAMES = ["iris", "hexarotor", OCTO_COAX]
 DT_NS = 4_000_000
 HOME = Home(lat_deg=-33.9, lon_deg=151.2, alt_m=40.0, geoid_height_m=22.0)
 DAY = Day(sea_level_pressure_Pa=100_200.0, sea_level_temperature_K=295.0)
@@ -213,7 +214,9 @@ class NotedRows(MultirotorRows):
         super().step(vehicle, effort, samples)
 
 
-@pytest.mark.parametrize("name", FLIGHTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "quad-hover" else pytest.mark.soak) for name in FLIGHTS]
+)
 def test_whole_flights_are_those_of_mujoco(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = load(find(name.split()[0]), FLIGHTS[name])
     monkeypatch.setattr(build, "MultirotorRows", NotedRows)

@@ -19,7 +19,7 @@ from aeroloop.core.wing_signals import Turn
 from aeroloop.planning import mission, mission_paths, transient
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.channel import ChannelError
-from aeroloop.planning.loiter import Circle, Joining, enter, leave
+from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave
 from aeroloop.planning.path import LONGEST_STEP_M, MOST_POINTS, Path, PathPoint, path_of_channel
 from aeroloop.planning.tables_c import mission_c, templates_c
 from aeroloop.planning.templates import NodeKind
@@ -32,7 +32,7 @@ FLAGS = ("-std=c11", "-O1", "-g", "-ffp-contract=off", "-fsanitize=undefined", "
 WARNINGS = ("-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wdouble-promotion", "-Werror")
 DONE = 1
 REFUSED = {
-    2: "two cells at least",
+    2: "at least two cells",
     3: "do not share an edge",
     4: "begins on a diagonal",
     5: "turns back",
@@ -249,7 +249,7 @@ def test_the_same_transients_are_chosen(board: ct.CDLL) -> None:
             col, row = (int((part / SIDE_M + 0.5) * 2**LEVEL) for part in (x_m, y_m))
             return bool(free[row, col])
 
-        joining = Joining()
+        joining = JoinSettings()
         s_m = float(np.float32(where * (circle.length_m if leaving else path.length_m)))
         ours = leave(circle, s_m, path, allowed, joining) if leaving else enter(path, s_m, circle, allowed, joining)
         found, out = (ct.c_float * 3)(), Floats()

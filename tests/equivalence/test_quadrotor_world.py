@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -291,11 +292,28 @@ def test_takes_off_hovers_and_lands_from_its_file_alone(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_an_impact_is_the_same_to_the_bit_with_mujocos_own_search_for_contacts(name: str) -> None:
+    """Tumbling on the ground and to rest, without and with the islands and the midphase that `build` switches off."""
+    a = airframe.load(name)
+    worlds = [airframe.world(a, STEP_NS / 1e9) for _ in range(2)]
+    options, flags = worlds[1]._engine._model.opt, mujoco.mjtDisableBit
+    assert options.disableflags & int(flags.mjDSBL_ISLAND) and options.disableflags & int(flags.mjDSBL_MIDPHASE)
+    options.disableflags &= ~int(flags.mjDSBL_ISLAND | flags.mjDSBL_MIDPHASE)
+    for world in worlds:
+        world.reset((0.0, 0.0, 0.6), LEVEL, vel_W=(1.0, 2.0, -2.0), rate_B=(3.0, -2.0, 1.0))
+    for step in range(1500):
+        for world in worlds:
+            world.step(stopped(a), air(), GRAVITY, STEP_NS)
+        assert worlds[0].state(step) == worlds[1].state(step)
+    assert worlds[0].touching and worlds[1].touching
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_fall_from_high_is_the_same_to_the_bit_whether_contacts_are_looked_for_on_the_way_or_not(name: str) -> None:
     """Tumbling from 8 m on the ground and to rest: the short cut ends in time for the fastest and the longest part."""
     a = airframe.load(name)
     worlds = [airframe.world(a, STEP_NS / 1e9) for _ in range(2)]
-    worlds[1]._low_m = math.inf  # never high enough to look away
+    worlds[1].low_m = math.inf  # never high enough to look away
     contacts = []
     for world in worlds:
         world.reset((0.0, 0.0, 8.0), LEVEL, vel_W=(1.0, 2.0, -6.0), rate_B=(3.0, -2.0, 1.0))

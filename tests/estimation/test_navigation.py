@@ -12,6 +12,7 @@ from navigation_flights import Flight, field_at, figure_eight, fly, navigation, 
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.core.faults import PlannedFault
 from aeroloop.core.signals import NS
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.navigation import Navigation
@@ -20,7 +21,6 @@ from aeroloop.sensors.gnss import GnssConfig, GnssSample
 from aeroloop.sensors.imu import ImuConfig, Triad
 from aeroloop.sensors.magnetometer import MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Errors
-from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import Sample, SensorSet, preset
 
 FLIGHT_S = 40.0
@@ -147,7 +147,7 @@ def test_a_bent_field_does_not_bend_the_heading(bias: tuple[float, float, float]
 
 
 def test_a_frozen_magnetometer_in_a_turn_is_refused() -> None:
-    fault = Fault(sensor="magnetometer", kind="frozen", start_s=14.0)
+    fault = PlannedFault(target="magnetometer", kind="frozen", from_s=14.0)
     flight = fly(samples("thesis", figure_eight, FLIGHT_S, faults=(fault,)))
     assert degrees(flight, flight.attitude_error_rad, AWAY_S) < 2.0
     assert flight.nav.innovation_ratio["magnetometer"] > 1.0

@@ -16,8 +16,8 @@ from navigation_flights import EARTH, Flight, field_at, figure_eight, fly, navig
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec, Vec3, euler_from_quat, quat_from_euler
-from aeroloop.core.signals import NS
-from aeroloop.estimation.alignment import Alignment, Standstill
+from aeroloop.core.signals import NS, Origin
+from aeroloop.estimation.alignment import Alignment, RestDetector
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.gate import Gate, Stuck
 from aeroloop.estimation.navigation import Navigation
@@ -39,7 +39,7 @@ metres = st.floats(-3000.0, 3000.0)
 
 
 def still(config: NavigationConfig, rate_B: Vec3, accel_B: Vec3, field_B_T: Vec3 | None) -> Alignment | None:
-    standstill = Standstill(config)
+    standstill = RestDetector(config)
     for k in range(round(config.align_s * 250) + 1):
         if field_B_T is not None:
             standstill.magnetometer(field_B_T)
@@ -47,6 +47,24 @@ def still(config: NavigationConfig, rate_B: Vec3, accel_B: Vec3, field_B_T: Vec3
         if aligned is not None:
             return aligned
     return None
+
+
+def test_a_flight_that_begins_in_the_air_needs_no_standstill() -> None:
+    """Climbing east at 2 m/s, turned by 0.6 rad: it knows so at once, and a second later, before any fix."""
+    pos_W, vel_W, quat_WB = (10.0, -4.0, 30.0), (2.0, 0.0, 0.5), quat_from_euler(0.0, 0.0, 0.6)
+    filter_ = navigation()
+    filter_.begin_in_air(Origin(HOME.lat_deg, HOME.lon_deg, HOME.alt_m), pos_W, vel_W, quat_WB)
+    first = filter_.estimate
+    assert first is not None and (first.pos_W, first.vel_W) == (pos_W, vel_W)
+    assert first.quat_WB == pytest.approx(quat_WB) and first.position_ok
+    field_B_T = times(body_from_world(quat_WB), *HOME.field_W_T)
+    for t_ns in range(4 * MS, NS + 1, 4 * MS):
+        filter_.imu(t_ns, (0.0, 0.0, 0.0), (0.0, 0.0, G))
+        filter_.magnetometer(t_ns, field_B_T)
+        filter_.barometer(t_ns, HOME.alt_m + pos_W[2] + vel_W[2] * t_ns / NS)
+    later = filter_.estimate
+    assert later is not None and later.pos_W == pytest.approx((12.0, -4.0, 30.5), abs=0.05)
+    assert later.quat_WB == pytest.approx(quat_WB, abs=1e-3), "the field's declination is known"
 
 
 @given(st.floats(-3.1, 3.1), st.floats(-1.5, 1.5), st.floats(-3.1, 3.1))

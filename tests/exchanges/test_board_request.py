@@ -10,7 +10,8 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.scenario import Link as LinkConfig
 from aeroloop.core.signals import COMMAND_COUNT, NS, SENSOR_COUNT, Event
 from aeroloop.exchanges.board_request import BoardRequest, Settings
-from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.exchanges.link_faults import LinkFaults
+from aeroloop.exchanges.wire import Wire
 from aeroloop.families.tiltrotor.design import Plausible as Bounds
 from aeroloop.links.impair import Impaired
 from aeroloop.protocols.board import REQUEST_FRAME, BoardEnd
@@ -100,7 +101,7 @@ def flown(line: Line) -> tuple[BoardRequest, Hovering]:
     config = LinkConfig()
     link = Impaired(line, inbound=config.to_plant, outbound=config.to_board, clock_ns=lambda: vehicle.t_ns, seed=1)
     publish = dict.fromkeys(("sensors", "cycle", "command", "link"), lambda *row: None)
-    return BoardRequest(vehicle, link, settings, publish, line=LineFaults(link, config), bare=line), vehicle
+    return BoardRequest(vehicle, Wire(link, line, LinkFaults(link, config)), settings, publish), vehicle
 
 
 def test_what_a_board_sent_before_it_was_heard_is_not_answered() -> None:
@@ -152,5 +153,5 @@ def test_silence_is_counted_in_the_flights_time_not_the_walls() -> None:
     exchange.await_ready(5.0, lambda: False)
     exchange.serve()  # however long the plant stood still, its time did not go on
     vehicle.t_ns = NS + 1
-    with pytest.raises(LinkError, match=r"the board has been silent on line:// for 1 s \(at 1\.00 s of the flight\)"):
+    with pytest.raises(LinkError, match=r"the board has sent nothing on line:// for 1 s \(at 1\.00 s of the flight\)"):
         exchange.serve()

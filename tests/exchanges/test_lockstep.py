@@ -53,7 +53,7 @@ def test_baton_carries_numbers_and_tells_of_a_peer_that_has_gone() -> None:
     here.pass_on(1, 2**60)
     assert there.take() == (1, 2**60, 0, 0)
     there.close()
-    with pytest.raises(PeerGoneError, match="board process has gone"):
+    with pytest.raises(PeerGoneError, match="board process has ended"):
         here.take()
     with pytest.raises(PeerGoneError):
         here.pass_on(1)
@@ -87,7 +87,7 @@ def test_bytes_that_never_arrive_are_a_failure(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(lockstep, "PATIENCE_S", 0.01)
     wire = Wire([])
     wire._socket.recv(1)  # nothing readable
-    with pytest.raises(LinkError, match="3 bytes were sent and never arrived"):
+    with pytest.raises(LinkError, match="3 bytes were sent but not received"):
         StampedLink(wire, lambda: 0).take(3, 0)
 
 

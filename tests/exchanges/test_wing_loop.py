@@ -32,7 +32,7 @@ from aeroloop.sensors.collect import Readings
 from aeroloop.sensors.imu import ImuSample
 from peers.wing_craft import WingCraft
 
-START_M, GOAL_M = (-3375.0, 2175.0), (3225.0, -1875.0)
+START_M, GOAL_M = (-3375.0, 2175.0), (75.0, -3475.0)
 Act = Callable[["ScriptedBoard", WingSensors], bytes]
 
 
@@ -90,11 +90,11 @@ class ScriptedBoard:
 
 
 class Bench:
-    def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard, *, wanted_image: int = 0) -> None:
+    def __init__(self, scenario: FixedWingScenario, board: ScriptedBoard, *, expected_image: int = 0) -> None:
         self.rows: dict[str, list[tuple[float, ...]]] = defaultdict(list)
         self.board = board
         publish = {s.name: self._keeper(s.name) for s in writes("plant", streams_of(scenario), scenario.loop)}
-        self.flown = WingCraft(scenario, board, numbered(publish, 0), wanted_image)
+        self.flown = WingCraft(scenario, board, numbered(publish, 0), expected_image)
         self.vehicle, self.exchange = self.flown.vehicle, self.flown.exchange
         aileron, elevator, rudder, throttle = self.vehicle.command
         board.command = aileron, elevator, rudder, throttle
@@ -168,7 +168,7 @@ def test_the_goal_is_commanded_when_it_is_time_and_again_until_it_is_taken_up() 
     assert [(goal.x_m, goal.y_m) for goal in bench.board.goals] == [GOAL_M] * 3
 
     def takes_up(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        return board.end.tell("mission_step", (float(Step.PLAN), 0.0)) if len(board.goals) == 1 else b""
+        return board.end.report("mission_step", (float(Step.PLAN), 0.0)) if len(board.goals) == 1 else b""
 
     bench = Bench(plan(duration_s=5.0), ScriptedBoard(takes_up))
     bench.fly()
@@ -177,7 +177,7 @@ def test_the_goal_is_commanded_when_it_is_time_and_again_until_it_is_taken_up() 
 
 def test_the_flight_is_over_when_it_has_lingered_at_the_goal() -> None:
     def arrives(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        return board.end.tell("mission_step", (float(Step.ARRIVED), 0.0)) if sensors.cycle == 10 else b""
+        return board.end.report("mission_step", (float(Step.ARRIVED), 0.0)) if sensors.cycle == 10 else b""
 
     bench = Bench(plan(duration_s=60.0), ScriptedBoard(arrives))
     assert bench.fly() == "completed"
@@ -187,7 +187,7 @@ def test_the_flight_is_over_when_it_has_lingered_at_the_goal() -> None:
 
 def test_telemetry_is_written_at_the_time_of_its_period_in_the_order_sent() -> None:
     def tells(board: ScriptedBoard, sensors: WingSensors) -> bytes:
-        cells = (board.end.tell("plan_cell", (0.0, float(at), 6.0, 1.0, 2.0)) for at in range(3))
+        cells = (board.end.report("plan_cell", (0.0, float(at), 6.0, 1.0, 2.0)) for at in range(3))
         return b"".join(cells) if sensors.cycle == 7 else b""
 
     bench = Bench(plan(), ScriptedBoard(tells))
@@ -282,16 +282,16 @@ def test_a_board_that_never_speaks_is_named_and_one_that_greets_is_not(monkeypat
 @pytest.mark.parametrize(
     ("claim", "says"),
     [
-        (host_claim(TILTROTOR, 0), "the board's image is old: it speaks revision 1 of the interface and this bench"),
-        (replace(host_claim(WING, 0), interface=1), "mean different ones"),
+        (host_claim(TILTROTOR, 0), "the board's image is old: it uses revision 1 of the interface and this bench"),
+        (replace(host_claim(WING, 0), interface=1), "differ in its content"),
         (replace(host_claim(WING, 0), image=7), "it is 00000007, this flight needs 00000008"),
     ],
 )
 def test_a_board_that_does_not_fit_is_refused_before_the_flight(claim: Claim, says: str) -> None:
     board = ScriptedBoard()
-    bench = Bench(plan(), board, wanted_image=8)
+    bench = Bench(plan(), board, expected_image=8)
     board._out = board.end.start(claim)
-    with pytest.raises(LinkError, match=f"{says}.*aeroloop fly SCENARIO --loop pil"):
+    with pytest.raises(LinkError, match=f"{says}.*aeroloop board run SCENARIO"):
         bench.exchange.await_ready(0.0, lambda: False)
 
 
@@ -300,7 +300,7 @@ def test_a_board_that_restarts_is_seen_by_its_uptime_and_its_telemetry_counts_an
         if sensors.cycle == 5:
             return board.end.start(host_claim(WING, 250))  # repeated, not restarted
         if sensors.cycle != 20:
-            return board.end.tell("board_event", (float(Event.STARTED), 0.0))
+            return board.end.report("board_event", (float(Event.STARTED), 0.0))
         board.end = BoardEnd()
         return board.end.start(Claim(ResetCause.WATCHDOG, WING.revision, WING.hash, 0, 0))
 
@@ -310,6 +310,20 @@ def test_a_board_that_restarts_is_seen_by_its_uptime_and_its_telemetry_counts_an
     bench.exchange.await_ready(0.0, lambda: False)
     assert bench.fly() == "completed"
     assert bench.events(Event.BOARD_RESTARTED) == [ResetCause.WATCHDOG]
+    assert bench.events(Event.MESSAGES_LOST) == []
+
+
+def test_what_a_board_still_tells_of_a_flight_before_is_not_logged() -> None:
+    before, board = (
+        BoardEnd(),
+        ScriptedBoard(lambda board, _: board.end.report("board_event", (float(Event.STARTED), 0))),
+    )
+    stale = b"".join(before.report("board_event", (float(Event.OVERRUN), 1.0)) for _ in range(3))
+    board._out = stale + before.servos(Servos(65535, (0.1, 0.1, 0.1, 0.1), 0.0)) + board.end.start(host_claim(WING, 0))
+    bench = Bench(plan(), board)
+    bench.exchange.await_ready(0.0, lambda: False)
+    assert bench.fly() == "completed"
+    assert {code for _, _, code, _ in bench.rows["board_event"]} == {Event.STARTED}
     assert bench.events(Event.MESSAGES_LOST) == []
 
 
@@ -354,7 +368,7 @@ def test_one_seed_one_flight_and_another_seed_another() -> None:
 def test_sensors_fail_on_order_and_lines_only_where_time_does_not_wait_for_them() -> None:
     switch = switcher([Bench(plan(), ScriptedBoard()).flown.craft])
     assert switch(Switch(target="gnss", kind="silent", on=True)) == Switched(0, ())
-    with pytest.raises(ConfigError, match="to_board: in lockstep and on pil time waits for every message"):
+    with pytest.raises(ConfigError, match="to_board: in lockstep and on pil, time waits for every message"):
         switch(Switch(target="to_board", kind="loss", on=True, value=0.5))
     with pytest.raises(ConfigError, match="vehicle 1: there are 1, the first is 0"):
         switch(Switch(target="gnss", kind="silent", on=True, vehicle=1))

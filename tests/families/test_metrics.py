@@ -192,9 +192,19 @@ def test_each_kind_of_limit(limit: dict[str, float], text: str, passing: float, 
     assert not bad.ok
 
 
+def test_a_check_by_the_former_name_of_a_metric_is_still_evaluated() -> None:
+    for name in ("orders_refused", "v1_orders_refused", "quad/orders_refused"):
+        check, present = Check(metric=name, equals=0.0), name.replace("orders", "commands")
+        [good], [bad] = (evaluate((check,), {present: value}) for value in (0.0, 1.0))
+        assert good.ok and not bad.ok and good.name == name
+
+
 def test_an_unknown_metric_is_refused_before_the_flight() -> None:
     wrong = tiltrotor(name="test", checks=(Check(metric="pos_x_rms", below=1.0),))
-    with pytest.raises(ConfigError, match=r"unknown metric 'pos_x_rms', expected one of: pos_x_rms_m, .*flown_s"):
+    with pytest.raises(
+        ConfigError,
+        match=r"unknown metric 'pos_x_rms' \(did you mean 'pos_x_rms_m'\?\), expected one of: pos_x_rms_m, .*flown_s",
+    ):
         verify(wrong)
     verify(tiltrotor(name="test", checks=tuple(Check(metric=name, below=1.0) for name in NAMES)))
 

@@ -12,15 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from quad_logs import POINTS, a_log, a_scenario, add, count, count_usual, fly, quaternions
 
+from aeroloop.analysis import fleet
 from aeroloop.analysis.checks import evaluate, required, verify
 from aeroloop.analysis.family import metric_names
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.analysis.track import euler_rad
+from aeroloop.analysis.truth_log import angle_between_rad
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis import mission
-from aeroloop.families.multirotor.analysis.flight import Flight, angle_between_rad, euler_rad
+from aeroloop.families.multirotor.analysis.flight import Flight
 from aeroloop.families.multirotor.analysis.metrics import metrics
 from aeroloop.families.multirotor.analysis.rates import clock_words, rates
 from aeroloop.families.multirotor.streams import STREAMS
@@ -169,7 +173,7 @@ def test_waypoints_are_passed_in_their_order() -> None:
     flight = Flight(log, 0)
     state = log.rows["autopilot_state"]
     state[:, 2] = FlightMode.MISSION
-    passed = mission.passes(flight, scenario.controller.pilot)
+    passed = mission.passes(flight, scenario)
     assert flight.t_s[passed.index] == pytest.approx([7, 15, 25, 35, 45], abs=0.01)
     assert passed.miss_m == pytest.approx([0.05, 0, 0, 0, 0], abs=1e-6)
 
@@ -270,7 +274,7 @@ def test_what_happened_is_counted() -> None:
         ],
         value=[1, 1, 40, 0.5, 2001],
     )
-    events = (Event.FAILSAFE, Event.FAILSAFE, Event.ORDER_REFUSED)
+    events = (Event.FAILSAFE, Event.FAILSAFE, Event.COMMAND_REFUSED)
     add(log, "board_event", [1.0, 2.0, 3.0], code=events, value=[Failsafe.BATTERY_LOW, Failsafe.NONE, 2])
     numbers = metrics(log, a_scenario())
     expected = {
@@ -281,7 +285,7 @@ def test_what_happened_is_counted() -> None:
         "autopilot_restarts": 1,
         "autopilot_losses": 1,
         "actuators_refused": 40,
-        "orders_refused": 1,
+        "commands_refused": 1,
         "deadlines_missed": 1,
         "armed_at_end": 0,
         "landed_at_end": 1,
@@ -290,6 +294,17 @@ def test_what_happened_is_counted() -> None:
     assert numbers["battery_used_pct"] == pytest.approx(20, rel=0.01)
     failed = {result.name for result in evaluate(required(a_scenario()), numbers) if not result.ok}
     assert failed == {"diverged", "autopilot_restarts", "actuators_refused"}
+
+
+def test_a_flight_that_meets_the_ground_hard_is_not_passed() -> None:
+    log = Log.empty(STREAMS)
+    fly(log)
+    add(log, "event", [20.0, 40.0], code=[Event.GROUND_CONTACT] * 2, value=[-5.0, -0.5])
+    numbers = metrics(log, a_scenario())
+    assert (numbers["ground_contacts"], numbers["hard_contacts"]) == (3, 1), "one of them is the landing"
+    assert [result.ok for result in evaluate(required(a_scenario()), numbers) if result.name == "hard_contacts"] == [
+        False
+    ]
 
 
 def test_motors_at_their_limits_count_in_the_air_only() -> None:
@@ -353,14 +368,16 @@ def test_an_empty_log_knows_nothing_but_that_nothing_was_said() -> None:
     numbers = metrics(Log.empty(STREAMS), a_scenario())
     known = {name for name, value in numbers.items() if not math.isnan(value)}
     assert known == {
-        *("diverged", "ground_contacts", "autopilot_restarts", "autopilot_losses"),
-        *("actuators_refused", "orders_refused"),
+        *("diverged", "ground_contacts", "hard_contacts", "autopilot_restarts", "autopilot_losses"),
+        *("actuators_refused", "commands_refused"),
     }
 
 
 def test_known_metrics_depend_on_what_flies() -> None:
     scenario = a_scenario(checks=[{"metric": "pos_max_m", "below": 1.0}, {"metric": "v1_pos_rms_m", "below": 1.0}])
-    with pytest.raises(ConfigError, match=r"unknown metric 'v1_pos_rms_m', expected one of: flown_s"):
+    with pytest.raises(
+        ConfigError, match=r"unknown metric 'v1_pos_rms_m' \(did you mean 'pos_rms_m'\?\), expected one of: flown_s"
+    ):
         verify(scenario)
     several = a_scenario(count=2, checks=[{"metric": "v1_pos_rms_m", "below": 1.0}])
     verify(several)
@@ -371,4 +388,4 @@ def test_known_metrics_depend_on_what_flies() -> None:
 
 @pytest.mark.parametrize("path", scenario_files.available(), ids=lambda path: path.stem)
 def test_shipped_scenarios_check_metrics_that_exist(path: Any) -> None:
-    verify(scenario_files.load(path))
+    fleet.verify(load_plan(path))

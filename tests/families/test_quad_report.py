@@ -27,7 +27,7 @@ from aeroloop.core.streams import logged
 from aeroloop.families.multirotor.analysis import report
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
-from aeroloop.flight import results
+from aeroloop.flight import results, run_summary
 from aeroloop.recording.log import Log, LogWriter, log_sha256
 
 FLOWN = {"ended": "completed", "wall_s": 30.0, "exit_code": EXIT_OK, "error": None}
@@ -46,12 +46,12 @@ def test_summary_holds_the_contract() -> None:
     scenario, log = a_scenario(busy_processes=2, seed=3), a_log()
     summary = summarise(scenario, log, outcome=FLOWN)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    assert set(results.KEYS) - {"exit_code"} <= summary.keys()
+    assert set(run_summary.KEYS) - {"exit_code"} <= summary.keys()
     assert (summary["scenario"], summary["loop"], summary["pace"], summary["seed"]) == ("square", "mil", "real", 3)
     assert (summary["duration_s"], summary["ok"], summary["load"]) == (60.0, True, 2)
     assert summary["real_time_factor"] == pytest.approx(2.0, rel=0.01)
     assert [check["name"] for check in summary["checks"]] == [
-        *("flown_s", "diverged", "autopilot_restarts", "actuators_refused")
+        *("flown_s", "diverged", "hard_contacts", "autopilot_restarts", "actuators_refused")
     ]
     assert summary["timing"]["missed_deadlines"] == 1
     assert summary["timing"]["step_lateness_s"]["p99"] == pytest.approx(2e-5)
@@ -62,6 +62,16 @@ def test_summary_holds_the_contract() -> None:
     assert summary["events"][0] == {"t_s": 1.0, "source": "board", "vehicle": 0, "event": "ARMED", "value": 0.0}
     assert [event["t_s"] for event in summary["events"]] == sorted(event["t_s"] for event in summary["events"])
     assert summary["log_sha256"] == log_sha256(log)
+
+
+def test_report_says_how_an_aircraft_was_lost() -> None:
+    scenario, log = a_scenario(), a_log()
+    add(log, "event", [31.1], code=[Event.GROUND_CONTACT], value=[-4.99])
+    summary = summarise(scenario, log, outcome=FLOWN)
+    summary["events"].append({"t_s": 30.0, "source": "plant", "vehicle": 0, "event": "FAULT_SWITCHED", "value": "x on"})
+    text = text_of(render_report(scenario, log, summary))
+    assert summary["exit_code"] == EXIT_CHECK_FAILED
+    assert "Hard contact: at 5.0 m/s at 31.1 s, 1.1 s after 'x on'." in text
 
 
 def test_summary_has_the_thesis_tables() -> None:
@@ -99,8 +109,8 @@ def test_report_has_the_tables_and_the_pictures(count: int) -> None:
     Page(html)
     text = text_of(html)
     assert "Passed" in text
-    assert "Tables 3.3 and 3.4: rates set and measured" in text and "Table 3.5: RMS tracking" in text
-    assert "with 2 processes that each burn a core as background load" in text
+    assert "Message rates, set and measured (tables 3.3 and 3.4" in text and "RMS tracking error (table 3.5" in text
+    assert "with 2 processes that load one core fully each as background load" in text
     assert "Measured over wall time." in text
     assert re.search(r"IMU plant(, vehicle 0)? 500 499 0.2 ", text)
     assert re.search(r"mode changed mission", text)
@@ -121,7 +131,7 @@ def test_report_of_an_autopilot_from_outside_in_lockstep_says_what_is_not_known(
     html = render_report(scenario, log, summary)
     assert html == render_report(scenario, log, summary)
     text = text_of(html)
-    assert "not known from outside" in text
+    assert "The autopilot is external" in text
     assert "Flown without background load." in text
     assert "measured over simulated time" in text
     assert 'id="lateness"' not in html
@@ -134,12 +144,12 @@ def test_report_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "flight_pictures", lambda *_: [])
     log = a_log()
     add(log, "event", [5.0, 6.0], code=[Event.AUTOPILOT_RESTARTED, Event.ACTUATORS_REFUSED], value=[1, 7])
-    add(log, "board_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.ORDER_REFUSED], value=[2, 0])
+    add(log, "board_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.COMMAND_REFUSED], value=[2, 0])
     text = text_of(render_report(a_scenario(), log, summarise(a_scenario(), log, outcome=FLOWN)))
     assert "Failsafes: 8 s (battery low)." in text
     assert "the autopilot restarted in flight 1 time." in text
-    assert "7 of the autopilot's actuator messages" in text
-    assert "1 of the pilot's commands were given up" in text
+    assert "7 actuator messages of the autopilot" in text
+    assert "1 commands of the pilot were abandoned" in text
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -175,7 +185,7 @@ def test_runs_with_and_without_load_side_by_side() -> None:
     assert comparison["settings"]["busy_processes"] == [0, 4]
     assert [row["modes"] for row in comparison["tracking"]] == ["manual", "mission"]
     text = text_of(compare_page.render(runs, comparison))
-    assert "quiet without, busy with 4 processes that each burn a core." in text
+    assert "quiet without, busy with 4 processes that load one core fully each." in text
     assert "manual modes, vehicle 0: altitude (m)" in text
     assert re.search(r"IMU plant, vehicle 0 500 499 0.2 500 494.0\d+ 1.19 ", text)
 

@@ -16,8 +16,7 @@ from aeroloop.core.scenario_files import of_table
 from aeroloop.core.stream import numbered
 from aeroloop.core.wing_signals import PlanStatus, Step, WingSensors
 from aeroloop.families.fixedwing.autopilot import Autopilot, autopilot_of
-from aeroloop.families.fixedwing.autopilot_planning import pieces_each_period
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
@@ -57,7 +56,7 @@ class Direct:
             self.heard.append(message)
             command, told = self.autopilot.step(message, goals)
             self._waiting += self._end.servos(Servos(message.cycle, command, 0.0))
-            self._waiting += b"".join(self._end.tell(stream, row) for stream, row in told)
+            self._waiting += b"".join(self._end.report(stream, row) for stream, row in told)
             self._waiting += self._end.done(Done(message.cycle, 0.0))
 
     def poll(self) -> bytes:
@@ -161,7 +160,7 @@ def test_the_inner_loops_fly_the_roll_of_the_period_before() -> None:
     ],
 )
 def test_planning_has_what_time_the_scheduler_gives_it(computer: Computer, pieces: int | None) -> None:
-    assert pieces_each_period(computer) == pieces
+    assert computer.pieces_each_period == pieces
 
 
 def test_a_cooperative_scheduler_plans_longer() -> None:

@@ -17,9 +17,10 @@ from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus
 from aeroloop.families.fixedwing.analysis import maps
-from aeroloop.families.fixedwing.analysis.maps import Ground, plan_pictures, plans
-from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain, plan_pictures, plans
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingTables
+from aeroloop.families.fixedwing.start_and_goal import blocked_cells
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.recording.log import Log
@@ -66,11 +67,11 @@ def log() -> Log:
 
 
 @pytest.fixture(scope="module")
-def ground() -> Ground:
+def ground() -> PlanningTerrain:
     scenario = of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
     assert isinstance(scenario.aircraft, FixedWingTables)
     planner = planner_of(scenario)
-    return Ground(planner.elevation, planner.settings, blocked_cells(planner))
+    return PlanningTerrain(planner.elevation, planner.settings, blocked_cells(planner))
 
 
 def shown_at(image: Any, x_m: float, y_m: float) -> Any:
@@ -96,12 +97,12 @@ def line(axes: Any, color: str) -> np.ndarray:
     return np.concatenate([each.get_xydata() for each in axes.lines if same_color(each.get_color(), color)])
 
 
-def figures(log: Log, ground: Ground) -> list[Figure]:
+def figures(log: Log, ground: PlanningTerrain) -> list[Figure]:
     (plan,) = plans(log)
     return [maps._overview(log, ground), maps._plan(log, ground, plan, np.inf)]
 
 
-def test_terrain_and_blocked_cells_lie_where_they_are(log: Log, ground: Ground) -> None:
+def test_terrain_and_blocked_cells_lie_where_they_are(log: Log, ground: PlanningTerrain) -> None:
     for figure in figures(log, ground):
         heights, blocked = figure.axes[0].images
         for x_m, y_m in ((-3000.0, 4000.0), (4575.0, -1725.0), (-2000.0, -2000.0), (600.0, 3300.0)):
@@ -110,7 +111,7 @@ def test_terrain_and_blocked_cells_lie_where_they_are(log: Log, ground: Ground) 
             assert (not np.ma.is_masked(shown_at(blocked, x_m, y_m))) == bool(ground.blocked[cell.row, cell.col])
 
 
-def test_a_plan_shows_its_cells_its_channel_and_what_was_flown_until_then(log: Log, ground: Ground) -> None:
+def test_a_plan_shows_its_cells_its_channel_and_what_was_flown_until_then(log: Log, ground: PlanningTerrain) -> None:
     (plan,) = plans(log)
     assert plan.cells == WAY
     for axes in maps._plan(log, ground, plan, np.inf).axes:
@@ -128,14 +129,16 @@ def test_a_plan_shows_its_cells_its_channel_and_what_was_flown_until_then(log: L
         assert close_up.get_ylim()[0] < south < north < close_up.get_ylim()[1]
 
 
-def test_the_overview_shows_all_of_the_flight(log: Log, ground: Ground) -> None:
+def test_the_overview_shows_all_of_the_flight(log: Log, ground: PlanningTerrain) -> None:
     axes = maps._overview(log, ground).axes[0]
     assert squares(axes, GREEN) == {ground.elevation.bounds_m(cell) for cell in WAY[:FINE]}
     assert np.array_equal(line(axes, BLUE), np.stack([EAST_M, NORTH_M], axis=1))
     assert len(line(axes, ORANGE)) == 4
 
 
-def test_there_is_a_picture_for_every_plan_that_found_a_way_and_for_the_processor(log: Log, ground: Ground) -> None:
+def test_there_is_a_picture_for_every_plan_that_found_a_way_and_for_the_processor(
+    log: Log, ground: PlanningTerrain
+) -> None:
     assert [picture.name for picture in plan_pictures(log, ground)] == ["plan-7"]
     drawn = board_pictures(log, WING_TASKS)
     assert [picture.name for picture in drawn] == ["cpu-use", "context-switches", "task-times", "task-shares"]

@@ -15,7 +15,7 @@ from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.families.fixedwing.analysis.metrics import metrics
 from aeroloop.families.fixedwing.analysis.summary import details
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.streams import STREAMS
 from aeroloop.planning.cells import Cell
@@ -193,8 +193,8 @@ def test_why_there_was_no_way_is_said_in_a_sentence() -> None:
     plans = details(with_rows(plan=told), scenario())["plans"]
     assert [plan["why"] for plan in plans] == [
         "",
-        "no plan: every way from the start to the goal is blocked; the start lies inside an obstacle",
+        "no plan: every path from the start to the goal is blocked; the start lies inside an obstacle",
         "no plan: the goal lies outside the map; the start lies inside an obstacle",
-        "no path: it was ready when its beginning had been passed; the start lies inside an obstacle",
+        "no path: it was ready after its start had been passed; the start lies inside an obstacle",
         "",
     ]

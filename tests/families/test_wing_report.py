@@ -27,11 +27,12 @@ from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.analysis import maps, plots, report
-from aeroloop.families.fixedwing.analysis.maps import Ground
-from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
+from aeroloop.families.fixedwing.start_and_goal import blocked_cells
 from aeroloop.families.fixedwing.streams import STREAMS
-from aeroloop.flight import results
+from aeroloop.flight import results, run_summary
 from aeroloop.recording.log import Log, LogWriter
 
 FLOWN = {"ended": "completed", "wall_s": 2.0, "exit_code": EXIT_OK, "error": None}
@@ -100,9 +101,9 @@ def a_log(*, firmware: bool = False, north_m: float = 0.0) -> Log:
 
 
 @cache
-def ground() -> Ground:
+def ground() -> PlanningTerrain:
     planner = planner_of(a_scenario())
-    return Ground(planner.elevation, planner.settings, blocked_cells(planner))
+    return PlanningTerrain(planner.elevation, planner.settings, blocked_cells(planner))
 
 
 @pytest.fixture(autouse=True)
@@ -132,7 +133,7 @@ def pictures(html: str) -> list[str]:
 def test_summary_holds_the_contract_and_what_only_this_aircraft_has() -> None:
     summary = summary_of(a_scenario(), a_log())
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    assert set(results.KEYS) - {"exit_code"} <= summary.keys()
+    assert set(run_summary.KEYS) - {"exit_code"} <= summary.keys()
     assert (summary["ok"], summary["board"], summary["timing"]["missed_deadlines"]) == (True, None, None)
     first, second = summary["plans"]
     assert (first["plan"], first["status"], first["fine"], first["reaches_goal"]) == (0, "FOUND", 3, False)
@@ -168,7 +169,7 @@ def test_report_has_the_map_and_a_picture_of_each_plan() -> None:
     text = text_of(html)
     assert "Passed" in text and MODES in text
     assert "Plan 1, done at 30.0 s" in text
-    assert "The board's processor" not in text and "not reached" not in text
+    assert "Processor load of the board" not in text and "not reached" not in text
     assert not re.search(r"\bnan\b|\binf\b", text, re.IGNORECASE)
     assert html == page(a_scenario(), a_log()), "equal input, equal text"
 
@@ -242,7 +243,7 @@ def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: P
     results.write_summary(folder, scenario, results.read_log(folder, scenario), FLOWN)
     html = results.report_again(folder).read_text(encoding="utf-8")
     text = text_of(html)
-    assert "The board's processor" in text
+    assert "Processor load of the board" in text
     assert all(task.name in text for task in WING_TASKS)
     assert {"plan-0", "plan-1", *BOARD_PICTURES} <= set(pictures(html))
 

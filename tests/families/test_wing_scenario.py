@@ -16,10 +16,14 @@ from aeroloop.core.fault_offers import offers
 from aeroloop.core.scenario_files import available, load, of_table
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
-from aeroloop.families.fixedwing.places import Places, blocked_cells, places, planner_of, roomy_cells
+from aeroloop.families.fixedwing.planning_map import ground_of, highest_in_cells, planner_of
 from aeroloop.families.fixedwing.scenario import NEEDED, FixedWingScenario, FixedWingTables
+from aeroloop.families.fixedwing.start_and_goal import StartAndGoal, blocked_cells, places, roomy_cells
 from aeroloop.flight import process_table, results
+from aeroloop.planning.cells import Cell
+from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.planner import Planner
+from aeroloop.world.elevation_map import ElevationMap
 
 OURS = [path for path in available() if path.stem.startswith("fixedwing")]
 
@@ -62,25 +66,20 @@ def test_it_has_the_five_sensors_that_its_board_needs() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ({"loop": "hil"}, "loop: no board outside flies this aircraft yet; expected mil, sil or pil"),
-        ({"link": {"to_board": {"loss": 0.1}}}, "link: in lockstep and on pil time waits for every message"),
-        (
-            {"loop": "pil", "pace": "real", "link": {"to_board": {"loss": 0.1}}},
-            "link: in lockstep and on pil time waits for every message",
-        ),
+        ({"loop": "hil"}, "pace: a physical board has its own clock; fly hil with --pace real"),
         ({"sensors": {"fitted": ["imu", "gnss"]}}, "sensors.fitted: the board needs .*; magnetometer is missing"),
         ({"sensors": {"preset": "none"}}, "sensors.preset: unknown 'none'"),
         ({"world": {"home": {"alt_m": 100.0}}}, "world.home.alt_m: heights are above mean sea level"),
         ({"world": {"step_s": 0.003}}, "world.step_s: expected a part of the IMU's period"),
         ({"board": {"period_s": 0.0505}}, "board.period_s: expected whole milliseconds"),
         ({"board": {"slice_s": 0.0495}}, "board.slice_s: expected a slice that fits"),
-        ({"mission": {"loiter_radius_m": 60.0}}, "mission.loiter_radius_m: at 20 m/s .* of 71 m at least"),
+        ({"mission": {"loiter_radius_m": 60.0}}, "mission.loiter_radius_m: at 20 m/s .* of at least 71 m"),
         ({"mission": {"height_m": 600.0}}, r"mission.height_m: .*planner.blocked_above_m \(600 m\)"),
-        ({"mission": {"goal_m": [4750.0, 0.0]}}, "mission.goal_m: expected a place on the map with room"),
-        ({"mission": {"start_m": [0.0, -5e6]}}, "mission.start_m: expected a place on the map"),
+        ({"mission": {"goal_m": [4750.0, 0.0]}}, "mission.goal_m: expected a position on the map with room"),
+        ({"mission": {"start_m": [0.0, -5e6]}}, "mission.start_m: expected a position on the map"),
         ({"planner": {"resolution": {"radii_units": [8, 4]}}}, "radii_units: expected 3 radii, one for each level"),
         ({"planner": {"resolution": {"radii_units": [8, -4, 2]}}}, "radii_units"),
-        ({"planner": {"safe_m": 700}}, "highest_m, 600, must lie above safe_m, 700"),
+        ({"planner": {"safe_m": 700}}, "highest_m, 600, must be greater than safe_m, 700"),
         ({"mission": {"speed": 3}}, "mission.speed: unknown key, expected one of: start_m"),
         ({"world": {"terrain": {"kind": "moon"}}}, "world.terrain"),
     ],
@@ -91,11 +90,88 @@ def test_what_cannot_be_flown_is_refused_in_a_sentence(table: dict[str, Any], wo
 
 
 def test_places_are_those_of_the_scenario_where_it_has_them() -> None:
-    start = (-3375.0, 2175.0)
-    assert places(plan({"mission": {"start_m": start, "goal_m": [2, 3]}})) == Places(start, (2.0, 3.0))
+    start, goal = (-3375.0, 2175.0), (3975.0, -3975.0)
+    assert places(plan({"mission": {"start_m": start, "goal_m": goal}})) == StartAndGoal(start, goal)
     drawn = places(plan({"mission": {"start_m": start}}))
     assert drawn.start_m == start
     assert math.dist(drawn.goal_m, start) >= 4500.0
+
+
+@pytest.mark.parametrize("goal_m", [(-225.0, -675.0), (-225.0, -525.0)])
+def test_a_goal_whose_circle_meets_a_hillside_is_refused(goal_m: tuple[float, float]) -> None:
+    words = (
+        f"mission.goal_m: the circle of 150 m around {goal_m[0]:g}, {goal_m[1]:g} leads over blocked cells, with ground"
+    )
+    for given in ({"goal_m": goal_m}, {"goal_m": goal_m, "start_m": (-3375.0, 2175.0)}):
+        with pytest.raises(ConfigError, match=words):
+            places(plan({"mission": given}))
+
+
+def test_a_goal_that_no_path_leads_to_is_refused(tmp_path: Path) -> None:
+    beyond = {"start_m": [-3000.0, 0.0], "goal_m": [3000.0, 0.0]}
+    with pytest.raises(
+        ConfigError, match=r"mission\.goal_m: no path leads from the start to 3000, 0 over ground below 630"
+    ):
+        places(plan({"world": walled(tmp_path, 900.0), "mission": beyond}))
+    assert places(plan({"world": walled(tmp_path, 610.0), "mission": {**beyond, "height_m": 700.0}, "planner": HIGHER}))
+
+
+HIGHER = {"highest_m": 650, "blocked_above_m": 650}
+
+
+def test_random_places_are_refused_or_lead_over_ground_below_the_clearance() -> None:
+    """Not by the planner's own word: the ground is asked for heights along both circles and in every cell passed."""
+    rng, flown = np.random.default_rng(5), 0
+    for _ in range(40):
+        start_m, goal_m = ((float(x), float(y)) for x, y in rng.uniform(-4500.0, 4500.0, (2, 2)))
+        scenario = plan({"mission": {"start_m": start_m, "goal_m": goal_m}})
+        try:
+            places(scenario)
+        except ConfigError as error:
+            assert "mission." in str(error)
+            continue
+        flown += 1
+        ground = ground_of(scenario.aircraft.world.terrain).grid()
+        planner = planner_of(scenario)
+        found = planner.plan(start_m, goal_m)
+        inner = [cell for cell in found.fine if not planner.blocked(cell)]
+        assert found.found and len(inner) >= len(found.fine) - 1  # where it starts is never blocked
+        heights = [ground.height_m(*at) for cell in inner for at in points_of(planner, cell)]
+        angles = np.linspace(0.0, 2 * math.pi, 90)
+        for x_m, y_m in (start_m, goal_m):
+            heights += [ground.height_m(x_m + 150.0 * math.cos(a), y_m + 150.0 * math.sin(a)) for a in angles]
+        assert max(heights) <= 630.0
+    assert flown >= 5
+
+
+def points_of(planner: Planner, cell: Cell) -> list[tuple[float, float]]:
+    west_m, south_m, east_m, north_m = planner.elevation.bounds_m(cell)
+    return [(x, y) for x in np.linspace(west_m, east_m, 13) for y in np.linspace(south_m, north_m, 13)]
+
+
+def test_the_highest_ground_of_cells_is_that_of_the_surface_between_the_points() -> None:
+    """Brute force: many points of each cell, asked of the ground itself."""
+    values = np.random.default_rng(3).integers(0, 900, (16, 16)).astype(np.int16)
+    ground = ElevationMap(values, 75.0)
+    grid, heights = ground.grid(), Elevation(values, 75.0)
+    top = highest_in_cells(values, 4)
+    for row in range(4):
+        for col in range(4):
+            west_m, south_m, east_m, north_m = heights.bounds_m(Cell(2, col, row))
+            xs, ys = np.linspace(west_m, east_m, 33), np.linspace(south_m, north_m, 33)
+            reached = max(grid.height_m(float(x), float(y)) for x in xs for y in ys)
+            assert reached <= top[row, col] < reached + 1.0 + 1e-9
+
+
+def test_a_narrow_peak_blocks_its_cell_and_others_keep_their_heights(tmp_path: Path) -> None:
+    heights = np.full((128, 128), 400.0)
+    heights[70, 70] = 640.0  # the mean of its cell is 460
+    np.savez(tmp_path / "peak.npz", elevation=heights, dx=75.0, dy=75.0)
+    terrain = {"kind": "file", "file": str(tmp_path / "peak.npz"), "spacing_m": 75.0}
+    planner = planner_of(plan({"world": {"terrain": terrain}}))
+    assert [tuple(map(int, at)) for at in np.argwhere(blocked_cells(planner))] == [(35, 35)]
+    assert not blocked_cells(planner_of(plan({"world": {"terrain": terrain}, "mission": {"clearance_m": 10.0}}))).any()
+    assert np.count_nonzero(planner.elevation.values != heights) == 3  # of the cell's four units
 
 
 def test_places_are_drawn_from_the_seed_apart_free_and_reachable() -> None:
@@ -139,22 +215,22 @@ def walled(tmp_path: Path, height_m: float) -> dict[str, Any]:
     return {"terrain": {"kind": "file", "file": str(path), "spacing_m": 75.0}}
 
 
-def test_a_goal_in_a_mountain_is_refused_without_a_search_for_each_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_goal_in_a_mountain_is_refused_without_a_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     heights = np.full((128, 128), 400.0)
     heights[40:88, 40:88] = 700.0
     np.savez(tmp_path / "hill.npz", elevation=heights, dx=75.0, dy=75.0)
     terrain = {"kind": "file", "file": str(tmp_path / "hill.npz"), "spacing_m": 75.0}
     monkeypatch.setattr(Planner, "plan", lambda *_: pytest.fail("nothing needs to be searched"))
-    with pytest.raises(ConfigError, match="mission: no start was found with a free circle of 150 m around it"):
+    with pytest.raises(ConfigError, match=r"mission\.goal_m: the circle of 150 m around 0, 0 leads over blocked cells"):
         places(plan({"world": {"terrain": terrain}, "mission": {"goal_m": [0.0, 0.0], "apart_m": 1000.0}}))
 
 
 def test_a_first_circle_through_the_ground_is_refused(tmp_path: Path) -> None:
     places_m = {"start_m": [-400.0, 0.0], "goal_m": [-3000.0, 0.0]}
-    low, high = (plan({"world": walled(tmp_path, height_m), "mission": places_m}) for height_m in (640.0, 670.0))
-    high_words = r"mission.start_m: the circle of 150 m around -400, 0 leads into ground of 670 m; expected .*\(660 m\)"
+    low, high = (plan({"world": walled(tmp_path, height_m), "mission": places_m}) for height_m in (620.0, 640.0))
+    high_words = (
+        "mission.start_m: the circle of 150 m around -400, 0 leads over ground of 640 m; expected ground below 600"
+    )
     with pytest.raises(ConfigError, match=high_words):
         places(high)
     places(low)
@@ -166,17 +242,18 @@ def test_a_map_without_room_is_said_before_anything_starts(tmp_path: Path) -> No
         process_table.launch_settings(low, tmp_path)
 
 
-def test_the_processes_are_plant_and_board_and_nobody_passes_a_baton() -> None:
+def test_the_processes_are_plant_and_board() -> None:
     roles = {role.name: role for role in process_table.roles(plan())}
     assert list(roles) == ["recorder", "plant", "board"]
     assert roles["board"].main == "aeroloop.controllers.law.period_process"
-    assert not any(role.peers for role in roles.values())
+    assert roles["board"].peers == ("plant",), "for a baton, where the link is impaired"
 
 
-def test_every_sensor_can_fail_in_flight() -> None:
-    assert {offer.target for offer in offers(plan())} == set(NEEDED)
+def test_every_sensor_and_actuator_can_fail_in_flight() -> None:
+    actuators = {"rotor", "servo", "battery"}
+    assert {offer.target for offer in offers(plan())} == {*NEEDED, *actuators}
     in_wall_time = {offer.target for offer in offers(plan({"pace": "real"}))}
-    assert in_wall_time == {*NEEDED, "to_plant", "to_board"}
+    assert in_wall_time == {*NEEDED, *actuators, "to_plant", "to_board"}
 
 
 def test_a_check_of_an_unknown_metric_is_refused() -> None:
@@ -225,7 +302,10 @@ def test_a_flight_may_use_all_of_a_large_map_unless_it_is_bound() -> None:
 @pytest.mark.parametrize(
     ("mission", "words"),
     [
-        ({"goal_m": (2900.0, 900.0)}, "mission.goal_m: expected a place within world.bound_m (3000 m) of the middle"),
+        (
+            {"goal_m": (2900.0, 900.0)},
+            "mission.goal_m: expected a position within world.bound_m (3000 m) of the middle",
+        ),
         ({"height_m": 3500.0}, "mission.height_m: expected less than world.bound_m (3000 m), not 3500"),
     ],
 )

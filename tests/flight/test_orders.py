@@ -14,7 +14,7 @@ import pytest
 from aeroloop.core.scenario_files import find, load
 from aeroloop.flight import running
 from aeroloop.flight import supervisor as bench
-from aeroloop.flight.processes.common import Orders, read_orders
+from aeroloop.flight.processes.common import LaunchSettings, read_launch_settings
 
 CHANGES: list[dict[str, Any]] = [
     {"tomorrow": 1},
@@ -27,8 +27,8 @@ CHANGES: list[dict[str, Any]] = [
 def written(runtime: Path, name: str, pid: int, change: dict[str, Any]) -> Path:
     folder = runtime / "aeroloop" / f"flight-{name}"
     folder.mkdir(parents=True, mode=0o700)
-    orders = Orders(load(find("quad-hover")), str(folder), log="", supervisor_pid=pid, core_draw=0)
-    path = folder / "orders.json"
+    orders = LaunchSettings(load(find("quad-hover")), str(folder), log="", supervisor_pid=pid, core_draw=0)
+    path = folder / "launch.json"
     path.write_text(json.dumps({**json.loads(orders.encode()), **change}))
     return path
 
@@ -42,8 +42,8 @@ def test_a_flight_that_we_do_not_understand_is_left_alone(
         (Path(runtime) / "aeroloop").mkdir(mode=0o700)
         known = written(Path(runtime), "known", os.getpid(), {})
         strange = written(Path(runtime), "strange", os.getpid(), change)
-        with pytest.raises(msgspec.ValidationError, match="not the orders of a flight as we know them"):
-            read_orders(strange)
+        with pytest.raises(msgspec.ValidationError, match="not the launch settings of a flight of this version"):
+            read_launch_settings(strange)
         assert [orders.folder for orders in running.flights()] == [str(known.parent)]
         bench._clear_away_dead_flights()
         assert strange.exists() and known.exists()

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
+from aeroloop.core import tables
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import FAMILIES
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.multirotor.rows import MultirotorRows
+from aeroloop.families.rrr.build import Rows as RobotRows
+from aeroloop.families.rrr.reference import Reference, Wanted
+from aeroloop.families.rrr.robot import Robot
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
-from aeroloop.flight.attending import PaceLog
+from aeroloop.flight.live_control import PaceLog
 
 STEP_NS = 4_000_000
 
@@ -31,19 +35,20 @@ class Kept(dict[str, Any]):
 
 def rows_of(family: str, kept: Kept) -> Any:
     return {
-        "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS),
+        "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS, lambda: None),
         "quadrotor": lambda: MultirotorRows(kept, 4),
         "fixedwing": lambda: FixedWingRows(kept),
+        "rrr": lambda: RobotRows(kept, Wanted(Robot(), Reference())),
     }[family]()
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if tables.family(name).name == name])
 def test_every_aircraft_logs_the_worst_lateness_and_the_deadlines_missed(family: str) -> None:
     kept = Kept()
     rows = rows_of(family, kept)
     pace: Any = SimpleNamespace(lockstep=False, lateness_s=0.0, missed_deadlines=0)
     vehicle: Any = SimpleNamespace(t_ns=0)
-    vehicle.say = lambda event, value: rows.event(vehicle.t_ns, event, value)
+    vehicle.log_event = lambda event, value: rows.event(vehicle.t_ns, event, value)
     vehicle.note_pace = lambda lateness_s, missed: rows.pace(vehicle.t_ns, lateness_s, missed)
     log = PaceLog(pace, vehicle)
     for step in range(11):

@@ -28,7 +28,7 @@ PROCESS = """
 import ctypes, os, sys, types
 from aeroloop.flight.processes import common
 
-common.read_orders = lambda path: types.SimpleNamespace(supervisor_pid=os.getppid())
+common.read_launch_settings = lambda path: types.SimpleNamespace(supervisor_pid=os.getppid())
 wait = ctypes.PyDLL(sys.argv.pop()).interrupted_wait
 number = int(sys.argv.pop())
 common.run_process(lambda orders, line, batons: wait(number))
@@ -45,7 +45,7 @@ def ended(folder: Path, number: int) -> subprocess.CompletedProcess[str]:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         return subprocess.run(
-            [sys.executable, "-c", PROCESS, "orders.json", str(theirs.fileno()), str(number), str(library)],
+            [sys.executable, "-c", PROCESS, "launch.json", str(theirs.fileno()), str(number), str(library)],
             pass_fds=[theirs.fileno()],
             capture_output=True,
             text=True,

@@ -13,7 +13,7 @@ from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop.ground.commands import InvalidError, NoAnswerError, Patience, RefusedError
 from aeroloop.ground.commands.hub import GROUND
-from aeroloop.ground.commands.parameter_talks import ParameterList, ParameterRead, ParameterSet
+from aeroloop.ground.commands.parameter_transfer import ParameterList, ParameterRead, ParameterSet
 from aeroloop.ground.commands.parameter_values import Parameter, field_from, parameter_from
 
 REAL, INT32 = mavlink.MAV_PARAM_TYPE_REAL32, mavlink.MAV_PARAM_TYPE_INT32
@@ -126,10 +126,10 @@ def setting(wanted: float) -> ParameterSet:
 
 def test_an_old_value_on_its_way_is_no_refusal() -> None:
     talk = setting(2.0)
-    talk.hear(told("GAIN", 1.0, REAL), 0)  # type: ignore[arg-type]
+    talk.handle(told("GAIN", 1.0, REAL), 0)  # type: ignore[arg-type]
     talk.step(NS // 2)
     assert not talk.done
-    talk.hear(told("GAIN", 2.0, REAL), NS // 2)  # type: ignore[arg-type]
+    talk.handle(told("GAIN", 2.0, REAL), NS // 2)  # type: ignore[arg-type]
     assert talk.result.value == 2.0
 
 
@@ -139,10 +139,10 @@ def test_a_value_that_stays_is_a_refusal_and_one_of_the_autopilots_choice_is_tol
         talk = setting(2.0)
         talk.patience = Patience(answer_s=1.0, tries=tries)
         for second in range(10):
-            talk.hear(told("GAIN", stands, REAL), second * NS)  # type: ignore[arg-type]
+            talk.handle(told("GAIN", stands, REAL), second * NS)  # type: ignore[arg-type]
             talk.step(second * NS)
         if stands == 1.0:
-            with pytest.raises(RefusedError, match="set GAIN: the autopilot refused: it stays at 1"):
+            with pytest.raises(RefusedError, match="set GAIN: the autopilot refused: value remains 1"):
                 _ = talk.result
         else:
             assert talk.result.value == 1.5
@@ -153,15 +153,15 @@ def test_silence() -> None:
     every = ParameterList((1, 1), GROUND, Patience(answer_s=1.0, tries=2), bytewise=True)
     for talk in (read, every):
         talk.begin(0)
-    every.hear(told("_HASH_CHECK", 0.5, REAL, index=65535, count=3), 0)  # type: ignore[arg-type]
-    every.hear(told("A", 0.5, REAL, index=1, count=3), 0)  # type: ignore[arg-type]
+    every.handle(told("_HASH_CHECK", 0.5, REAL, index=65535, count=3), 0)  # type: ignore[arg-type]
+    every.handle(told("A", 0.5, REAL, index=1, count=3), 0)  # type: ignore[arg-type]
     asked = [
         m.param_index for second in range(1, 9) for m in every.step(second * NS) if m.get_type() == "PARAM_REQUEST_READ"
     ]
     for second in range(9):
         read.step(second * NS)
     assert asked == [0, 2, 0, 2]
-    with pytest.raises(NoAnswerError, match="parameters: 2 of 3 never came"):
+    with pytest.raises(NoAnswerError, match="parameters: 2 of 3 not received"):
         _ = every.result
-    with pytest.raises(NoAnswerError, match="after 2 tries; some autopilots say nothing"):
+    with pytest.raises(NoAnswerError, match="after 2 tries; some autopilots do not answer"):
         _ = read.result

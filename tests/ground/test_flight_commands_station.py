@@ -17,9 +17,10 @@ from pymavlink.dialects.v20 import common as mavlink
 from typer.testing import CliRunner
 
 from aeroloop.cli import flight_command_line
-from aeroloop.controllers.pixhawk.seam import FlightMode, Refusal
+from aeroloop.controllers.pixhawk.types import FlightMode, Refusal
 from aeroloop.core.errors import AeroloopError
 from aeroloop.ground.commands import NoAnswerError, Patience, RefusedError, Station, Vehicle
+from aeroloop.ground.commands import vehicle as vehicle_module
 from aeroloop.ground.missions import Item, read_plan
 from aeroloop.links.open import open_link
 from peers.fake_autopilot import FakeAutopilot
@@ -41,6 +42,35 @@ def autopilot() -> Iterator[tuple[FakeAutopilot, str]]:
         yield fake, f"udp://127.0.0.1:{port}?listen"
 
 
+def test_arming_waits_until_the_autopilot_is_ready(
+    autopilot: tuple[FakeAutopilot, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, url = autopilot
+    monkeypatch.setattr(vehicle_module, "RETRY_S", LONG_S)  # it is told by the autopilot, and does not just ask again
+    fake.logic.refusal = Refusal("No position: wait for satellites")
+    fake.logic.change(ready_to_arm=False)
+    fake.services.links[0].rates.set_interval(mavlink.MAVLINK_MSG_ID_SYS_STATUS, 20_000, 0)
+    told: list[str] = []
+
+    def tell(why: str) -> None:
+        told.append(why)
+        vehicle.wait(lambda state: state.ready is False, LONG_S)
+        fake.logic.refusal = None
+        fake.logic.change(ready_to_arm=True)
+
+    with Vehicle.connect(url, timeout_s=LONG_S) as vehicle:
+        vehicle.arm_when_ready(LONG_S, tell)
+    assert fake.logic.status.armed
+    assert len(told) == 1 and "No position: wait for satellites" in told[0]
+
+
+def test_arming_gives_up_after_its_time(autopilot: tuple[FakeAutopilot, str]) -> None:
+    fake, url = autopilot
+    fake.logic.refusal = Refusal("No position: wait for satellites")
+    with Vehicle.connect(url, timeout_s=LONG_S) as vehicle, pytest.raises(RefusedError, match=r"within 0\.01 s"):
+        vehicle.arm_when_ready(0.01)
+
+
 def test_a_flight_over_udp_from_several_threads(autopilot: tuple[FakeAutopilot, str]) -> None:
     fake, url = autopilot
     with Vehicle.connect(url, timeout_s=LONG_S) as vehicle, ThreadPoolExecutor(6) as pool:
@@ -51,28 +81,28 @@ def test_a_flight_over_udp_from_several_threads(autopilot: tuple[FakeAutopilot, 
         )
         vehicle.arm()
         vehicle.takeoff(3.0)
-        assert vehicle.wait(lambda s: s.landed == "in_air" and s.armed, LONG_S).mode == "hold"
+        vehicle.wait(lambda s: s.landed == "in_air" and s.armed and s.mode == "hold", LONG_S)
         assert [future.result(LONG_S) for future in read] == [5.0, 2, 5.0]
         assert len(listed.result(LONG_S)) == len(fake.parameters)
         uploaded.result(LONG_S)
         assert len(vehicle.download_mission()) == 1
         vehicle.land()
         vehicle.wait(lambda s: not s.armed, LONG_S)
-        fake.brain.refusal = Refusal("Preflight Fail: not level")
+        fake.logic.refusal = Refusal("Preflight Fail: not level")
         with pytest.raises(RefusedError, match="arm: the autopilot refused: Preflight Fail: not level"):
             vehicle.arm()
-    assert fake.brain.grounds >= 1, "a ground station's heartbeat"
+    assert fake.logic.grounds >= 1, "a ground station's heartbeat"
 
 
 def test_nobody_there() -> None:
-    with pytest.raises(NoAnswerError, match="connect: no aircraft's heartbeat came on udp"):
+    with pytest.raises(NoAnswerError, match="connect: no HEARTBEAT received on udp"):
         Vehicle.connect(f"udp://127.0.0.1:{free_port()}?listen", timeout_s=0.05)
 
 
 def test_another_system_than_the_one_there(autopilot: tuple[FakeAutopilot, str]) -> None:
     with Station.connect(autopilot[1], LONG_S) as station:
         assert station.systems() == (1,)
-        with pytest.raises(NoAnswerError, match="system 9 was not heard"):
+        with pytest.raises(NoAnswerError, match="system 9 not received"):
             station.vehicle(9, timeout_s=0.05)
         assert station.vehicle().system == 1
 
@@ -94,7 +124,7 @@ def test_who_waits_is_told_when_the_link_goes() -> None:
                 pass
             peer.close()
             for future in waiting:
-                with pytest.raises(NoAnswerError, match=r"the link was lost: tcp.*hung up"):
+                with pytest.raises(NoAnswerError, match=r"the link was lost: tcp.*disconnected"):
                     future.result(LONG_S)
         with pytest.raises(NoAnswerError, match="the link was lost"):
             vehicle.sticks(0.0, 0.0, 0.0, 0.0)
@@ -204,7 +234,7 @@ def test_the_command_line(autopilot: tuple[FakeAutopilot, str], tmp_path: Path) 
     assert say(url, "takeoff", "4", "--wait", "30") == (0, "takes off to 4 m\n")
     code, words = say(url, "goto", "-33.8", "151.2", "-1.5")
     assert code == 0 and words.startswith("goes to -33.8000000 151.2000000, -1.5 m")
-    assert fake.brain.calls[-1] == ("go_to", -33.8, 151.2, -1.5, None)
+    assert fake.logic.calls[-1] == ("go_to", -33.8, 151.2, -1.5, None)
     plan = tmp_path / "square.plan"
     flight_command_line.write_plan(plan, [Item(16, 47.0, 8.0, 5.0), Item(21, 47.0, 8.0)], None)
     assert say(url, "mission", "upload", str(plan)) == (0, "2 mission items uploaded\n")
@@ -221,7 +251,7 @@ def test_the_command_line(autopilot: tuple[FakeAutopilot, str], tmp_path: Path) 
     listed = json.loads(say(url, "param", "list", "--json")[1].splitlines()[-1])
     assert listed["MPC_XY_CRUISE"] == 3.5 and len(listed) == len(fake.parameters)
     assert json.loads(say(url, "status", "--json")[1])["mode"] == "hold"
-    fake.brain.refusal = Refusal("Not level")
+    fake.logic.refusal = Refusal("Not level")
     assert say(url, "disarm") == (1, "disarm: the autopilot refused: Not level")
 
 
@@ -230,7 +260,7 @@ def test_every_other_word_of_the_command_line_reaches_the_autopilot(autopilot: t
     with Vehicle.connect(url, timeout_s=LONG_S) as vehicle:
         vehicle.upload_mission([Item(16, 47.0, 8.0, 5.0)] * 3)
         vehicle.arm()
-    fake.brain.calls.clear()
+    fake.logic.calls.clear()
     for words, mode in (
         (("mode", "position"), FlightMode.POSITION),
         (("hold",), FlightMode.HOLD),
@@ -241,11 +271,11 @@ def test_every_other_word_of_the_command_line_reaches_the_autopilot(autopilot: t
     ):
         code, told = say(url, *words)
         assert code == 0, told
-        asked = [call[1] for call in fake.brain.calls if call[0] == "set_mode"]
-        assert asked[-1:] == [mode] or fake.brain.status.mode is mode, words
-        fake.brain.calls.clear()
+        asked = [call[1] for call in fake.logic.calls if call[0] == "set_mode"]
+        assert asked[-1:] == [mode] or fake.logic.status.mode is mode, words
+        fake.logic.calls.clear()
     assert say(url, "mission", "clear")[0] == 0
-    assert fake.brain.mission == ()
+    assert fake.logic.mission == ()
 
 
 def test_watch_shows_the_state_until_somebody_interrupts_or_the_link_goes(
@@ -271,7 +301,7 @@ def test_watch_shows_the_state_until_somebody_interrupts_or_the_link_goes(
             peer.sendall(_heartbeat())
             peer.recv(1)
         code, words = watching.result(LONG_S)
-        assert code == 3 and words.startswith("watch: the link was lost: tcp")
+        assert code == 3 and words.startswith("watch: link lost: tcp")
 
 
 @pytest.mark.parametrize(

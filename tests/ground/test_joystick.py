@@ -180,7 +180,7 @@ def test_the_page_shows_the_shipped_map_and_every_key() -> None:
         (
             "expo = 0.4",
             "exp0 = 0.4",
-            "exp0: unknown key, expected one of: axis, scale, invert, dead_zone, expo",
+            "exp0: unknown key (did you mean 'expo'?), expected one of: axis, scale, invert, dead_zone, expo",
         ),
         ("dead_zone = 0.08", "dead_zone = 0.95", "dead_zone: expected `float` <= 0.9"),
         ("dead_zone = 0.08", "dead_zone = nan", "dead_zone: expected `float` >= 0.0"),

@@ -12,10 +12,10 @@ import pytest
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.signals import NS
+from aeroloop.core.signals import NS, Event
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
 from aeroloop.ground.missions import Item, mission, read_plan
-from aeroloop.ground.orders import Order, PilotConfig, Waypoint
+from aeroloop.ground.pilot_commands import PilotCommand, PilotConfig, Waypoint
 from aeroloop.ground.stick import Deflection
 
 TICK_NS = NS // 50
@@ -57,13 +57,13 @@ def ack(command: int, result: int = dialect.MAV_RESULT_ACCEPTED) -> Any:
 
 
 def test_nothing_is_said_before_the_autopilot_speaks() -> None:
-    pilot = MavlinkPilot(PilotConfig(orders=(Order(at_s=0.0, do="arm"),)), (), 1)
+    pilot = MavlinkPilot(PilotConfig(commands=(PilotCommand(at_s=0.0, do="arm"),)), (), 1)
     assert all(pilot.step(t_ns) == b"" for t_ns in range(0, 2 * NS, TICK_NS))
 
 
 def test_an_order_is_repeated_until_it_is_granted_and_the_next_waits() -> None:
-    orders = (Order(at_s=1.0, do="arm"), Order(at_s=1.1, do="takeoff", value=4.0))
-    desk = Desk(MavlinkPilot(PilotConfig(orders=orders), (), 1))
+    orders = (PilotCommand(at_s=1.0, do="arm"), PilotCommand(at_s=1.1, do="takeoff", value=4.0))
+    desk = Desk(MavlinkPilot(PilotConfig(commands=orders), (), 1))
     assert kinds(desk.run(0.99)) == []
     first = desk.run(2.4)
     assert kinds(first) == ["COMMAND_LONG"] * 3, "every half second"
@@ -82,21 +82,21 @@ def test_an_order_is_repeated_until_it_is_granted_and_the_next_waits() -> None:
 
 
 def test_who_is_refused_to_the_end_says_so_and_goes_on() -> None:
-    orders = (Order(at_s=1.0, do="mission", give_up_s=1.0), Order(at_s=1.5, do="land"))
-    desk = Desk(MavlinkPilot(PilotConfig(orders=orders), (), 1))
+    orders = (PilotCommand(at_s=1.0, do="mission", give_up_s=1.0), PilotCommand(at_s=1.5, do="land"))
+    desk = Desk(MavlinkPilot(PilotConfig(commands=orders), (), 1))
     desk.run(1.5)
     desk.say(dialect.MAVLink_statustext_message(4, b"No mission"))
     desk.run(5.0)
     (given_up,) = desk.pilot.given_up
-    assert (given_up.number, given_up.order.do, given_up.reason) == (0, "mission", "No mission")
+    assert (given_up.number, given_up.pilot_command.do, given_up.reason) == (0, "mission", "No mission")
     modes = [(m.param2, m.param3) for m in desk.heard if m.get_type() == "COMMAND_LONG"]
     assert modes[0] == (4.0, 4.0)
     assert modes[-1] == (4.0, 6.0)
 
 
 def test_a_parameter_is_set_until_it_is_echoed() -> None:
-    order = Order(at_s=0.0, do="set", parameter="RTL_RETURN_ALT", value=12.0)
-    desk = Desk(MavlinkPilot(PilotConfig(orders=(order,)), (), 1))
+    order = PilotCommand(at_s=0.0, do="set", parameter="RTL_RETURN_ALT", value=12.0)
+    desk = Desk(MavlinkPilot(PilotConfig(commands=(order,)), (), 1))
     assert kinds(desk.run(0.9)) == ["PARAM_SET"] * 2
     desk.say(dialect.MAVLink_param_value_message(b"OTHER", 1.0, 9, 2, 0))
     assert not desk.pilot.done
@@ -105,8 +105,8 @@ def test_a_parameter_is_set_until_it_is_echoed() -> None:
 
 
 def test_a_parameter_that_keeps_its_value_was_refused() -> None:
-    order = Order(at_s=0.0, do="set", parameter="RTL_RETURN_ALT", value=1200.0, give_up_s=1.0)
-    desk = Desk(MavlinkPilot(PilotConfig(orders=(order,)), (), 1))
+    order = PilotCommand(at_s=0.0, do="set", parameter="RTL_RETURN_ALT", value=1200.0, give_up_s=1.0)
+    desk = Desk(MavlinkPilot(PilotConfig(commands=(order,)), (), 1))
     desk.run(0.4)
     desk.say(dialect.MAVLink_param_value_message(b"RTL_RETURN_ALT", 30.0, 9, 2, 1))
     assert not desk.pilot.done
@@ -115,8 +115,8 @@ def test_a_parameter_that_keeps_its_value_was_refused() -> None:
 
 
 def test_a_whole_parameter_is_set_as_one_once_its_kind_is_known() -> None:
-    order = Order(at_s=0.0, do="set", parameter="NAV_DLL_ACT", value=3.0)
-    desk = Desk(MavlinkPilot(PilotConfig(orders=(order,)), (), 1))
+    order = PilotCommand(at_s=0.0, do="set", parameter="NAV_DLL_ACT", value=3.0)
+    desk = Desk(MavlinkPilot(PilotConfig(commands=(order,)), (), 1))
 
     def told(value: int) -> Any:
         as_float = struct.unpack("<f", struct.pack("<i", value))[0]
@@ -134,14 +134,14 @@ def test_a_whole_parameter_is_set_as_one_once_its_kind_is_known() -> None:
 @pytest.mark.parametrize("height_m", [0.2, 100.0])
 def test_a_take_off_height_that_would_not_be_obeyed_is_refused(height_m: float) -> None:
     with pytest.raises(ValueError, match=r"0\.5 to 80 m"):
-        Order(at_s=0.0, do="takeoff", value=height_m)
+        PilotCommand(at_s=0.0, do="takeoff", value=height_m)
 
 
 ITEMS = (Item(22, 47.0, 8.0, 5.0), Item(16, 47.1, 8.1, 5.0, params=(2.0, 0.0, 0.0, math.nan)))
 
 
 def test_the_mission_is_uploaded_before_it_is_flown() -> None:
-    config = PilotConfig(orders=(Order(at_s=0.0, do="mission"),))
+    config = PilotConfig(commands=(PilotCommand(at_s=0.0, do="mission"),))
     desk = Desk(MavlinkPilot(config, ITEMS, 1))
     counts = [m for m in desk.run(2.1) if m.get_type() == "MISSION_COUNT"]
     assert [m.count for m in counts] == [2, 2, 2], "asked again each second"
@@ -222,3 +222,28 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
         read_plan(path)
     with pytest.raises(ConfigError, match="at most 1000"):
         read_plan(plan(tmp_path, *[GOOD] * 1001))
+
+
+def test_a_place_to_go_to_is_sent_as_whole_numbers_and_what_was_done_is_noted() -> None:
+    order = PilotCommand(at_s=1.0, do="goto", pos_m=(5.0, 6.0, 7.0))
+    pilot = MavlinkPilot(PilotConfig(commands=(order,)), (), 1, places={0: (47.1234567, 8.7654321, 495.0)})
+    desk = Desk(pilot)
+    sent = [message for message in desk.run(1.1) if message.get_type() == "COMMAND_INT"]
+    assert [(m.command, m.frame, m.x, m.y, m.z) for m in sent] == [
+        (dialect.MAV_CMD_DO_REPOSITION, dialect.MAV_FRAME_GLOBAL, 471234567, 87654321, 495.0)
+    ]
+    assert int(sent[0].param2) == dialect.MAV_DO_REPOSITION_FLAGS_CHANGE_MODE
+    assert math.isnan(sent[0].param4), "its heading stays"
+    desk.say(ack(dialect.MAV_CMD_DO_REPOSITION))
+    assert pilot.done
+    assert [(done.event, done.number) for done in pilot.done_so_far] == [
+        (Event.COMMAND_SENT, 0),
+        (Event.COMMAND_ACCEPTED, 0),
+    ]
+    assert pilot.done_so_far[0].t_ns == NS
+
+
+@pytest.mark.parametrize(("do", "pos_m"), [("goto", None), ("land", (1.0, 2.0, 3.0))])
+def test_a_place_belongs_to_goto_and_goto_needs_one(do: Any, pos_m: Any) -> None:
+    with pytest.raises(ValueError, match="pos_m belongs to `goto`"):
+        PilotCommand(at_s=1.0, do=do, pos_m=pos_m)

@@ -47,7 +47,7 @@ def holder() -> Iterator[subprocess.Popen[str]]:
 
 
 def test_another_program_is_named_and_its_end_frees_the_link(holder: subprocess.Popen[str]) -> None:
-    expected = f"reference link {URL} is already driven by base-station (process {holder.pid}); stop it first"
+    expected = f"reference link {URL} is already used by base-station (process {holder.pid}); stop it first"
     with pytest.raises(ConfigError) as error, claim(URL, "joystick"):
         pass
     assert str(error.value) == expected
@@ -62,7 +62,7 @@ def test_kill_9_leaves_nothing_that_blocks(holder: subprocess.Popen[str]) -> Non
     holder.wait()
     with claim(URL, "joystick"), pytest.raises(ConfigError) as error, claim(URL, "base-station"):
         pass
-    assert f"driven by joystick (process {os.getpid()})" in str(error.value)
+    assert f"used by joystick (process {os.getpid()})" in str(error.value)
 
 
 def test_a_refused_claim_does_not_disturb_the_holder() -> None:
@@ -83,7 +83,7 @@ def test_a_holder_that_left_no_name_still_refuses() -> None:
     with claim(URL, "base-station"):
         (lock,) = runtime_dir().glob("reference-*.lock")
         lock.write_text("")
-        with pytest.raises(ConfigError, match="driven by another program; stop it"), claim(URL, "joystick"):
+        with pytest.raises(ConfigError, match="used by another program; stop it"), claim(URL, "joystick"):
             pass
 
 

@@ -16,11 +16,11 @@ from router_scenes import free_port
 from typer.testing import CliRunner
 
 from aeroloop.cli import flight_command_line
-from aeroloop.controllers.pixhawk.lines import BENCH
+from aeroloop.controllers.routing import BENCH
 from aeroloop.core import scenario_files as scenarios
-from aeroloop.dashboard.fly_orders import other_commander, take_command
+from aeroloop.dashboard.fly_commands import other_commander, take_command
 from aeroloop.ground.commands import HeldError, NoAnswerError, Patience, RefusedError, Station
-from aeroloop.ground.commands.taking_command import TakeCommand
+from aeroloop.ground.commands.taking_command import RequestCommand
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
@@ -59,6 +59,14 @@ def typed(*words: str) -> tuple[int, str]:
     return ran.exit_code, ran.output.strip()
 
 
+class Watched(SimpleNamespace):
+    """As much of a watched flight as taking command asks for."""
+
+    @property
+    def commander(self) -> str:
+        return str(self.station.holder)
+
+
 def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
     with bench(tmp_path) as url, Station.connect(url, LONG_S, patience=PATIENCE) as station:
         vehicle = station.vehicle(timeout_s=LONG_S)
@@ -67,7 +75,7 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
 
         code, words = typed("arm", "--link", url)
         assert code == 1
-        assert words == (f"arm: the router refused: {BENCH}/1 commands; take command first: repeat with --take-over")
+        assert words == (f"arm: the router refused: {BENCH}/1 has control; take command first: repeat with --take-over")
         code, words = typed("param", "set", "MPC_XY_CRUISE", "3", "--link", url)
         assert code == 1 and "the router refused" in words and "--take-over" in words
 
@@ -79,15 +87,16 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
             other.take_command()
             assert other.holder == ""
             theirs.arm()
-            with pytest.raises(HeldError, match=f"disarm: the router refused: {BENCH}/4 commands"):
+            with pytest.raises(HeldError, match=f"disarm: the router refused: {BENCH}/4 has control"):
                 vehicle.disarm()
             assert station.holder == f"{BENCH}/4"
-            watched: Any = SimpleNamespace(
-                orders=object(),
+            watched: Any = Watched(
+                may_command=True,
+                launch=object(),
                 scenario=scenarios.load(scenarios.find("quad-hover")),
                 station=station,
-                lines=[SimpleNamespace(name=BENCH)],
-                store=SimpleNamespace(newest=lambda *_: [{"line": 0.0, "role": 11.0, "up": 1.0}]),
+                links=[SimpleNamespace(name=BENCH)],
+                store=SimpleNamespace(newest=lambda *_: [{"link": 0.0, "role": 11.0, "up": 1.0}]),
             )
             assert other_commander(watched) == f"{BENCH}/4"
             take_command(watched)
@@ -103,7 +112,7 @@ def test_a_program_that_shares_the_line_takes_over(tmp_path: Path) -> None:
 
 def test_who_may_only_observe_cannot_take_command(tmp_path: Path) -> None:
     with bench(tmp_path, "observe") as url, Station.connect(url, LONG_S, patience=PATIENCE) as station:
-        with pytest.raises(RefusedError, match="take command: the router refused: this line may only observe"):
+        with pytest.raises(RefusedError, match="take command: the router refused: this link may only observe"):
             station.take_command()
         with pytest.raises(RefusedError, match=f"arm: the router refused: {BENCH} may only observe"):
             station.vehicle(timeout_s=LONG_S).arm()
@@ -123,14 +132,14 @@ def test_without_a_router_nobody_answers() -> None:
 
 def test_an_answer_to_another_station_is_not_ours() -> None:
     """Nor one to a release: only `system` 254 asked, and it asked for control (0)."""
-    asked = TakeCommand((254, 190), PATIENCE)
+    asked = RequestCommand((254, 190), PATIENCE)
     asked.begin(0)
     out = MavlinkOut(MavlinkCounters(), 254, 191)
 
     def answer(system: int, request: int, verdict: int) -> None:
         wire = out.pack(dialect.MAVLink_change_operator_control_ack_message(system, request, verdict))
         for frame in MavlinkIn(MavlinkCounters()).feed(wire):
-            asked.hear(frame, 0)
+            asked.handle(frame, 0)
 
     answer(253, 0, 0)
     answer(253, 0, 3)

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.ground.commands.conversation import Conversation, Patience
 from aeroloop.ground.commands.errors import NoAnswerError
 from aeroloop.ground.commands.hub import Hub
 from aeroloop.ground.commands.state import VehicleState
+from aeroloop.ground.commands.transaction import Patience, Transaction
 from aeroloop.ground.commands.vehicle import Vehicle
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from peers.ground_peer import Bench
@@ -90,7 +90,7 @@ class SimStation:
 
     def tick(self) -> None:
         self.t_ns += TICK_NS
-        self.bench.brain.step(self.t_ns)
+        self.bench.logic.step(self.t_ns)
         self.down.put(self.bench.services.step(self.t_ns)[0], self.t_ns)
         for stranger in self.strangers:
             self.hub.receive(stranger(self.t_ns), self.t_ns)
@@ -103,15 +103,15 @@ class SimStation:
                 self.heard.append(frame.message())
             self.down.put(self.bench.services.receive(0, frame, self.t_ns), self.t_ns)
 
-    def talk(self, conversation: Conversation[T], watch: Callable[[], None] | None = None) -> T:
-        self.hub.begin(conversation, self.t_ns)
+    def transact(self, transaction: Transaction[T], watch: Callable[[], None] | None = None) -> T:
+        self.hub.begin(transaction, self.t_ns)
         end_ns = self.t_ns + 600 * NS
-        while not conversation.done:
-            assert self.t_ns < end_ns, f"{conversation.what} never ends"
+        while not transaction.done:
+            assert self.t_ns < end_ns, f"{transaction.what} never ends"
             self.tick()
             if watch is not None:
                 watch()
-        return conversation.result
+        return transaction.result
 
     def state(self, system: int) -> VehicleState:
         return self.hub.state(system)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from failing_sensors import FailingSuite
 
 from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.core.faults import PlannedFault
 from aeroloop.core.frames import Vec
 from aeroloop.core.signals import NS, NavEstimate, Place, RigidState
 from aeroloop.estimation.config import NavigationConfig
@@ -20,8 +22,7 @@ from aeroloop.sensors.gnss import GnssSample
 from aeroloop.sensors.imu import ImuSample
 from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
-from aeroloop.sensors.schedule import Fault
-from aeroloop.sensors.suite import Sample, SensorSet, Suite, preset
+from aeroloop.sensors.suite import Sample, SensorSet, preset
 from aeroloop.world.atmosphere import Atmosphere, Day
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.magnetic import MagneticModel
@@ -86,10 +87,10 @@ def states(motion: Motion, duration_s: float) -> list[RigidState]:
 
 @functools.cache
 def samples(
-    sensors: str | SensorSet, motion: Motion, duration_s: float, seed: int = 1, faults: tuple[Fault, ...] = ()
+    sensors: str | SensorSet, motion: Motion, duration_s: float, seed: int = 1, faults: tuple[PlannedFault, ...] = ()
 ) -> list[tuple[RigidState, Place, list[Sample]]]:
     """What arrives when, beside the truth."""
-    suite = Suite(preset(sensors) if isinstance(sensors, str) else sensors, Streams(seed), faults)
+    suite = FailingSuite(preset(sensors) if isinstance(sensors, str) else sensors, Streams(seed), faults)
     heard = []
     for state in states(motion, duration_s):
         if state.t_ns < suite.next_ns:

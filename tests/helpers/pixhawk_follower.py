@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.autopilot import PixhawkAutopilot
+from aeroloop.controllers.pixhawk.mission_geodesy import geodetic_from_local
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.place import geodetic_from_local
-from aeroloop.controllers.pixhawk.seam import FlightMode, MissionItem, SensorHealth, Sticks
+from aeroloop.controllers.pixhawk.types import FlightMode, MissionItem, SensorHealth, Sticks
 from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, NavEstimate, Origin, Setpoint
 
@@ -22,9 +22,9 @@ NAN = math.nan
 
 @dataclass
 class Follower:
-    """Flies `brain`: holds are followed, tilts push sideways, thrust pushes up. The ground is at z = 0."""
+    """Flies `logic`: holds are followed, tilts push sideways, thrust pushes up. The ground is at z = 0."""
 
-    brain: Brain = field(default_factory=lambda: Brain(Parameters()))
+    logic: PixhawkAutopilot = field(default_factory=lambda: PixhawkAutopilot(Parameters()))
     dt_s: float = 0.02
     t_ns: int = 0
     pos: Vec3 = (0.0, 0.0, 0.0)
@@ -51,18 +51,18 @@ class Follower:
 
     @property
     def mode(self) -> FlightMode:
-        return self.brain.status.mode
+        return self.logic.status.mode
 
     def step(self) -> Setpoint | None:
         self.t_ns += round(self.dt_s * NS)
         if self.heartbeats:
-            self.brain.heard_ground()
+            self.logic.note_ground_station()
         if self.sticks is not None:
-            self.brain.sticks(self.sticks)
+            self.logic.sticks(self.sticks)
         motors = (math.sqrt(self.thrust),) * 4
         estimate = self.change(self.estimate)
-        self.setpoint = self.brain.step(self.t_ns, estimate, self.origin, self.health, motors, self.dt_s)
-        self.texts += [text for _, text in self.brain.take_texts()]
+        self.setpoint = self.logic.step(self.t_ns, estimate, self.origin, self.health, motors, self.dt_s)
+        self.texts += [text for _, text in self.logic.take_texts()]
         self._move()
         return self.setpoint
 
@@ -77,13 +77,13 @@ class Follower:
             if done():
                 return number * self.dt_s
             self.step()
-        raise AssertionError(f"not within {seconds} s: {self.brain.status} {self.texts[-5:]}")
+        raise AssertionError(f"not within {seconds} s: {self.logic.status} {self.texts[-5:]}")
 
     def airborne(self, height_m: float = 10.0) -> Follower:
         """Armed, at this height, holding."""
         self.fly(0.1)
-        assert self.brain.arm() is None
-        assert self.brain.take_off(height_m) is None
+        assert self.logic.arm() is None
+        assert self.logic.take_off(height_m) is None
         self.until(lambda: self.mode is FlightMode.HOLD, 60.0)
         return self.fly(2.0)
 

@@ -10,7 +10,7 @@ import numpy as np
 from log_rows import rows_of
 from stream_tables import MULTIROTOR
 
-from aeroloop.controllers.pixhawk.seam import FlightMode, Landed
+from aeroloop.controllers.pixhawk.types import FlightMode, Landed
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import LINK_SIGNALS, Event
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario

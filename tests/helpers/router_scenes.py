@@ -12,7 +12,7 @@ from aeroloop.core.signals import NS
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
-from aeroloop.router.statistics import LineState
+from aeroloop.router.statistics import LinkState
 
 VEHICLE, STATION = (1, 1), (255, 190)
 
@@ -82,7 +82,7 @@ class Scene:
             config,
             clock_ns=lambda: self.now_ns,
             unix_ns=lambda: 1_750_000_000 * NS + self.now_ns,
-            tell=self.told.append,
+            notify=self.told.append,
         )
         self.router.open()
         return self
@@ -107,8 +107,8 @@ class Scene:
             self.now_ns += round(step_s * NS)
             self.router.turn(0.0)
 
-    def line(self, name: str) -> LineState:
-        return self.router.lines()[[end.name for end in self.ends].index(name)]
+    def line(self, name: str) -> LinkState:
+        return self.router.links()[[end.name for end in self.ends].index(name)]
 
 
 def free_port(kind: socket.SocketKind) -> int:

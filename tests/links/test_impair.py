@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from aeroloop.core.scenario import Impairment
 from aeroloop.links.base import Link
-from aeroloop.links.impair import QUEUE_LIMIT, Cutter, Impaired, Line, LineCounts, WholeChunks
+from aeroloop.links.impair import QUEUE_LIMIT, Cutter, Impaired, ImpairedDirection, LinkCounts, WholeChunks
 
 MS = 1_000_000
 NOTHING = Impairment()
 EVERYTHING = Impairment(delay_s=0.003, jitter_s=0.02, loss=0.1, corrupt=0.05, duplicate=0.2, reorder=0.3, baud=115_200)
 
 
-def line(impairment: Impairment, seed: int = 1) -> Line:
-    return Line(impairment, np.random.default_rng(seed))
+def line(impairment: Impairment, seed: int = 1) -> ImpairedDirection:
+    return ImpairedDirection(impairment, np.random.default_rng(seed))
 
 
-def released(worn: Line, until_ns: int = 1000_000 * MS) -> list[tuple[int, bytes]]:
+def released(worn: ImpairedDirection, until_ns: int = 1000_000 * MS) -> list[tuple[int, bytes]]:
     """Everything that comes out, with the time at which it does."""
     out: list[tuple[int, bytes]] = []
     while (due_ns := worn.next_due_ns()) is not None and due_ns <= until_ns:
@@ -42,7 +42,7 @@ def test_no_impairment_is_transparent() -> None:
         assert worn.next_due_ns() == t_ns
         assert worn.pop_due(t_ns) == [unit]
     assert worn.next_due_ns() is None
-    assert worn.counts == LineCounts(units=3)
+    assert worn.counts == LinkCounts(units=3)
 
 
 def test_delay_is_exact() -> None:
@@ -71,7 +71,7 @@ def test_a_duplicate_takes_its_time_on_the_line() -> None:
         (2 * MS + 100_000, b"k"),
         (2 * MS + 200_000, b"k"),
     ]
-    assert worn.counts == LineCounts(units=2, duplicated=2)
+    assert worn.counts == LinkCounts(units=2, duplicated=2)
 
 
 def test_jitter_spreads_and_keeps_the_order() -> None:
@@ -102,7 +102,7 @@ def test_reordering_swaps_neighbours() -> None:
     for t_ns, unit in [(0, b"a"), (MS, b"b"), (2 * MS, b"c"), (3 * MS, b"d")]:
         worn.push(unit, t_ns)
     assert released(worn) == [(2 * MS, b"b"), (2 * MS, b"a"), (4 * MS, b"d"), (4 * MS, b"c")]
-    assert worn.counts == LineCounts(units=4, reordered=2)
+    assert worn.counts == LinkCounts(units=4, reordered=2)
 
 
 def test_a_duplicated_unit_is_overtaken_as_one() -> None:
@@ -138,7 +138,7 @@ def test_certain_loss_loses_everything() -> None:
     worn = line(Impairment(loss=1.0, duplicate=1.0))
     worn.push(b"a", 0)
     assert released(worn) == []
-    assert worn.counts == LineCounts(units=1, lost=1)
+    assert worn.counts == LinkCounts(units=1, lost=1)
 
 
 def test_corruption_has_its_probability_and_always_changes_the_byte() -> None:
@@ -208,7 +208,7 @@ def test_what_comes_out_when_does_not_depend_on_who_asks(
     assert asked_at_random.counts == asked_exactly.counts
 
 
-class Lines:
+class RouterLinks:
     """A cutter for the tests: a unit ends with a newline."""
 
     def __init__(self) -> None:
@@ -292,12 +292,12 @@ def test_each_direction_waits_for_its_own_time() -> None:
     clock.now_ns = 5 * MS
     assert worn.poll() == b""
     assert inner.sent == [b"out"]
-    assert (worn.inbound_counts, worn.outbound_counts) == (LineCounts(units=1), LineCounts(units=1))
+    assert (worn.inbound_counts, worn.outbound_counts) == (LinkCounts(units=1), LinkCounts(units=1))
 
 
 def test_what_is_due_comes_joined() -> None:
     inner, clock = FakeLink(), Clock()
-    worn = impaired(inner, clock, inbound=Impairment(delay_s=0.001), cut=Lines)
+    worn = impaired(inner, clock, inbound=Impairment(delay_s=0.001), cut=RouterLinks)
     inner.incoming.extend([b"a\nb\nc", b"c\n"])
     assert worn.poll() == worn.poll() == b""
     clock.now_ns = MS
@@ -314,9 +314,9 @@ def test_inbound_does_not_depend_on_how_the_bytes_were_chunked(units: list[bytes
     edges = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     chunks = [data[a:b] for a, b in itertools.pairwise(edges)]
 
-    def flown(chunks: list[bytes]) -> tuple[list[bytes], LineCounts]:
+    def flown(chunks: list[bytes]) -> tuple[list[bytes], LinkCounts]:
         inner, clock = FakeLink(), Clock()
-        worn = impaired(inner, clock, inbound=EVERYTHING, seed=seed, cut=Lines)
+        worn = impaired(inner, clock, inbound=EVERYTHING, seed=seed, cut=RouterLinks)
         inner.incoming.extend(chunks)
         out = [worn.poll() for _ in range(len(chunks) + 1)]
         while (due_ns := worn.next_due_ns()) is not None:

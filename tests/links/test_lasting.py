@@ -133,6 +133,6 @@ def test_a_serial_line_that_is_gone_says_so() -> None:
     link = LastingServer(f"serial://{path}")
     os.close(slave)
     os.close(master)
-    with pytest.raises(LinkError, match=f"{path}: lost, and it does not open again: {path}: no such device"):
+    with pytest.raises(LinkError, match=f"{path}: lost, and it cannot be reopened: {path}: no such device"):
         link.poll()
     link.close()

@@ -239,7 +239,7 @@ class TestListening:
         first.send(b"1")
         assert receive(server, 1) == b"1"
         poll_until_error(second)
-        with pytest.raises(LinkError, match="has its one peer already"):
+        with pytest.raises(LinkError, match="already has its only peer"):
             OPENERS[scheme](parse(client_url), connect_timeout_s=0.05)
         first.send(b"2")
         assert receive(server, 1) == b"2"
@@ -269,7 +269,7 @@ class TestListening:
 
     def test_a_client_does_not_wait_for_ever(self, scheme: str, tmp_path: Path) -> None:
         _, client_url = self.urls(scheme, tmp_path)
-        with pytest.raises(LinkError, match="nobody listens there") as caught:
+        with pytest.raises(LinkError, match="no server is listening") as caught:
             OPENERS[scheme](parse(client_url), connect_timeout_s=0.05)
         assert client_url in str(caught.value)
 

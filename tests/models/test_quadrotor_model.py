@@ -53,6 +53,13 @@ def rotation(quat: Vec) -> Vec:
     return np.array(ca.Function("R", [q], [rigid_body.rotation(q)])(quat))
 
 
+@pytest.mark.parametrize(("name", "hover_rad_s", "ratio"), [("rfly", 557.14, 3.26), ("rfly-e0", 469.9, 3.39)])
+def test_the_rfly_airframes_hover_as_published(name: str, hover_rad_s: float, ratio: float) -> None:
+    frame = airframe.load(name)
+    assert quadrotor.hover_speeds_rad_s(frame.flight) == pytest.approx(np.full(4, hover_rad_s), rel=1e-3)
+    assert (frame.motors.speed_max_rad_s / hover_rad_s) ** 2 == pytest.approx(ratio, abs=0.01)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_changes_at_hover(name: str) -> None:
     p = airframe.load(name).flight

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.control import custom
 from aeroloop.families.tiltrotor.design import design, parameters
-from aeroloop.models import integrate, tiltrotor
+from aeroloop.models import delay, integrate, tiltrotor
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "laws" / "lqr.py"
 SETS = ("cad", "table1")
 
 # Hover as computed independently for each parameter set: thrusts (N), pitch and tilts (rad).
@@ -107,6 +111,17 @@ def test_delay_margin_agrees_with_the_prediction(weights: str, margin_ms: float)
     plan = design("cad", weights, 0.012)
     assert plan.delay_margin_s() * 1000 == pytest.approx(margin_ms, abs=0.1)
     assert plan.delay_radius(0.006) < 1 < plan.delay_radius(0.012)
+
+
+def test_a_law_from_a_file_is_linearised_for_its_margin(tmp_path: Path) -> None:
+    """The example is the built-in law but for how it integrates."""
+    plan = design("cad", "published", 0.012)
+    radius = plan.own_delay_radius(custom.load(EXAMPLE, plan))
+    assert radius is not None
+    assert delay.smallest_unstable_s(radius, 0.024) == pytest.approx(plan.delay_margin_s(), abs=1e-4)
+    rough = tmp_path / "rough.py"
+    rough.write_text(EXAMPLE.read_text().replace("return tk", "command += ca.sqrt(error[tk.VX])\n    return tk"))
+    assert plan.own_delay_radius(custom.load(rough, plan)) is None
 
 
 def test_delayed_loop_equals_a_brute_force_simulation() -> None:

@@ -1,4 +1,4 @@
-"""The services with a fake brain on a real UDP socket in wall-clock time; for clients that are programs."""
+"""The services with a fake logic on a real UDP socket in wall-clock time; for clients that are programs."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class FakeAutopilot:
     """Sends to 127.0.0.1:port like PX4's SITL, and hears whoever answers."""
 
     def __init__(self, port: int) -> None:
-        self.brain = FakeBrain()
+        self.logic = FakeBrain()
         self.parameters = Parameters()
-        self.services = Services(self.brain, self.parameters, lambda: READINGS, system=1)
+        self.services = Services(self.logic, self.parameters, lambda: READINGS, system=1)
         self.heard: dict[str, int] = {}
         self._to = ("127.0.0.1", port)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -42,8 +42,8 @@ class FakeAutopilot:
         parser = MavlinkIn(MavlinkCounters())
         while not self._done.is_set():
             t_ns = time.monotonic_ns() - begin_ns
-            self.brain.takeoff_m = self.parameters.get("MIS_TAKEOFF_ALT")
-            self.brain.step(t_ns)
+            self.logic.takeoff_m = self.parameters.get("MIS_TAKEOFF_ALT")
+            self.logic.step(t_ns)
             (wire,) = self.services.step(t_ns)
             if wire:
                 self._socket.sendto(wire, self._to)

@@ -6,12 +6,14 @@ disarmed.
 
 from __future__ import annotations
 
-from aeroloop.controllers.pixhawk.seam import (
+from aeroloop.controllers.pixhawk.types import (
+    AttitudeTarget,
     Battery,
     Failsafe,
     FlightMode,
     Landed,
     MissionItem,
+    PathTarget,
     Refusal,
     SensorHealth,
     Severity,
@@ -116,7 +118,11 @@ class FakeBrain:
     def sticks(self, sticks: Sticks) -> None:
         self.calls.append(("sticks", sticks))
 
-    def heard_ground(self) -> None:
+    def offboard(self, target: PathTarget | AttitudeTarget) -> Refusal | None:
+        self.calls.append(("offboard", target))
+        return self.refusal
+
+    def note_ground_station(self) -> None:
         self.grounds += 1
 
     def take_texts(self) -> list[tuple[Severity, str]]:

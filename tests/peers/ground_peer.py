@@ -18,19 +18,19 @@ READINGS = Readings(fix=FIX, motors=(0.25, 0.5, 0.75, 1.0), attitude=(0.1, 0.2, 
 
 
 class Bench:
-    """Services, the brain behind them and the time."""
+    """Services, the logic behind them and the time."""
 
     def __init__(self, links: int = 1, system: int = 1, *, knows_place: bool = True) -> None:
-        self.brain = FakeBrain(knows_place=knows_place)
+        self.logic = FakeBrain(knows_place=knows_place)
         self.parameters = Parameters()
-        self.services = Services(self.brain, self.parameters, lambda: READINGS, system=system, links=links)
+        self.services = Services(self.logic, self.parameters, lambda: READINGS, system=system, links=links)
         self.t_ns = 0
         self.peers = [Peer(self, link) for link in range(links)]
 
     def run(self, seconds: float) -> None:
         for _ in range(round(seconds * 1e9) // TICK_NS):
             self.t_ns += TICK_NS
-            self.brain.step(self.t_ns)
+            self.logic.step(self.t_ns)
             for peer, wire in zip(self.peers, self.services.step(self.t_ns), strict=True):
                 peer.arrived += wire
 

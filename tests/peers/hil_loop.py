@@ -8,7 +8,7 @@ from typing import Any
 from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Event, RigidState
-from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing
+from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing, motor_outputs
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.vehicle import Driven, Stages, TouchDown, Vehicle
@@ -82,7 +82,7 @@ class HilLoop:
             rows=self.rows,
         )
         self.vehicle = Vehicle(stages, step_ns=step_ns, command=(0.0,) * rotors)
-        self.exchange = MavlinkHil(self.vehicle, link, timing, Settings(rotors), self.rows)
+        self.exchange = MavlinkHil(self.vehicle, link, timing, Settings(motor_outputs(rotors)), self.rows)
 
     def _ground(self, x: float, y: float) -> float:
         return self.terrain_m(x, y) if self.terrain_m is not None else 0.0

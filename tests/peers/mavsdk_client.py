@@ -22,11 +22,14 @@ from mavsdk import ComponentType, Configuration, Mavsdk, log_subscribe
 from mavsdk.plugins.action import Action
 from mavsdk.plugins.info import Info
 from mavsdk.plugins.mission import Mission, MissionItem, MissionPlan
+from mavsdk.plugins.offboard import Attitude, Offboard, PositionNedYaw, VelocityBodyYawspeed
 from mavsdk.plugins.param import Param
 from mavsdk.plugins.telemetry import LandedState, Telemetry
 
 M_PER_DEG = 111_320.0
 TAKEOFF_M = 5.0
+SQUARE_M = ((5.0, 0.0), (5.0, 5.0), (0.0, 5.0), (0.0, 0.0))  # north and east of home, at TAKEOFF_M
+NEAR_M = 0.5
 MISSION_M = ((10.0, 0.0, 5.0), (10.0, 10.0, 8.0), (0.0, 10.0, 5.0))  # north and east of home, above home
 
 
@@ -59,6 +62,7 @@ class Client:
             raise StepError(f"no autopilot on {self._port}: {result}")
         self._action, self._telemetry = Action(system), Telemetry(system)
         self._mission, self._param, self._info = Mission(system), Param(system), Info(system)
+        self._offboard = Offboard(system)
         return {"system": system.get_system_id(), "autopilot": system.autopilot_type().name}
 
     def health(self) -> dict[str, Any]:
@@ -116,6 +120,40 @@ class Client:
 
         took = waited("mission finished", finished, self._limit_s)
         return {"waited_s": took, "items": sorted(seen)}
+
+    def offboard_alone(self) -> dict[str, Any]:
+        """The mode without a setpoint stream, asked for past the plugin, which would not ask."""
+        try:
+            self._offboard.start()
+        except Exception as error:
+            return {"refused": str(error)}
+        raise StepError("offboard began without a setpoint")
+
+    def offboard(self) -> dict[str, Any]:
+        """A square by position, its corners in turn, then a second forward by body velocity, and an attitude."""
+        begin = self._ned()
+        self._offboard.set_position_ned(PositionNedYaw(begin[0], begin[1], begin[2], 90.0))
+        self._offboard.start()
+        waited("offboard", lambda: self._telemetry.flight_mode().name == "OFFBOARD", self._limit_s)
+        misses = []
+        for north_m, east_m in SQUARE_M:
+            corner = (north_m, east_m, begin[2])
+            self._offboard.set_position_ned(PositionNedYaw(*corner, 90.0))
+            waited(f"corner {corner}", lambda to=corner: math.dist(self._ned(), to) < NEAR_M, self._limit_s)
+            misses.append(round(math.dist(self._ned(), corner), 2))
+        heading_deg = self._telemetry.attitude_euler().yaw_deg
+        self._offboard.set_velocity_body(VelocityBodyYawspeed(1.0, 0.0, 0.0, 0.0))
+        waited("forward", lambda: self._ned()[1] > 3.0, self._limit_s)  # the nose is east
+        self._offboard.set_attitude(Attitude(0.0, 0.0, 90.0, 0.6))
+        waited("climb", lambda: self._telemetry.position_velocity_ned().velocity.down_m_s < -0.5, self._limit_s)
+        self._offboard.set_velocity_body(VelocityBodyYawspeed(0.0, 0.0, 0.0, 0.0))
+        self._offboard.stop()
+        waited("hold", lambda: self._telemetry.flight_mode().name == "HOLD", self._limit_s)
+        return {"misses_m": misses, "heading_deg": round(heading_deg, 1), "active": self._offboard.is_active()}
+
+    def _ned(self) -> tuple[float, float, float]:
+        place = self._telemetry.position_velocity_ned().position
+        return place.north_m, place.east_m, place.down_m
 
     def hold(self) -> dict[str, Any]:
         self._action.hold()

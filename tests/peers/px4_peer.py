@@ -71,6 +71,8 @@ class _Seen:
 class Px4Peer:
     """`connect`, then `receive` whatever came; `complaints` tells everything that was wrong so far."""
 
+    KIND = mavlink.MAV_TYPE_QUADROTOR
+
     def __init__(
         self,
         *,
@@ -123,7 +125,7 @@ class Px4Peer:
         interval = mavlink.MAV_CMD_SET_MESSAGE_INTERVAL
         params = (mavlink.MAVLINK_MSG_ID_HIL_STATE_QUATERNION, 5000, 0, 0, 0, 0, 0)
         wish = mavlink.MAVLink_command_long_message(0, 0, interval, 0, *params)
-        beat = mavlink.MAVLink_heartbeat_message(mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_AUTOPILOT_PX4, 1, 0, 3, 3)
+        beat = mavlink.MAVLink_heartbeat_message(self.KIND, mavlink.MAV_AUTOPILOT_PX4, 1, 0, 3, 3)
         return self._pack(wish) + self._pack(beat)
 
     def receive(self, chunk: bytes, now_us: int | None = None) -> bytes:

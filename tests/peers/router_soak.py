@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from statistics import linear_regression, median
 
-from aeroloop.flight.routing import Watched, places
+from aeroloop.flight.routing import RouterStatus, places
 
 from .traffic import FRAME_SIZE, LOCALHOST, frame, free_ports, heartbeat, numbers
 
@@ -290,7 +290,7 @@ def soak(seconds: float, rate_hz: float, seed: int, folder: Path) -> Soak:
     flows = [Flow() for _ in peers]
     events = plan(seconds, seed)
     with _router(peers, folder) as (process, place):
-        watched = Watched(place)
+        watched = RouterStatus(place)
         try:
             _introduce(peers)
             began_s = time.monotonic()
@@ -362,7 +362,7 @@ def _run(
     seconds: float,
     rate_hz: float,
     pid: int,
-    watched: Watched,
+    watched: RouterStatus,
 ) -> tuple[list[tuple[float, float]], float]:
     pending = sorted(events, key=lambda event: event.start_s, reverse=True)
     current: dict[int, Disturbance] = {}
@@ -449,7 +449,7 @@ def _take(peers: list[Peer], flows: list[Flow]) -> None:
                 flow.delivered += 1
 
 
-def _drain(peers: list[Peer], flows: list[Flow], watched: Watched) -> None:
+def _drain(peers: list[Peer], flows: list[Flow], watched: RouterStatus) -> None:
     end_s = time.monotonic() + SETTLE_S
     while time.monotonic() < end_s:
         for peer in peers:
@@ -461,9 +461,9 @@ def _drain(peers: list[Peer], flows: list[Flow], watched: Watched) -> None:
         flow.sent = peer.number
 
 
-def _books(peer: Peer, peers: list[Peer], flows: list[Flow], watched: Watched, events: list[Disturbance]) -> Books:
+def _books(peer: Peer, peers: list[Peer], flows: list[Flow], watched: RouterStatus, events: list[Disturbance]) -> Books:
     flow, partner = flows[peer.index], peers[peer.partner]
-    line_in, line_out = watched.lines[peer.index], watched.lines[partner.index]
+    line_in, line_out = watched.links[peer.index], watched.links[partner.index]
     counts: Mapping[tuple[int, int, int, int, int], int] = {key: m.count for key, m in watched.messages.items()}
     system = peer.index + 1
     return Books(

@@ -172,7 +172,7 @@ def cells_at(*places: tuple[int, int]) -> list[Cell]:
 @pytest.mark.parametrize(
     ("cells", "begin", "words"),
     [
-        (cells_at((5, 5)), NodeKind.N, "a channel of two cells at least, not 1"),
+        (cells_at((5, 5)), NodeKind.N, "a channel of at least two cells, not 1"),
         (
             cells_at((5, 5), (6, 6)),
             NodeKind.N,
@@ -238,5 +238,5 @@ def test_headings_run_on_where_paths_that_count_turns_differently_meet() -> None
 
 def test_only_what_begins_there_continues_a_path() -> None:
     path = flown(channel_of([Turn.LEFT]))
-    with pytest.raises(ValueError, match=r"only where that ends: they are 212\.132 m and 90\.000 deg apart"):
+    with pytest.raises(ValueError, match=r"only at its end: they are 212\.132 m and 90\.000 deg apart"):
         path.then(path)

@@ -163,7 +163,7 @@ class TestElevation:
             (np.zeros((6, 6), int), 75, "has 6 units a side; expected a power of two"),
             (np.zeros(8, int), 75, "must be square"),
             (np.zeros((8, 8)), 75, "must hold whole metres, not float64"),
-            (np.full((8, 8), 40000), 75, "reaches from 40000 to 40000 m"),
+            (np.full((8, 8), 40000), 75, "ranges from 40000 to 40000 m"),
             (np.zeros((8, 8), int), 0, "longer than 0 m"),
         ],
     )
@@ -293,13 +293,13 @@ class TestAnswers:
 
     def test_a_way_to_the_goal(self) -> None:
         plan = self.answer(walled(), (1, 1), (4, 1), None)
-        assert plan.words() == "a way of 4 cells, fine all the way to the goal"
+        assert plan.words() == "a path of 4 cells, fine all the way to the goal"
 
     def test_a_way_whose_end_is_coarse(self) -> None:
         planner = Planner(Elevation(np.zeros((128, 128), int), UNIT_M), settings_for(Resolution()))
         plan = planner.plan((-4700, -4700), (4700, 4700))
         assert not plan.reaches_goal
-        assert plan.words() == f"a way of {len(plan.cells)} cells, the first {len(plan.fine)} of them fine"
+        assert plan.words() == f"a path of {len(plan.cells)} cells, the first {len(plan.fine)} of them fine"
         assert {cell.level for cell in plan.fine} == {6} != {cell.level for cell in plan.cells}
 
     def test_the_goal_is_where_it_starts(self) -> None:
@@ -309,7 +309,7 @@ class TestAnswers:
     def test_a_wall_all_across(self) -> None:
         plan = self.answer(walled((slice(None), slice(8, 9))), (1, 1), (12, 1), None)
         assert plan.status == PlanStatus.UNREACHABLE
-        assert plan.words() == "no plan: every way from the start to the goal is blocked"
+        assert plan.words() == "no plan: every path from the start to the goal is blocked"
 
     def test_a_dead_end_that_only_a_u_turn_would_leave(self) -> None:
         dead_end = ((slice(0, 4), slice(8, 9)), (slice(4, 5), slice(0, 9)), (slice(1, 2), slice(4, 8)))
@@ -364,7 +364,7 @@ class TestAnswers:
     def test_settings_that_contradict_the_map_or_themselves_are_refused(self) -> None:
         with pytest.raises(ConfigError, match="cells of level 6 are finer than the map's units"):
             Planner(Elevation(np.zeros((32, 32), int), UNIT_M), settings_for(Resolution()))
-        with pytest.raises(ConfigError, match="highest_m, 1, must lie above safe_m, 2"):
+        with pytest.raises(ConfigError, match="highest_m, 1, must be greater than safe_m, 2"):
             convert({"safe_m": 2, "highest_m": 1, "blocked_above_m": 1}, PlannerSettings, "wing.toml")
 
 

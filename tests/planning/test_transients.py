@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from aeroloop.core.wing_signals import Turn
-from aeroloop.planning.loiter import Circle, Joining, enter, leave
+from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
 from aeroloop.planning.transient import MOST_POINTS, Bends, Quintic, Scan, Transient, transient
 from peers.channels import SIDE_M, channel_of, turns
@@ -52,7 +52,7 @@ def test_ways_out_of_and_into_a_circle_are_smooth(
     way: tuple[Turn, ...], radius_m: float, left: bool, where: float
 ) -> None:
     path = path_of_channel(channel_of((Turn.STRAIGHT, *way, Turn.STRAIGHT)), side_m=SIDE_M)
-    joining = Joining(least_radius_m=LEAST_M, bend_rate_1_m2=RATE)
+    joining = JoinSettings(least_radius_m=LEAST_M, bend_rate_1_m2=RATE)
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), radius_m, left)
     out = leave(circle, where * circle.length_m, path, anywhere, joining)
     check(out, circle, path)
@@ -108,7 +108,7 @@ def test_the_joining_point_moves_downstream_until_the_curve_can_be_flown() -> No
 
 
 def test_a_circle_is_left_so_that_the_path_is_joined_as_early_as_can_be() -> None:
-    path, joining = path_east(), Joining()
+    path, joining = path_east(), JoinSettings()
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
     found = leave(circle, 0.0, path, anywhere, joining)
     starts, joins = Scan(0.0, circle.length_m, joining.leave_every_m), Scan(0.0, 450.0, joining.join_every_m)
@@ -133,14 +133,14 @@ def test_what_bends_too_much_or_too_abruptly_is_not_flyable(kappa_1_m: float, st
 def test_a_transient_stays_where_it_may() -> None:
     path = path_east()
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
-    free = leave(circle, 0.0, path, anywhere, Joining())
+    free = leave(circle, 0.0, path, anywhere, JoinSettings())
     assert free.path is not None
     avoided = free.path.at(free.path.length_m / 2)
 
     def elsewhere(x_m: float, y_m: float) -> bool:
         return math.hypot(x_m - avoided.x_m, y_m - avoided.y_m) > 20.0
 
-    kept = leave(circle, 0.0, path, elsewhere, Joining())
+    kept = leave(circle, 0.0, path, elsewhere, JoinSettings())
     assert kept.path is not None
     assert all(map(elsewhere, kept.path.x_m, kept.path.y_m))
 
@@ -152,7 +152,7 @@ def test_a_transient_is_no_longer_than_the_board_has_room_for(join_m: float, fou
     got = transient(source, Scan(0.0, 0.0, 1.0), path_east(), Scan(join_m, join_m, 1.0), bends=BENDS, allowed=anywhere)
     assert (got.path is not None) is found
     if got.path is None:
-        assert "in 3 tries: 0 bend" in got.reason
+        assert "in 3 tries: 0 have a radius below" in got.reason
         assert got.reason.endswith("3 leave the allowed cells or are too long")
     else:
         assert len(got.path.x_m) <= MOST_POINTS
@@ -161,13 +161,13 @@ def test_a_transient_is_no_longer_than_the_board_has_room_for(join_m: float, fou
 def test_why_there_is_none() -> None:
     path = path_east()
     circle = Circle(float(path.x_m[0]), float(path.y_m[0]), 120.0)
-    nowhere = leave(circle, 0.0, path, lambda x_m, y_m: False, Joining())
+    nowhere = leave(circle, 0.0, path, lambda x_m, y_m: False, JoinSettings())
     assert nowhere.path is None
     assert "leave the allowed cells" in nowhere.reason
     assert f"in {nowhere.tried} tries" in nowhere.reason
-    tight = leave(circle, 0.0, path, anywhere, Joining(least_radius_m=119.0, reach_m=50.0))
+    tight = leave(circle, 0.0, path, anywhere, JoinSettings(least_radius_m=119.0, reach_m=50.0))
     assert tight.path is None
-    assert f"{tight.tried} bend more than a radius of 119 m or too abruptly, 0 leave" in tight.reason
+    assert f"{tight.tried} have a radius below 119 m or too high a rate of curvature, 0 leave" in tight.reason
     behind = transient(path, Scan(400.0, 400.0, 1.0), path, Scan(0.0, 300.0, 10.0), bends=BENDS, allowed=anywhere)
     assert behind.reason == "no transient: none of the joining points lies ahead and near enough"
     there = [cell._replace(col=cell.col + 6) for cell in channel_of([Turn.STRAIGHT] * 6, 2)]

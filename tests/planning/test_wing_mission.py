@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 
 from aeroloop.core.wing_signals import Direction, PlanStatus, Step, Turn
-from aeroloop.families.fixedwing.places import roomy_cells
+from aeroloop.families.fixedwing.start_and_goal import roomy_cells
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.loiter import Circle, Joining
+from aeroloop.planning.loiter import Circle, JoinSettings
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
-from aeroloop.planning.mission_paths import Country, PathGenerator, haven
-from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Result, tangent
+from aeroloop.planning.mission_messages import Kind, Leg, Node, PathRequest, Result, tangent
+from aeroloop.planning.mission_paths import PathGenerator, PathTerrain, haven
 from aeroloop.planning.path import Node as PathNode
 from aeroloop.planning.path import Path, PathPoint
 from aeroloop.planning.planner import Planner, PlannerSettings
@@ -47,7 +47,7 @@ class Line:
 
 
 def answer(
-    order: Order, *, length_m: float = 1200.0, arrives: bool = False, exit_m: float = 50.0, ending: bool = True
+    order: PathRequest, *, length_m: float = 1200.0, arrives: bool = False, exit_m: float = 50.0, ending: bool = True
 ) -> Result:
     """A straight channel with a node every 150 m, and before its end a circle that touches it."""
     if order.circle is not None:
@@ -71,7 +71,7 @@ def answer(
     return Result(order.number, PlanStatus.FOUND, None, legs, nodes, onto if ending else (), arrives)
 
 
-def failure(order: Order, status: PlanStatus = PlanStatus.UNREACHABLE) -> Result:
+def failure(order: PathRequest, status: PlanStatus = PlanStatus.UNREACHABLE) -> Result:
     return Result(order.number, status)
 
 
@@ -107,7 +107,7 @@ class Flight:
     def plans(self) -> list[PlanStatus]:
         return [PlanStatus(int(values[1])) for name, values in self.rows if name == "plan"]
 
-    def order(self) -> Order:
+    def order(self) -> PathRequest:
         assert self.mission.order is not None
         return self.mission.order
 
@@ -282,7 +282,7 @@ def test_a_goal_that_is_no_place_is_passed_over(flight: Flight, goal_m: tuple[fl
 
 
 def test_the_way_into_a_haven_is_smooth_and_stays_inside_its_square() -> None:
-    limits = Joining()
+    limits = JoinSettings()
     for eighths in (0, 2, 4, 6):
         for left in (True, False):
             node = PathNode(NodeKind.N, 700.0, 75.0, -225.0, math.remainder(eighths * math.pi / 4, 2 * math.pi), None)
@@ -310,14 +310,14 @@ def test_what_is_generated_lies_over_free_cells(seed: int) -> None:
     planner = Planner(
         Elevation(generate(128, seed), 75.0), PlannerSettings(safe_m=350, highest_m=500, blocked_above_m=500)
     )
-    country = Country(planner.elevation, 6, lambda cell: not planner.blocked(cell))
+    country = PathTerrain(planner.elevation, 6, lambda cell: not planner.blocked(cell))
     rng = np.random.default_rng(seed)
     rooms = roomy_cells(planner, RADIUS_M + 40.0)
     havens = 0
     for number in range(12):
         start_m, goal_m = (planner.elevation.centre_m(rooms[index]) for index in rng.integers(len(rooms), size=2))
         plan = planner.plan(start_m, goal_m)
-        order = Order(number, 0.0, start_m, goal_m, Circle(*start_m, RADIUS_M))
+        order = PathRequest(number, 0.0, start_m, goal_m, Circle(*start_m, RADIUS_M))
         made = PathGenerator(country, RADIUS_M).generate(order, plan)
         havens += bool(made.ending) and not made.arrives
         for leg in (*made.legs, *made.ending):

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 from aeroloop.core.signals import Command, Sensors
 from aeroloop.families.tiltrotor.design import Plausible
 from aeroloop.protocols import interface
-from aeroloop.protocols.board import HELLO_FRAME, Actuators, BoardEnd, Missing, PlantEnd, Request, Start, Told
+from aeroloop.protocols.board import (
+    HELLO_FRAME,
+    Actuators,
+    BoardEnd,
+    BoardReport,
+    MissingReports,
+    PlantEnd,
+    Request,
+    Start,
+)
 from aeroloop.protocols.framing import Counters, encode
 from aeroloop.protocols.handshake import Claim
 
@@ -340,12 +349,12 @@ def test_what_the_board_tells_of_itself_becomes_rows_of_streams() -> None:
     told = [
         (
             interface.CPU.pack(0, 2.5, 1000.0, 504, 16384, 3, 0.25, 1500),
-            Told("cpu", (2.5, 1e3, 504, 16384, 3, 0.25, 1.5)),
+            BoardReport("cpu", (2.5, 1e3, 504, 16384, 3, 0.25, 1.5)),
         ),
-        (interface.TASK.pack(1, 3, 0.5, 25.0, 0.75, 84), Told("task", (3, 0.5, 25.0, 0.75, 84))),
-        (interface.COUNTERS.pack(2, 0, *range(10)), Told("board_link", tuple(range(10)))),
-        (interface.COUNTERS.pack(3, 1, *range(10)), Told("reference_link", tuple(range(10)))),
-        (EVENT.pack(4, 13, 0.5), Told("board_event", (13, 0.5))),
+        (interface.TASK.pack(1, 3, 0.5, 25.0, 0.75, 84), BoardReport("task", (3, 0.5, 25.0, 0.75, 84))),
+        (interface.COUNTERS.pack(2, 0, *range(10)), BoardReport("board_link", tuple(range(10)))),
+        (interface.COUNTERS.pack(3, 1, *range(10)), BoardReport("reference_link", tuple(range(10)))),
+        (EVENT.pack(4, 13, 0.5), BoardReport("board_event", (13, 0.5))),
     ]
     for data, message in told:
         assert plant.receive(encode(data)) == [message]
@@ -355,21 +364,21 @@ def test_what_the_board_tells_of_itself_becomes_rows_of_streams() -> None:
 def test_a_gap_in_what_the_board_tells_is_counted_and_a_new_board_counts_anew() -> None:
     plant, _ = plant_end()
     plant.receive(encode(EVENT.pack(254, 1, 0.0)))
-    assert plant.receive(encode(EVENT.pack(255, 1, 0.0))) == [Told("board_event", (1, 0.0))]
-    assert plant.receive(encode(EVENT.pack(2, 1, 0.0))) == [Missing(2), Told("board_event", (1, 0.0))]
+    assert plant.receive(encode(EVENT.pack(255, 1, 0.0))) == [BoardReport("board_event", (1, 0.0))]
+    assert plant.receive(encode(EVENT.pack(2, 1, 0.0))) == [MissingReports(2), BoardReport("board_event", (1, 0.0))]
     plant.new_board()
-    assert plant.receive(encode(EVENT.pack(0, 1, 0.0))) == [Told("board_event", (1, 0.0))]
+    assert plant.receive(encode(EVENT.pack(0, 1, 0.0))) == [BoardReport("board_event", (1, 0.0))]
 
 
 def test_what_the_board_tells_twice_or_out_of_order_is_not_lost() -> None:
     plant, _ = plant_end()
     first, second, third = (encode(EVENT.pack(number, 1, float(number))) for number in (255, 0, 1))
-    assert plant.receive(first + first) == [Told("board_event", (1, 255.0))]
+    assert plant.receive(first + first) == [BoardReport("board_event", (1, 255.0))]
     assert plant.counters.duplicates == 1
-    assert plant.receive(third) == [Missing(1), Told("board_event", (1, 1.0))]
-    assert plant.receive(second) == [Told("board_event", (1, 0.0))]
+    assert plant.receive(third) == [MissingReports(1), BoardReport("board_event", (1, 1.0))]
+    assert plant.receive(second) == [BoardReport("board_event", (1, 0.0))]
     assert plant.counters.late == 1
-    assert plant.receive(encode(EVENT.pack(2, 1, 2.0))) == [Told("board_event", (1, 2.0))]
+    assert plant.receive(encode(EVENT.pack(2, 1, 2.0))) == [BoardReport("board_event", (1, 2.0))]
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,8 @@ def test_a_start_message_arrives_and_nothing_else_is_one() -> None:
 @pytest.mark.parametrize(
     ("refused", "wanted", "says"),
     [
-        (claim(revision=TILTROTOR.revision - 1, hash_=OTHER), 0, "the board's image is old: it speaks revision"),
-        (claim(revision=TILTROTOR.revision + 1, hash_=OTHER), 0, "this bench is old: it speaks revision"),
+        (claim(revision=TILTROTOR.revision - 1, hash_=OTHER), 0, "the board's image is old: it uses revision"),
+        (claim(revision=TILTROTOR.revision + 1, hash_=OTHER), 0, "this bench is old: it uses revision"),
         (claim(hash_=OTHER), 0, "its sources were changed"),
         (claim(image=0xABCD), 0x1234, "another law or scenario (it is 0000abcd, this flight needs 00001234)"),
         (claim(image=0), 0x1234, "another law or scenario"),

@@ -127,11 +127,27 @@ def test_a_minute_is_the_limit(behind: int, verdict: Verdict) -> None:
     assert Signing(KEY).verify(heartbeat(theirs(KEY, now=NOW - behind)), NOW) is verdict
 
 
-def test_the_newest_time_heard_counts_as_ours_and_ours_only_grows() -> None:
+@pytest.mark.parametrize(("ahead", "verdict"), [(MINUTE, Verdict.GOOD), (MINUTE + 1, Verdict.AHEAD)])
+def test_a_clock_that_is_ahead_locks_no_honest_one_out(ahead: int, verdict: Verdict) -> None:
+    line, honest = Signing(KEY), theirs(KEY, system=3, now=NOW)
+    assert line.verify(heartbeat(theirs(KEY, now=NOW + ahead)), NOW) is verdict
+    assert line.verify(heartbeat(theirs(KEY, now=NOW + 60 * 24 * 365 * MINUTE)), NOW) is Verdict.AHEAD
+    assert line.verify(heartbeat(honest), NOW) is Verdict.GOOD
+    assert line.verify(heartbeat(theirs(KEY, system=4, now=NOW - MINUTE)), NOW) is Verdict.GOOD
+
+
+def test_while_our_clock_is_not_set_the_newest_time_heard_counts_and_is_forgotten_afterwards() -> None:
+    line, year = Signing(KEY), 60 * 24 * 365 * MINUTE
+    assert line.verify(heartbeat(theirs(KEY, now=NOW + year)), 0) is Verdict.GOOD
+    assert line.verify(heartbeat(theirs(KEY, system=3, now=NOW)), 0) is Verdict.OLD
+    assert line.verify(heartbeat(theirs(KEY, now=NOW)), NOW) is Verdict.GOOD, "the same sender, its clock set too"
+    assert line.verify(heartbeat(theirs(KEY, now=NOW)), NOW) is Verdict.REPLAYED
+
+
+def test_our_time_only_grows() -> None:
     line = Signing(KEY)
-    assert line.verify(heartbeat(theirs(KEY, now=NOW + 2 * MINUTE)), NOW) is Verdict.GOOD
-    assert line.verify(heartbeat(theirs(KEY, system=3, now=NOW)), NOW) is Verdict.OLD
-    reader, plain = theirs(KEY, now=NOW + 2 * MINUTE), heartbeat(theirs(None))
+    assert line.verify(heartbeat(theirs(KEY, now=NOW + MINUTE)), NOW) is Verdict.GOOD
+    reader, plain = theirs(KEY, now=NOW + MINUTE), heartbeat(theirs(None))
     for _ in range(3):  # a clock that stands still, and even one that is behind its peer's
         signed = line.sign(plain, NOW)
         assert signed is not None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -20,6 +22,10 @@ from aeroloop.protocols.pose import (
     PoseIn,
     Position,
     Rates,
+    RotorSpeeds,
+    SpecificForce,
+    Status,
+    Velocity,
     crc16,
     decode,
     encode,
@@ -40,6 +46,12 @@ poses = st.one_of(
     ),
     st.builds(Motors, st.tuples(*[st.integers(0, 65535)] * 4)),
 )
+added = st.one_of(
+    st.builds(Velocity, single, single, single),
+    st.builds(SpecificForce, single, single, single),
+    st.builds(Status, st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1)),
+)
+EXTENDED = PoseFormat(types="extended")
 formats = st.builds(
     PoseFormat,
     header=st.sampled_from([b"\xaa\x55", b"\x55\xaa"]),
@@ -99,6 +111,41 @@ def test_every_pose_comes_back(pose: Pose, layout: PoseFormat) -> None:
     assert decode(frame, layout) == pose
 
 
+@given(added)
+def test_every_added_packet_comes_back_and_is_malformed_for_a_papers_receiver(pose: Pose) -> None:
+    wire = encode(pose, EXTENDED)
+    assert len(wire) == 18
+    (frame,), _ = fed(wire, [1], EXTENDED)
+    assert decode(frame, EXTENDED) == pose
+    frames, counters = fed(wire + MOTORS, [64])
+    assert [frame.wire for frame in frames] == [MOTORS]
+    assert (counters.malformed, counters.skipped_bytes) == (1, 18)
+
+
+@pytest.mark.parametrize("pose", [Velocity(1, 2, 3), SpecificForce(0, 0, -9.8), Status(0, 0)])
+def test_the_papers_format_does_not_send_what_is_added(pose: Pose) -> None:
+    with pytest.raises(ValueError, match="'paper' has no packets of type"):
+        encode(pose)
+
+
+def test_type_4_is_pulses_or_rotor_speeds() -> None:
+    speeds, of_text = RotorSpeeds((0, 5320, 5321, 65535)), PoseFormat(motors="speeds")
+    wire = encode(speeds, of_text)
+    assert (wire[2], len(wire)) == (4, 14)
+    (frame,), _ = fed(wire, [14], of_text)
+    assert decode(frame, of_text) == speeds
+    assert decode(frame) == Motors(speeds.speeds_rpm)
+    for pose, layout in ((speeds, PoseFormat()), (Motors((1, 2, 3, 4)), of_text)):
+        with pytest.raises(ValueError, match="as type 4"):
+            encode(pose, layout)
+
+
+def test_status_restarts_after_32_bits_and_refuses_what_is_reserved() -> None:
+    (frame,), _ = fed(encode(Status(2**32 + 5, 2**32), EXTENDED), [18], EXTENDED)
+    assert decode(frame, EXTENDED) == Status(5, 0)
+    assert decode(frame._replace(payload=frame.payload[:-1] + b"\x01"), EXTENDED) is None
+
+
 @given(st.lists(poses, min_size=1, max_size=6), st.lists(st.integers(1, 40), min_size=1, max_size=5), formats)
 def test_chunks_do_not_matter(sent: list[Pose], sizes: list[int], layout: PoseFormat) -> None:
     frames, counters = fed(b"".join(encode(pose, layout) for pose in sent), sizes, layout)
@@ -106,12 +153,13 @@ def test_chunks_do_not_matter(sent: list[Pose], sizes: list[int], layout: PoseFo
     assert counters.skipped_bytes == counters.bad_checksums == counters.malformed == 0
 
 
-@given(st.lists(st.one_of(st.binary(max_size=30), poses), max_size=8), st.lists(st.integers(1, 40), min_size=1))
+@given(st.lists(st.one_of(st.binary(max_size=30), poses, added), max_size=8), st.lists(st.integers(1, 40), min_size=1))
 def test_good_packets_are_found_between_anything(parts: list[bytes | Pose], sizes: list[int]) -> None:
     """Noise may open a packet that swallows nothing, unless it happens to hold a whole one itself."""
-    stream = b"".join(part if isinstance(part, bytes) else encode(part) for part in parts) + bytes(LONGEST_FRAME)
-    frames, counters = fed(stream, sizes)
-    sent = [encode(part) for part in parts if not isinstance(part, bytes)]
+    stream = b"".join(part if isinstance(part, bytes) else encode(part, EXTENDED) for part in parts)
+    stream += bytes(LONGEST_FRAME)
+    frames, counters = fed(stream, sizes, EXTENDED)
+    sent = [encode(part, EXTENDED) for part in parts if not isinstance(part, bytes)]
     assert [frame.wire for frame in frames] == sent
     held = len(stream) - counters.skipped_bytes - sum(map(len, sent))
     assert 0 <= held < LONGEST_FRAME
@@ -129,6 +177,34 @@ def test_a_wrong_type_or_length_is_no_packet() -> None:
         frames, counters = fed(b"\xaa\x55" + body + bytes(20) + MOTORS, [64])
         assert [frame.wire for frame in frames] == [MOTORS]
         assert counters.malformed == 1
+
+
+@given(st.lists(poses, min_size=1, max_size=6), st.data())
+def test_a_stream_cut_anywhere_loses_only_the_packet_that_was_cut(sent: list[Pose], data: st.DataObject) -> None:
+    wires = [encode(pose) for pose in sent]
+    whole = b"".join(wires)
+    start = data.draw(st.integers(0, len(whole)))
+    end = data.draw(st.integers(start, len(whole)))
+    frames, _ = fed(whole[start:end] + bytes(LONGEST_FRAME), [5])
+    edges = [sum(map(len, wires[:i])) for i in range(len(wires) + 1)]
+    uncut = [wire for wire, begin in zip(wires, edges, strict=False) if start <= begin and begin + len(wire) <= end]
+    assert [frame.wire for frame in frames] == uncut
+
+
+@given(st.binary(max_size=300), st.lists(st.integers(1, 40), min_size=1, max_size=5), formats, st.booleans())
+def test_any_bytes_are_read_without_failing(noise: bytes, sizes: list[int], layout: PoseFormat, wide: bool) -> None:
+    """Also bytes made to look like packets: a header and a plausible type before each piece."""
+    layout = replace(layout, types="extended" if wide else "paper")
+    pieces = [noise[i : i + 14] for i in range(0, len(noise), 14)]
+    bodies = [bytes((1 + piece[0] % 7, 12)) + piece[:12] for piece in pieces]
+    order: Literal["little", "big"] = "little" if layout.crc_low_first else "big"
+    stream = noise + b"".join(layout.header + body + crc16(body, layout).to_bytes(2, order) for body in bodies)
+    frames, counters = fed(stream, sizes, layout)
+    for frame in frames:
+        pose = decode(frame, layout)
+        assert pose is None or encode(pose, layout) == frame.wire
+    assert counters.bytes_in == len(stream)
+    assert counters.skipped_bytes + sum(len(frame.wire) for frame in frames) <= len(stream)
 
 
 @given(st.integers(0, 8 * len(ATTITUDE) - 1))

@@ -204,7 +204,7 @@ def test_an_answer_to_an_older_sample_trails() -> None:
 
 
 def test_a_prompt_autopilot_is_waited_for_from_the_first_sample_on() -> None:
-    lock = Px4Lockstep(prompt=True)
+    lock = Px4Lockstep(answers_every_sample=True)
     assert lock.settled
     assert lock.sent(2000)
     assert lock.answered(2000, lockstep=True)

@@ -14,7 +14,7 @@ from stream_tables import FIXED_WING
 
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
 from aeroloop.protocols import interface
-from aeroloop.protocols.board import Missing, Told
+from aeroloop.protocols.board import BoardReport, MissingReports
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
 
@@ -58,15 +58,15 @@ def test_a_goal_and_the_answers_arrive() -> None:
 @pytest.mark.parametrize("stream", interface.TELLING)
 def test_what_the_board_tells_is_a_row_of_its_stream(stream: str) -> None:
     row = row_of(stream)
-    assert PlantEnd().receive(BoardEnd().tell(stream, row)) == [Told(stream, row)]
+    assert PlantEnd().receive(BoardEnd().report(stream, row)) == [BoardReport(stream, row)]
 
 
 def test_messages_that_never_came_are_told_and_counted_and_repeated_ones_dropped() -> None:
     plant, board = PlantEnd(), BoardEnd()
-    frames = [board.tell("board_event", (9.0, float(number))) for number in range(300)]
+    frames = [board.report("board_event", (9.0, float(number))) for number in range(300)]
     for frame in frames[:257]:
         assert len(plant.receive(frame)) == 1
-    assert plant.receive(frames[260]) == [Missing(3), Told("board_event", (9.0, 260.0))]
+    assert plant.receive(frames[260]) == [MissingReports(3), BoardReport("board_event", (9.0, 260.0))]
     assert plant.counters.lost == 3
     assert plant.receive(frames[260]) == []
     assert plant.receive(frames[259]) == [], "of before: it was counted as lost"
@@ -123,9 +123,9 @@ def test_what_says_nothing_is_refused_and_counted_but_not_taken_for_lost(stream:
     plant, board = PlantEnd(), BoardEnd()
     at = FIXED_WING[stream].names.index(field) - 2
     row = row_of(stream)
-    assert plant.receive(board.tell(stream, (*row[:at], value, *row[at + 1 :]))) == []
+    assert plant.receive(board.report(stream, (*row[:at], value, *row[at + 1 :]))) == []
     assert plant.counters.implausible == 1
-    assert plant.receive(board.tell(stream, row)) == [Told(stream, row)]
+    assert plant.receive(board.report(stream, row)) == [BoardReport(stream, row)]
 
 
 def test_unknown_and_wrongly_long_messages_are_malformed_at_both_ends() -> None:

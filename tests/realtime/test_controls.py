@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aeroloop.core.errors import LinkError
-from aeroloop.core.faults import KINDS, LINE_KINDS, SENSOR_KINDS, TARGETS, Switch
+from aeroloop.core.faults import KINDS, KINDS_OF, LINE_KINDS, MOTOR_KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.realtime import controls as controls_module
-from aeroloop.realtime.controls import LONGEST, POLL_PERIOD_NS, SOCKET, ControlPort, Controls, decoded
+from aeroloop.realtime.controls import LONGEST, POLL_PERIOD_NS, SOCKET, ControlPort, Controls, End, decoded
 
 GNSS_OFF = Switch(target="gnss", kind="silent", on=True)
 
@@ -51,6 +51,16 @@ def test_a_switch_arrives_as_it_was_given(folder: Path) -> None:
     assert port.refused == 0
 
 
+def test_an_order_to_end_arrives_and_only_from_those_who_may_give_it(folder: Path) -> None:
+    port, controls = ControlPort(folder, Clock()), Controls(folder)
+    controls.end("page")
+    controls.switch(GNSS_OFF)
+    throw(folder, b'{"end":"anybody"}')
+    throw(folder, b'{"end":"page","more":1}')
+    assert port.poll() == [End(end="page"), GNSS_OFF]
+    assert port.refused == 2
+
+
 def test_it_looks_no_more_often_than_it_should(folder: Path) -> None:
     now_ns = 0
     port = ControlPort(folder, lambda: now_ns)
@@ -65,18 +75,18 @@ def test_it_looks_no_more_often_than_it_should(folder: Path) -> None:
 def test_a_flood_is_taken_a_few_at_a_time_and_its_sender_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controls_module, "MOST_AT_ONCE", 3)  # below what the system queues
     port, controls = ControlPort(folder, Clock()), Controls(folder)
-    with pytest.raises(LinkError, match="not yet taken the orders before"):
+    with pytest.raises(LinkError, match="has not processed the previous command"):
         for _ in range(100_000):
             controls.switch(GNSS_OFF)
     assert len(port.poll()) == 3
 
 
 def test_without_a_flight_the_sentence_says_so(folder: Path) -> None:
-    with pytest.raises(LinkError, match="the flight is over"):
+    with pytest.raises(LinkError, match="the flight has ended"):
         Controls(folder).switch(GNSS_OFF)
     port = ControlPort(folder)
     port._socket.close()  # killed
-    with pytest.raises(LinkError, match="the flight is over"):
+    with pytest.raises(LinkError, match="the flight has ended"):
         Controls(folder).switch(GNSS_OFF)
     port.close()
     assert not (folder / SOCKET).exists()
@@ -117,10 +127,11 @@ def test_noise_is_never_more_than_refused(datagram: bytes) -> None:
 
 
 def test_the_tables_that_number_the_log_fit_the_kinds() -> None:
-    assert KINDS == SENSOR_KINDS + LINE_KINDS
-    assert TARGETS[-2:] == ("to_plant", "to_board")
+    assert KINDS[: len(SENSOR_KINDS + LINE_KINDS)] == SENSOR_KINDS + LINE_KINDS
+    assert KINDS[11:] == ("dead", "stuck", "weak", "slow", "offset", "sag", "hang", "reset", "no_fix", *MOTOR_KINDS)
+    assert TARGETS[7:] == ("to_plant", "to_board", "rotor", "servo", "battery", "board", "tachometer")
     for target in TARGETS:
-        kinds = LINE_KINDS if target.startswith("to_") else SENSOR_KINDS
+        kinds = KINDS_OF[target]
         for kind in KINDS:
             table = {"target": target, "kind": kind, "on": False}
             if kind in kinds:

@@ -160,7 +160,7 @@ def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_pa
     try:
         topics, log = Topics(folder, wait=False), LogWriter(tmp_path / "log.mcap", STREAMS)
         recording = Recording(topics, log, out, STREAMS)
-        publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, MULTIROTOR["line"])}
+        publishers = {stream: topics.publisher(stream) for stream in (FAST, EVENT, MULTIROTOR["router_link"])}
         for k in range(2000):
             for stream, publisher in publishers.items():
                 publisher.send(*(float(k) / 250,) * len(stream.fields))
@@ -180,6 +180,15 @@ def test_every_row_that_was_published_is_logged_though_all_watchers_stall(tmp_pa
             listener.close()
         sweep(folder)
         shutil.rmtree(folder)
+
+
+def test_the_epoch_is_read_as_it_was_told_and_not_before(folder: Path) -> None:
+    assert feed.read_epoch(folder) is None
+    feed.publish_epoch(folder, 1_780_000_000_123_456_789)
+    assert feed.read_epoch(folder) == 1_780_000_000_123_456_789
+    (folder / feed.EPOCH).write_text("soon")
+    assert feed.read_epoch(folder) is None
+    feed.publish_epoch(folder / "gone", 1)  # a flight's folder that is no longer there
 
 
 def test_only_its_owner_may_enter_the_folder_of_listeners(folder: Path) -> None:
@@ -254,7 +263,7 @@ def test_another_version_is_refused_with_a_sentence(folder: Path) -> None:
     flight, listener = Flight(folder), FeedIn(folder)
     (folder / TABLE).write_text('[{"name": "truth", "colour": "red"}]')
     flight.settle()
-    with pytest.raises(LinkError, match="watch it with the version of Aeroloop that flies it"):
+    with pytest.raises(LinkError, match="use the version of Aeroloop that flies it"):
         listener.rows()
 
 

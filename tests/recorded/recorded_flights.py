@@ -6,7 +6,8 @@ nothing of the package is imported, so that any two versions of it can be compar
     python tests/recorded/recorded_flights.py record                 fly all, write flights.json
     python tests/recorded/recorded_flights.py against REVISION       fly all with REVISION and with the working tree
 
-Run `against` where the fingerprint differs, and to compare speed: both fly in turns.
+Run `against` where the fingerprint differs, and to compare speed: both fly in turns. `--link loopback://` gives plant
+and board a process each; with `--inline` the working tree flies by `fly_inline`, without processes and recorder.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -37,11 +38,34 @@ from mcap.stream_reader import StreamReader
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
-SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "fixedwing": 14.0}
-"""Long enough to take off, and for the first plan of the fixed wing."""
-RUNGS = {"tiltrotor": ("mil", "sil", "pil"), "quad": ("mil", "sil"), "fixedwing": ("mil", "sil", "pil")}
-NOT_IN_LOCKSTEP = ("quad-free", "quad-px4", "tiltrotor-joystick")
-PROCESSOR_STREAMS = ("cpu", "task")
+SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "hexa": 17.0, "fixedwing": 14.0, "mixed": 10.0, "rrr": 2.4}
+"""Long enough to take off, for the hexarotor to lose its rotor, for the first plan of the fixed wing, and
+for the disturbance of the robot."""
+RUNGS = {
+    "tiltrotor": ("mil", "sil", "pil"),
+    "quad": ("mil", "sil"),
+    "quad-law": ("mil", "sil", "pil"),
+    "quad-sync": ("mil", "sil", "pil"),
+    "quad-sync-": ("mil",),
+    "quad-pose": ("mil", "sil", "pil"),
+    "quad-paper": ("mil",),
+    "hexa": ("mil", "sil"),
+    "fixedwing": ("mil", "sil", "pil"),
+    "rrr": ("mil",),
+    "rrr-circle": ("mil", "sil", "pil"),
+    "mixed": ("mil", "sil"),
+}
+"""By the longest beginning of a scenario's name."""
+NOT_IN_LOCKSTEP = (
+    "fixedwing-px4",
+    "quad-free",
+    "quad-ardupilot",
+    "fixedwing-ardupilot",
+    "quad-px4",
+    "quad-px4-mission",
+    "tiltrotor-joystick",
+)
+PROCESSOR_STREAMS = ("cpu", "task", "pose_cost")
 PROCESSOR_COLUMNS = ("latency_s", "work_s")
 """What the emulated processor's instruction count decides: it moves with every change of firmware or compiler."""
 
@@ -56,14 +80,19 @@ class Flight:
         return f"{self.scenario} {self.rung}"
 
     @property
-    def kind(self) -> str:
-        return self.scenario.partition("-")[0]
+    def short(self) -> tuple[str, str]:
+        """What makes it short, as settings of the scenario."""
+        return f"duration_s={SHORT_S[self.scenario.partition('-')[0]]}", "checks=[]"
 
 
 def flights() -> list[Flight]:
     names = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
     shipped = [name for name in names if name not in NOT_IN_LOCKSTEP]
-    return [Flight(name, rung) for name in shipped for rung in RUNGS[name.partition("-")[0]]]
+    return [Flight(name, rung) for name in shipped for rung in _rungs(name)]
+
+
+def _rungs(name: str) -> tuple[str, ...]:
+    return RUNGS[max((start for start in RUNGS if name.startswith(start)), key=len)]
 
 
 @dataclass(frozen=True)
@@ -90,15 +119,49 @@ class Flown:
         }
 
 
-def fly(flight: Flight, *, full: bool, source: Path = ROOT) -> Flown:
+INLINE = """
+import json, sys, time
+from aeroloop.core.scenario_files import find, load
+from aeroloop.flight.inline import fly_inline
+from aeroloop.recording.log import log_sha256
+
+name, *settings = sys.argv[1:]
+fly_inline(load(find(name), (*settings, "duration_s=0.1", "checks=[]")))  # imports whatever a flight needs
+scenario = load(find(name), tuple(settings))
+began_s = time.perf_counter()
+(log,) = fly_inline(scenario).logs
+took_s = time.perf_counter() - began_s
+print(json.dumps({"log_sha256": log_sha256(log), "factor": scenario.duration_s / took_s}))
+"""
+
+
+def fly_inline(flight: Flight, *, full: bool) -> Flown:
+    """With the working tree, in one process and without a recorder; set-up included, imports not."""
+    settings = [f'loop="{flight.rung}"', *(() if full else flight.short)]
+    done = subprocess.run(
+        [sys.executable, "-c", INLINE, flight.scenario, *settings],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        timeout=GUARD_S,
+        check=False,
+    )
+    assert done.returncode == 0, f"{flight.name}: {done.stderr}"
+    flown = json.loads(done.stdout)
+    return Flown(flown["log_sha256"], {"log": flown["log_sha256"]}, flown["factor"])
+
+
+def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> Flown:
     """With the package of `source`, which may be another revision's."""
     with tempfile.TemporaryDirectory(prefix="aeroloop-recorded-") as folder:
         out = Path(folder) / "run"
-        short = [] if full else ["--set", f"duration_s={SHORT_S[flight.kind]}", "--set", "checks=[]"]
+        short = [] if full else [word for setting in flight.short for word in ("--set", setting)]
         done = subprocess.run(
             [
                 *(sys.executable, "-c", "from aeroloop.cli import main; main()", "fly", flight.scenario),
                 *("--loop", flight.rung, "--no-report", "--json", "--out", str(out), *short),
+                *(("--link", link) if link else ()),
             ],
             cwd=source,
             env={**os.environ, "PYTHONPATH": str(source / "src")},
@@ -121,7 +184,7 @@ def stream_hashes(log: Path) -> dict[str, str]:
     with log.open("rb") as file:
         for record in StreamReader(file).records:
             match type(record).__name__:
-                case "Schema":
+                case "Schema" if record.encoding == "jsonschema":  # others are topics for other programs
                     schemas[record.id] = json.loads(record.data)
                 case "Channel" if record.metadata.get("simulated") == "true":
                     columns = list(schemas[record.schema_id]["properties"])
@@ -132,16 +195,20 @@ def stream_hashes(log: Path) -> dict[str, str]:
                     values = json.loads(record.data)
                     row = [math.nan if values[column] is None else values[column] for column in columns]
                     rows.setdefault(topic, []).append(row)
+    return hashed({topic: (fields[topic], np.array(values, dtype="<f8")) for topic, values in rows.items()})
+
+
+def hashed(tables: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> dict[str, str]:
+    """A hash of each stream, given its columns and rows."""
     found: dict[str, str] = {}
-    for topic, values in rows.items():
-        table = np.array(values, dtype="<f8")
-        measured = [i for i, name in enumerate(fields[topic]) if name in PROCESSOR_COLUMNS]
-        if topic in PROCESSOR_STREAMS:
+    for topic, (columns, table) in tables.items():
+        measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
+        if topic.rpartition("/")[2] in PROCESSOR_STREAMS:  # of a fleet's part too
             found[f"processor {topic}"] = _hash(table)
             continue
         if measured:
             found[f"processor {topic}"] = _hash(table[:, measured])
-        found[topic] = table_hash(fields[topic], table)
+        found[topic] = table_hash(columns, table)
     return found
 
 
@@ -242,16 +309,20 @@ def record(only: str, lengths: tuple[str, ...]) -> None:
     RECORDS.write_text(json.dumps(table, indent=1) + "\n")
 
 
-def against(revision: str, only: str, lengths: tuple[str, ...], times: int) -> bool:
+def against(revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool) -> bool:
+    def pair(full: bool) -> tuple[Flown, Flown]:
+        before = fly(flight, full=full, source=tree, link=link)
+        if not inline:
+            return before, fly(flight, full=full, link=link)
+        return replace(before, streams={"log": before.log_sha256}), fly_inline(flight, full=full)
+
     same = True
     with checkout(revision) as tree:
         for flight in flights():
             if only not in flight.name:
                 continue
             for length in lengths:
-                pairs = [
-                    tuple(fly(flight, full=length == "full", source=s) for s in (tree, ROOT)) for _ in range(times)
-                ]
+                pairs = [pair(length == "full") for _ in range(times)]
                 before, after = pairs[0]
                 ratio = statistics.median(b.factor / a.factor for a, b in pairs if a.factor)
                 different = sorted(
@@ -271,11 +342,13 @@ def main() -> None:
     parser.add_argument("--only", default="", help="flights whose name contains this, such as 'quad-hover mil'")
     parser.add_argument("--length", choices=("short", "full", "both"), default="both")
     parser.add_argument("--times", type=int, default=1, help="pairs of flights for the ratio of speeds")
+    parser.add_argument("--link", default="", help="fly over this link instead of the scenario's")
+    parser.add_argument("--inline", action="store_true", help="fly the working tree by fly_inline")
     given = parser.parse_args()
     lengths = ("short", "full") if given.length == "both" else (given.length,)
     if given.do == "record":
         record(given.only, lengths)
-    elif not against(given.revision, given.only, lengths, given.times):
+    elif not against(given.revision, given.only, lengths, given.times, given.link, inline=given.inline):
         sys.exit(1)
 
 

@@ -20,7 +20,7 @@ from mcap.reader import make_reader
 from mcap.writer import Writer
 from stream_tables import TILTROTOR
 
-from aeroloop.core.errors import EXIT_USAGE, AeroloopError, ConfigError
+from aeroloop.core.errors import EXIT_LINK, AeroloopError, ConfigError
 from aeroloop.core.stream import Stream, fields
 from aeroloop.core.streams import logged
 from aeroloop.families.tiltrotor.streams import STREAMS
@@ -223,7 +223,7 @@ def test_a_disk_that_takes_no_more_is_reported_once_and_loses_nothing(tmp_path: 
     done = subprocess.run([sys.executable, "-c", FILLING, str(path)], check=True, capture_output=True, text=True)
     on_write, on_close = done.stdout.splitlines()
     code, last_row, message = on_write.split(" ", 2)
-    assert int(code) == EXIT_USAGE
+    assert int(code) == EXIT_LINK
     assert message == f"{path}: the log cannot be continued: File too large"
     assert on_close == on_write
     assert done.stderr == ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 
@@ -13,28 +14,51 @@ from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import KEYS, Field, Stream
 from aeroloop.core.streams import streams_of_kind
+from aeroloop.protocols import values
 from aeroloop.protocols.interface import TILTROTOR, WING
-from tools import describe
+from tools import describe, struct_tables
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 USUAL = ("Every scenario", "The tilt-rotor", "Controller `law` of the tilt-rotor")
 AUTOPILOTS = "Controllers `pixhawk` and `px4` of multirotors"
-PAGES = {"scenario.md": describe.scenario_markdown, "streams.md": describe.streams_markdown}
+AIRFRAMES = {part: kind for part, (_, kind) in describe.AIRFRAMES.items()}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", describe.PAGES)
 def test_pages_in_docs_are_up_to_date(page: str) -> None:
-    assert (DOCS / page).read_text("utf-8") == PAGES[page](), "run: make docs"
+    assert (DOCS / page).read_text("utf-8") == describe.PAGES[page](), "run: make docs"
 
 
-def test_every_scenario_key_has_a_unit_and_a_meaning() -> None:
+@pytest.mark.parametrize("parts", [describe.PARTS, AIRFRAMES], ids=["scenario", "airframe"])
+def test_every_key_has_a_unit_and_a_meaning(parts: dict[str, type]) -> None:
+    sections = struct_tables.sections_of(parts)
     bare = [
         f"{section.headers}: {key.name}"
-        for section in describe.scenario_sections()
+        for section in sections
         for key in section.keys
         if not key.unit or not key.meaning
     ]
     assert not bare
+    assert all(section.meaning for section in sections)
+
+
+@pytest.mark.parametrize("part", AIRFRAMES)
+def test_every_key_of_the_airframe_files_that_are_named_is_on_the_page(part: str) -> None:
+    words, _ = describe.AIRFRAMES[part]
+    own = describe.airframe_markdown().partition(f"\n## {part}\n")[2].partition("\n## ")[0]
+    files = [DOCS / link for link in re.findall(r"\((\S+\.toml)\)", words)]
+    assert len(files) >= 3
+    for file in files:
+        for table, keys in tomllib.loads(file.read_text("utf-8")).items():
+            section = next(text for text in own.split("\n### ") if f"`[{table}]`" in text.partition("\n")[0])
+            assert all(f"| `{key}` |" in section for key in keys if key != "kind"), f"{file.name}: {table}"
+    assert "each > 0" in own
+
+
+def test_a_range_of_a_list_is_that_of_each_of_its_numbers() -> None:
+    keys = {key.name: key for section in struct_tables.sections_of(AIRFRAMES) for key in section.keys}
+    assert keys["inertia_kgm2"].range and keys["thrust_share"].range == "each > 0, ≤ 1"
+    assert keys["thrust_share"].default == "`[]`"
 
 
 def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
@@ -42,10 +66,10 @@ def test_every_table_and_trajectory_is_told_once_with_its_meaning() -> None:
     places = [(section.part, header) for section in sections for header in section.headers]
     tables = {
         "Every scenario": ("controller", "link", "link.to_plant", "link.to_board", "ground.impair"),
-        "The tilt-rotor": ("vehicle", "world", "sensors", "actuators"),
-        "Multirotors": ("vehicle", "world", "world.wind", "sensors", "sensors.imu"),
-        "Controller `law` of the tilt-rotor": ("control", "board", "emulator", "ground"),
-        "Controllers `pixhawk` and `px4` of multirotors": ("autopilot", "pilot", "router"),
+        "The tilt-rotor": ("vehicle", "world", "world.wind", "sensors", "sensors.imu", "actuators"),
+        "Multirotors": ("vehicle", "world", "sensors"),
+        "Controller `law` of the tilt-rotor": ("control", "board", "emulator", "ground", "router"),
+        "Controllers `pixhawk` and `px4` of multirotors": ("autopilot", "pilot"),
         "Controller `law` of the fixed wing": ("board", "emulator"),
     }
     for part, fields in tables.items():
@@ -69,7 +93,7 @@ def test_key_shows_type_unit_default_and_range() -> None:
         "table of numbers",
         "`{}`",
     )
-    assert of_quad["[world]", "step_s"].range == "≥ 0.0001, ≤ 0.02"
+    assert of_quad["[world]", "step_s"].range == step.range
 
 
 def test_a_kind_tells_only_what_it_adds() -> None:
@@ -93,7 +117,7 @@ def test_example_is_a_valid_scenario_with_every_key(part: str, tmp_path: Path) -
     assert scenario_files.load(file) == example
     shown = tomllib.loads(text)
     resolved = example.flat()
-    parts = dict(zip(describe.FAMILIES, describe.CONTROLLERS, strict=True))
+    parts = dict(zip(describe.FAMILIES, describe.CONTROLLERS, strict=False))
     for section in describe.scenario_sections():
         for header in section.headers:
             if section.part not in (part, parts[part], "Every scenario") or section.tag not in ("", 'kind = "spiral"'):
@@ -117,7 +141,8 @@ def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPa
 
 def test_every_stream_field_and_event_is_on_the_page() -> None:
     page = describe.streams_markdown()
-    for kind, title in (("tiltrotor", "Tilt-rotor"), ("quadrotor", "Multirotors"), ("fixedwing", "Fixed wing")):
+    titles = {"tiltrotor": "Tilt-rotor", "quadrotor": "Multirotors", "fixedwing": "Fixed wing", "rrr": "3-RRR robot"}
+    for kind, title in titles.items():
         family = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
         for stream in streams_of_kind(kind):
             place = "Router" if stream in ROUTER_STREAMS else title
@@ -131,13 +156,7 @@ def test_every_stream_field_and_event_is_on_the_page() -> None:
 
 
 def test_write_touches_only_what_changed(tmp_path: Path) -> None:
-    assert [path.name for path in describe.write(tmp_path)] == [
-        "scenario.md",
-        "parameters.md",
-        "streams.md",
-        "interface.md",
-        "wing-interface.md",
-    ]
+    assert describe.write(tmp_path) == [tmp_path / name for name in describe.PAGES]
     assert describe.write(tmp_path) == []
     (tmp_path / "streams.md").write_text("old")
     assert describe.write(tmp_path) == [tmp_path / "streams.md"]
@@ -145,14 +164,34 @@ def test_write_touches_only_what_changed(tmp_path: Path) -> None:
 
 def test_a_type_without_words_is_refused() -> None:
     with pytest.raises(NotImplementedError):
-        describe._type(msgspec.inspect.type_info(bytes))
+        struct_tables.type_words(msgspec.inspect.type_info(bytes))
 
 
 def test_every_message_and_field_is_on_the_page() -> None:
-    pages = ((TILTROTOR, describe.interface_markdown()), (WING, describe.wing_interface_markdown()))
+    pages = (
+        (TILTROTOR, describe.interface_markdown()),
+        (WING, describe.wing_interface_markdown()),
+        (values.INTERFACE, describe.values_interface_markdown()),
+    )
     for table, page in pages:
         for message in table.messages:
             section = page.partition(f"\n## {message.name}\n")[2].partition("\n## ")[0]
             assert f"{message.size} bytes: {message.meaning}." in section
             assert all(f"| `{name}` |" in section for name, _ in message.fields)
         assert f"`{table.hash:08x}`" in page
+
+
+def test_every_command_has_a_page_and_no_page_is_left_over() -> None:
+    pages = {path.name for path in (DOCS / "commands").iterdir()}
+    assert pages == {name.rpartition("/")[2] for name in describe.PAGES if name.startswith("commands/")}
+    assert {"fly.md", "list.md", "board.md", "route.md", "cmd.md", "index.md"} <= pages
+
+
+def test_a_command_page_has_every_option_with_its_default_and_examples() -> None:
+    page = (DOCS / "commands" / "dash.md").read_text("utf-8")
+    assert "    aeroloop dash [OPTIONS]" in page
+    assert "| `--port PORT` | `8080` | Port to listen on; 0 takes any that is free. |" in page
+    assert "--with-parent" not in page, "hidden"
+    assert "\n    aeroloop dash --port 0 --open\n" in page
+    commands = (DOCS / "commands" / "cmd.md").read_text("utf-8")
+    assert "### aeroloop cmd mission upload" in commands

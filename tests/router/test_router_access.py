@@ -41,6 +41,36 @@ def test_an_observer_may_look_and_not_touch(tmp_path: Path) -> None:
         assert kinds.count("CHANGE_OPERATOR_CONTROL_ACK") == 1 and scene.router.commander == ""
 
 
+def measurements() -> list[dialect.MAVLink_message]:
+    gps = dialect.MAVLink_gps_input_message(*(0,) * 18)
+    odometry = dialect.MAVLink_odometry_message(0, 0, 0, 0, 0, 0, [1, 0, 0, 0], *(0,) * 6, [0] * 21, [0] * 21)
+    vision = dialect.MAVLink_vision_position_estimate_message(*(0,) * 7)
+    return [gps, odometry, vision, dialect.MAVLink_hil_gps_message(*(0,) * 13)]
+
+
+def test_measurements_come_from_whoever_holds_the_command_or_is_a_companion(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.end("pixhawk")
+    scene.end("qgc", "command")
+    scene.end("companion", "command", companion=True)
+    with scene:
+        vehicle = scene.program("pixhawk", VEHICLE)
+        vehicle.say(heartbeat())
+        qgc, companion = scene.program("qgc"), scene.program("companion", (1, 191))
+        qgc.say(*measurements())
+        scene.turn()
+        assert vehicle.heard() == [] and scene.line("qgc").refused == 4
+        assert "may not send measurements" in [frame.message() for frame in qgc.frames()][-1].text
+        assert scene.router.commander == "", "and it does not take the command"
+        companion.say(*measurements())
+        scene.turn()
+        known = ["GPS_INPUT", "ODOMETRY", "VISION_POSITION_ESTIMATE", "HIL_GPS"]
+        assert vehicle.heard() == known and scene.router.commander == ""
+        qgc.say(arm(), *measurements())
+        scene.turn()
+        assert vehicle.heard() == ["COMMAND_LONG", *known]
+
+
 def test_one_commander_at_a_time(tmp_path: Path) -> None:
     with three(tmp_path) as scene:
         vehicle = scene.program("pixhawk", VEHICLE)
@@ -64,7 +94,7 @@ def test_one_commander_at_a_time(tmp_path: Path) -> None:
         scene.router.take_over("qgc")
         mavsdk.say(arm())
         scene.turn()
-        assert vehicle.heard() == [] and any("qgc" in words and "commands" in words for words in scene.told)
+        assert vehicle.heard() == [] and any("qgc" in words and "has control" in words for words in scene.told)
         # Released: the next one has it.
         qgc.say(dialect.MAVLink_change_operator_control_message(1, 1, 0, b""))
         mavsdk.say(arm())

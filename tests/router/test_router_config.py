@@ -10,7 +10,7 @@ from stream_tables import MULTIROTOR
 from aeroloop.core.errors import ConfigError
 from aeroloop.flight.routing import check
 from aeroloop.router.config import ROLES, load
-from aeroloop.router.statistics import LineMessage, LineState
+from aeroloop.router.statistics import LinkMessage, LinkState
 
 GOOD = """
 name = "bench"
@@ -54,7 +54,7 @@ def test_a_good_file(tmp_path: Path) -> None:
     assert [end.role for end in config.endpoints] == ["vehicle", "command", "observe", "vehicle"]
     assert config.forward[0].source == "pixhawk" and config.forward[0].messages == ("ATTITUDE", 33)
     assert config.endpoints[2].signing_key_file == str(tmp_path / "key.txt")
-    assert [end.line_baud for end in config.endpoints] == [57600, 0, 0, 0]
+    assert [end.link_baud for end in config.endpoints] == [57600, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_good_file(tmp_path: Path) -> None:
         ('"ATTITUDE", 33', "-1", "forward[0].messages: no message has the number -1"),
         ('role = "command"', 'role = "boss"', "endpoints[1].role: invalid enum value 'boss', expected one of: command"),
         ('to = "wall-display"', 'to = "wall"', "forward[0].to: no endpoint 'wall', expected one of: pixhawk, qgc"),
-        ('to = "wall-display"', 'to = "board"', "forward[0]: pixhawk and board speak different protocols"),
+        ('to = "wall-display"', 'to = "board"', "forward[0]: pixhawk and board have different protocols"),
         ("udp://127.0.0.1:14550", "udp://127.0.0.1", "endpoints[1]: url: link URL 'udp://127.0.0.1': missing port"),
         ('name = "qgc"', 'name = "pixhawk"', "endpoints[1].name: 'pixhawk' is taken"),
         ('name = "qgc"', 'name = "a b"', "endpoints[1]: name: 'a b': expected 1 to 32 letters"),
@@ -74,7 +74,11 @@ def test_a_good_file(tmp_path: Path) -> None:
         ('endpoint = "pixhawk"', 'endpoint = "x"', "rates[0].endpoint: no endpoint 'x'"),
         ('protocol = "board"', 'protocol = "board"\nsigning_key_file = "k"', "endpoints[3]: signing_key_file: only"),
         ("name =", "name", "not valid TOML"),
-        ("[[endpoints]]", "[[ends]]", "ends: unknown key, expected one of: endpoints, name, forward"),
+        (
+            "[[endpoints]]",
+            "[[ends]]",
+            "ends: unknown key (did you mean 'endpoints'?), expected one of: endpoints",
+        ),
         ('url = "udp://127.0.0.1:14550"\n', "", "endpoints[1].url: missing"),
         ("udp://127.0.0.1:14550", "http://a", "endpoints[1]: url: link URL 'http://a': expected one of serial://"),
         ("udp://127.0.0.1:14550", "udp://127.0.0.1:99999", "endpoints[1]: url: link URL 'udp://127.0.0.1:99999': Port"),
@@ -113,7 +117,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_states_are_rows_of_the_streams() -> None:
-    for stream, kind in (("line", LineState), ("line_message", LineMessage)):
+    for stream, kind in (("router_link", LinkState), ("router_message", LinkMessage)):
         fields = MULTIROTOR[stream].names
         assert fields == ("t_s", *kind.__dataclass_fields__)
         state = kind(*range(1, len(fields)))

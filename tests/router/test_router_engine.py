@@ -169,8 +169,8 @@ def test_a_loop_of_two_routers_multiplies_nothing(tmp_path: Path) -> None:
             one.now_ns += 1_000_000
             two.now_ns += 1_000_000
         assert len(station.frames()) == 300 and len(vehicle.frames()) == 30
-        assert sum(state.duplicates for state in one.router.lines() + two.router.lines()) > 0
-        assert max(state.frames_out for state in one.router.lines() + two.router.lines()) <= 330
+        assert sum(state.duplicates for state in one.router.links() + two.router.links()) > 0
+        assert max(state.frames_out for state in one.router.links() + two.router.links()) <= 330
 
 
 def test_an_echo_does_not_come_back(tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_rules_and_rates(tmp_path: Path) -> None:
             scene.later(0.02, 0.02)
         assert 29 <= len(qgc.frames()) <= 32
         assert len(mavsdk.frames()) == 300
-        messages = {(m.line, m.outbound, m.message): m for m in scene.router.line_messages()}
+        messages = {(m.link, m.outbound, m.message): m for m in scene.router.link_messages()}
         came = messages[0, 0, 30]
         assert (came.count, came.set_hz, came.system, came.component) == (150, 50.0, 1, 1)
         assert came.bytes == size and messages[1, 1, 30].bytes == size // 150 * messages[1, 1, 30].count
@@ -259,14 +259,14 @@ def test_a_command_that_comes_too_often_for_its_rule_is_answered_and_counted(tmp
         assert [m.result for m in answers if m.get_type() == "COMMAND_ACK"] == [
             dialect.MAV_RESULT_TEMPORARILY_REJECTED
         ] * 4
-        assert [m.text for m in answers if m.get_type() == "STATUSTEXT"] == ["router: too often for pixhawk"]
+        assert [m.text for m in answers if m.get_type() == "STATUSTEXT"] == ["router: pixhawk: rate limit"]
 
 
 def test_a_set_rate_is_missed_before_the_first_message(tmp_path: Path) -> None:
     scene = three(tmp_path)
     scene.options["rates"] = (SetRate(endpoint="pixhawk", message="ATTITUDE", hz=50.0),)
     with scene:
-        (only,) = scene.router.line_messages()
+        (only,) = scene.router.link_messages()
         assert (only.message, only.set_hz, only.count) == (30, 50.0, 0) and math.isnan(only.last_seen_s)
 
 
@@ -313,7 +313,7 @@ def test_lines_that_go_and_come_back_are_told_of(tmp_path: Path) -> None:
         vehicle.close()
         scene.later(0.2)
         told = qgc.frames()
-        assert [frame.message().text for frame in told] == ["line pixhawk is gone"]
+        assert [frame.message().text for frame in told] == ["link pixhawk lost"]
         qgc.socket.sendall(told[0].wire)  # an echo of the router's own words goes no further
         scene.turn()
         assert mavsdk.heard() == ["STATUSTEXT"]
@@ -321,8 +321,8 @@ def test_lines_that_go_and_come_back_are_told_of(tmp_path: Path) -> None:
         again = scene.program("pixhawk", VEHICLE)
         scene.later(2.0)
         again.close()
-        assert [frame.message().text for frame in qgc.frames()] == ["line pixhawk is back"]
-        assert "line pixhawk is gone" in scene.told and "line pixhawk is back" in scene.told
+        assert [frame.message().text for frame in qgc.frames()] == ["link pixhawk restored"]
+        assert "link pixhawk lost" in scene.told and "link pixhawk restored" in scene.told
 
 
 def test_made_up_senders_fill_no_memory(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_made_up_senders_fill_no_memory(tmp_path: Path) -> None:
             got += len(qgc.frames())
         assert got >= sent * 2 // 3  # all but commands, whose targets may be known elsewhere
         assert scene.line("pixhawk").frames_in == sent
-        assert len(scene.router.line_messages()) <= 2 * 3 * MOST_RECORDS
+        assert len(scene.router.link_messages()) <= 2 * 3 * MOST_RECORDS
         for peer in scene.router._peers.values():
             assert len(peer.decisions) <= MOST_DECISIONS and len(peer.numbering) <= MOST_DECISIONS
 
@@ -434,7 +434,7 @@ def test_board_and_pose_frames_pass_among_their_own(tmp_path: Path) -> None:
         assert vehicle.frames() == []
         assert scene.line("board").bad_checksums >= 1 and scene.line("looker").refused == 1
         counted = {
-            (m.line, m.system, m.component, m.message): m.count for m in scene.router.line_messages() if not m.outbound
+            (m.link, m.system, m.component, m.message): m.count for m in scene.router.link_messages() if not m.outbound
         }
         assert counted[3, 0, 0, BOARD["request"]] == 3
 
@@ -486,7 +486,7 @@ def test_programs_at_one_server_are_lines_of_their_own(tmp_path: Path) -> None:
         two.say(arm())
         scene.turn()
         assert vehicle.heard().count("COMMAND_LONG") == 1  # the commander is a program, not the endpoint
-        names = [peer.name for peer in scene.router.peers() if peer.line == 1]
+        names = [peer.name for peer in scene.router.peers() if peer.link == 1]
         assert names == ["stations/1", "stations/2"] and scene.router.commander == "stations/1"
         one.frames()
         vehicle.say(dialect.MAVLink_command_ack_message(400, 0, 0, 0, 245, 190))

@@ -35,7 +35,7 @@ def test_a_line_alone_never_has_a_duplicate() -> None:
     for n, frame in enumerate(numbered(50_000)):
         if n % 1000 == 0:
             duplicates.advance(n * NS // 20_000)
-        assert not duplicates.seen(frame, line=1)
+        assert not duplicates.seen(frame, link=1)
 
 
 @settings(max_examples=15)
@@ -71,9 +71,9 @@ def test_a_line_that_lost_frames_is_not_held_up_by_that(seed: int) -> None:
         t_ns = n * NS // rate_hz
         duplicates.advance(t_ns)
         if n < 3000:
-            assert not duplicates.seen(frame, line=1)
+            assert not duplicates.seen(frame, link=1)
         if rng.random() < 2 / 3:
-            passed = not duplicates.seen(frame, line=2)
+            passed = not duplicates.seen(frame, link=2)
             if t_ns >= 3 * NS + 2 * WINDOW_NS + NS // 10:
                 came_late += 1
                 passed_late += passed
@@ -98,7 +98,7 @@ def test_a_full_queue_drops_the_oldest_telemetry_and_keeps_order(limit: int, pre
     kept, refused = [], []
     for n, is_precious in enumerate(precious):
         frame = bytes((n,))
-        if is_precious and not waiting.push_precious(frame):
+        if is_precious and not waiting.push_reliable(frame):
             refused.append(frame)
             continue
         kept.append(frame)
@@ -118,11 +118,11 @@ def test_what_was_taken_and_not_sent_goes_back_in_order() -> None:
     waiting, _ = queue(4)
     for frame in (b"a", b"b", b"c"):
         waiting.push(frame)
-    assert waiting.push_precious(b"d")
+    assert waiting.push_reliable(b"d")
     waiting.put_back(waiting.take(3, 100))
     assert waiting.take(100, 2) == [b"a", b"b"]
     assert waiting.take(100, 1) == [b"c"]
-    assert waiting.push_precious(b"e") and not waiting.push_precious(b"f")
+    assert waiting.push_reliable(b"e") and not waiting.push_reliable(b"f")
 
 
 @given(st.floats(0.5, 500.0), st.lists(st.integers(0, 50_000_000), min_size=1, max_size=300))
@@ -155,18 +155,18 @@ def test_only_pairs_that_a_rule_names_are_limited() -> None:
         Forward(source="a", target="b", components=(7,), max_rate_hz=2.0),
     )
 
-    def rate(source: int, target: int, message: int, system: int, component: int, precious: bool = False) -> Any:
-        return rules.rate_hz(source, target, message, system, component, precious=precious)
+    def rate(source: int, target: int, message: int, system: int, component: int, reliable: bool = False) -> Any:
+        return rules.rate_hz(source, target, message, system, component, reliable=reliable)
 
     assert rate(0, 1, 30, 1, 1) == 10.0
     assert rate(0, 1, 30, 2, 1) == 0.0
     assert rate(0, 1, 30, 2, 7) == 2.0
-    assert rate(0, 1, 76, 2, 7, precious=True) is None  # thinned only where it is named
-    assert rate(0, 1, 76, 2, 8, precious=True) == 0.0
+    assert rate(0, 1, 76, 2, 7, reliable=True) is None  # thinned only where it is named
+    assert rate(0, 1, 76, 2, 8, reliable=True) == 0.0
     assert rate(1, 0, 30, 2, 1) is None
     assert rate(0, 2, 30, 2, 1) is None
     nothing = table(Forward(source="*", target="c", max_rate_hz=0.0))
-    assert nothing.rate_hz(1, 2, 0, 1, 1, precious=True) == 0.0
+    assert nothing.rate_hz(1, 2, 0, 1, 1, reliable=True) == 0.0
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -24,7 +24,7 @@ from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn, MavlinkOut
 from aeroloop.router import peers, ports
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.engine import Router
-from aeroloop.router.lines import LONGEST_RETRY_NS
+from aeroloop.router.links import LONGEST_RETRY_NS
 from aeroloop.router.messages import BOARD
 
 
@@ -112,7 +112,7 @@ def test_a_udp_client_speaks_into_the_void_until_somebody_answers(tmp_path: Path
             scene.turn()
             assert vehicle.heard() == ["HEARTBEAT"] and scene.line("qgc").up == 1
             scene.later(4.0)
-            assert scene.line("qgc").up == 0 and "line qgc is gone" in scene.told
+            assert scene.line("qgc").up == 0 and "link qgc lost" in scene.told
             again.close()
 
 
@@ -124,8 +124,8 @@ def test_a_tcp_client_tries_again_with_patience(tmp_path: Path) -> None:
     with scene:
         vehicle = scene.program("pixhawk", VEHICLE)
         scene.later(20.0)
-        told = [words for words in scene.told if words.startswith("line ")]
-        assert len(told) == 1 and told[0].endswith("; trying on")
+        told = [words for words in scene.told if words.startswith("link ")]
+        assert len(told) == 1 and told[0].endswith("; retrying")
         with socket.create_server(("127.0.0.1", port)) as listener:
             scene.later(6.0)  # the longest pause between two tries
             station = Program(listener.accept()[0], (255, 190))
@@ -137,10 +137,10 @@ def test_a_tcp_client_tries_again_with_patience(tmp_path: Path) -> None:
             scene.later(1.5)
             station = Program(listener.accept()[0], (255, 190))
             scene.later(1.5)
-            assert scene.line("server").up and "line server is back" in scene.told
+            assert scene.line("server").up and "link server restored" in scene.told
             assert [f.message().text for f in vehicle.frames() if f.msg_id == 253] == [
-                "line server is gone",
-                "line server is back",
+                "link server lost",
+                "link server restored",
             ]
             station.close()
 
@@ -157,7 +157,7 @@ def test_ground_stations_come_and_go_without_a_word_and_a_vehicle_does_not(tmp_p
             visitor.close()
             waited(scene, lambda name=name: not scene.line(name).up)
             scene.later(1.5)
-        assert [words for words in scene.told if words.startswith("line ")] == ["line pixhawk is gone"]
+        assert [words for words in scene.told if words.startswith("link ")] == ["link pixhawk lost"]
 
 
 def test_tries_grow_apart_and_are_frequent_again_after_a_line_was_up(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_tries_grow_apart_and_are_frequent_again_after_a_line_was_up(tmp_path: P
     scene = Scene(tmp_path)
     scene.end("server", "command", url=f"tcp://127.0.0.1:{port}")
     with scene:
-        line = scene.router._lines[0]
+        line = scene.router._links[0]
         tried_s: list[float] = []
         opens = line.port.open
 
@@ -237,7 +237,7 @@ def test_a_serial_line_is_unplugged_and_plugged_in(tmp_path: Path) -> None:
             os.close(master)
             waited(scene, lambda: scene.line("pixhawk").up == 0)
             scene.later(2.0)
-            assert "line pixhawk is gone" in [f.message().text for f in qgc.frames() if f.msg_id == 253]
+            assert "link pixhawk lost" in [f.message().text for f in qgc.frames() if f.msg_id == 253]
         assert scene.line("pixhawk").frames_in == 2
 
 
@@ -317,7 +317,7 @@ def test_board_frames_pass_between_a_serial_line_and_udp(tmp_path: Path) -> None
             state = scene.line("board")
             assert (state.frames_in, scene.line("plant").frames_out) == (100, 100)
             assert state.bad_checksums >= 100
-            rates = {(m.line, m.outbound, m.message): m.rate_hz for m in scene.router.line_messages()}
+            rates = {(m.link, m.outbound, m.message): m.rate_hz for m in scene.router.link_messages()}
             assert rates[0, 0, BOARD["request"]] == pytest.approx(50.0, abs=2.0)
             assert rates[1, 1, BOARD["request"]] == pytest.approx(50.0, abs=2.0)
             plant.sendto(answer, came.sender)
@@ -353,7 +353,7 @@ def test_pose_packets_pass_between_a_pty_and_a_udp_server(tmp_path: Path) -> Non
         state = scene.line("pixhawk")
         assert state.frames_in == 90 and state.bad_checksums >= 60
         assert scene.line("viewers").refused == 1 and link.poll() == b""
-        messages = {(m.line, m.outbound, m.message): m for m in scene.router.line_messages()}
+        messages = {(m.link, m.outbound, m.message): m for m in scene.router.link_messages()}
         assert messages[0, 0, pose.ATTITUDE].rate_hz == pytest.approx(20.0, abs=1.0)
         assert messages[1, 1, pose.MOTORS].rate_hz == pytest.approx(10.0, abs=1.0)
         assert messages[1, 1, pose.MOTORS].count == 30
@@ -415,8 +415,8 @@ def test_a_line_that_others_can_reach_is_warned_of(tmp_path: Path) -> None:
         EndpointConfig(name="open", url=f"tcp://0.0.0.0:{free_port(socket.SOCK_STREAM)}?listen"),
         EndpointConfig(name="home", url=f"tcp://:{free_port(socket.SOCK_STREAM)}?listen"),
     )
-    Router(RouterConfig(endpoints=ends), tell=told.append).close()
-    assert len(told) == 1 and told[0].startswith("warning: line open listens at 0.0.0.0")
+    Router(RouterConfig(endpoints=ends), notify=told.append).close()
+    assert len(told) == 1 and told[0].startswith("warning: link open listens at 0.0.0.0")
 
 
 def test_a_stale_socket_is_no_hindrance_but_a_file_is(tmp_path: Path) -> None:
@@ -430,6 +430,6 @@ def test_a_stale_socket_is_no_hindrance_but_a_file_is(tmp_path: Path) -> None:
     with scene:
         scene.program("pixhawk", VEHICLE).close()
         scene.later(4.0)
-        assert any("line qgc cannot be opened: " in words and "cannot listen" in words for words in scene.told)
+        assert any("link qgc cannot be opened: " in words and "cannot listen" in words for words in scene.told)
     assert (tmp_path / "qgc").read_text() == "a file"
     assert not (tmp_path / "pixhawk").exists()

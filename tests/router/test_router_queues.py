@@ -34,7 +34,7 @@ def test_a_line_that_stands_still_delays_nobody_and_pays_alone(tmp_path: Path) -
         assert came == sorted(came) and came[-1] == sent - 1
         state = scene.line("stuck")
         assert len(came) + state.dropped == sent and state.queued == 0
-        (message,) = [m for m in scene.router.line_messages() if m.line == 1 and m.outbound]
+        (message,) = [m for m in scene.router.link_messages() if m.link == 1 and m.outbound]
         assert message.count == len(came) == state.frames_out
 
 
@@ -143,7 +143,7 @@ def test_what_a_ground_station_asked_for_waits_for_it_and_telemetry_does_not(tmp
         before = scene.line("qgc").dropped
         scene.turn()
         assert scene.line("qgc").dropped == before + 1
-        assert [frame.message().text for frame in vehicle.frames()] == ["router: qgc/1 does not keep up"]
+        assert [frame.message().text for frame in vehicle.frames()] == ["router: qgc/1: queue full"]
         came = []
         for _ in range(50):
             came += stuck.frames()

@@ -58,7 +58,7 @@ def test_a_message_that_nobody_knows_is_refused_and_named(tmp_path: Path) -> Non
         state = scene.line("one")
         assert (state.refused, state.bad_checksums, state.frames_in) == (5, 0, 5)
         told = [words for words in scene.told if "54321" in words]
-        assert told == ["line one: no dialect knows message 54321: it is not passed on"]
+        assert told == ["link one: message 54321 is in no known MAVLink dialect: not forwarded"]
         one.close()
         scene.turn()
         assert scene.line("one").refused == 5
@@ -68,7 +68,7 @@ def test_many_unknown_messages_fill_no_memory() -> None:
     wire = MavlinkWire()
     for number in range(100_000, 101_000):
         wire.feed(3 * (b"\xfd\0\0\0\0\1\1" + number.to_bytes(3, "little") + b"\0\0"))
-    assert wire.unknown() >= 2_990 and wire.bad() == 0 and len(wire.strange()) == 64
+    assert wire.unknown() >= 2_990 and wire.bad() == 0 and len(wire.unknown_numbers()) == 64
 
 
 def test_nobody_speaks_in_the_name_of_a_vehicle(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_nobody_speaks_in_the_name_of_a_vehicle(tmp_path: Path) -> None:
         assert one.heard() == ["COMMAND_LONG"] * 3
         assert thief.frames() == two.frames() == mavros.frames() == []
         assert qgc.heard() == [] and scene.line("wall").refused == 3
-        assert sum("says that it is 1/1" in words for words in scene.told) == 1
+        assert sum("sends as 1/1" in words for words in scene.told) == 1
         # A companion has its own component, and is reached there.
         qgc.say(arm(1, 240))
         scene.turn()
@@ -152,7 +152,7 @@ def test_a_command_for_a_vehicle_that_is_gone_goes_nowhere_and_says_so(tmp_path:
         answers = {frame.message().get_type(): frame for frame in qgc.frames()}
         ack = answers["COMMAND_ACK"]
         assert ack.message().result == dialect.MAV_RESULT_TEMPORARILY_REJECTED and (ack.system, ack.component) == (1, 1)
-        assert answers["STATUSTEXT"].message().text == "router: line one is gone" and answers["STATUSTEXT"].system == 1
+        assert answers["STATUSTEXT"].message().text == "router: link one lost" and answers["STATUSTEXT"].system == 1
         assert answers["MISSION_ACK"].message().type == dialect.MAV_MISSION_DENIED
         assert scene.line("qgc").refused == 3
         # It comes back where it was and is reached before it has spoken.
@@ -167,7 +167,7 @@ def test_a_command_that_no_vehicle_line_can_take_is_answered(tmp_path: Path) -> 
         qgc = scene.program("qgc")
         qgc.say(arm(7))
         scene.turn()
-        assert texts(qgc) == ["router: no way to system 7"] and scene.line("qgc").refused == 1
+        assert texts(qgc) == ["router: no route to system 7"] and scene.line("qgc").refused == 1
 
 
 def test_a_vehicle_whose_address_is_silent_is_told_of(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_vehicle_whose_address_is_silent_is_told_of(tmp_path: Path) -> None:
             qgc.frames()
             qgc.say(arm())
             scene.turn()
-            assert texts(qgc) == ["router: line plane is silent"]
+            assert texts(qgc) == ["router: link plane times out"]
             assert "COMMAND_LONG" in plane.heard(), "it may hear us all the same"
 
 
@@ -219,7 +219,7 @@ def test_made_up_addresses_give_way_to_a_station_that_speaks(tmp_path: Path) -> 
         vehicle.say(attitude(5))
         scene.turn()
         assert "ATTITUDE" in old.heard() and "ATTITUDE" in new.heard()
-        assert sum(peer.line == 1 for peer in scene.router.peers()) == 4
+        assert sum(peer.link == 1 for peer in scene.router.peers()) == 4
         for program in programs:
             program.close()
 
@@ -275,7 +275,7 @@ def test_a_rate_that_a_ground_station_has_set_is_the_set_rate(tmp_path: Path) ->
         scene.turn()
 
         def set_hz() -> dict[int, float]:
-            return {m.message: m.set_hz for m in scene.router.line_messages() if m.line == 0 and not m.outbound}
+            return {m.message: m.set_hz for m in scene.router.link_messages() if m.link == 0 and not m.outbound}
 
         qgc.say(set_interval(30, 100_000.0), set_interval(0, 500_000.0), set_interval(74, -1.0))
         scene.turn()

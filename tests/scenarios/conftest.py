@@ -24,9 +24,11 @@ from aeroloop.recording.log import Log, read
 
 COMMAND = str(Path(sys.executable).with_name("aeroloop"))
 HANG_S = 60.0
+POLL_S = 0.03
 GONE_S = 10.0
 """A guard, not the promise: what has not gone by then never goes."""
 
+PROGRESS = re.compile(r"^[\w-]+: [\d.]+ s flown, .*\n", re.MULTILINE)
 _PROCESS = re.compile(r"aeroloop\.(?:flight\.processes|controllers\.\w+)\.(\w+)")
 _ROLES = {"ground_process": "ground", "emulator_process": "emulator"} | dict.fromkeys(
     ("request_process", "period_process", "values_process", "process"), "board"
@@ -53,7 +55,7 @@ def until(happens: Callable[[], Any], within_s: float, what: str) -> Any:
     deadline_s = time.monotonic() + within_s
     while not (result := happens()):
         assert time.monotonic() < deadline_s, f"{what}: not within {within_s:g} s"
-        time.sleep(0.01)
+        time.sleep(POLL_S)
     return result
 
 
@@ -88,7 +90,8 @@ class Running:
 
     @property
     def err(self) -> str:
-        return self._err.read_text()
+        """Without the progress of a flight that took longer than a few seconds."""
+        return PROGRESS.sub("", self._err.read_text())
 
     def children(self) -> dict[str, int]:
         """Name and process id of each process of the flight."""
@@ -137,7 +140,7 @@ class Bench:
 
     def flight(self) -> Path:
         """The runtime folder of the one running flight, once it has its orders."""
-        orders: list[Path] = until(lambda: list(self.runtime.glob("flight-*/orders.json")), HANG_S, "a flight")
+        orders: list[Path] = until(lambda: list(self.runtime.glob("flight-*/launch.json")), HANG_S, "a flight")
         self.note_flights()
         return orders[0].parent
 

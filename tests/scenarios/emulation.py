@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aeroloop.boards.qemu import PROGRAM
+from aeroloop.core.errors import EXIT_INTERRUPTED
 from aeroloop.recording.log import Log
 
 if TYPE_CHECKING:
-    from conftest import Bench, Ended
+    from conftest import Bench, Ended, Running
 
 PIL = ("fly", "tiltrotor-spiral", "--no-report", "--set", 'loop="pil"')
 LAWS = Path(__file__).resolve().parents[2] / "examples" / "laws"
@@ -70,6 +73,25 @@ def emulators(parent: int) -> Iterator[int]:
                 yield int(entry.name)
         except OSError:
             continue  # it has ended meanwhile
+
+
+def serve(bench: Bench, *args: str) -> tuple[Running, str]:
+    """A board on a pty, and the link on which to fly it."""
+    board = bench.start("board", "run", *args)
+    board.says("the emulated board is on ")
+    found = re.search(r"is on (serial://\S+);", board.err)
+    assert found, board.err
+    return board, found[1]
+
+
+def end(bench: Bench, board: Running) -> None:
+    """Ctrl-C, and nothing is left."""
+    (emulator,) = emulators(board.process.pid)
+    board.process.send_signal(signal.SIGINT)
+    ended = board.wait()
+    assert ended.code == EXIT_INTERRUPTED, ended.err
+    assert "Traceback" not in ended.err
+    bench.await_gone([emulator])
 
 
 def play_program(folder: Path, name: str, script: str) -> None:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from aeroloop.world.earth import Home
 from aeroloop.world.magnetic import MagneticModel
 
 FLIGHT_GUARD_S = 240
+NO_TELEMETRY = ("--set", "telemetry.url=none")
+"""The usual port is that of the other flights of the suite too."""
 
 
 class Run:
@@ -37,7 +39,7 @@ class Run:
         told: dict[str, Any] = self.summary["metrics"]
         return told
 
-    @property
+    @cached_property
     def log(self) -> Log:
         return read(self.folder / "flight.mcap")
 
@@ -62,7 +64,7 @@ class Bench:
 
     def __init__(self, folder: Path, link: str, *arguments: str) -> None:
         self.folder = folder / "run"
-        known = ("quad-px4", "--link", link, "--set", "link.start_timeout_s=60")
+        known = ("quad-px4", "--link", link, "--set", "link.start_timeout_s=60", *NO_TELEMETRY)
         self.process = subprocess.Popen(
             command(*known, *arguments, out=self.folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -118,14 +120,14 @@ class OutsideAutopilot(threading.Thread):
 
     def run(self) -> None:
         with connect(self._port) as line:
-            line.sendall(self.pixhawk.greet())
+            line.sendall(self.pixhawk.first_messages())
             while chunk := line.recv(65536):
                 line.sendall(self.pixhawk.receive(chunk, self._step))
 
     def _step(self, t_ns: int) -> None:
         due = [t_us for t_us in self.orders if t_us * 1000 <= t_ns]
         for t_us in due:
-            if self.orders[t_us](self.pixhawk.brain) is None:
+            if self.orders[t_us](self.pixhawk.logic) is None:
                 del self.orders[t_us]
 
 

@@ -233,7 +233,6 @@ def _report(bench: Bench, good_run: Path, name: str, content: bytes | None) -> E
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        pytest.param("summary.json", None, ("run", "no summary.json"), id="no summary"),
         pytest.param("scenario.toml", None, ("run", "no scenario.toml"), id="no scenario"),
         pytest.param("summary.json", b'{"scenario":', ("summary.json", "expected JSON"), id="half a summary"),
         pytest.param("summary.json", b"\xff\xfe", ("summary.json", "expected JSON"), id="binary summary"),
@@ -250,6 +249,11 @@ def test_the_report_of_a_damaged_run_says_what_is_damaged(
     assert ended.code == EXIT_USAGE, ended.err
     sentence = ended.sentence()
     assert [word for word in words if word not in sentence] == [], sentence
+
+
+def test_a_run_without_a_summary_is_reported_as_incomplete(bench: Bench, good_run: Path) -> None:
+    assert _report(bench, good_run, "summary.json", None).code == EXIT_OK
+    assert "incomplete" in (bench.folder / "run" / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_report_of_no_run_at_all(bench: Bench) -> None:
@@ -275,11 +279,11 @@ def _files_up_to(size: int) -> Callable[[], None]:
 def test_a_disk_that_fills_during_the_flight(bench: Bench) -> None:
     # More than the largest segment of shared memory, less than the log of a minute.
     ended = bench.run("fly", SPIRAL, "--out", "run", before=_files_up_to(4 << 20))
-    assert ended.code == EXIT_USAGE, ended.err
-    assert "flight.mcap: the log cannot be continued" in ended.sentence()
+    assert ended.code == EXIT_LINK, ended.err
+    assert "flight.mcap: the log cannot be continued" in ended.err
     summary = json.loads((bench.folder / "run" / "summary.json").read_bytes())
     assert "flight.mcap: the log cannot be continued" in summary["error"]
-    assert (summary["ok"], summary["exit_code"], summary["log_truncated"]) == (False, EXIT_USAGE, True)
+    assert (summary["ok"], summary["exit_code"], summary["log_truncated"]) == (False, EXIT_LINK, True)
     assert bench.logged_s() > 10.0
     assert summary["log_sha256"] == log_sha256(bench.log())
     bench.assert_clean()
@@ -308,8 +312,10 @@ def small_disk(bench: Bench) -> Iterator[Path]:
 
 def test_a_full_disk_keeps_the_log_and_leaves_no_empty_summary(bench: Bench, small_disk: Path) -> None:
     ended = bench.run("fly", SPIRAL, "--out", "disk/run")
-    assert ended.code == EXIT_USAGE, ended.err
-    assert "disk/run" in ended.sentence()
+    assert ended.code == EXIT_LINK, ended.err
+    sentences = ended.err.splitlines()
+    assert [name for name in ("flight.mcap", "summary.json") if not any(name in each for each in sentences)] == []
+    assert "check" in ended.out  # the verdict
     assert {path.name for path in (small_disk / "run").iterdir()} == {"scenario.toml", "flight.mcap"}
     times = bench.log("disk/run").column("truth", "t_s")
     assert times[-1] > 0.5

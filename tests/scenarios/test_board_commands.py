@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from emulation import LAWS, NO_CHECKS, PIL, emulators, fly, play_program, without_programs
+from emulation import LAWS, NO_CHECKS, PIL, emulators, end, fly, play_program, serve, without_programs
 
 from aeroloop.codegen.images import COMPILER
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
@@ -25,7 +25,7 @@ from aeroloop.protocols.framing import encode
 from aeroloop.protocols.handshake import Claim, host_claim
 
 if TYPE_CHECKING:
-    from conftest import Bench, Ended, Running
+    from conftest import Bench, Ended
 
 ALL_IMAGES = {images.LOCKSTEP, images.UART, images.DISCOVERY}
 SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
@@ -144,25 +144,6 @@ def test_flash_without_a_program_for_it_prints_the_exact_command(bench: Bench, n
     assert "apt install openocd" in ended.err
 
 
-def serve(bench: Bench, *args: str) -> tuple[Running, str]:
-    """A board on a pty, and the link on which to fly it."""
-    board = bench.start("board", "run", *args)
-    board.says("the emulated board is on ")
-    found = re.search(r"is on (serial://\S+);", board.err)
-    assert found, board.err
-    return board, found[1]
-
-
-def end(bench: Bench, board: Running) -> None:
-    """Ctrl-C, and nothing is left."""
-    (emulator,) = emulators(board.process.pid)
-    board.process.send_signal(signal.SIGINT)
-    ended = board.wait()
-    assert ended.code == EXIT_INTERRUPTED, ended.err
-    assert "Traceback" not in ended.err
-    bench.await_gone([emulator])
-
-
 def test_a_served_board_is_flown_like_one_on_a_desk_and_again_without_a_reset(bench: Bench) -> None:
     pty = bench.folder / "board0"
     board, line = serve(bench, "--link", f"pty://{pty}")
@@ -253,20 +234,20 @@ def test_a_board_is_served_on_a_pty_only(bench: Bench) -> None:
     [
         pytest.param(
             replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision - 1, interface=1),
-            "the board's image is old: it speaks revision",
+            "the board's image is old: it uses revision",
             id="older",
         ),
         pytest.param(
             replace(host_claim(interface.TILTROTOR, 0), revision=interface.TILTROTOR.revision + 1, interface=1),
-            "this bench is old: it speaks revision",
+            "this bench is old: it uses revision",
             id="newer",
         ),
-        pytest.param(replace(host_claim(interface.TILTROTOR, 0), interface=1), "mean different ones", id="changed"),
+        pytest.param(replace(host_claim(interface.TILTROTOR, 0), interface=1), "differ in its content", id="changed"),
     ],
 )
 def test_a_board_that_speaks_another_interface_is_refused(bench: Bench, claim: Claim, words: str) -> None:
     flight = bench.start(*HIL, "tcp://127.0.0.1:0", "--out", "run")
-    orders = json.loads((bench.flight() / "orders.json").read_bytes())
+    orders = json.loads((bench.flight() / "launch.json").read_bytes())
     # The plant closes the link when it refuses; until then a board repeats its start message.
     with closing(open_link(orders["link_client"])) as link, suppress(LinkError):
         while flight.process.poll() is None:

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from aeroloop.controllers.pixhawk.seam import Failsafe
+from aeroloop.controllers.pixhawk.types import Failsafe
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis.summary import PARAMETERS
-from aeroloop.flight.processes.common import read_orders
+from aeroloop.flight.processes.common import read_launch_settings
 from aeroloop.flight.results import SUMMARY
 from aeroloop.ground.commands import NoAnswerError, Patience, RefusedError, Vehicle
 from aeroloop.realtime.controls import SOCKET, Controls
@@ -75,7 +75,7 @@ class Watched:
             watcher.bind(str(self.folder / LISTENERS / f"stalled-{number}.sock"))
         return stalled
 
-    def end(self, remark: str = "switched by hand") -> dict[str, Any]:
+    def end(self, remark: str = "switched manually") -> dict[str, Any]:
         ended = self.running.wait()
         assert ended.code == 0, ended.err
         assert remark in ended.err + ended.out
@@ -122,8 +122,8 @@ def test_satellites_lost_and_found_again(bench: Bench) -> None:
     assert len(log.rows["fault"]) == 2, "the one that was refused is not there"
     words = [event["value"] for event in summary["events"] if event["event"] == "FAULT_SWITCHED"]
     assert words == ["GNSS: silent on", "GNSS: silent off"]
-    assert "an order that is none" in flight.running.err
-    assert "to_board: in lockstep time waits for every message" in flight.running.err
+    assert "an invalid command was received" in flight.running.err
+    assert "to_board: in lockstep, time waits for every message" in flight.running.err
     bench.assert_clean()
 
 
@@ -148,7 +148,7 @@ def test_a_line_that_loses_frames_for_a_while(bench: Bench) -> None:
     ]
     assert log.rows["fault"][2, 5:].tolist() == [0.0, 0.01, 0.01, 0.01]
     assert frozen[0] >= off[0]
-    with pytest.raises(LinkError, match="the flight is over"):
+    with pytest.raises(LinkError, match="the flight has ended"):
         flight.controls.switch(Switch(target="state", kind="frozen", on=True))
 
 
@@ -178,7 +178,7 @@ def test_a_router_that_is_killed_costs_the_flight_only_its_ground(bench: Bench) 
     patient = ("--set", "autopilot.parameters.COM_DL_LOSS_T=8")  # a heartbeat comes every 5 s of the aircraft's time
     flight = Watched(bench, "quad-free", "--pace", "5x", "--set", "duration_s=32", *patient, *NO_GROUND)
     flight.until(lambda name, row: name == "truth", "begun")
-    link = read_orders(flight.folder / "orders.json").dash_link
+    link = read_launch_settings(flight.folder / "launch.json").dash_link
     with Vehicle.connect(link, timeout_s=GUARD_S, patience=Patience(answer_s=GUARD_S)) as vehicle:
         vehicle.wait(lambda state: state.alt_m is not None, GUARD_S)
         assert vehicle.set_parameter("MPC_XY_CRUISE", 3.5) == 3.5
@@ -190,8 +190,8 @@ def test_a_router_that_is_killed_costs_the_flight_only_its_ground(bench: Bench) 
             vehicle.wait(lambda state: False, GUARD_S)
         with pytest.raises(NoAnswerError, match="land: the link was lost"):
             vehicle.land()
-    flight.running.says("the router process was killed by SIGKILL: the flight goes on")
-    summary = flight.end("the router process was killed by SIGKILL: the flight goes on")
+    flight.running.says("the router process was killed by SIGKILL: the flight continues")
+    summary = flight.end("the router process was killed by SIGKILL: the flight continues")
     assert summary["ended"] == "completed"
     assert_every_step_is_logged(bench, 32.0)
     log = bench.log()

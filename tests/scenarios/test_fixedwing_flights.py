@@ -56,6 +56,7 @@ def firmware(runs: Path) -> Run:
     return fly(runs, "fixedwing-hierarchical", "--loop", "pil")
 
 
+@pytest.mark.soak  # short: between other places, below
 def test_it_finds_its_way_to_the_goal_over_no_mountain(errand: Run) -> None:
     metrics = errand.metrics
     assert metrics["arrived"] == 1.0, errand.said
@@ -66,6 +67,7 @@ def test_it_finds_its_way_to_the_goal_over_no_mountain(errand: Run) -> None:
     assert errand.summary["ended"] == "completed"
 
 
+@pytest.mark.soak  # short: between other places, below
 def test_it_holds_path_height_and_speed_in_moderate_turbulence(errand: Run) -> None:
     metrics = errand.metrics
     assert metrics["cross_track_rms_m"] < 5.0
@@ -76,6 +78,7 @@ def test_it_holds_path_height_and_speed_in_moderate_turbulence(errand: Run) -> N
     assert np.std(wind) > 1.0, "there is turbulence to hold against"
 
 
+@pytest.mark.soak  # short: between other places, below
 def test_the_mission_goes_through_the_papers_steps(errand: Run) -> None:
     steps = [Step(int(step)) for step in errand.log.column("mission_step", "step")]
     assert all(after in ON_A_WAY[before] for before, after in itertools.pairwise(steps)), steps
@@ -83,6 +86,7 @@ def test_the_mission_goes_through_the_papers_steps(errand: Run) -> None:
     assert steps.count(Step.REPLAN) >= 3
 
 
+@pytest.mark.soak  # short: between other places, below
 def test_it_ends_on_the_circle_round_the_goal(errand: Run) -> None:
     log = errand.log
     x_m, y_m = (log.column("truth", f"{axis}_m")[-200:] for axis in "xy")
@@ -90,13 +94,19 @@ def test_it_ends_on_the_circle_round_the_goal(errand: Run) -> None:
     assert np.hypot(x_m - goal_m[0], y_m - goal_m[1]) == pytest.approx(150.0, abs=25.0)
 
 
-def test_every_check_of_the_scenario_passes_on_both_rungs(errand: Run, firmware: Run) -> None:
-    for run in (errand, firmware):
-        assert run.exit_code == EXIT_OK, run.said
-        assert {check["name"] for check in run.summary["checks"]} >= {"arrived", "airspeed_error_max_m_s"}
+def assert_passed(run: Run) -> None:
+    assert run.exit_code == EXIT_OK, run.said
+    assert {check["name"] for check in run.summary["checks"]} >= {"arrived", "airspeed_error_max_m_s"}
 
 
+@pytest.mark.soak  # short: between other places, below
+def test_every_check_of_the_scenario_passes(errand: Run) -> None:
+    assert_passed(errand)
+
+
+@pytest.mark.soak  # short: the recorded flight
 def test_the_firmware_finds_the_same_cells_and_flies_the_same_way(errand: Run, firmware: Run) -> None:
+    assert_passed(firmware)
     metrics = firmware.metrics
     assert metrics["missed_cycles"] == metrics["unanswered_cycles"] == metrics["messages_lost"] == 0.0
     assert 0.0 < metrics["cpu_use_mean_pct"] < 100.0
@@ -120,6 +130,7 @@ def test_it_gets_there_between_other_places(seed: int) -> None:
     assert metrics["cross_track_rms_m"] < 5.0
 
 
+@pytest.mark.soak  # short: tests/board/test_wing_firmware.py runs both schedulers
 def test_the_cooperative_scheduler_gets_there_too(runs: Path) -> None:
     near = itertools.chain.from_iterable(("--set", key) for key in ("seed=13", *NEAR))
     run = fly(runs, "fixedwing-hierarchical", *near, "--loop", "pil", "--set", 'board.scheduler="cooperative"')
@@ -136,6 +147,7 @@ def test_it_flies_on_without_a_sensor(sensor: str, kind: str) -> None:
     assert metrics["clearance_min_m"] > 20.0
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_the_circle_is_held_and_one_seed_is_one_hash_on_any_link(runs: Path) -> None:
     first = fly(runs, *SHORT)
     assert first.exit_code == EXIT_OK, first.said
@@ -144,12 +156,11 @@ def test_the_circle_is_held_and_one_seed_is_one_hash_on_any_link(runs: Path) -> 
     assert len(first.log.rows["estimate"]) > 200
 
 
-def test_compiled_laws_fly_as_the_interpreted_ones(runs: Path) -> None:
-    mil, sil = fly(runs, *SHORT), fly(runs, *SHORT, "--loop", "sil")
-    assert sil.exit_code == EXIT_OK, sil.said
-    for axis in "xyz":
-        one, other = (run.log.column("truth", f"{axis}_m") for run in (mil, sil))
-        assert np.max(np.abs(one - other)) < 0.01
+@pytest.mark.soak  # short: the recorded flights
+def test_the_firmware_on_this_host_is_one_flight_on_any_link(runs: Path) -> None:
+    over_tcp, inline = (fly(runs, *SHORT, "--loop", "sil", *link) for link in ((), ("--link", "memory://")))
+    assert over_tcp.exit_code == EXIT_OK, over_tcp.said
+    assert over_tcp.summary["log_sha256"] == inline.summary["log_sha256"]
 
 
 def test_another_airframe_flies_from_its_file_alone() -> None:
@@ -162,7 +173,7 @@ def test_another_airframe_flies_from_its_file_alone() -> None:
     assert metrics["airspeed_error_max_m_s"] < 2.0
 
 
-@pytest.mark.parametrize("rung", ["mil", "pil"])
+@pytest.mark.parametrize("rung", [*(pytest.param(rung, marks=pytest.mark.soak) for rung in ("mil", "sil")), "pil"])
 def test_it_flies_at_the_walls_pace(runs: Path, rung: str) -> None:
     paced = ("--loop", rung, "--pace", "4x", "--set", "duration_s=6", "--set", "checks=[]")
     run = fly(runs, "fixedwing-loiter", *paced)
@@ -175,8 +186,9 @@ def test_it_flies_at_the_walls_pace(runs: Path, rung: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--loop", "hil"), "no board outside flies this aircraft yet"),
-        (("--loop", "pil", "--pace", "real", "--set", "link.to_board.loss=0.1"), "none may be lost or late"),
+        (("--loop", "hil"), "link.url: hil needs the board's link"),
+        (("--loop", "hil", "--pace", "4x", "--link", "serial:///dev/ttyS9"), "fly hil with --pace real"),
+        (("--loop", "sil", "--link", "serial:///dev/ttyS9"), "fly it with --loop hil"),
         (("--set", 'vehicle.airframe="kite"'), "unknown airframe 'kite'"),
         (("--set", "mission.airspeed_m_s=8"), "mission.airspeed_m_s: the airframe cannot fly at 8 m/s"),
     ],
@@ -208,6 +220,7 @@ def strike(bench: Bench, role: str, number: signal.Signals, *arguments: str) -> 
     return ended
 
 
+@pytest.mark.soak  # short: test_faults.py, with the tilt-rotor
 def test_a_board_that_dies_is_named(bench: Bench) -> None:
     ended = strike(bench, "board", signal.SIGKILL)
     assert ended.sentence() == "the board process was killed by SIGKILL"
@@ -215,15 +228,17 @@ def test_a_board_that_dies_is_named(bench: Bench) -> None:
 
 def test_a_board_that_freezes_in_real_time_is_a_silent_link(bench: Bench) -> None:
     ended = strike(bench, "board", signal.SIGSTOP, "--pace", "real")
-    assert "the board has been silent on loopback://" in ended.sentence()
+    assert "the board has sent nothing on loopback://" in ended.sentence()
 
 
+@pytest.mark.soak  # short: test_faults.py, with the tilt-rotor
 def test_a_line_that_loses_everything_is_a_silent_link(bench: Bench) -> None:
     ended = bench.run(*LOITER, "--pace", "real", "--set", "link.to_board.loss=1.0")
     assert ended.code == EXIT_LINK
-    assert "the board has been silent on loopback://" in ended.sentence()
+    assert "the board has sent nothing on loopback://" in ended.sentence()
 
 
+@pytest.mark.soak  # short: test_faults.py, with the tilt-rotor
 def test_a_plant_that_dies_is_named(bench: Bench) -> None:
     ended = strike(bench, "plant", signal.SIGKILL)
     assert ended.sentence() == "the plant process was killed by SIGKILL"

@@ -6,12 +6,13 @@ import json
 import subprocess
 import sys
 import time
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from well_known_logs import well_known
 
 from aeroloop.recording.log import Log, read
 
@@ -34,7 +35,7 @@ class Run:
         loaded: dict[str, Any] = json.loads((self.folder / "summary.json").read_text())
         return loaded
 
-    @property
+    @cached_property
     def log(self) -> Log:
         return read(self.folder / "flight.mcap")
 
@@ -75,6 +76,23 @@ def test_the_spiral_passes(runs: Path) -> None:
         assert (run.folder / name).stat().st_size > 0
 
 
+def test_the_log_has_foxgloves_topics_at_the_wall_clocks_time(runs: Path) -> None:
+    run = fly(runs, *SPIRAL)
+    told = list(well_known(run.folder / "flight.mcap"))
+    assert {each.topic for each in told} == {
+        *(f"/aircraft/0/{kind}" for kind in ("tf", "pose", "setpoint", "location", "shape", "path")),
+        "/log",
+    }
+    made_ns = (run.folder / "scenario.toml").stat().st_mtime_ns  # just before the start
+    assert made_ns <= run.log.epoch_ns <= (run.folder / "flight.mcap").stat().st_mtime_ns
+    poses = [each for each in told if each.topic == "/aircraft/0/pose"]
+    assert len(poses) == 1201  # 20 a second, the first and the last too
+    x, y, z = positions(run)[-1]
+    assert (poses[-1].log_time - run.log.epoch_ns) / 1e9 == pytest.approx(60.0)
+    at = poses[-1].message.pose.position
+    assert (at.x, at.y, at.z) == (x, y, z)
+
+
 def test_every_stream_is_logged_at_its_rate(runs: Path) -> None:
     log = fly(runs, *SPIRAL).log
     assert len(log.rows["truth"]) == len(log.rows["effort"]) == 15001
@@ -85,7 +103,10 @@ def test_every_stream_is_logged_at_its_rate(runs: Path) -> None:
 
 @pytest.mark.parametrize(
     ("feedforward", "predicted"),
-    [("true", (0.021, 0.109, 0.045, 24.8)), ("false", (0.17, 0.39, 0.045, 16.4))],
+    [
+        ("true", (0.021, 0.109, 0.045, 24.8)),
+        pytest.param("false", (0.17, 0.39, 0.045, 16.4), marks=pytest.mark.soak),
+    ],
 )
 def test_from_a_hover_the_world_flies_as_the_design_model_predicts(
     runs: Path, feedforward: str, predicted: tuple[float, ...]
@@ -96,6 +117,7 @@ def test_from_a_hover_the_world_flies_as_the_design_model_predicts(
     assert flown == pytest.approx(predicted, rel=0.03)
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_mil_and_sil_fly_the_same_path(runs: Path) -> None:
     mil, sil = fly(runs, *SPIRAL), fly(runs, "tiltrotor-spiral", "--loop", "sil")
     assert sil.exit_code == 0
@@ -103,12 +125,16 @@ def test_mil_and_sil_fly_the_same_path(runs: Path) -> None:
     assert np.max(np.abs(positions(mil) - positions(sil))) < 1e-4
 
 
-@pytest.mark.parametrize("link", ["pty://", "udp://127.0.0.1:0", "tcp://127.0.0.1:0"])
+@pytest.mark.parametrize(
+    "link",
+    ["pty://", *(pytest.param(url, marks=pytest.mark.soak) for url in ("udp://127.0.0.1:0", "tcp://127.0.0.1:0"))],
+)
 def test_the_link_does_not_change_a_lockstep_flight(runs: Path, link: str) -> None:
     over = ("--link", link, "--set", f'ground.url="{link}"')
     assert fly(runs, "tiltrotor-spiral", *over).summary["log_sha256"] == (fly(runs, *SPIRAL).summary["log_sha256"])
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_one_seed_one_hash(runs: Path) -> None:
     noisy = ("tiltrotor-noisy-link", "--set", "duration_s=12")
     first = fly(runs, *noisy, "--seed", "5").summary
@@ -117,12 +143,14 @@ def test_one_seed_one_hash(runs: Path) -> None:
     assert first["log_sha256"] == again["log_sha256"] != other["log_sha256"]
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_sensor_noise_follows_the_seed(runs: Path) -> None:
     noisy = ("tiltrotor-spiral", "--set", "sensors.pos_std_m=0.01", "--set", "duration_s=3")
     first, again, other = (fly(runs, *noisy, "--set", f"summary=s{n}", "--seed", s) for n, s in enumerate("112"))
     assert first.summary["log_sha256"] == again.summary["log_sha256"] != other.summary["log_sha256"]
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_without_randomness_the_seed_changes_nothing(runs: Path) -> None:
     short = ("tiltrotor-spiral", "--set", "duration_s=3")
     assert (
@@ -130,6 +158,7 @@ def test_without_randomness_the_seed_changes_nothing(runs: Path) -> None:
     )
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_six_ms_of_delay_flies_and_a_full_sample_diverges(runs: Path) -> None:
     inside, beyond = fly(runs, "tiltrotor-delay-6ms"), fly(runs, "tiltrotor-delay-12ms", "--report")
     assert inside.exit_code == 0
@@ -140,6 +169,7 @@ def test_six_ms_of_delay_flies_and_a_full_sample_diverges(runs: Path) -> None:
     assert "Delay margin" in (beyond.folder / "report.html").read_text()
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_a_flight_that_is_cut_short_repeats_to_the_bit_too(runs: Path) -> None:
     again = fly(runs, "tiltrotor-delay-12ms", "--set", "summary=again")
     assert fly(runs, "tiltrotor-delay-12ms").summary["log_sha256"] == again.summary["log_sha256"]
@@ -172,7 +202,7 @@ def test_a_supervisor_that_is_held_up_still_hears_that_the_flight_is_done(tmp_pa
         assert flight.fly(progress).ended == "completed"
 
 
-@pytest.mark.parametrize(("delay_ms", "diverges"), [(8, False), (10, True)])
+@pytest.mark.parametrize(("delay_ms", "diverges"), [pytest.param(8, False, marks=pytest.mark.soak), (10, True)])
 def test_the_predicted_margin_of_nine_ms_is_where_it_is(runs: Path, delay_ms: int, diverges: bool) -> None:
     run = fly(runs, "tiltrotor-spiral", "--set", f"link.to_plant.delay_s={delay_ms / 1000}")
     assert run.summary["metrics"]["diverged"] == diverges
@@ -185,6 +215,7 @@ def test_delay_counts_on_either_way(runs: Path) -> None:
     assert fly(runs, "tiltrotor-spiral", *both).summary["metrics"]["diverged"] == 1
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_a_corrupting_and_lossy_line_still_flies_the_spiral(runs: Path) -> None:
     run = fly(runs, "tiltrotor-noisy-link")
     assert run.exit_code == 0
@@ -242,7 +273,9 @@ def test_lost_sensors_lead_to_hold_then_safe_command(runs: Path) -> None:
     assert run.summary["metrics"]["safe_commands"] > 0
 
 
-@pytest.mark.parametrize("kind", ["hover", "circle", "lemniscate"])
+@pytest.mark.parametrize(
+    "kind", [*(pytest.param(kind, marks=pytest.mark.soak) for kind in ("hover", "circle")), "lemniscate"]
+)
 def test_other_trajectories_fly(runs: Path, kind: str) -> None:
     run = fly(
         runs,

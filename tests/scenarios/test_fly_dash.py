@@ -57,7 +57,7 @@ def test_a_port_that_is_taken_is_said_before_anything_flies(bench: Bench) -> Non
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = bench.run("fly", *HOVER, "--dash", "--dash-port", str(taken.getsockname()[1]))
     assert ended.code == 2
-    assert ended.sentence().endswith("somebody else listens there; choose another port")
+    assert ended.sentence().endswith("the port is in use; choose another port")
     assert not (bench.folder / "run").exists()
     bench.assert_clean()
 

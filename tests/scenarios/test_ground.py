@@ -39,7 +39,7 @@ def test_a_base_station_in_another_terminal_drives_the_flight(bench: Bench) -> N
     flight = bench.start(*OPEN_FLIGHT, "duration_s=16")
     flight.says("waits for references")
     station = bench.start("base-station", "--trajectory", "circle")
-    station.says("base-station drives")
+    station.says("base-station sends to")
     ended, left = flight.wait(), station.wait()
     assert ended.code == EXIT_OK, ended.err
     assert summary(bench)["ended"] == "completed"
@@ -64,11 +64,11 @@ def test_only_one_drives_and_the_next_may_take_over(bench: Bench) -> None:
     flight = bench.start(*OPEN_FLIGHT, "duration_s=120")
     flight.says("waits for references")
     station = bench.start(*CIRCLE)
-    station.says("base-station drives")
+    station.says("base-station sends to")
 
     second = bench.run("joystick", "--recording", stick)
     assert second.code == EXIT_USAGE, second.err
-    assert f"driven by base-station (process {station.process.pid})" in second.sentence()
+    assert f"used by base-station (process {station.process.pid})" in second.sentence()
     assert station.process.poll() is None, station.err
 
     station.process.send_signal(signal.SIGINT)
@@ -79,12 +79,12 @@ def test_only_one_drives_and_the_next_may_take_over(bench: Bench) -> None:
     bench.await_clock(bench.clock_s() + 1.0)  # a silence that the board notices, however fast the next one starts
 
     pilot = bench.start("joystick", "--recording", stick)
-    pilot.says("joystick drives")
+    pilot.says("joystick sends to")
     bench.await_clock(bench.clock_s() + 1.0)
     assert flight.process.poll() is None, flight.err
     flight.process.send_signal(signal.SIGINT)
     ended, landed = flight.wait(), pilot.wait()
-    assert ended.code == EXIT_INTERRUPTED, ended.err
+    assert ended.code == EXIT_OK, ended.err  # open-ended: judged by its checks
     assert landed.code == EXIT_OK, landed.err
     assert landed.err.endswith("the flight has ended\n")
 
@@ -107,7 +107,7 @@ def test_a_flight_with_its_own_base_station_refuses_another(bench: Bench) -> Non
     ground = flight.children()["ground"]
     refusal = bench.run(*CIRCLE)
     assert refusal.code == EXIT_USAGE, refusal.err
-    assert f"driven by base-station (process {ground})" in refusal.sentence()
+    assert f"used by base-station (process {ground})" in refusal.sentence()
     assert flight.process.poll() is None, flight.err
     flight.process.send_signal(signal.SIGINT)
     assert flight.wait().code == EXIT_INTERRUPTED
@@ -157,6 +157,7 @@ def test_a_driver_that_cannot_is_told_why_and_the_flight_goes_on(
     shared_bench.await_clock(reached_s + 0.1)
 
 
+@pytest.mark.soak  # short: quad-manual among the recorded flights
 def test_a_recorded_stick_flies_the_same_in_lockstep_every_time(bench: Bench) -> None:
     stick = recording(bench.folder, "1,ABS_RY,-100", "3,ABS_RY,0", "3,ABS_Y,-100", "4,ABS_Y,0")
     args = ("fly", "tiltrotor-joystick", "--pace", "lockstep", "--set", "duration_s=10")

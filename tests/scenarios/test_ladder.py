@@ -33,11 +33,15 @@ def brief(shared_bench: Bench) -> Flown:
     return pil(shared_bench, "brief", BRIEF_S)
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_the_same_flight_twice_is_the_same_to_the_bit(shared_bench: Bench, spiral: Flown) -> None:
     assert pil(shared_bench, "again", 12.5).summary["log_sha256"] == spiral.summary["log_sha256"]
 
 
-@pytest.mark.parametrize("link", ["tcp://127.0.0.1:0", "udp://127.0.0.1:0", "pty://"])
+@pytest.mark.parametrize(
+    "link",
+    ["pty://", *(pytest.param(url, marks=pytest.mark.soak) for url in ("udp://127.0.0.1:0", "tcp://127.0.0.1:0"))],
+)
 def test_the_link_changes_nothing(shared_bench: Bench, brief: Flown, link: str) -> None:
     over = pil(shared_bench, f"over-{link[:3]}", BRIEF_S, f'link.url="{link}"', f'ground.url="{link}"')
     assert over.summary["log_sha256"] == brief.summary["log_sha256"]
@@ -90,6 +94,7 @@ def test_a_law_that_is_too_slow_is_counted_and_judged(shared_bench: Bench) -> No
     assert "late cycle" in report
 
 
+@pytest.mark.soak  # short: tests/board has the counters
 def test_a_noisy_line_is_flown_and_its_counters_come_from_the_board(shared_bench: Bench) -> None:
     flown = fly(shared_bench, "noisy", "fly", "tiltrotor-noisy-link", "--loop", "pil", "--set", "duration_s=30")
     plant, board = flown.summary["links"]["link"], flown.summary["links"]["board_link"]
@@ -135,7 +140,7 @@ def test_summary_and_report_show_the_boards_processor(shared_bench: Bench, spira
     assert board["overruns"] == 0
     assert shared_bench.run("report", spiral.folder.name).code == 0
     report = unescape((spiral.folder / "report.html").read_text())
-    assert "The board's processor" in report
+    assert "Processor load of the board" in report
     assert "instruction-count" in report
     assert all(task.name in report for task in TASKS)
 

@@ -9,6 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from test_fly_dash import address, answer
 
@@ -30,6 +31,7 @@ def summary(bench: Bench, run: str) -> dict[str, Any]:
     return told
 
 
+@pytest.mark.soak  # short: tests/features
 def test_it_flies_with_one_hash_over_every_link_and_inline(bench: Bench, sled: Path) -> None:
     ways = {
         "mil": (),
@@ -42,6 +44,24 @@ def test_it_flies_with_one_hash_over_every_link_and_inline(bench: Bench, sled: P
         ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", "duration_s=4", *way, "--out", run)
         assert ended.code == 0, ended.err
     assert len({summary(bench, run)["log_sha256"] for run in ways}) == 1
+    bench.assert_clean()
+
+
+def test_its_law_flies_as_firmware_too(bench: Bench, sled: Path) -> None:
+    """In single precision, which is all that parts it from mil, and to the bit again; with the board's statistics."""
+    ways = {"mil": (), "pil": ("--loop", "pil"), "pty": ("--loop", "pil", "--link", "pty://")}
+    for run, way in ways.items():
+        ended = bench.run("fly", "mine/sled.toml", "--no-report", "--set", "duration_s=4", *way, "--out", run)
+        assert ended.code == 0, ended.err
+    assert summary(bench, "pil")["log_sha256"] == summary(bench, "pty")["log_sha256"]
+    mil, pil = (read(bench.folder / run / "flight.mcap") for run in ("mil", "pil"))
+    for column, tolerance in {"x_m": 1e-7, "vx_m_s": 1e-7}.items():
+        np.testing.assert_allclose(pil.column("truth", column), mil.column("truth", column), rtol=0, atol=tolerance)
+    board = summary(bench, "pil")["board"]
+    assert board["clock"] == "instruction-count"
+    assert board["tasks"].keys() == {"receive", "law", "tell"}
+    assert 0 < board["tasks"]["law"]["worst_s"] < board["worst_cycle_s"] < 0.02
+    assert 0 < board["stack_used_B"] < board["stack_size_B"]
     bench.assert_clean()
 
 
@@ -76,6 +96,19 @@ def test_it_has_a_page(bench: Bench, sled: Path) -> None:
         until(lambda page=page: "sled" in answer(f"{url}{page}")[1], HANG_S, f"the flight on page /{page}")
     flight.process.send_signal(signal.SIGINT)
     assert flight.wait().code == 130
+    bench.assert_clean()
+
+
+def test_code_that_raises_in_flight_is_one_sentence_and_what_was_flown_is_kept(bench: Bench, sled: Path) -> None:
+    path = sled.parent / "sled" / "build.py"
+    path.write_text(path.read_text().replace("dt_s = dt_ns / NS", "dt_s = dt_ns / NS / (self._x_m < 2.0)"))
+    ended = bench.run("fly", "mine/sled.toml", "--out", "run")
+    assert ended.code == 2, ended.err
+    assert re.search(r"sled/build\.py, line \d+: ZeroDivisionError: float division by zero$", ended.sentence())
+    told = summary(bench, "run")
+    assert "ZeroDivisionError" in told["error"] and not told["ok"]
+    assert read(bench.folder / "run" / "flight.mcap").column("truth", "x_m")[-1] == pytest.approx(2.0, abs=0.05)
+    assert "ZeroDivisionError" in (bench.folder / "run" / "report.html").read_text()
     bench.assert_clean()
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from quad_runs import FLIGHT_GUARD_S, OutsideAutopilot, collect, command, connect, free_port
+from quad_runs import FLIGHT_GUARD_S, NO_TELEMETRY, OutsideAutopilot, collect, command, connect, free_port
 
-from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.types import FlightMode
 from aeroloop.world.earth import Home
 from peers.px4_peer import Command, Px4Peer
 
@@ -68,14 +68,16 @@ def flown(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgingPx4, Any]:
     port, folder = free_port(), tmp_path_factory.mktemp("px4") / "run"
     px4 = JudgingPx4(port)
     px4.orders = {
-        ARM_US: lambda brain: brain.arm(),
-        TAKE_OFF_US: lambda brain: brain.take_off(HEIGHT_M),
-        LAND_US: lambda brain: brain.set_mode(FlightMode.LAND),
+        ARM_US: lambda logic: logic.arm(),
+        TAKE_OFF_US: lambda logic: logic.take_off(HEIGHT_M),
+        LAND_US: lambda logic: logic.set_mode(FlightMode.LAND),
     }
     px4.start()
     link, duration = f"tcp://127.0.0.1:{port}?listen", f"duration_s={END_S}"
     done = subprocess.run(
-        command("quad-px4", "--link", link, "--set", duration, "--set", "link.start_timeout_s=60", out=folder),
+        command(
+            "quad-px4", "--link", link, "--set", duration, "--set", "link.start_timeout_s=60", *NO_TELEMETRY, out=folder
+        ),
         capture_output=True,
         text=True,
         timeout=FLIGHT_GUARD_S,

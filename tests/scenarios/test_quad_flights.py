@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from quad_runs import fly
 
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode
 
 
 @pytest.fixture(scope="session")
@@ -35,10 +35,11 @@ def test_the_mission_is_flown_on_the_thesis_sensors(runs: Path) -> None:
     for name in ("flight.mcap", "report.html", "scenario.toml"):
         assert (run.folder / name).stat().st_size > 0
     report = (run.folder / "report.html").read_text()
-    assert "Tables 3.3 and 3.4" in report
-    assert "Table 3.5" in report
+    assert "tables 3.3 and 3.4" in report
+    assert "table 3.5" in report
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_sil_flies_the_same_mission_over_tcp(runs: Path) -> None:
     shorter = ("quad-mission", "--set", "duration_s=16", "--set", "checks=[]")
     mil, sil = fly(runs, *shorter), fly(runs, *shorter, "--loop", "sil")
@@ -47,6 +48,7 @@ def test_sil_flies_the_same_mission_over_tcp(runs: Path) -> None:
     assert np.max(np.abs(mil.positions() - sil.positions())) < 0.005
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_one_seed_one_hash(runs: Path) -> None:
     shorter = ("quad-wind", "--set", "duration_s=12", "--set", "checks=[]")
     first = fly(runs, *shorter).summary["log_sha256"]
@@ -79,6 +81,7 @@ def test_wind_and_turbulence_are_felt_and_held(runs: Path) -> None:
     assert run.metrics["pos_rms_m"] < 1.0
 
 
+@pytest.mark.soak  # short: the recorded flights
 def test_four_fly_at_once_each_for_itself(runs: Path) -> None:
     run = fly(runs, "quad-swarm")
     assert run.exit_code == 0, run.said

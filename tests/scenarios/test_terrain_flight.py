@@ -29,6 +29,7 @@ def along_the_beam_m(ground: Grid, pos_W: np.ndarray, quat_WB: np.ndarray) -> fl
     return near
 
 
+@pytest.mark.soak  # short: the recorded flight
 def test_from_a_slope_over_a_hill_to_higher_ground(tmp_path: Path) -> None:
     done = subprocess.run(
         command("quad-terrain", out=tmp_path / "run"),

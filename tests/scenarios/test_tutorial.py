@@ -119,10 +119,21 @@ def follow(home: tuple[Path, dict[str, str]], chosen: Callable[[Step], bool]) ->
     return count
 
 
-def test_tutorial_on_the_host(home: tuple[Path, dict[str, str]]) -> None:
-    assert follow(home, lambda step: not step.needs_board) == 7
+def of_other_aircraft(step: Step) -> bool:
+    return "quad" in step.command or "wing" in step.command
 
 
+@pytest.mark.soak  # short: tests/features flies these laws
+def test_tutorial_of_the_tiltrotor_on_the_host(home: tuple[Path, dict[str, str]]) -> None:
+    assert follow(home, lambda step: not step.needs_board and not of_other_aircraft(step)) == 7
+
+
+@pytest.mark.soak  # short: tests/features flies these laws
+def test_tutorial_of_the_others_on_the_host(home: tuple[Path, dict[str, str]]) -> None:
+    assert follow(home, lambda step: not step.needs_board and of_other_aircraft(step)) == 2
+
+
+@pytest.mark.soak  # short: tests/features flies these laws on the emulated board
 def test_tutorial_on_the_emulated_board(home: tuple[Path, dict[str, str]]) -> None:
     """The board's part alone, and of the rest what it builds upon."""
     present = [tool for tool in FLASHERS if shutil.which(tool)]
@@ -132,12 +143,14 @@ def test_tutorial_on_the_emulated_board(home: tuple[Path, dict[str, str]]) -> No
             return False  # it would write to whatever board is plugged in
         return step.needs_board or "runs/mine-mil" in step.command.partition("--out")[2]
 
-    assert follow(home, chosen) == (4 if present else 5)
+    assert follow(home, chosen) == (6 if present else 7)
 
 
-def test_the_tutorials_law_is_the_example() -> None:
-    laws = [text for language, text in blocks() if language == "python" and text.startswith("# my_law.py\n")]
-    assert laws[-1].removeprefix("# my_law.py\n") == (ROOT / "examples/laws/lqr.py").read_text("utf-8")
+@pytest.mark.parametrize(("shown", "example"), [("my_law.py", "lqr.py"), ("my_quad_law.py", "quad_lqr.py")])
+def test_the_tutorials_law_is_the_example(shown: str, example: str) -> None:
+    head = f"# {shown}\n"
+    laws = [text for language, text in blocks() if language == "python" and text.startswith(head)]
+    assert laws[-1].removeprefix(head) == (ROOT / "examples/laws" / example).read_text("utf-8")
 
 
 def test_a_line_that_is_not_said_is_missed() -> None:

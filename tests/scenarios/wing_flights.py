@@ -32,8 +32,8 @@ class BoardBehind:
         raise AssertionError("nobody should have to wait for this board")
 
     def send(self, data: bytes) -> None:
-        [cycle] = [message.cycle for message in self._end.receive(data) if isinstance(message, WingSensors)]
-        self._out += self._board.step(data)[0] + self._end.done(Done(cycle, 0.0))
+        [sensors] = [message for message in self._end.receive(data) if isinstance(message, WingSensors)]
+        self._out += self._board.step(data, sensors.t_ms)[0] + self._end.done(Done(sensors.cycle, 0.0))
 
     def poll(self) -> bytes:
         out, self._out = self._out, b""

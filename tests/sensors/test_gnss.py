@@ -54,10 +54,12 @@ def test_the_velocity_error_has_its_size() -> None:
 
 
 def test_a_lost_fix_holds_the_last_position_and_says_so() -> None:
-    sensor = gnss(lost_s=((2.0, 3.0),))
+    sensor = gnss()
     elsewhere = Place(47.5, 8.6, 600.0, G, FIELD_W_T)
     before = sensor.measure(scene(state(seconds(1.8), vel_W=(5.0, 0.0, 0.0))), 1)
+    sensor.lost = True
     lost = sensor.measure(scene(state(seconds(2.0), vel_W=(5.0, 0.0, 0.0)), place=elsewhere), 1)
+    sensor.lost = False
     back = sensor.measure(scene(state(seconds(3.0), vel_W=(5.0, 0.0, 0.0)), place=elsewhere), 1)
     assert (before.fix, lost.fix, back.fix) == (True, False, True)
     assert (lost.lat_deg, lost.lon_deg, lost.alt_m) == (PLACE.lat_deg, PLACE.lon_deg, PLACE.alt_m)
@@ -68,11 +70,14 @@ def test_a_lost_fix_holds_the_last_position_and_says_so() -> None:
 
 
 def test_a_lost_fix_does_not_change_later_errors() -> None:
-    def flight(lost_s: tuple[tuple[float, float], ...]) -> list[float]:
-        sensor = gnss(position=Errors(white_std=1.0), lost_s=lost_s)
-        return [sensor.measure(scene(state(seconds(0.2 * k))), 1).lat_deg for k in range(50)]
+    def flight(lost: range) -> list[float]:
+        sensor, found = gnss(position=Errors(white_std=1.0)), []
+        for k in range(50):
+            sensor.lost = k in lost
+            found.append(sensor.measure(scene(state(seconds(0.2 * k))), 1).lat_deg)
+        return found
 
-    whole, holed = flight(()), flight(((2.0, 4.0),))
+    whole, holed = flight(range(0)), flight(range(10, 20))
     assert holed[20:] == whole[20:]
     assert holed[10:20] == [whole[9]] * 10
 

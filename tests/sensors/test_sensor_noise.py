@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.signal import lfilter
 
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
@@ -38,6 +39,15 @@ def test_drift_has_its_deviation_and_correlation_time_at_any_rate(rate_hz: float
     for lag in (round(part * time_s * rate_hz) for part in (0.5, 1.0, 2.0)):
         found = np.mean(drift[lag:] * drift[: drift.size - lag]) / np.var(drift)
         assert found == pytest.approx(math.exp(-lag / rate_hz / time_s), abs=0.03)
+
+
+def test_drift_is_bit_for_bit_what_scipy_filters() -> None:
+    errors, decay = Errors(drift_std=1.7, drift_time_s=0.8), math.exp(-0.02 / 0.8)
+    kicks = Streams(7).generator("drift").standard_normal((BLOCK + 1, 3))
+    first = 1.7 * kicks[0]
+    kicks = 1.7 * math.sqrt(-math.expm1(-2.0 * 0.02 / 0.8)) * kicks[1:]
+    expected, _ = lfilter([1.0], [1.0, -decay], kicks, axis=0, zi=decay * first[None, :])
+    assert np.array_equal(Noise(errors, 0.02, 3, Streams(7)).block(BLOCK), expected)
 
 
 def test_drift_starts_stationary() -> None:

@@ -12,11 +12,13 @@ import numpy as np
 import pymap3d
 import pytest
 from ambiance import Atmosphere
+from failing_sensors import FailingSuite
 from sensor_scenes import AIR, FIELD_W_T, PLACE, G, seconds, state
 
 from aeroloop.core import frames
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import PlannedFault
 from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors import suite as suite_module
 from aeroloop.sensors.airspeed import AirspeedSample
@@ -29,6 +31,7 @@ from aeroloop.sensors.rangefinder import RangefinderSample
 from aeroloop.sensors.scene import body_from_world
 from aeroloop.sensors.schedule import Fault
 from aeroloop.sensors.suite import NAMES, Sample, SensorSet, Suite, preset, presets
+from aeroloop.sensors.tachometer import TachometerSample
 
 KIND: dict[str, type] = {
     "imu": ImuSample,
@@ -37,13 +40,14 @@ KIND: dict[str, type] = {
     "gnss": GnssSample,
     "airspeed": AirspeedSample,
     "rangefinder": RangefinderSample,
+    "tachometer": TachometerSample,
 }
 HOVER = state(pos_W=(0.0, 0.0, 5.0))
 
 
-def fly(sensors: SensorSet, duration_s: float, *, seed: int = 1, faults: tuple[Fault, ...] = ()) -> list[Sample]:
+def fly(sensors: SensorSet, duration_s: float, *, seed: int = 1, faults: tuple[PlannedFault, ...] = ()) -> list[Sample]:
     """Hover, going from instant to instant."""
-    suite = Suite(sensors, Streams(seed), faults)
+    suite = FailingSuite(sensors, Streams(seed), faults)
     heard: list[Sample] = []
     while suite.next_ns < seconds(duration_s):
         heard += suite.sample(HOVER._replace(t_ns=suite.next_ns), AIR, PLACE)
@@ -64,6 +68,7 @@ def test_every_sensor_keeps_its_own_rate() -> None:
         "gnss": 20,
         "airspeed": 100,
         "rangefinder": 100,
+        "tachometer": 500,
     }
     assert [sample.t_ns for sample in of(heard, "gnss")[:3]] == [0, 100_000_000, 200_000_000]
     assert {b.t_ns - a.t_ns for a, b in itertools.pairwise(of(heard, "imu"))} == {4_000_000}
@@ -117,10 +122,10 @@ def test_samples_come_in_the_order_of_their_arrival() -> None:
 
 def test_due_names_what_samples_now() -> None:
     suite = Suite(preset("px4"), Streams(1))
-    assert suite.due(0) == ("imu", "magnetometer", "barometer", "airspeed", "rangefinder")
+    assert suite.due(0) == ("imu", "magnetometer", "barometer", "airspeed", "rangefinder", "tachometer")
     suite.sample(state(0), AIR, PLACE)
     assert suite.due(0) == ()
-    assert suite.due(4_000_000) == ("imu",)
+    assert suite.due(4_000_000) == ("imu", "tachometer")
     assert suite.due(seconds(3)) == NAMES
     assert suite.next_ns == 4_000_000
 
@@ -173,7 +178,7 @@ def test_a_sensor_left_out_changes_no_other(absent: str) -> None:
 @pytest.mark.parametrize("silenced", NAMES)
 def test_a_silenced_sensor_changes_no_other_and_comes_back_as_if_nothing_had_been(silenced: str) -> None:
     heard = fly(preset("consumer"), 2.0)
-    fault = Fault(sensor=silenced, kind="silent", start_s=0.5, end_s=1.0)  # type: ignore[arg-type]
+    fault = PlannedFault(target=silenced, kind="silent", from_s=0.5, to_s=1.0)  # type: ignore[arg-type]
     holed = fly(preset("consumer"), 2.0, faults=(fault,))
     for name in NAMES:
         kept = [s for s in of(heard, name) if name != silenced or not seconds(0.5) <= s.t_ns < seconds(1.0)]
@@ -209,12 +214,12 @@ def test_streams_of_different_sensors_are_not_correlated() -> None:
 
 
 def test_a_frozen_sensor_repeats_its_last_values_under_new_times() -> None:
-    fault = Fault(sensor="barometer", kind="frozen", start_s=0.5, end_s=1.0)
+    fault = PlannedFault(target="barometer", kind="frozen", from_s=0.5, to_s=1.0)
     heard, frozen = fly(preset("consumer"), 1.5), fly(preset("consumer"), 1.5, faults=(fault,))
     plain, stuck = of(heard, "barometer"), of(frozen, "barometer")
     assert [(sample.t_ns, sample.ready_ns) for sample in stuck] == [(sample.t_ns, sample.ready_ns) for sample in plain]
     assert len({sample.pressure_Pa for sample in plain[25:50]}) > 1
-    assert {sample.pressure_Pa for sample in stuck[25:50]} == {plain[24].pressure_Pa}
+    assert {sample.pressure_Pa for sample in stuck[25:50]} == {plain[25].pressure_Pa}
     assert stuck[:25] == plain[:25]
     assert stuck[50:] == plain[50:]
     assert of(frozen, "imu") == of(heard, "imu")
@@ -235,7 +240,7 @@ def test_a_frozen_sensor_repeats_its_last_values_under_new_times() -> None:
     ],
 )
 def test_a_biased_sensor(sensor: Any, channel: str, value: Any, field: str, expected: Any) -> None:
-    fault = Fault(sensor=sensor, kind="bias", start_s=0.5, end_s=1.0, channel=channel, value=value)
+    fault = PlannedFault(target=sensor, kind="bias", from_s=0.5, to_s=1.0, channel=channel, value=value)
     heard, biased = of(fly(preset("ideal"), 1.5), sensor), of(fly(preset("ideal"), 1.5, faults=(fault,)), sensor)
     for plain, shifted in zip(heard, biased, strict=True):
         active = seconds(0.5) <= plain.t_ns < seconds(1.0)
@@ -244,27 +249,27 @@ def test_a_biased_sensor(sensor: Any, channel: str, value: Any, field: str, expe
 
 
 def test_a_bias_reaches_what_is_computed_from_the_channel() -> None:
-    fault = Fault(sensor="barometer", kind="bias", start_s=0.0, value=-120.0)
+    fault = PlannedFault(target="barometer", kind="bias", from_s=0.0, value=-120.0)
     heard, biased = fly(preset("ideal"), 0.1), fly(preset("ideal"), 0.1, faults=(fault,))
     raised_m = of(biased, "barometer")[0].pressure_altitude_m - of(heard, "barometer")[0].pressure_altitude_m
     assert raised_m == pytest.approx(10.5, abs=0.3)
 
 
-def test_faults_add_up_and_saturate_like_the_real_one() -> None:
+def test_the_latest_bias_counts_and_a_large_one_saturates_like_the_real_one() -> None:
     errors = Errors(range=(0.0, 100_000.0))
     sensors = SensorSet(barometer=BarometerConfig(rate_hz=50.0, pressure=errors))
-    one = Fault(sensor="barometer", kind="bias", start_s=0.0, value=1000.0)
-    two = Fault(sensor="barometer", kind="bias", start_s=0.5, channel="pressure", value=2000.0)
-    far = Fault(sensor="barometer", kind="bias", start_s=0.8, value=1e6)
+    one = PlannedFault(target="barometer", kind="bias", from_s=0.0, value=1000.0)
+    two = PlannedFault(target="barometer", kind="bias", from_s=0.5, channel="pressure", value=2000.0)
+    far = PlannedFault(target="barometer", kind="bias", from_s=0.8, value=1e4)
     found = [
         sample.pressure_Pa - AIR.pressure_Pa for sample in of(fly(sensors, 1.0, faults=(one, two, far)), "barometer")
     ]
-    assert (found[0], found[30], found[45]) == pytest.approx((1000.0, 3000.0, 100_000.0 - AIR.pressure_Pa))
+    assert (found[0], found[30], found[45]) == pytest.approx((1000.0, 2000.0, 100_000.0 - AIR.pressure_Pa))
 
 
 def test_a_noisy_sensor() -> None:
     """Seed 1, 2500 samples: the added deviation to 6 %; the sensor's own noise beneath it is untouched."""
-    fault = Fault(sensor="imu", kind="noise", start_s=0.0, end_s=10.0, channel="gyro", value=(0.5, 0.0, 1.0))
+    fault = PlannedFault(target="imu", kind="noise", from_s=0.0, to_s=10.0, channel="gyro", value=(0.5, 0.0, 1.0))
     heard, noisy = of(fly(preset("px4"), 12.0), "imu"), of(fly(preset("px4"), 12.0, faults=(fault,)), "imu")
     added = np.array([np.subtract(b.rate_B, a.rate_B) for a, b in zip(heard, noisy, strict=True)])
     assert added[:2500].std(axis=0) == pytest.approx([0.5, 0.0, 1.0], rel=0.06, abs=1e-12)
@@ -278,7 +283,7 @@ def test_a_noisy_sensor() -> None:
         ({"sensor": "imu", "kind": "bias", "start_s": 0.0}, "need one"),
         ({"sensor": "imu", "kind": "silent", "start_s": 0.0, "value": 1.0}, "belongs to bias and noise"),
         ({"sensor": "imu", "kind": "silent", "start_s": 2.0, "end_s": 1.0}, "start_s before end_s"),
-        ({"sensor": "imu", "kind": "frozen", "start_s": 0.0, "channel": "gyro"}, "as a whole"),
+        ({"sensor": "imu", "kind": "frozen", "start_s": 0.0, "channel": "gyro"}, "applies to the whole sensor"),
         ({"sensor": "sonar", "kind": "silent", "start_s": 0.0}, "sensor"),
         ({"sensor": "imu", "kind": "broken", "start_s": 0.0}, "expected one of: bias, frozen, noise, silent"),
         ({"sensor": "imu", "kind": "silent", "begin_s": 0.0}, "begin_s: unknown key"),
@@ -292,18 +297,21 @@ def test_bad_faults_are_refused_by_name(table: dict[str, object], words: str) ->
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (Fault(sensor="imu", kind="bias", start_s=0.0, channel="gyros", value=1.0), "expected one of: gyro, accel"),
-        (Fault(sensor="airspeed", kind="bias", start_s=0.0, value=(1.0, 2.0, 3.0)), "one value"),
+        (
+            PlannedFault(target="imu", kind="bias", from_s=0.0, channel="gyros", value=1.0),
+            "expected one of: gyro, accel",
+        ),
+        (PlannedFault(target="airspeed", kind="bias", from_s=0.0, value=(1.0, 2.0, 3.0)), "one value"),
     ],
 )
-def test_faults_that_do_not_fit_the_sensor_are_refused(fault: Fault, words: str) -> None:
+def test_faults_that_do_not_fit_the_sensor_are_refused(fault: PlannedFault, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        Suite(preset("ideal"), Streams(1), (fault,))
+        Suite(preset("ideal"), Streams(1)).switch(fault.switch(on=True))
 
 
 def test_a_fault_of_an_absent_sensor_is_refused() -> None:
     with pytest.raises(ConfigError, match="no such sensor"):
-        Suite(SensorSet(), Streams(1), (Fault(sensor="gnss", kind="silent", start_s=1.0),))
+        Suite(SensorSet(), Streams(1)).switch(PlannedFault(target="gnss", kind="silent", from_s=1.0).switch(on=True))
 
 
 def test_presets_are_those_of_the_documentation() -> None:
@@ -314,7 +322,10 @@ def test_presets_are_those_of_the_documentation() -> None:
 
 def test_unknown_keys_in_a_preset_are_refused() -> None:
     table = {"imu": {"rate_hz": 250.0, "gyro": {"errors": {"with_std": 1.0}}}}
-    with pytest.raises(ConfigError, match=r"imu\.gyro\.errors\.with_std: unknown key, expected one of: white_std"):
+    with pytest.raises(
+        ConfigError,
+        match=r"imu\.gyro\.errors\.with_std: unknown key \(did you mean 'white_std'\?\), expected one of: white_std",
+    ):
         convert(table, SensorSet, "here")
 
 

@@ -24,7 +24,7 @@ from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import FAMILIES
 from aeroloop.families.tiltrotor.design import design
 from aeroloop.realtime.topics import BUFFERED_RECORDS, Topics, sweep
-from aeroloop.sensors.state import StateNoise, StateSensors, ideal
+from aeroloop.sensors.state import StateSensors, TiltrotorSensors, ideal
 
 MS = 1_000_000
 TRUTH = Truth(
@@ -63,7 +63,7 @@ def test_ideal_sensors_are_in_the_papers_order() -> None:
 
 
 def test_sensor_noise_has_its_stated_spread_and_its_own_seed() -> None:
-    config = StateNoise(pos_std_m=0.1, angle_std_rad=0.02, tilt_std_rad=0.03, vel_std_m_s=0.4, rate_std_rad_s=0.5)
+    config = TiltrotorSensors(pos_std_m=0.1, angle_std_rad=0.02, tilt_std_rad=0.03, vel_std_m_s=0.4, rate_std_rad_s=0.5)
     sensors = StateSensors(config, np.random.default_rng(1))
     noise = np.array([sensors.sample(TRUTH) for _ in range(4000)]) - np.array(ideal(TRUTH))
     stated = [0.1] * 3 + [0.02] * 3 + [0.03] * 2 + [0.4] * 3 + [0.5] * 5

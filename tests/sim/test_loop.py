@@ -89,7 +89,7 @@ class Steps:
     def wake(self, t_ns: int) -> None:
         raise AssertionError("it does not cut")
 
-    def hear(self, t_ns: int) -> None:
+    def receive(self, t_ns: int) -> None:
         self._diary.append(f"{self._name} hears")
 
     def serve(self) -> None:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from playwright.sync_api import Browser, Locator, Page, Playwright, expect
 from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from aeroloop.flight.results import LOG
 from aeroloop.recording.log import Log, read
@@ -37,6 +38,8 @@ ARGUMENTS = (
 DESKTOP, PHONE = (1280, 900), (390, 844)
 HANG_S = 60.0
 PATIENCE_MS = 60_000
+OPEN_MS = (2_000, 5_000, 10_000, 20_000, PATIENCE_MS)
+"""How long a list of options may take to open before it is clicked again: a list that the page closed stays closed."""
 SHOT_MS = 60_000  # drawn without a graphics card
 STATE = """() => ({
     t: document.querySelector('header [data-testid=time]')?.innerText,
@@ -156,6 +159,21 @@ class Watcher:
         """Of the frame."""
         return self.page.locator("header").get_by_test_id(testid)
 
+    def choose(self, select: Locator, option: Locator) -> None:
+        """Open a list and pick an option; a list that closed before it was picked from is opened again."""
+        for patience_ms in OPEN_MS:
+            select.click()
+            try:
+                option.click(timeout=patience_ms)
+            except PlaywrightTimeout as timeout:
+                late = timeout
+            else:
+                return
+        raise late
+
+    def option(self, name: str) -> Locator:
+        return self.page.get_by_role("option", name=name, exact=True)
+
     def map_pixel(self, east_m: float, north_m: float) -> tuple[float, float]:
         """Where a place is drawn on the map."""
         told = self.find("map").locator("svg").get_attribute("data-view") or ""
@@ -240,12 +258,12 @@ class Desk:
         self._started.append(router)
         return router
 
-    def serve(self) -> str:
-        """Start the dashboard; its address."""
-        arguments = ("--port", "0", "--no-open", "--runs", str(self._folder / "runs"))
+    def serve(self, *more: str) -> str:
+        """Start the dashboard; its address, without a token."""
+        arguments = ("--port", "0", "--no-open", "--runs", str(self._folder / "runs"), *more)
         dashboard = Command("aeroloop.cli.dash_commands", arguments, self._folder, self._env, "dashboard")
         self._started.append(dashboard)
-        self.url = dashboard.says(r"dashboard: (http://\S+)")[1]
+        self.url = dashboard.says(r"dashboard: (http://[^\s?]+)")[1]
         return self.url
 
     def watch(self, size: tuple[int, int] = DESKTOP, dark: bool = False) -> Watcher:

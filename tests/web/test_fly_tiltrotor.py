@@ -68,7 +68,7 @@ def test_with_the_sticks_of_the_page(desk: Desk) -> None:
     push_pad(watcher)
     padded_s = rest(watcher)
     watcher.find("stick-take").click()
-    expect(watcher.find("stick-device")).to_have_text("nobody flies")
+    expect(watcher.find("stick-device")).to_have_text("not in use")
     watcher.assert_clean()
     flight.end()
     log = flight.log()
@@ -139,7 +139,7 @@ def push_pad(watcher: Watcher) -> None:
 
 def refuse_another(watcher: Watcher, second: Watcher) -> None:
     """A second browser sees the same flight, but the sticks are held by one."""
-    expect(second.find("stick-device")).to_have_text("another page flies")
+    expect(second.find("stick-device")).to_have_text("in use by another page")
     second.find("stick-take").click()
     expect(second.find("order-log")).to_contain_text("another page has the sticks")
     before_s = second.clock_s()

@@ -130,8 +130,7 @@ def grown(chart: Locator, end_s: float) -> dict[str, Any]:
 def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, airborne: Flight) -> None:
     watcher = desk.watch()
     page = watcher.open("/charts")
-    watcher.find("window").click()
-    page.get_by_role("option", name="10 s", exact=True).click()
+    watcher.choose(watcher.find("window"), watcher.option("10 s"))
     watcher.fly_on(11.0 - watcher.clock_s())
     watcher.find("add-chart").click()
     page.get_by_test_id("search-signals").fill("pace.lateness_s")
@@ -147,7 +146,7 @@ def test_a_chart_is_chosen_by_name_held_still_and_looked_at_closely(desk: Desk, 
     assert live["times_s"][-1] - live["times_s"][0] > 8.0, "from before the page asked for it"
 
     watcher.find("pause").click()
-    expect(watcher.find("pause")).to_contain_text("Go on")
+    expect(watcher.find("pause")).to_contain_text("Resume")
     held = held_still(watcher, chart)
     watcher.find("pause").click()
     grown(chart, held["ends_s"][1])
@@ -177,7 +176,7 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
     router.end()
     expect(watcher.head("running")).to_have_text("ended")
     watcher.head("tab-faults").click()
-    expect(watcher.find("no-faults")).to_contain_text(f"{HOSTILE} stands alone")
+    expect(watcher.find("no-faults")).to_contain_text(f"{HOSTILE} runs without a flight")
     choose(watcher, "quad-hover")
     expect(watcher.find("no-faults")).not_to_be_attached()
     expect(watcher.head("running")).to_have_text("live")
@@ -186,8 +185,7 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
 
 def choose(watcher: Watcher, name: str) -> None:
     watcher.page.wait_for_function("() => window.socket && window.socket.connected")
-    watcher.head("flight").click()
-    watcher.page.get_by_role("option").filter(has_text=name).click()
+    watcher.choose(watcher.head("flight"), watcher.page.get_by_role("option").filter(has_text=name))
 
 
 def _counted(words: str) -> int:

@@ -196,9 +196,9 @@ SMALL = HEIGHTS.astype("int16")
          "expected 2 to 4097 points along each side, not 40000 by 2"),
         ("a.tif", tiff(SMALL).replace(struct.pack("<HHII", 256, 4, 1, 3), struct.pack("<HHII", 256, 4, 1, 2**31)), ""),
         ("a.tif", tiff(np.zeros((2, 3), "float64")), "expected a TIFF file"),
-        ("a.tif", tiff(SMALL, nodata="none"), "GeoTIFF tags cannot be understood"),
+        ("a.tif", tiff(SMALL, nodata="none"), "GeoTIFF tags are invalid"),
         ("a.tif", tiff(SMALL, scale=(0.0, 1.0, 0.0)), "expected a positive pixel scale"),
-        ("a.tif", tiff(SMALL, tie=(0, 0)), "GeoTIFF tags cannot be understood"),
+        ("a.tif", tiff(SMALL, tie=(0, 0)), "GeoTIFF tags are invalid"),
         ("a.tif", tiff(SMALL, tie=(0, 0, 0, math.nan, 0, 0)), "expected finite numbers"),
         ("a.tif", tiff(SMALL, keys=GEOGRAPHIC), "expected latitudes from -85 to 85"),
         ("a.tif", tiff(SMALL, keys=(1, 1, 0, 2, 1024, 0, 1, 1, 3076, 0, 1, 9036)), "expected degrees, metres or feet"),
@@ -220,7 +220,7 @@ SMALL = HEIGHTS.astype("int16")
         ("a.npz", npz(elevation=SMALL, spacing_m=math.nan), "spacing_m: expected one positive number, or two"),
         ("a.npz", npz(**{f"a{i}": 1 for i in range(65)}), "expected at most 64 arrays, not 65"),
         ("a.npz", zipped(npy("(100000, 100000)")), "expected at most 4097 by 4097 numbers"),
-        ("a.npz", zipped(npy("(2, 10)")), "elevation.npy: ends before its last number"),
+        ("a.npz", zipped(npy("(2, 10)")), "elevation.npy: truncated before its last number"),
         ("a.npz", zipped(npy("(2, -2)")), "expected at most 4097 by 4097 numbers"),
         ("a.npz", zipped(npy("(2, 2)", version=b"\x02\0")), "expected an array in NumPy's format 1.0"),
         ("a.npz", zipped(npy("(2, 2)" + " " * 9000)), "expected an NPZ file of numbers: Header info length"),
@@ -240,7 +240,7 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path) -> None:
     many = npz(**{f"a{i}": np.zeros((MOST_POINTS, MOST_POINTS), "int8") for i in range(3)})
     with pytest.raises(ConfigError, match="expected at most 33554432 numbers in all"):
         read(tmp_path, "a.npz", many)
-    with pytest.raises(ConfigError, match="cannot be read: it is no file"):
+    with pytest.raises(ConfigError, match="cannot be read: it is not a file"):
         (tmp_path / "folder.asc").mkdir()
         read_elevations(tmp_path / "folder.asc")
 
@@ -302,7 +302,7 @@ def test_a_map_larger_than_its_source_must_stretch_it(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     path.write_bytes(npz(elevation=plane(40, 50, 10.0).heights_m, spacing_m=10.0))
     with pytest.raises(
-        ConfigError, match=r"reaches beyond the data to east and west: .* within 250 m of the data's middle"
+        ConfigError, match=r"extends beyond the data to east and west: .* within 250 m of the data's middle"
     ):
         elevation_map(ElevationFile(file=str(path), side_units=8))
     with pytest.raises(ConfigError, match=r"to north and south: .* centre_m \(101 m\) within 200 m"):
@@ -315,7 +315,7 @@ def test_a_map_larger_than_its_source_must_stretch_it(tmp_path: Path) -> None:
 def test_spacing_and_first_row_of_files_that_do_not_say(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("100,100,100\n200,200,200\n300,300,300\n")
-    with pytest.raises(ConfigError, match="does not say how far apart its points are; expected spacing_m"):
+    with pytest.raises(ConfigError, match="does not define the distance between its points; expected spacing_m"):
         elevation_map(ElevationFile(file=str(path), side_units=2))
     config = {"kind": "file", "file": str(path), "side_units": 2, "unit_m": 30.0, "spacing_m": 30.0}
     assert elevation_map(msgspec.convert(config, ElevationFile)).values.tolist() == [[150, 150], [250, 250]]

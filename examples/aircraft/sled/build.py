@@ -1,4 +1,4 @@
-"""The sled itself: stages of the bench's vehicle."""
+"""The sled's vehicle, as stages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any
 
 from sled.scenario import SledScenario
 
+from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.core.bounds import beyond
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import Offer, of_actuators
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
@@ -15,6 +17,7 @@ from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 
 MOST_PUSH_N = 10.0
+PROPELLERS = ("propeller",)
 LEVEL = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """Its quaternion and its rates: it does not turn."""
 
@@ -53,8 +56,12 @@ class Rows(CommonRows):
         self._publish["effort"](t_s, push_N)
 
 
-def no_faults(switch: Switch) -> Switched:
-    raise ConfigError(f"{switch.target}: nothing of a sled fails")
+def no_sensor_faults(switch: Switch) -> Switched:
+    raise ConfigError(f"{switch.target}: of a sled only the propeller fails")
+
+
+def fault_offers(scenario: SledScenario) -> tuple[Offer, ...]:
+    return of_actuators(PROPELLERS)
 
 
 def vehicle(scenario: SledScenario, number: int, publish: Mapping[str, Callable[..., None]]) -> Vehicle[float, State]:
@@ -65,8 +72,9 @@ def vehicle(scenario: SledScenario, number: int, publish: Mapping[str, Callable[
         sense=lambda state, push_N: [],
         lost=lambda state: beyond(state.pos_W, scenario.aircraft.world.length_m),
         contact=lambda t_ns, state: None,
-        switch=no_faults,
+        switch=no_sensor_faults,
         rows=Rows(publish),
         measure=lambda state: (state.pos_W[0], state.vel_W[0]),
+        actuators=ActuatorFaults([Channel(name, "rotor") for name in PROPELLERS]),
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=(0.0,), first_effort=0.0)

@@ -1,4 +1,4 @@
-"""A sled on a rail, pushed by a propeller: a family of one's own in five small files, none of them in the package.
+"""A sled on a rail, pushed by a propeller: a family of five small files outside the package.
 
 Fly it: aeroloop fly examples/aircraft/sled.toml
 """
@@ -12,4 +12,5 @@ ROW = Family(
     vehicle="sled.build:vehicle",
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
     law="sled.law:law",
+    faults="sled.build:fault_offers",
 )

@@ -1,4 +1,4 @@
-"""The sled's control law: place and speed in, push out, with an integral as its memory."""
+"""The sled's control law: position and speed in, push out, with an integral as its memory."""
 
 import casadi as ca
 from sled.scenario import SledScenario

@@ -12,7 +12,7 @@ class Sled(Config, frozen=True):
     kind: Annotated[str, note("this folder")]
     mass_kg: Annotated[float, meta("kg", "mass", gt=0)] = 2.0
     friction_Ns_m: Annotated[float, meta("N s/m", "friction on the rail", ge=0)] = 0.4
-    start_m: Annotated[float, meta("m", "where it stands at first")] = 0.0
+    start_m: Annotated[float, meta("m", "start position")] = 0.0
 
 
 class World(Config, frozen=True):
@@ -23,7 +23,7 @@ class World(Config, frozen=True):
 
 
 class Goal(Config, frozen=True):
-    """What the law is asked for."""
+    """Setpoint of the law."""
 
     x_m: Annotated[float, meta("m", "where to stop")] = 5.0
 

@@ -1,4 +1,4 @@
-"""Rotors and tilt servos: what is commanded is cut to the limits and follows with a first-order lag."""
+"""Rotors and tilt servos: the command is limited and followed with a first-order lag."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ class LaggedActuators:
         )
         self._state = initial
         self._last: tuple[Command, Effort] | None = None
+
+    @property
+    def state(self) -> Command:
+        """Present output."""
+        return self._state
 
     def step(self, command: Command, dt_ns: int) -> Effort:
         """The effort delivered over the next dt."""

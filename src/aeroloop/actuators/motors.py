@@ -9,9 +9,12 @@ from typing import Annotated, NamedTuple
 from aeroloop.core.config import Config, meta
 from aeroloop.core.signals import NS
 
+LEAST = 1e-12
+"""A command just above 0."""
+
 
 class Motor(Config, frozen=True):
-    """How a motor answers its command; all motors of an aircraft are alike."""
+    """Response of a motor to its command; all motors of an aircraft are equal."""
 
     speed_max_rad_s: Annotated[float, meta("rad/s", "speed at command 1", gt=0)]
     speed_idle_rad_s: Annotated[float, meta("rad/s", "speed at the smallest command above 0", ge=0)]
@@ -20,12 +23,12 @@ class Motor(Config, frozen=True):
 
 
 class RotorEffort(NamedTuple):
-    """What the motors do over one step."""
+    """Output of the motors over one step."""
 
     speed_rad_s: tuple[float, ...]  # mean over the step, one per rotor
     spin_up_rad_s2: tuple[float, ...]  # mean over the step
     saturated: bool  # a command was outside its range
-    not_finite: bool  # a command was no number: that motor is being stopped
+    not_finite: bool  # a command was NaN or infinity: that motor is being stopped
 
 
 class Motors:
@@ -35,11 +38,11 @@ class Motors:
         self._dt_ns = 0
         self._steps = ((1.0, 1.0), (1.0, 1.0))
         self._settled: tuple[object, RotorEffort] = None, RotorEffort((), (), False, False)
-        """What left the speeds as they were (speeds, command, dt), and its effort: the same again and again."""
+        """The last input with unchanged speeds (speeds, command, dt), and its effort: a cache for steady flight."""
 
     @property
     def speed_rad_s(self) -> tuple[float, ...]:
-        """At this moment."""
+        """Present speeds."""
         return self._speed
 
     def reset(self, speed_rad_s: Sequence[float]) -> None:
@@ -61,8 +64,8 @@ class Motors:
         return effort
 
     def step_speeds(self, wanted_rad_s: Sequence[float], dt_ns: int) -> RotorEffort:
-        """The exact first-order response to speeds held over dt. A speed never crosses the one wanted, so one lag
-        holds for the whole step."""
+        """The exact first-order response to speeds held over dt. A speed never crosses its setpoint, so one lag applies
+        to the whole step."""
         if dt_ns != self._dt_ns:
             self._dt_ns = dt_ns
             self._steps = gains(self._motor, dt_ns)
@@ -91,13 +94,28 @@ class Motors:
         return RotorEffort(tuple(mean), tuple(spin_up), saturated, not_finite)
 
 
+def command_at(motor: Motor, speed_rad_s: float) -> float:
+    """The command that holds a speed. There is none between 0 and idle: a motor slower than idle idles."""
+    if speed_rad_s <= 0.0:
+        return 0.0
+    return max((speed_rad_s - motor.speed_idle_rad_s) / (motor.speed_max_rad_s - motor.speed_idle_rad_s), LEAST)
+
+
+def weakened(motor: Motor, command: float, fraction: float) -> float:
+    """The command for this fraction of the thrust, which is proportional to the square of the speed."""
+    if not 0.0 < command < math.inf:
+        return command
+    idle, top = motor.speed_idle_rad_s, motor.speed_max_rad_s
+    return command_at(motor, math.sqrt(fraction) * (idle + (top - idle) * min(command, 1.0)))
+
+
 def gains(motor: Motor, dt_ns: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Up and down: which part of the way to its setpoint a motor goes in dt, at its end and on average."""
+    """Up and down: fraction of the distance to its setpoint that a motor covers in dt, at its end and on average."""
     return _gains(dt_ns, motor.lag_up_s), _gains(dt_ns, motor.lag_down_s)
 
 
 def _gains(dt_ns: int, lag_s: float) -> tuple[float, float]:
-    """Which part of the way a first-order lag goes in dt: at its end, and on average."""
+    """Fraction of the distance that a first-order lag covers in dt: at its end, and on average."""
     if lag_s == 0.0:
         return 1.0, 1.0
     x = dt_ns / NS / lag_s

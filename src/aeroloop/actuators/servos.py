@@ -2,8 +2,8 @@
 
     y' = clip((command - y)/lag, -rate, rate)
 
-Far from its command a servo runs at its rate, near it it creeps; the switch is at |command - y| = rate * lag and is
-crossed once, so a step is solved in closed form and its length does not matter.
+Far from its command a servo moves at its rate limit, near it exponentially; the switch is at |command - y| = rate * lag
+and is crossed once, so a step is solved in closed form and its length does not matter.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.core.wing_signals import SURFACES, WingCommand
 
-Rate = Annotated[float, meta("1/s", "fastest change, in the servo's own unit a second", gt=0)]
+Rate = Annotated[float, meta("1/s", "rate limit, in the servo's own unit per second", gt=0)]
 Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]
 
 
 class Limits(Config, frozen=True):
     """Aileron, elevator, rudder (rad), throttle (0..1)."""
 
-    low: Annotated[WingCommand, meta("rad and ratio", "least that each servo can be set to")]
-    high: Annotated[WingCommand, meta("rad and ratio", "most that each servo can be set to")]
-    rate_per_s: tuple[Rate, Rate, Rate, Rate]
-    lag_s: tuple[Lag, Lag, Lag, Lag]
+    low: Annotated[WingCommand, meta("rad and ratio", "lower limit of each servo")]
+    high: Annotated[WingCommand, meta("rad and ratio", "upper limit of each servo")]
+    rate_per_s: Annotated[tuple[Rate, Rate, Rate, Rate], meta("rad/s and 1/s", "rate limit of each")]
+    lag_s: Annotated[tuple[Lag, Lag, Lag, Lag], meta("s", "time constant of each; 0: none")]
 
     def __post_init__(self) -> None:
         for name, low, high in zip(SURFACES, self.low, self.high, strict=True):
@@ -36,12 +36,12 @@ class Limits(Config, frozen=True):
 
 
 class SurfaceEffort(NamedTuple):
-    """What the servos do over one step."""
+    """Output of the servos over one step."""
 
     controls: WingCommand  # aileron, elevator, rudder (rad), throttle (0..1): mean over the step
-    saturated: bool  # a command was beyond a stop
-    rate_limited: bool  # a servo could not move as fast as its lag alone would
-    not_finite: bool  # a command was no number: that servo stays where it is
+    saturated: bool  # a command was beyond a limit
+    rate_limited: bool  # a servo was limited by its rate
+    not_finite: bool  # a command was NaN or infinity: that servo holds its position
 
 
 class Servos:
@@ -51,7 +51,7 @@ class Servos:
 
     @property
     def controls(self) -> WingCommand:
-        """At this moment."""
+        """Present positions."""
         return self._at
 
     def reset(self, controls: Sequence[float]) -> None:
@@ -72,7 +72,7 @@ class Servos:
                     not_finite = True
                     target = at
             way, left_s, swept = target - at, dt_s, 0.0
-            run_s = abs(way) / rate - lag  # until it creeps
+            run_s = abs(way) / rate - lag  # until the exponential part
             if run_s > 0.0:
                 rate_limited = True
                 run_s = min(run_s, dt_s)

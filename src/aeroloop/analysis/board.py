@@ -1,4 +1,4 @@
-"""What the board's own statistics say over a flight: how busy its processor was, and with what.
+"""The board's own statistics over a flight: processor load, total and per task.
 
 Definitions are uC/OS-II's: a task's execution time per period is its time since the sample before, divided by the
 control periods in between; its share is its part of the execution time of all tasks, so the shares add up to 100 %.
@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis.statistics import Array, largest, last, mean
-from aeroloop.core.signals import Task
+from aeroloop.analysis.vehicle_log import happened
+from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.signals import Event, Task
+from aeroloop.core.tables import part
 from aeroloop.recording.log import Log
 
 CLOCKS = {
@@ -26,8 +29,65 @@ CLOCKS = {
 
 
 def clock_words(board: Mapping[str, Any]) -> str:
-    """What a reader must know of the times in a board's statistics."""
+    """Note for the reader on the clock of a board's statistics."""
     return CLOCKS[board["clock"]].format(mips=(board.get("instructions_per_s") or math.nan) / 1e6)
+
+
+def clock(scenario: Scenario) -> str:
+    """The one of CLOCKS that the board's statistics were measured with."""
+    if scenario.loop != "pil":
+        return "board"
+    return "instruction-count" if scenario.lockstep else "emulator"
+
+
+def statistics(log: Log, scenario: Scenario, tasks: Sequence[Task]) -> dict[str, Any] | None:
+    """Cycle statistics of a board whose `cpu` has `overruns` and `worst_cycle_s`, over the flight; None if it sent
+    none."""
+    if not len(log.rows.get("cpu", ())):
+        return None
+    counted = clock(scenario) == "instruction-count"
+    return {
+        "clock": clock(scenario),
+        "instructions_per_s": 1e9 / 2 ** value_at(scenario, "emulator.shift") if counted else None,
+        **processor(log),
+        "overruns": overruns(log),
+        "worst_cycle_s": largest(log.column("cpu", "worst_cycle_s")),
+        "tasks": task_times(log, tasks),
+    }
+
+
+def overruns(log: Log) -> float:
+    """Cycles longer than the period: the larger of the board's events and its counter.
+
+    Either may miss some: an event may be lost, and the last count is from before the end.
+    """
+    told = happened(log, Event.OVERRUN, "board_event")
+    counts, uptime_s = log.column("cpu", "overruns"), log.column("cpu", "uptime_s")
+    last_of_a_start = (np.diff(uptime_s) <= 0) | (np.diff(counts) < 0)  # each start counts from zero again
+    counted = np.sum(counts[:-1][last_of_a_start]) + np.sum(counts[-1:])
+    return float(np.maximum(told, counted))
+
+
+def has_telemetry(log: Log) -> bool:
+    """Whether the log has the streams of a board with our firmware."""
+    return {"cpu", "board_event"} <= log.rows.keys() and "overruns" in log.columns["cpu"]
+
+
+def tasks_of(scenario: Scenario) -> tuple[Task, ...]:
+    """The firmware tasks of its controller's boards, by their numbers in the stream `task`."""
+    reference = scenario.flown_by.tasks
+    tasks: tuple[Task, ...] = part(reference) if reference else ()
+    return tasks
+
+
+def kept(log: Log) -> dict[str, float]:
+    """Metrics of a board with our firmware that must be zero; they are zero if it reports nothing."""
+    reports = has_telemetry(log)
+    return {
+        "overruns": overruns(log) if reports else 0.0,
+        "law_not_finite": happened(log, Event.LAW_NOT_FINITE, "board_event") if reports else 0.0,
+        "board_restarts": happened(log, Event.BOARD_RESTARTED),
+    }
 
 
 def by_task(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, Array]]:
@@ -41,7 +101,7 @@ def by_task(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, Array]]:
 
 
 def metrics(log: Log) -> dict[str, float]:
-    """Of a board's processor."""
+    """Load of a board's processor."""
     return {
         "cpu_use_max_pct": largest(log.column("cpu", "use_pct")),
         "cpu_use_mean_pct": mean(log.column("cpu", "use_pct")),
@@ -50,7 +110,7 @@ def metrics(log: Log) -> dict[str, float]:
 
 
 def processor(log: Log) -> dict[str, float]:
-    """What every board tells of its processor, over the flight."""
+    """The part of the processor statistics that every board reports, over the flight."""
     use_pct, switches_per_s = log.column("cpu", "use_pct"), log.column("cpu", "switches_per_s")
     return {
         "cpu_use_mean_pct": _measured_mean(use_pct),
@@ -63,7 +123,7 @@ def processor(log: Log) -> dict[str, float]:
 
 
 def task_times(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
-    """Of each task over the flight, the most urgent one first."""
+    """Statistics of each task over the flight, the highest priority first."""
     return {
         name: {
             "exec_mean_s": _measured_mean(columns["exec_s"]),
@@ -76,14 +136,9 @@ def task_times(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, float]]:
 
 
 def _measured_mean(values: Array) -> float:
-    """A board that did nothing at all has no shares."""
+    """A board without any execution time has no shares."""
     return mean(values[np.isfinite(values)])
 
 
 def _name(number: float, tasks: Sequence[Task]) -> str:
     return tasks[int(number)].name if number in range(len(tasks)) else f"task {number:g}"
-
-
-def _mean(values: Array) -> float:
-    """Of what was measured: a board that did nothing at all has no shares."""
-    return mean(values[np.isfinite(values)])

@@ -1,4 +1,4 @@
-"""The report's section of a board's processor, whatever it flies, with its pictures over the time of the flight."""
+"""The report's section on a board's processor, with figures over the time of the flight."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from matplotlib.figure import Figure
 
 from aeroloop.analysis.board import by_task, clock_words, task_times
 from aeroloop.analysis.drawing import BLUE, Line, Picture, colors, legend_above, logarithmic, over_time, picture, single
+from aeroloop.analysis.labels import BOARD_NUMBERS
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, bold, code
 from aeroloop.analysis.statistics import Array
-from aeroloop.analysis.words import BOARD_NUMBERS
 from aeroloop.core.signals import Task
 from aeroloop.recording.log import Log
 
 Columns = dict[str, dict[str, Array]]
 
-SAMPLES = {"marker": ".", "markersize": 3}  # few and far between, so each is shown
+SAMPLES = {"marker": ".", "markersize": 3}  # few samples, so each is shown
 TASK_COLUMNS = (
     Column("Task", "name"),
     Column("Priority"),
-    Column("Starts with", "text"),
+    Column("Trigger", "text"),
     Column("Mean per period (µs)"),
     Column("Share (%)"),
     Column("Worst (µs)"),
@@ -37,7 +37,7 @@ TASK_NOTE = (
 
 
 def board_section(log: Log, tasks: Sequence[Task], board: Mapping[str, Any]) -> Section:
-    """`board` is what summary.json says of it."""
+    """`board` is its part of summary.json."""
     facts = [
         f"{title} " + bold(number(board[key], scale=scale))
         for key, (title, scale) in BOARD_NUMBERS.items()
@@ -49,7 +49,7 @@ def board_section(log: Log, tasks: Sequence[Task], board: Mapping[str, Any]) -> 
     rows = _tasks(log, tasks)
     if rows:
         blocks += [Table(TASK_COLUMNS, rows), Note(TASK_NOTE)]
-    return Section("board", "The board's processor", [*blocks, Figures(board_pictures(log, tasks))])
+    return Section("board", "Processor load of the board", [*blocks, Figures(board_pictures(log, tasks))])
 
 
 def _tasks(log: Log, tasks: Sequence[Task]) -> list[tuple[str, ...]]:
@@ -72,13 +72,13 @@ def board_pictures(log: Log, tasks: Sequence[Task]) -> list[Picture]:
         picture(
             "cpu-use",
             "Processor use",
-            "Processor time in tasks, as a part of all time since the sample before.",
+            "Processor time in tasks, as a fraction of the time since the previous sample.",
             lambda: _cpu(log, "use_pct", "processor use (%)"),
         ),
         picture(
             "context-switches",
             "Context switches",
-            "Changes from one task to another per second; a task that preempts another costs two.",
+            "Changes from one task to another per second; one preemption counts as two.",
             lambda: _cpu(log, "switches_per_s", "switches (1/s)"),
         ),
     ]
@@ -89,13 +89,13 @@ def board_pictures(log: Log, tasks: Sequence[Task]) -> list[Picture]:
         picture(
             "task-times",
             "Execution time per task",
-            "Execution time of each task per control period, mean since the sample before, on a logarithmic axis.",
+            "Execution time of each task per control period, mean since the previous sample, on a logarithmic axis.",
             lambda: _task_times(by_task(log, tasks)),
         ),
         picture(
             "task-shares",
             "Share per task",
-            "Each task's part of the execution time of all tasks.",
+            "Fraction of the total execution time of all tasks.",
             lambda: _task_shares(by_task(log, tasks)),
         ),
     ]

@@ -1,4 +1,4 @@
-"""The verdict: each check is a metric and a bound. NaN passes none, as every comparison with it is false."""
+"""The verdict: each check is a metric and a limit. NaN passes none, as every comparison with it is false."""
 
 from __future__ import annotations
 
@@ -9,25 +9,38 @@ from dataclasses import dataclass
 from aeroloop.analysis.family import analysis_of, metric_names
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check, Scenario
+from aeroloop.core.suggest import did_you_mean
+
+RENAMED = {"orders_refused": "commands_refused"}
+"""Former names of metrics, in older scenario files and runs -> present names."""
 
 
 @dataclass(frozen=True)
 class CheckResult:
+    """A check of a flight: the metric's value, its limit, and whether it was met."""
+
     name: str  # of the metric
     value: float
-    limit: str  # as a reader writes it: "< 0.03"
+    limit: str  # for the reader: "< 0.03"
     ok: bool
 
 
 def required(scenario: Scenario) -> tuple[Check, ...]:
-    """The scenario's checks, and those it need not list: it flew to its end, did not diverge, and what must
-    never happen to its board or autopilot did not happen."""
+    """The scenario's checks, and the implicit ones: it flew to its end, did not diverge, and its board or autopilot had
+    no failure."""
+    known = metric_names(scenario)  # those of a board do not exist for every controller
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
-        *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never),
+        *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never if metric in known),
     )
     listed = {check.metric for check in scenario.checks}
     return (*scenario.checks, *(check for check in implied if check.metric not in listed))
+
+
+def _present_name(metric: str) -> str:
+    for old, new in RENAMED.items():
+        metric = metric.replace(old, new)
+    return metric
 
 
 def verify(scenario: Scenario) -> None:
@@ -40,10 +53,12 @@ def evaluate(checks: tuple[Check, ...], metrics: Mapping[str, float]) -> list[Ch
 
 
 def _evaluate(check: Check, metrics: Mapping[str, float]) -> CheckResult:
-    if check.metric not in metrics:
+    metric = check.metric if check.metric in metrics else _present_name(check.metric)
+    if metric not in metrics:
         known = ", ".join(metrics)
-        raise ConfigError(f"checks: unknown metric {check.metric!r}, expected one of: {known}")
-    value = metrics[check.metric]
+        like = did_you_mean(check.metric, metrics)
+        raise ConfigError(f"checks: unknown metric {check.metric!r}{like}, expected one of: {known}")
+    value = metrics[metric]
     if check.below is not None:
         limit, ok = f"< {check.below:.10g}", value < check.below
     elif check.above is not None:

@@ -1,4 +1,4 @@
-"""The sections that every flight's report has, from its summary.json."""
+"""The sections of every flight's report, from its summary.json."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 
 from aeroloop.analysis.page import number, verdict
 from aeroloop.analysis.section import Block, Column, Facts, Listing, Note, Section, Table, Text, bold, check_grade, code
+from aeroloop.analysis.statistics import FAULT_SWITCHED
+from aeroloop.core.fleet import Plan
 from aeroloop.core.scenario import Scenario
 
 Summary = Mapping[str, Any]
 
 VERDICT = "verdict"
+FAULTS_SHOWN = 8
 STATISTICS = {"mean": "Mean", "p50": "p50", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "max": "Max"}
 OF_A_VEHICLE = re.compile(r"v(\d+)_")
-"""Begins the names of metrics that one of several vehicles has for itself."""
+"""Prefix of metrics of one of several vehicles."""
 
 
 def verdict_section(summary: Summary) -> Section:
@@ -25,11 +28,26 @@ def verdict_section(summary: Summary) -> Section:
     blocks = [Text(f"{passed} of {len(checks)} checks passed. Ended: {summary['ended']}.")]
     if summary["error"]:
         blocks.append(Text(bold(summary["error"])))
+    if faults := [f"{event['value']} at {number(event['t_s'], digits=6)} s" for event in switched(summary)]:
+        more = f" and {len(faults) - FAULTS_SHOWN} more" if len(faults) > FAULTS_SHOWN else ""
+        blocks.append(Text(bold("Faults:") + f" {'; '.join(faults[:FAULTS_SHOWN])}{more}."))
+    if overruns := metrics.get("overruns"):
+        cycles = f"{number(overruns)} {'cycle' if overruns == 1 else 'cycles'}"
+        blocks.append(Text(bold("Overruns:") + f" in {cycles} the board's work took longer than its control period."))
     if summary["log_truncated"]:
-        blocks.append(Text("The log has no proper end: it is complete up to its last flush, as is everything below."))
+        blocks.append(Text("The log is truncated: it and everything below end at its last flush."))
     if metrics.get("log_lost_rows"):
-        blocks.append(Text(f"The recorder lost {number(metrics['log_lost_rows'])} rows; the numbers below lack them."))
+        blocks.append(
+            Text(
+                f"The recorder lost {number(metrics['log_lost_rows'])} rows, which are missing from the numbers below."
+            )
+        )
     return Section(VERDICT, verdict(summary["exit_code"])[1], blocks)
+
+
+def switched(summary: Summary) -> list[Mapping[str, Any]]:
+    """The faults of a flight, planned or manual, as events."""
+    return [event for event in summary["events"] if event["event"] == FAULT_SWITCHED]
 
 
 def settings(summary: Summary) -> Facts:
@@ -56,7 +74,7 @@ def checks_section(summary: Summary) -> Section:
 def timing_section(scenario: Scenario, summary: Summary) -> Section:
     timing = summary["timing"]
     clock = (
-        "Lockstep: these are the host's speed, not pacing."
+        "Lockstep: these times show the speed of the host, not real-time pacing."
         if scenario.lockstep
         else f"Wall clock; {number(timing['missed_deadlines'])} deadlines missed."
     )
@@ -66,7 +84,7 @@ def timing_section(scenario: Scenario, summary: Summary) -> Section:
         (_words(name.removesuffix("_s")), str(row["count"]), *(number(row[key], scale=1000) for key in STATISTICS))
         for name, row in measured.items()
     ]
-    return Section("timing", "Timing", [Note(f"{clock} All in milliseconds."), Table(columns, rows)])
+    return Section("timing", "Timing of the loop", [Note(f"{clock} All in milliseconds."), Table(columns, rows)])
 
 
 def links_section(summary: Summary) -> Section:
@@ -77,7 +95,7 @@ def links_section(summary: Summary) -> Section:
         for name in counters
     ]
     table = Table((Column("Counter", "name"), *(Column(_words(name)) for name in links)), rows)
-    return Section("links", "Links", [table if rows else Note("No link was counted.")])
+    return Section("links", "Link counters", [table if rows else Note("No link was counted.")])
 
 
 def events_section(summary: Summary, names: Mapping[str, type[IntEnum]]) -> Section:
@@ -101,7 +119,7 @@ def events_section(summary: Summary, names: Mapping[str, type[IntEnum]]) -> Sect
 
 
 def value_words(event: Mapping[str, Any], names: Mapping[str, type[IntEnum]]) -> str:
-    """The value of an event, by its name where it has one."""
+    """The value of an event, by name if it has one."""
     value, kind = event["value"], names.get(event["event"])
     if isinstance(value, str):
         return value
@@ -109,7 +127,7 @@ def value_words(event: Mapping[str, Any], names: Mapping[str, type[IntEnum]]) ->
 
 
 def metrics_section(summary: Summary) -> Section:
-    """Of several vehicles each has a column, beside the worst of them."""
+    """If there are several vehicles, each has a column, beside the worst of them."""
     metrics: Mapping[str, float | None] = summary["metrics"]
     own = vehicles(summary)
     rows = [
@@ -122,27 +140,29 @@ def metrics_section(summary: Summary) -> Section:
         Column("Worst" if own else "Value"),
         *(Column(f"v{vehicle}") for vehicle in own),
     )
-    order = [Note("First the worst of all vehicles, then each one's own.")] if own else []
+    order = [Note("The worst value of all vehicles first, then the value of each.")] if own else []
     return Section("metrics", "All metrics", [*order, Table(columns, rows)])
 
 
-def reproduce_section(scenario: Scenario, summary: Summary) -> Section:
-    command = f"aeroloop fly scenario.toml --loop {summary['loop']} --pace {summary['pace']} --seed {summary['seed']}"
+def reproduce_section(plan: Plan, summary: Summary) -> Section:
+    command = "aeroloop fly scenario.toml"
+    if isinstance(plan, Scenario):
+        command += f" --loop {summary['loop']} --pace {summary['pace']} --seed {summary['seed']}"
     blocks: list[Block] = [
         Text("In the folder of this report, whose " + code("scenario.toml") + " holds every setting:"),
         Listing(command),
     ]
-    if scenario.lockstep:
+    if plan.lockstep:
         blocks.append(Note("In lockstep the same versions give the same log hash."))
     blocks += [
         Note("Log hash (SHA-256 of the simulated streams): " + code(summary["log_sha256"])),
         Note(", ".join(f"{name} {version}" for name, version in summary["versions"].items())),
     ]
-    return Section("reproduce", "Fly it again", blocks)
+    return Section("reproduce", "Reproduce this flight", blocks)
 
 
 def vehicles(summary: Summary) -> list[int]:
-    """The numbers of the aircraft that flew; none where there was one only."""
+    """The numbers of the aircraft that flew; empty if there was only one."""
     found = (OF_A_VEHICLE.match(name) for name in summary["metrics"])
     return sorted({int(match[1]) for match in found if match})
 

@@ -270,12 +270,12 @@ def _remarks(runs: Sequence[Run], found: Sequence[Difference]) -> list[str]:
         if not all(difference.command_t_s.size for difference in of_run):
             remarks.append(f"{label} and {names[0]} had no command at the same time, so commands are not compared.")
         if not all(np.isfinite(difference.position_W).all() for difference in of_run):
-            remarks.append(f"{label} or {names[0]} holds positions that are no numbers: the difference is not known.")
+            remarks.append(f"{label} or {names[0]} contains NaN positions: the difference is not known.")
     remarks += [
-        f"The log of {label} has no proper end." for run, label in zip(runs, names, strict=True) if run.log.truncated
+        f"The log of {label} is truncated." for run, label in zip(runs, names, strict=True) if run.log.truncated
     ]
     remarks += [
-        f"{label} did not fly to its end by itself: {run.summary['ended']}."
+        f"{label} did not complete its flight: {run.summary['ended']}."
         for run, label in zip(runs, names, strict=True)
         if run.summary["exit_code"] not in (0, 1)
     ]

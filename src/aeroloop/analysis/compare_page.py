@@ -11,10 +11,21 @@ from aeroloop.analysis import page
 from aeroloop.analysis.board import clock_words
 from aeroloop.analysis.compare import Run
 from aeroloop.analysis.compare_plots import pictures
+from aeroloop.analysis.labels import BOARD_NUMBERS, TRACKING_NUMBERS, load_words
 from aeroloop.analysis.page import Document, number
 from aeroloop.analysis.rates_section import rates_section
-from aeroloop.analysis.section import Column, Figures, Note, Section, Table, Text, bold, check_grade, code, grade
-from aeroloop.analysis.words import BOARD_NUMBERS, TRACKING_NUMBERS, load_words
+from aeroloop.analysis.section import (
+    Column,
+    Note,
+    Section,
+    Table,
+    Text,
+    bold,
+    check_grade,
+    code,
+    flight_sections,
+    grade,
+)
 
 Comparison = Mapping[str, Any]
 
@@ -28,22 +39,25 @@ def render(runs: Sequence[Run], comparison: Comparison) -> str:
             heading=heading,
             subtitle=", ".join(dict.fromkeys(run["scenario"] for run in comparison["runs"])),
             style="passed" if all(run["ok"] for run in comparison["runs"]) else "failed",
-            verdict=Section("verdict", "", list(_result(comparison))),
-            sections=list(_sections(runs, comparison)),
+            verdict=Section("verdict", "", list(result(comparison))),
+            sections=list(sections(runs, comparison)),
         )
     )
 
 
-def _sections(runs: Sequence[Run], comparison: Comparison) -> Iterator[Section]:
+def sections(runs: Sequence[Run], comparison: Comparison) -> Iterator[Section]:
+    """In the order in which they are read, after the verdict."""
     names = _names(comparison)
+    yield from flight_sections(pictures(runs))
     yield _runs(comparison)
-    yield Section("figures", "Over one another", [Figures(pictures(runs))])
     if comparison["rates"]:
         loads = ", ".join(f"{name} {load_words(load)}" for name, load in zip(names, comparison["load"], strict=True))
         rates = [(rate, rate["results"]) for rate in comparison["rates"]]
         yield rates_section(f"Background load: {loads}.", rates, names, several=True)
     if comparison["tracking"]:
-        yield Section("tracking", "Table 3.5: RMS tracking", [_table("", names, _tracking(comparison))])
+        yield Section(
+            "tracking", "RMS tracking error (table 3.5 of the thesis)", [_table("", names, _tracking(comparison))]
+        )
     yield _differences(comparison)
     yield Section("checks", "Checks", [_table("Metric", names, _checks(comparison))])
     metrics = ((name, *_numbers(values)) for name, values in comparison["metrics"].items())
@@ -51,7 +65,9 @@ def _sections(runs: Sequence[Run], comparison: Comparison) -> Iterator[Section]:
     boards = [board for board in comparison["board"] if board]
     if boards:
         clocks = [Note(clock) for clock in dict.fromkeys(map(clock_words, boards))]
-        yield Section("board", "The boards' processors", [*clocks, _table("", names, _boards(comparison["board"]))])
+        yield Section(
+            "board", "Processor load of the boards", [*clocks, _table("", names, _boards(comparison["board"]))]
+        )
     if comparison["settings"]:
         rows = (
             (code(key), *("–" if value is None else str(value) for value in values))
@@ -62,7 +78,8 @@ def _sections(runs: Sequence[Run], comparison: Comparison) -> Iterator[Section]:
     yield Section("hashes", "Log hashes", hashes)
 
 
-def _result(comparison: Comparison) -> Iterator[Text]:
+def result(comparison: Comparison) -> Iterator[Text]:
+    """The verdict in words."""
     verdicts = (f"{run['label']}: " + grade(style, word.lower()) for run, style, word in _verdicts(comparison))
     yield Text(Markup(", ").join(verdicts) + ".")
     for difference in comparison["differences"]:
@@ -107,8 +124,8 @@ def _differences(comparison: Comparison) -> Section:
     rows = ((key, *_numbers(difference[key] for difference in found)) for key in found[0] if key not in ("label", "to"))
     table = _table("Difference", [difference["label"] for difference in found], rows)
     how = (
-        f"At the times of {first}'s truth; another's position and angles are interpolated between its own times, its "
-        "command stands until the next. Position is the distance in space."
+        f"At the times of {first}'s truth; another's position and angles are interpolated between its own times, "
+        "commands are held until the next. Position is the distance in three dimensions."
     )
     return Section("differences", f"Differences to {first}", [table, Note(how)])
 
@@ -116,7 +133,7 @@ def _differences(comparison: Comparison) -> Section:
 def _tracking(comparison: Comparison) -> Iterator[tuple[str, ...]]:
     for row in comparison["tracking"]:
         for key, title in TRACKING_NUMBERS.items():
-            values = (number(result[key]) if result else "–" for result in row["results"])
+            values = (number(result[key]) if key in (result or {}) else "–" for result in row["results"])
             yield f"{row['modes']} modes, vehicle {row['vehicle']}: {title}", *values
 
 

@@ -40,14 +40,14 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
         *path_pictures(
             _paths(runs),
             "Trajectories",
-            f"The paths flown over one another, and the reference of {first}.",
-            "The same paths seen from above, and their height over time.",
+            f"The paths flown, overlaid, and the reference of {first}.",
+            "Position over the ground, and height above the origin over time.",
         ),
         picture(
             "position-difference",
             "Position difference",
-            f"Distance of {' and '.join(others)} from {first} at the same time; a difference of zero has no place on "
-            "a logarithmic axis.",
+            f"Distance of {' and '.join(others)} from {first} at the same time; zero cannot be shown on a "
+            "logarithmic axis.",
             lambda: _position_difference(runs),
         ),
         picture(
@@ -78,7 +78,7 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
             picture(
                 "cpu-use",
                 "Processor use",
-                "Processor time in tasks, of the boards that tell it.",
+                "Processor time in tasks, of the boards that report it.",
                 lambda: over_time("processor use (%)", _lines(runs, "cpu", "use_pct")),
             )
         )
@@ -99,7 +99,8 @@ def _paths(runs: Sequence[Run]) -> list[Path3]:
     flown = [Path3(track.t_s, track.pos_W, style) for track, style in _tracks(runs)]
     styles = ({"color": GREY, "label": label, "linestyle": "--", "linewidth": 0.8} for label in _labelled("reference"))
     wanted = [
-        Path3(track.wanted_t_s, track.wanted_W, style) for track, style in zip(runs[0].tracks, styles, strict=False)
+        Path3(track.reference_t_s, track.reference_W, style)
+        for track, style in zip(runs[0].tracks, styles, strict=False)
     ]
     return [*flown, *wanted]
 

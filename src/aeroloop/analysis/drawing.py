@@ -1,24 +1,23 @@
-"""How the pages' pictures look: one style, one size, lines thinned without losing a peak.
+"""Style of the pages' figures: one style, one size, lines thinned without losing a peak.
 
 Equal data give equal bytes. Text stays text, so that the browser's fonts draw it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from io import StringIO
 from itertools import cycle
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogFormatter
 from mpl_toolkits import mplot3d  # noqa: F401  registers the "3d" projection
 from numpy.typing import NDArray
+
+from aeroloop.analysis.svg import svg
 
 Array = NDArray[np.float64]
 
@@ -26,7 +25,7 @@ POINTS_PER_LINE = 1500
 WIDTH_IN, HEIGHT_IN = 5.2, 2.9  # narrow, so that text stays legible when a phone shows the full width
 PANEL_IN = 1.35  # height of one of several panels
 BLUE, ORANGE, GREEN, GREY, RED = "#0072b2", "#d55e00", "#009e73", "#8a8a8a", "#c0392b"
-COLORS = (BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9")  # told apart by the colour-blind too
+COLORS = (BLUE, ORANGE, GREEN, "#cc79a7", "#e69f00", "#56b4e9")  # distinguishable with colour blindness
 MORE_COLORS = ("#000000", "#7f5f00", "#6a3d9a", "#8a8a8a", "#b2df8a", "#fb9a99", "#00008b", "#a6761d")
 STYLE: dict[str, Any] = {
     "axes.axisbelow": True,
@@ -45,9 +44,8 @@ STYLE: dict[str, Any] = {
     "xtick.labelsize": 8.5,
     "ytick.labelsize": 8.5,
 }
-WANTED: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
-"""How a setpoint is drawn."""
-NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+REFERENCE_STYLE: dict[str, Any] = {"color": ORANGE, "linestyle": "--", "linewidth": 1.0}
+"""Style of a setpoint."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Line:
-    """Values over time; `style` is matplotlib's, and a colour comes by itself."""
+    """Values over time; `style` is matplotlib's, and the colour is automatic."""
 
     label: str
     t_s: Array
@@ -70,7 +68,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Path3:
-    """A way through the world."""
+    """A path in the world."""
 
     t_s: Array  # (n,)
     pos_W: Array  # (n, 3) m
@@ -78,27 +76,18 @@ class Path3:
 
 
 def colors(count: int) -> tuple[str, ...]:
-    """So many that they can still be told apart, the usual ones first."""
+    """As many as can be distinguished, the usual ones first."""
     return (COLORS + MORE_COLORS)[: max(count, len(COLORS))]
 
 
 def picture(name: str, title: str, caption: str, draw: Callable[[], Figure]) -> Picture:
     with mpl.rc_context({**STYLE, "svg.hashsalt": name}):
-        return Picture(name, title, caption, _svg(draw()))
-
-
-def _svg(figure: Figure) -> str:
-    """The figure as an element of a page: no XML prologue, no fixed size, no id that another one may have."""
-    text = StringIO()
-    FigureCanvasSVG(figure).print_svg(text, metadata=NO_METADATA)
-    svg = text.getvalue()
-    svg = re.sub(r' id="[\w.]+_\d+"', "", svg[svg.index("<svg") :])
-    return re.sub(r'<svg ([^>]*?)width="\S+" height="\S+"', r"<svg \1", svg, count=1)
+        return Picture(name, title, caption, svg(draw()))
 
 
 def path_pictures(paths: Sequence[Path3], title: str, caption: str, caption_from_above: str) -> list[Picture]:
     """The same paths in space, and from above with their height over time."""
-    above = "From above, and altitude"
+    above = "Top view, and height over time"
     return [
         picture("trajectory", title, caption, lambda: _trajectory_3d(paths)),
         picture("top-and-altitude", above, caption_from_above, lambda: top_and_altitude(paths)),
@@ -112,7 +101,7 @@ def _trajectory_3d(paths: Sequence[Path3]) -> Figure:
         axes.plot(*(stride(axis_m) for axis_m in path.pos_W.T), **path.style)
     axes.set(xlabel="x east (m)", ylabel="y north (m)", zlabel="z up (m)")
     axes.set_box_aspect((1, 1, 0.9), zoom=0.92)
-    axes.locator_params(nbins=6)  # more numbers would run into one another
+    axes.locator_params(nbins=6)  # more labels would overlap
     axes.legend(loc="upper left")
     figure.subplots_adjust(left=0.0, right=0.94, bottom=0.04, top=1.0)
     return figure
@@ -137,7 +126,7 @@ def over_time(ylabel: str, lines: Sequence[Line]) -> Figure:
 
 
 def panels(lines: dict[str, Sequence[Line]], *, height_in: float = HEIGHT_IN) -> Figure:
-    """Lines over time by the label of their axis, one panel below another; the first one's legend serves all."""
+    """Lines over time by the label of their axis, one panel below another; the legend of the first applies to all."""
     figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
     axes = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
     for panel, (ylabel, of_panel) in zip(axes, lines.items(), strict=True):
@@ -150,7 +139,7 @@ def panels(lines: dict[str, Sequence[Line]], *, height_in: float = HEIGHT_IN) ->
 
 
 def logarithmic(figure: Figure, lines: Sequence[Line]) -> Figure:
-    """The same with a logarithmic axis, unless nothing could be seen on it."""
+    """The same with a logarithmic axis, unless nothing would be visible on it."""
     if any(np.any(line.values > 0) for line in lines):
         figure.axes[0].set_yscale("log")
         figure.axes[0].yaxis.set_major_formatter("{x:g}")
@@ -164,7 +153,7 @@ def single() -> tuple[Figure, Any]:
 
 
 def legend_above(axes: Any) -> None:
-    """Above the axes, where it hides nothing; long labels get a line of their own."""
+    """Above the axes, where it hides nothing; long labels get their own line."""
     _, labels = axes.get_legend_handles_labels()
     if not labels:
         return
@@ -181,7 +170,7 @@ def stride(values: Array) -> Array:
 
 
 def envelope(t_s: Array, values: Array) -> tuple[Array, Array]:
-    """At most POINTS_PER_LINE points that keep every peak: least and greatest value of each stretch."""
+    """At most POINTS_PER_LINE points that keep every peak: minimum and maximum of each interval."""
     if len(values) <= POINTS_PER_LINE:
         return t_s, values
     stretches = np.array_split(np.arange(len(values)), POINTS_PER_LINE // 2)

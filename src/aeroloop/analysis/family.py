@@ -1,18 +1,20 @@
-"""What the analysis of a family's flights is made of; `families/` fill it in, and what they leave out is generic."""
+"""The interface of a family's analysis; `families/` implement it, and the defaults are generic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from aeroloop.analysis import generic
 from aeroloop.analysis.track import Track
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Task
 from aeroloop.core.streams import streams_of
-from aeroloop.core.tables import family, part
+from aeroloop.core.tables import OURS, in_one_sentence, made, part
 from aeroloop.recording.log import Log
 
 S = TypeVar("S", bound=Scenario)
@@ -21,14 +23,17 @@ S = TypeVar("S", bound=Scenario)
 @dataclass(frozen=True)
 class Analysis(Generic[S]):
     metrics: Callable[[Log, S], dict[str, float]] = generic.metrics
+    # Metrics that fail a flight when they are not 0, unless its scenario has a check of them.
     never: tuple[str, ...] = (
         "diverged",
-    )  # metrics that fail a flight when they are not 0, unless its scenario says so
+        "overruns",
+        "board_restarts",
+    )
     details: Callable[[Log, S], dict[str, Any]] = generic.details  # its own part of summary.json
     events: Callable[[Log], list[dict[str, Any]]] = generic.events  # in any order
     tracks: Callable[[Log], list[Track]] = generic.tracks  # of every aircraft
     command_caption: str = "Commands that the plant accepted."
-    tasks: tuple[Task, ...] = ()  # of its board's firmware, by their numbers in the stream `task`
+    tasks: tuple[Task, ...] = ()  # of its board's firmware, if its controller's row names none
     event_values: Mapping[str, type[IntEnum]] = field(default_factory=dict)  # of events whose value has a name
 
 
@@ -36,11 +41,26 @@ GENERIC = Analysis[Scenario]()
 
 
 def analysis_of(scenario: Scenario) -> Analysis[Any]:
-    reference = family(scenario.kind).analysis
+    reference = scenario.family.analysis
     analysis: Analysis[Any] = part(reference) if reference else GENERIC
+    if not isinstance(analysis, Analysis):
+        raise ConfigError(f"{reference}: expected an analysis.family.Analysis, not {type(analysis).__name__}")
     return analysis
 
 
 def metric_names(scenario: Scenario) -> tuple[str, ...]:
     """Everything that a check of the scenario may name."""
-    return tuple(analysis_of(scenario).metrics(Log.empty(streams_of(scenario)), scenario))
+    return tuple(metrics_of(scenario, Log.empty(streams_of(scenario))))
+
+
+def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
+    """The numbers of its family and those of its controller."""
+    analysis, own = analysis_of(scenario), scenario.flown_by.metrics
+    with own_code(scenario):
+        numbers = analysis.metrics(log, scenario)
+    return {**numbers, **made(own, scenario, log)} if own else numbers
+
+
+def own_code(scenario: Scenario) -> AbstractContextManager[None]:
+    """Exceptions of the family's analysis become one sentence."""
+    return in_one_sentence(scenario.family.analysis or OURS)

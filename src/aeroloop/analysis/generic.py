@@ -1,4 +1,4 @@
-"""The analysis of any flight by the common streams: what families share, and all of one that brings none of its own."""
+"""The analysis of any flight by the common streams: shared by families, and complete for one without its own."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import timing
+from aeroloop.analysis import board, timing
 from aeroloop.analysis.statistics import FAULT_SWITCHED, Array, event_name, largest, last, lost_rows
 from aeroloop.analysis.track import ATTITUDE, POSITION, QUATERNION, Track, euler_rad
 from aeroloop.analysis.vehicle_log import VehicleLog, happened
-from aeroloop.core.fault_offers import words
+from aeroloop.core.fault_offers import offers, words
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import KEYS
 from aeroloop.recording.log import Log
 
 SOURCES = {"event": "plant", "board_event": "board"}
-"""Streams of events, and whose they are."""
+"""Event streams, and their sources."""
 EVENTS = (*SOURCES, "fault")
 """Streams that reports show in a table."""
 
@@ -29,11 +29,12 @@ def metrics(log: Log, scenario: Scenario) -> dict[str, float]:
         "diverged": float(happened(log, Event.DIVERGED) > 0),
         "ground_contacts": happened(log, Event.GROUND_CONTACT),
         **kept(log, scenario),
+        **board.kept(log),
     }
 
 
 def kept(log: Log, scenario: Scenario) -> dict[str, float]:
-    """How well plant and recorder kept up."""
+    """Timing of plant and recorder."""
     return {
         "deadlines_missed": 0.0 if scenario.lockstep else largest(log.column("pace", "missed")),
         "log_lost_rows": lost_rows(log),
@@ -41,7 +42,7 @@ def kept(log: Log, scenario: Scenario) -> dict[str, float]:
 
 
 def _flown_s(log: Log) -> float:
-    """By the truth; of a family that has none, by all that was simulated."""
+    """From the truth; for a family without it, from all simulated streams."""
     if "truth" in log.rows:
         return last(log.column("truth", "t_s"))
     times_s = [log.column(s.name, "t_s")[-1:] for s in log.streams if s.simulated and s.name not in EVENTS]
@@ -49,7 +50,8 @@ def _flown_s(log: Log) -> float:
 
 
 def details(log: Log, scenario: Scenario) -> dict[str, Any]:
-    return {"timing": step_timing(log), "links": links(log)}
+    told = board.statistics(log, scenario, board.tasks_of(scenario)) if board.has_telemetry(log) else None
+    return {"timing": step_timing(log), "board": told, "links": links(log)}
 
 
 def step_timing(log: Log) -> dict[str, Any]:
@@ -79,26 +81,31 @@ def _of_aircraft(stream: str, number: int) -> str:
 
 
 def events(log: Log) -> list[dict[str, Any]]:
-    happened = [
+    return [
         {"t_s": t_s, "source": source, "vehicle": int(vehicle), "event": event_name(code), "value": value}
         for stream, source in SOURCES.items()
         for t_s, vehicle, code, value in _rows(log, stream)
     ]
-    faults = [
-        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": words(row)}
-        for t_s, vehicle, *row in _rows(log, "fault")
+
+
+def faults(log: Log, scenario: Scenario) -> list[dict[str, Any]]:
+    """Description of a switched fault, planned or manual."""
+    rows = _rows(log, "fault")
+    known = offers(scenario) if rows else ()
+    return [
+        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": words(row, known)}
+        for t_s, vehicle, *row in rows
     ]
-    return happened + faults
 
 
 def _rows(log: Log, stream: str) -> list[list[float]]:
-    """None of a family without that stream."""
+    """None for a family without that stream."""
     rows: list[list[float]] = log.rows[stream].tolist() if stream in log.rows else []
     return rows
 
 
 def tracks(log: Log, commands: Mapping[str, str] | None = None) -> list[Track]:
-    """Of every aircraft in the log. `commands`: columns of the commands, and what they are called with their units."""
+    """The tracks of every aircraft in the log. `commands`: columns of the commands, and their labels with units."""
     names = log.columns.get("command", ())
     commands = commands or {name: name for name in names if name not in KEYS}
     numbers = [int(n) for n in np.unique(log.column("truth", "vehicle"))] if "truth" in log.rows else []
@@ -131,7 +138,7 @@ def _track(log: Log, flight: VehicleLog, name: str, commands: Mapping[str, str])
 
 
 def _attitude_rad(log: Log, flight: VehicleLog, rows: int) -> Array:
-    """Roll, pitch and yaw as they are logged, or of the quaternion; zero where there is neither."""
+    """Roll, pitch and yaw as logged, or from the quaternion; zero if there is neither."""
     angles, known = tuple(f"{angle}_rad" for angle in ATTITUDE), set(log.columns.get("truth", ()))
     if set(angles) <= known:
         return flight.columns("truth", angles)

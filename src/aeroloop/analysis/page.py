@@ -1,4 +1,4 @@
-"""Pages: HTML files that need nothing else, from the template beside this module."""
+"""Pages: self-contained HTML files, from the template beside this module."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from aeroloop.analysis.section import Section
-from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, AeroloopError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_TERMINATED, not_written
 
 VERDICTS = {
     EXIT_OK: ("passed", "Passed"),
@@ -26,7 +25,7 @@ TEMPLATES = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Document:
-    """A page: its verdict stands in a card above the sections."""
+    """A page: its verdict is in a card above the sections."""
 
     title: str  # of the browser's tab
     heading: str
@@ -38,6 +37,8 @@ class Document:
 
 def render(document: Document) -> str:
     """The page as text; equal input gives equal text."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # slow to import, and many flights draw no page
+
     pages = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -46,26 +47,28 @@ def render(document: Document) -> str:
         lstrip_blocks=True,
     )
     pages.filters["svg"] = lambda picture: Markup(picture.svg)
-    return pages.get_template("page.html.j2").render(document=document)
+    script = Markup((TEMPLATES / "figures.js").read_text(encoding="utf-8"))
+    return pages.get_template("page.html.j2").render(document=document, script=script)
 
 
 def write(path: Path, html: str, what: str) -> None:
-    unfinished = path.with_name(f"{path.name}.part")  # a full disk must not cost the page of before
+    # Written to another file first: if the disk is full, the previous page is kept.
+    unfinished = path.with_name(f"{path.name}.part")
     try:
         unfinished.write_text(html, encoding="utf-8")
         unfinished.replace(path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise AeroloopError(f"{path}: the {what} cannot be written: {error.strerror}") from None
+        raise not_written(path, error, what) from None
 
 
 def verdict(exit_code: int) -> tuple[str, str]:
-    """The style class and the word for how a flight ended."""
+    """The style class and the text for the end of a flight."""
     return VERDICTS.get(exit_code, BROKEN)
 
 
 def number(value: float | None, scale: float = 1.0, digits: int = 4) -> str:
-    """`digits` significant digits, but never fewer than the whole part has."""
+    """`digits` significant digits, but never fewer than the integer part has."""
     if value is None or math.isnan(value):
         return NOT_MEASURED
     scaled = value * scale

@@ -1,4 +1,4 @@
-"""How often each signal came beside how often it should have, of one flight or of several side by side."""
+"""Measured message rates beside the configured ones, of one flight or of several side by side."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Column, Note, Section, Table
 
-Rate = Mapping[str, Any]  # as summary.json holds it
-TITLE = "Tables 3.3 and 3.4: rates set and measured"
+Rate = Mapping[str, Any]  # as in summary.json
+TITLE = "Message rates, set and measured (tables 3.3 and 3.4 of the thesis)"
 
 
 def rates_section(
     note: str, rates: Sequence[tuple[Rate, Sequence[Rate | None]]], runs: Sequence[str] = ("",), *, several: bool
 ) -> Section:
-    """`rates`: signal, where it was counted and of which vehicle, and what each run measured of it."""
+    """`rates`: signal, where it was counted and for which vehicle, and the measurement of each run."""
     about = Note(note + " Error is 100 |measured − set| / set.")
     if not rates:
         return Section("rates", TITLE, [about, Note("No signal was counted.")])
@@ -42,5 +42,5 @@ def _cells(rate: Rate | None) -> tuple[str, str, str]:
         return "–", "–", "–"
     measured = number(rate["measured_hz"], digits=6)
     if rate["set_hz"] is None:
-        return "as it comes", measured, "–"
+        return "on event", measured, "–"
     return number(rate["set_hz"]), measured, number(rate["ratio_error_pct"], digits=3)

@@ -1,4 +1,4 @@
-"""A flight's report: the sections that every flight has, with those of its family between them."""
+"""A flight's report: the common sections, with those of its family and controller between them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 
 from aeroloop.analysis import common_sections as common
 from aeroloop.analysis import page
+from aeroloop.analysis.board import tasks_of
 from aeroloop.analysis.board_section import board_section
 from aeroloop.analysis.family import analysis_of
 from aeroloop.analysis.page import Document
-from aeroloop.analysis.section import Section
+from aeroloop.analysis.section import TRAJECTORY, Section
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.tables import family, made
+from aeroloop.core.tables import made
 from aeroloop.recording.log import Log
 
 GENERIC = "aeroloop.analysis.generic_sections:sections"
 
 
 def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> str:
-    """The page as text; equal input gives equal text. `summary` is what summary.json holds."""
+    """The page as text; equal input gives equal text. `summary` is the content of summary.json."""
     style, word = page.verdict(summary["exit_code"])
     verdict, *others = sections(scenario, log, summary)
     return page.render(
@@ -36,25 +37,29 @@ def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> s
 
 
 def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
-    """In the order in which they are read, the verdict first.
+    """In the order in which they are read: the verdict, the trajectory, the checks.
 
-    Those of the family follow the checks. One with the key of a section that every flight has adds its blocks to it.
+    Other sections of the family and of its controller follow. One with the key of a common section adds its blocks to
+    it.
     """
     analysis = analysis_of(scenario)
-    own: Sequence[Section] = made(family(scenario.kind).sections or GENERIC, scenario, log, summary)
-    board = summary.get("board")  # None, or left out by a version that knew no board's statistics
-    before = [common.verdict_section(summary), common.checks_section(summary)]
+    brought = (scenario.family.sections or GENERIC, scenario.flown_by.sections)
+    own = [section for name in brought if name for section in made(name, scenario, log, summary)]
+    board = summary.get("board")  # None, or missing in summaries of versions without board statistics
+    paths = [section for section in own if section.key == TRAJECTORY]
+    before = [common.verdict_section(summary), *paths, common.checks_section(summary)]
     after = [
         common.timing_section(scenario, summary),
-        *([board_section(log, analysis.tasks, board)] if board else ()),
+        *([board_section(log, analysis.tasks or tasks_of(scenario), board)] if board else ()),
         common.links_section(summary),
         common.events_section(summary, analysis.event_values),
         common.metrics_section(summary),
         common.reproduce_section(scenario, summary),
     ]
     keys = {section.key for section in (*before, *after)}
+    added = [section for section in own if section.key != TRAJECTORY]
     ordered = (*before, *(section for section in own if section.key not in keys), *after)
-    return [_with_added(section, own) if section.key in keys else section for section in ordered]
+    return [_with_added(section, added) if section.key in keys else section for section in ordered]
 
 
 def _with_added(section: Section, own: Sequence[Section]) -> Section:

@@ -1,6 +1,6 @@
-"""What pages are made of: sections as data, in the order in which they are read. `page.html.j2` draws every block.
+"""The content of pages: sections as data, in reading order. `page.html.j2` renders every block.
 
-Words and cells are text, escaped when they are drawn; `bold`, `code` and `grade` mark parts of them up.
+Texts and cells are escaped when rendered; `bold`, `code` and `grade` add markup.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Facts:
-    """Short statements, side by side where there is room."""
+    """Short statements, side by side if there is space."""
 
     items: Sequence[str]
     kind: ClassVar[str] = "facts"
@@ -41,7 +41,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Listing:
-    """Text whose lines stay as they are."""
+    """Preformatted text."""
 
     text: str
     kind: ClassVar[str] = "listing"
@@ -50,7 +50,7 @@ class Listing:
 @dataclass(frozen=True)
 class Column:
     title: str
-    kind: Literal["name", "text", "number"] = "number"  # a name is its row's heading; numbers stand on the right
+    kind: Literal["name", "text", "number"] = "number"  # a name is its row's heading; numbers are right-aligned
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,20 @@ class Section:
     key: str  # its anchor in the page
     title: str
     blocks: Sequence[Block]
+
+
+TRAJECTORY = "flown-path"
+"""Key of the section with maps and paths, which comes before every table."""
+PATHS = ("map", "trajectory", "top-and-altitude")
+"""Names of its figures."""
+
+
+def flight_sections(pictures: Sequence[Picture]) -> list[Section]:
+    """Maps and trajectories, then everything else over time."""
+    paths = [picture for picture in pictures if picture.name in PATHS]
+    others = [picture for picture in pictures if picture.name not in PATHS]
+    groups = ((TRAJECTORY, "Trajectory", paths), ("figures", "Signals over time", others))
+    return [Section(key, title, [Figures(drawn)]) for key, title, drawn in groups if drawn]
 
 
 def bold(words: str) -> Markup:

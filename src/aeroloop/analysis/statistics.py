@@ -1,4 +1,4 @@
-"""Statistics of columns of a log; of nothing they are NaN, and so they are of what holds a NaN."""
+"""Statistics of columns of a log; NaN for empty columns and for columns with a NaN."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from aeroloop.recording.log import Log
 
 Array = NDArray[np.float64]
 
-FAULT_SWITCHED, PARAMETER_CHANGED = "FAULT_SWITCHED", "PARAMETER_CHANGED"
-"""Among the events of a flight: what somebody did to it. Their values are words."""
+FAULT_SWITCHED, PARAMETER_CHANGED, STATUS_TEXT = "FAULT_SWITCHED", "PARAMETER_CHANGED", "STATUS_TEXT"
+"""Events of a flight that describe external actions. Their values are texts."""
 
 
 def rms(values: Array) -> float:
@@ -37,7 +37,7 @@ def count(flags: Array) -> float:
 
 
 def lost_rows(log: Log) -> float:
-    """What the recorder could not keep up with."""
+    """Rows that the recorder lost."""
     return float(log.metadata.get("recorder", {}).get("lost_rows", math.nan))
 
 

@@ -1,4 +1,4 @@
-"""summary.json: everything a script or CI wants to know about a flight, and the same as JUnit XML."""
+"""summary.json: the results of a flight for scripts and CI, and the same as JUnit XML."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import checks
-from aeroloop.analysis.family import analysis_of
+from aeroloop.analysis import checks, generic
+from aeroloop.analysis.family import analysis_of, metrics_of, own_code
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
@@ -25,14 +25,17 @@ NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """`outcome` is the supervisor's: ended (why), wall_s, exit_code, error (a sentence or None)."""
+    """`outcome` is the supervisor's: ended (reason), wall_s, exit_code, error (a sentence or None)."""
     analysis = analysis_of(scenario)
-    numbers = analysis.metrics(log, scenario)
+    numbers = metrics_of(scenario, log)
+    with own_code(scenario):
+        events = [*analysis.events(log), *generic.faults(log, scenario)]
+        details = analysis.details(log, scenario)
+    events.sort(key=lambda event: float(event["t_s"]))
     results = checks.evaluate(checks.required(scenario), numbers)
     exit_code = outcome["exit_code"]
     if exit_code == EXIT_OK and not all(result.ok for result in results):
         exit_code = EXIT_CHECK_FAILED
-    events = sorted(analysis.events(log), key=lambda event: float(event["t_s"]))
     wall_s = outcome["wall_s"]
     summary = {
         "scenario": scenario.name,
@@ -47,24 +50,28 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
         "error": outcome["error"],
         "checks": [asdict(result) for result in results],
         "metrics": numbers,
-        **analysis.details(log, scenario),
+        **details,
         "events": events[:EVENTS_SHOWN],
         "events_total": len(events),
         "log_sha256": log_sha256(log),
         "log_truncated": log.truncated,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
+        "versions": versions(),
     }
-    safe: dict[str, Any] = _json_safe(summary)
+    safe: dict[str, Any] = json_safe(summary)
     return safe
 
 
-def _json_safe(value: Any) -> Any:
-    """JSON has no NaN and no infinity: say null."""
+def versions() -> dict[str, str]:
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def json_safe(value: Any) -> Any:
+    """JSON has no NaN and no infinity: they become null."""
     match value:
         case dict():
-            return {key: _json_safe(item) for key, item in value.items()}
+            return {key: json_safe(item) for key, item in value.items()}
         case list():
-            return [_json_safe(item) for item in value]
+            return [json_safe(item) for item in value]
         case float() if not np.isfinite(value):
             return None
         case _:
@@ -72,7 +79,7 @@ def _json_safe(value: Any) -> Any:
 
 
 def junit_xml(summary: Mapping[str, Any]) -> str:
-    """One test case per check, and one for the flight itself when it did not end by itself."""
+    """One test case per check, and one for the flight itself if it did not end by itself."""
     cases = []
     name = f"aeroloop.{summary['scenario']}"
     for check in summary["checks"]:

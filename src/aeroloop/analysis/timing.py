@@ -1,6 +1,6 @@
-"""How well a flight kept time: percentiles of wall-clock measurements in its log.
+"""Timing of a flight: percentiles of wall-clock measurements in its log.
 
-In lockstep these are the speed of the host, not the quality of any pacing.
+In lockstep these show the speed of the host, not the quality of any pacing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The way of one aircraft through a flight, whatever flew: what runs are compared by."""
+"""The track of one aircraft through a flight, for comparisons of any runs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ANGLES = tuple(f"{angle}_rad" for angle in ATTITUDE)
 
 @dataclass(frozen=True)
 class Track:
-    name: str  # of the aircraft; empty where there is one only
+    name: str  # of the aircraft; empty if there is only one
     t_s: Array  # (n,)
     pos_W: Array  # (n, 3) m
     attitude_rad: Array  # (n, 3) roll, pitch, yaw
-    wanted_t_s: Array  # (k,)
-    wanted_W: Array  # (k, 3) m, where it should have been
+    reference_t_s: Array  # (k,)
+    reference_W: Array  # (k, 3) m, reference position
     command_t_s: Array  # (m,)
     command: Array  # (m, number of commands)
-    commands: tuple[str, ...]  # what each command is called, with its unit: thrust_right_N
+    commands: tuple[str, ...]  # label of each command, with its unit: thrust_right_N
 
 
 def euler_rad(quat_WB: Array) -> Array:

@@ -39,7 +39,7 @@ class VehicleLog:
 
 
 def event_values(log: Columns, event: Event, stream: str = "event") -> Array:
-    """The values that came with an event at the plant, or with one of the board's."""
+    """The values of an event at the plant, or of one of the board's."""
     return np.asarray(log.column(stream, "value")[log.column(stream, "code") == event])
 
 

@@ -1,11 +1,11 @@
 """The emulated board in lockstep: the firmware image in QEMU, one step packet at a time.
 
-The board reads a packet (time, bytes that have come, whether its timer is due), works, and writes what it sends: its
-tasks, its scheduler and its code are those of the board on a desk, only time and bytes reach it another way.
+The board reads a packet (time, bytes that have come, whether its timer is due), runs, and writes its messages: tasks,
+scheduler and code are those of the real board; only time and bytes arrive by another path.
 
-`EmulatedBoard` works in no time. `GrantedBoard` has one control period of processor time for each step: what it does
-not finish goes on in the next one, below what the new bytes wake; what it does not need is skipped. So a slow processor
-costs simulated time and no more wall time than its instructions take.
+`EmulatedBoard` takes no simulated time. `GrantedBoard` has one control period of processor time for each step:
+unfinished work continues in the next one, at a lower priority than the tasks started by new bytes; idle time is
+skipped. So a slow processor costs simulated time and no more wall time than its instructions take.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import select
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from aeroloop.boards.config import Fault
 from aeroloop.boards.host import Done
@@ -24,7 +25,7 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import NS, Mode, ResetCause
 
 PATIENCE_S = 5.0
-"""Wall time after which an emulator that says nothing counts as hung; less than its peers' patience with us."""
+"""Wall time without an answer after which an emulator counts as hung; less than its peers' timeout for us."""
 
 
 class StepPipe:
@@ -39,7 +40,7 @@ class StepPipe:
         try:
             boot = self._read()
             if not isinstance(boot, Boot):
-                raise LinkError("the emulated board did not say that it started", root_cause=True)
+                raise LinkError("the emulated board sent no start message", root_cause=True)
         except BaseException:
             self.close()
             raise
@@ -50,23 +51,23 @@ class StepPipe:
         return self._read()
 
     def _read(self) -> Reply | Boot:
-        """The board writes a record at once, so that one read has the whole of it."""
+        """The board writes a record in one piece, so that one read returns the whole record."""
         ready = self._poll.poll(PATIENCE_S * 1000)
         if (self._out, select.POLLIN) in ready:
             return unpack(os.read(self._out, LONGEST_REPLY))
         failure = self._emulator.failure()
         if failure:
             raise failure
-        raise LinkError(f"the emulator gave no answer within {PATIENCE_S:g} s", root_cause=True)
+        raise LinkError(f"the emulator did not answer within {PATIENCE_S:g} s", root_cause=True)
 
     def close(self) -> None:
-        os.close(self._in)  # the end of its input is the end of a firmware that waits for more
+        os.close(self._in)  # the firmware ends at the end of its input
         self._emulator.stop()
         os.close(self._out)
 
 
 class EmulatedBoard:
-    """Looks like a `HostBoard` to lockstep. What it has to tell, it tells the plant itself."""
+    """Lockstep uses it like a `HostBoard`. Its reports go directly to the plant."""
 
     def __init__(self, pipe: StepPipe, period_ns: int, dead_periods: int, faults: tuple[Fault, ...]) -> None:
         self._pipe = pipe
@@ -84,7 +85,7 @@ class EmulatedBoard:
         began_ns = time.monotonic_ns()
         if timer_ns is not None:
             self.next_timer_ns += self._period_ns
-        while len(references) > MOST_BYTES:  # a flood: it comes in portions
+        while len(references) > MOST_BYTES:  # too many bytes for one packet: send them in portions
             self._exchange(Step(t_ns, None, references[:MOST_BYTES]))
             references = references[MOST_BYTES:]
         done = self._exchange(Step(t_ns, timer_ns, references, link[:MOST_BYTES], fault=self._due_fault(t_ns)))
@@ -102,7 +103,7 @@ class EmulatedBoard:
         return Done(*record.sent, record.answered, record.busy_ns)
 
     def _restarted(self, boot: Boot, t_ns: int) -> Done:
-        """What it was doing is lost; a watchdog bites only after a while, in which nobody was at home."""
+        """Handle a restart: its work is lost, and it does not run until the watchdog timeout has passed."""
         self.mode = Mode.WAITING
         dead_ns = self._dead_ns if boot.cause is ResetCause.WATCHDOG else 0
         periods = (t_ns + dead_ns) // self._period_ns + 1
@@ -117,10 +118,10 @@ class EmulatedBoard:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What a board did in one control period."""
+    """Output of a board in one control period."""
 
     hils: bytes  # to the simulator: servos, and the start message of a board that has just started
-    comm: bytes  # to the ground: telemetry
+    comm: bytes  # to the ground station: telemetry
     busy_ns: int = 0
     spent_ns: int = 0
     unfinished: bool = False
@@ -129,7 +130,7 @@ class Granted:
 
     @property
     def bytes(self) -> bytes:
-        """Both lines, the simulator's first."""
+        """Bytes of both links, the simulator's first."""
         return self.hils + self.comm
 
     @classmethod
@@ -139,23 +140,32 @@ class Granted:
         return cls(*record.sent, record.busy_ns, record.spent_ns, record.unfinished, record.refused)
 
 
+class Pipe(Protocol):
+    """Step packets to a board's firmware, on any platform."""
+
+    boot: Boot
+
+    def exchange(self, step: Step) -> Reply | Boot: ...
+    def close(self) -> None: ...
+
+
 class GrantedBoard:
-    """The image in the emulator, whose files lie in `folder`. An instruction takes 2^shift ns."""
+    """Firmware with one control period of processor time per step, behind its pipe."""
 
-    def __init__(self, image: Path, shift: int, folder: Path, period_ns: int) -> None:
-        self._period_ns = period_ns
-        self._cycle = 0
+    def __init__(self, pipe: Pipe, period_ns: int) -> None:
+        self._pipe, self._period_ns = pipe, period_ns
+        self._next_ns = 0
         self.overflow = 0
-        """Bytes that were more than a line carries in a period."""
-        self._pipe = StepPipe(image, shift, folder)
-        self.start = self._pipe.boot.sent
+        """Number of bytes beyond a link's capacity per period."""
+        self.start = pipe.boot.sent
 
-    def step(self, hils: bytes, comm: bytes = b"", *, fault: str = "") -> Granted:
-        """One control period: what has come on its lines until now; a `fault` is one of `boards.steps`."""
+    def step(self, hils: bytes, comm: bytes = b"", *, t_ns: int | None = None, fault: str = "") -> Granted:
+        """Run one control period with the bytes received on its links until now; a `fault` is one of `boards.steps`. By
+        default it begins when the previous one ended."""
         most = MOST_GRANTED_BYTES
         self.overflow += sum(max(len(line) - most, 0) for line in (hils, comm))
-        t_ns = self._cycle * self._period_ns
-        self._cycle += 1
+        t_ns = self._next_ns if t_ns is None else t_ns
+        self._next_ns = t_ns + self._period_ns
         return Granted.of(self._pipe.exchange(Step(t_ns, None, comm[:most], hils[:most], fault, grant=True)))
 
     def close(self) -> None:

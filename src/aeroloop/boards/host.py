@@ -1,10 +1,10 @@
-"""The controller's side as a program: the four activities of the paper's Figure 8, on a 12 ms timer.
+"""The controller as a host program: the four activities of the paper's Figure 8, on a 12 ms timer.
 
     timer ─▶ get references ─▶ get sensors ─▶ control ─▶ send actuators
 
-`HostBoard` is the logic and knows no clock and no link: it is told the time, given bytes, and returns bytes.
-When sensors do not come it keeps its last command for `sensor_hold_s`, then sends the safe one. When
-references do not come it holds the last. Both are said in `board_event`.
+`HostBoard` is the logic without clock or link: its inputs are time and bytes, its outputs bytes. Without sensors it
+holds its last command for `sensor_hold_s`, then sends the safe command. Without references it holds the last one. Both
+cases are reported in `board_event`.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Say = Callable[[int, Event, float], None]
 """(t_ns, event, value)"""
 
 LARGEST_SENT = 3.4e38
-"""What is larger is infinite on the wire, which is single precision."""
+"""Larger values are infinite on the wire, which is single precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What the board needs to know of the aircraft and of its own duties."""
+    """Parameters of the aircraft and of the board's behaviour."""
 
     period_ns: int
     hover_command: Command
@@ -41,12 +41,12 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a board did in one step of lockstep."""
+    """Output of a board in one step of lockstep."""
 
     now: bytes  # to send
-    opening: bytes  # opens the cycle of the timer; the request alone may have been sent ahead
-    answered: bool  # sensors came, and their command is in `now`
-    busy_ns: int = 0  # how long it worked, on a processor whose time counts
+    opening: bytes  # opens the cycle of the timer; the request alone may have been sent in advance
+    answered: bool  # sensors arrived, and their command is in `now`
+    busy_ns: int = 0  # execution time, on a processor whose time counts
 
 
 class HostBoard:
@@ -75,7 +75,7 @@ class HostBoard:
         return (self.cycle + 1) * self._behaviour.period_ns
 
     def skip(self, cycles: int) -> None:
-        """Timers that were missed: time went on without them."""
+        """Skip missed timers: time advanced without them."""
         self.cycle += cycles
 
     def step(self, t_ns: int, references: bytes, timer_ns: int | None, link: bytes) -> Done:
@@ -86,7 +86,7 @@ class HostBoard:
         return Done(closing + out, opening, bool(out))
 
     def on_timer(self, t_ns: int) -> tuple[bytes, bytes]:
-        """A cycle begins: what still closes the last one (actuators), and what opens this one (the request)."""
+        """Begin a cycle: send the end of the last one (actuators) and the start of this one (request)."""
         self._t_ns = t_ns
         closing = b"" if self._answered else self.link.actuators(self._without_sensors(t_ns))
         self.cycle += 1
@@ -110,7 +110,7 @@ class HostBoard:
         self._reference_at_ns = t_ns
 
     def on_link(self, chunk: bytes, t_ns: int) -> bytes:
-        """Bytes from the plant: when they complete this cycle's answer, the actuators to send."""
+        """Bytes from the plant: returns the actuators once they complete this cycle's answer."""
         sensors = self.get_sensors(chunk, t_ns)
         if sensors is None:
             return b""
@@ -126,7 +126,7 @@ class HostBoard:
         return sensors
 
     def control(self, sensors: Sensors, t_ns: int) -> Command:
-        if self._reference is None:  # until the ground speaks, stay where the first sensors found the aircraft
+        if self._reference is None:  # until the first reference, hold the position of the first sensors
             self._reference = Reference(0, (sensors[0], sensors[1], sensors[2]), sensors[5], (0.0, 0.0, 0.0), 0.0)
         command = self._law(sensors, self._reference)
         for index, value in enumerate(command):
@@ -162,7 +162,7 @@ class HostBoard:
         silent_s = (t_ns - self._reference_at_ns) / NS
         if silent_s > self._behaviour.config.reference_timeout_s and not self._reference_lost:
             self._reference_lost = True
-            # Velocity feed-forward of a reference that no longer moves would drag the aircraft along.
+            # Velocity feed-forward of a stopped reference would move the aircraft away.
             if self._reference is not None:
                 self._reference = replace(self._reference, vel_W=(0.0, 0.0, 0.0), yaw_rate_rad_s=0.0)
             self._say(t_ns, Event.REFERENCE_LOST, silent_s)

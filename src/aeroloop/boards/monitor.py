@@ -1,4 +1,4 @@
-"""QEMU's control socket (QMP), as much of it as a reset button needs."""
+"""QEMU's control socket (QMP): the subset that resets the board."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ LONGEST_WORD = 64 * 1024
 
 
 class Monitor:
-    """Opens when the emulator is up: its lines are open then, too."""
+    """Connects when the emulator is up: its links are open then, too."""
 
     def __init__(self, path: Path, emulator: Emulator) -> None:
         self._socket = _connect(path, emulator)
         self._socket.settimeout(ANSWER_S)
-        self._heard = b""
+        self._received = b""
         self._next()  # its greeting
-        self._ask("qmp_capabilities")
+        self._execute("qmp_capabilities")
 
     def reset(self) -> None:
-        self._ask("system_reset")
+        self._execute("system_reset")
 
     def close(self) -> None:
         self._socket.close()
 
-    def _ask(self, what: str) -> None:
+    def _execute(self, what: str) -> None:
         try:
             self._socket.sendall(json.dumps({"execute": what}).encode() + b"\n")
             while "return" not in (answer := self._next()):  # events come in between
                 if "error" in answer:
                     raise LinkError(f"the emulator refused {what}: {answer['error']}")
         except OSError as error:
-            raise LinkError(f"the emulator did not do {what}: {error}") from None
+            raise LinkError(f"the emulator failed to execute {what}: {error}") from None
 
     def _next(self) -> dict[str, object]:
-        while b"\n" not in self._heard:
+        while b"\n" not in self._received:
             try:
                 chunk = self._socket.recv(4096)
             except TimeoutError:
-                raise LinkError(f"the emulator said nothing on its control socket for {ANSWER_S:g} s") from None
-            if not chunk or len(self._heard) > LONGEST_WORD:
+                raise LinkError(f"no answer on the emulator's control socket for {ANSWER_S:g} s") from None
+            if not chunk or len(self._received) > LONGEST_WORD:
                 raise LinkError("the emulator closed its control socket")
-            self._heard += chunk
-        word, _, self._heard = self._heard.partition(b"\n")
+            self._received += chunk
+        word, _, self._received = self._received.partition(b"\n")
         answer: dict[str, object] = json.loads(word)
         return answer
 

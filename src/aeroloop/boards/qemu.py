@@ -1,4 +1,4 @@
-"""The emulator as a process: its command line, and its start, watch and end.
+"""The emulator process: command line, start, supervision and end.
 
 QEMU's `netduinoplus2` is an STM32F405, the family of the STM32F4-Discovery. In lockstep `-icount` makes time a count of
 instructions; in real time its timers follow the host's clock.
@@ -25,7 +25,7 @@ STOP_S = 0.3
 
 
 def lockstep_command(image: Path, shift: int) -> list[str]:
-    """Bytes and time come through semihosting, from two FIFOs in the working folder."""
+    """Bytes and time arrive through semihosting, from two FIFOs in the working folder."""
     return [
         *_base(image),
         *("-icount", f"shift={shift},align=off,sleep=off"),
@@ -34,7 +34,7 @@ def lockstep_command(image: Path, shift: int) -> list[str]:
 
 
 def realtime_command(image: Path, board_line: str, reference_line: str, monitor: Path) -> list[str]:
-    """The two lines are QEMU character devices, e.g. `serial,path=/dev/pts/3`."""
+    """The two links are QEMU character devices, e.g. `serial,path=/dev/pts/3`."""
     return [
         *_base(image),
         *("-chardev", f"{board_line},id=board", "-chardev", f"{reference_line},id=reference"),
@@ -50,13 +50,13 @@ def escaped(path: str) -> str:
 def _base(image: Path) -> list[str]:
     program = shutil.which(PROGRAM)
     if program is None:
-        raise LinkError(f"the rung pil needs {PROGRAM}, and there is none; install it: apt install {PACKAGE}")
-    # Without -nodefaults and a display of its own QEMU would open windows and listen to the terminal.
+        raise LinkError(f"the rung pil needs {PROGRAM}, which is not installed; install it: apt install {PACKAGE}")
+    # Without -nodefaults and a display option QEMU would open windows and read from the terminal.
     return [program, "-M", MACHINE, "-nodefaults", "-display", "none", "-monitor", "none", "-kernel", str(image)]
 
 
 class Emulator:
-    """A running QEMU; it ends with whoever started it."""
+    """A running QEMU; it ends with its parent."""
 
     def __init__(self, command: list[str], folder: Path) -> None:
         self._words = folder / "emulator.log"
@@ -69,7 +69,7 @@ class Emulator:
                     stdout=words,
                     stderr=words,
                     preexec_fn=partial(die_with_parent, signal.SIGKILL),
-                    process_group=0,  # as the leader of a session it would be hung up with the first pty it opens
+                    process_group=0,  # as a session leader it would receive SIGHUP from the first pty it opens
                 )
         except OSError as error:
             raise LinkError(f"{command[0]} could not be started: {error.strerror}") from None
@@ -85,7 +85,7 @@ class Emulator:
         return self._process.pid
 
     def failure(self) -> LinkError | None:
-        """Why it is no more; None while it runs."""
+        """Reason why it ended; None while it runs."""
         if not select.select([self._ended_fd], [], [], 0)[0]:
             return None
         code = self._process.wait()
@@ -98,12 +98,12 @@ class Emulator:
             lines = self._words.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         except OSError:
             return ""
-        # Advice may follow what went wrong, which begins with the program's name.
+        # The error begins with the program's name; advice may follow it.
         named = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
         return (named or lines or [""])[-1]
 
     def stop(self) -> None:
-        """An emulated processor that waits for bytes does not hear SIGTERM: ask, then insist."""
+        """Send SIGTERM, then SIGKILL: an emulated processor that waits for bytes ignores SIGTERM."""
         if self._ended_fd < 0:
             return
         with suppress(ProcessLookupError):

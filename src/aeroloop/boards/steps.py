@@ -1,11 +1,11 @@
-"""Step packets: what lockstep exchanges with a board's firmware. Pure packing; `port/packet.c` is the other side.
+"""Step packets that lockstep exchanges with a board's firmware. Pure packing; `port/packet.c` is the other side.
 
 bench -> board   kind 1, flags, sizes, time, time of the timer; bytes of the ground, bytes of the link
 board -> bench   kind 1 reply or 2 boot, flags, mode, sizes, busy and spent time, frames refused; bytes of two kinds
 
-Without `grant` a step takes no time: the board works until nothing is left to do, and its bytes are those to send now
-and those that open a cycle. With it each step grants one control period of processor time, and the bytes are those of
-the simulator's line and of the ground's.
+Without `grant` a step takes no time: the board runs until it is idle, and its bytes are those to send now and those
+that open a cycle. With it each step grants one control period of processor time, and the bytes are those of the
+simulator's link and of the ground's.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import Mode, ResetCause
 
 MOST_BYTES, MOST_GRANTED_BYTES = 1024, 512
-"""Of each line to the board in one packet, without and with `grant`."""
+"""Maximum bytes of each link to the board in one packet, without and with `grant`."""
 MOST_SENT = 2304
-"""Of both kinds from it."""
+"""Maximum bytes of both kinds from the board."""
 
 STEP, REPLY, BOOT = 1, 1, 2
 TIMER, GRANT = 1, 8
@@ -46,7 +46,7 @@ class Step:
         sizes = len(self.ground), len(self.link)
         most = MOST_GRANTED_BYTES if self.grant else MOST_BYTES
         if max(sizes) > most:
-            raise ValueError(f"a step takes {most} bytes of each line, not {max(sizes)}")
+            raise ValueError(f"a step takes {most} bytes of each link, not {max(sizes)}")
         return _STEP.pack(STEP, flags, *sizes, 0, self.t_ns, self.timer_ns or 0) + self.ground + self.link
 
 
@@ -54,11 +54,11 @@ class Step:
 class Reply:
     sent: tuple[bytes, bytes]
     answered: bool  # a command for this cycle's sensors is among them
-    unfinished: bool  # the granted period was spent, and there is more to do
+    unfinished: bool  # the granted period is used up, and there is more work
     mode: Mode
     busy_ns: int  # execution time of all tasks
-    spent_ns: int  # of the granted period; what is left of it was idle
-    refused: int  # frames since the start that were no good
+    spent_ns: int  # of the granted period; the rest was idle
+    refused: int  # invalid frames since the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Boot:
 
 
 def reply_size(header: bytes) -> int:
-    """Of the whole record that begins with these bytes."""
+    """Size of the whole record that begins with these bytes."""
     *_, n_first, n_second = _REPLY.unpack(header)[:6]
     return int(REPLY_HEADER + n_first + n_second)
 
@@ -85,4 +85,4 @@ def unpack(record: bytes) -> Reply | Boot:
         answered, unfinished = bool(flags & ANSWERED), bool(flags & SPENT)
         return Reply((first, second), answered, unfinished, Mode(mode), busy_ns, spent_ns, refused)
     except (struct.error, ValueError) as error:
-        raise LinkError(f"the emulated board's answer makes no sense: {error}", root_cause=True) from None
+        raise LinkError(f"the emulated board's answer is invalid: {error}", root_cause=True) from None

@@ -1,12 +1,12 @@
-"""The command line: what a user starts. Thin: it reads options, calls one function, and shows what came of it."""
+"""The command line: reads options, calls one function, and prints the result."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext, suppress
-from datetime import datetime
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,27 +14,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from typer.core import TyperGroup
 from typer.main import get_group
 
 from aeroloop import __version__
-from aeroloop.cli import board_commands, dash_commands
-from aeroloop.cli.console import notes, plain, program, run_program, say, say_error
-from aeroloop.core import config, scenario_files
+from aeroloop.cli import (
+    board_commands,
+    dash_commands,
+    export_commands,
+    flown_commands,
+    live_commands,
+    new_aircraft,
+    progress,
+    replay_commands,
+)
+from aeroloop.cli.console import Program, notes, plain, print_error, print_note, program, run_program
+from aeroloop.core import config, scenario_files, trust
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, ConfigError
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.fleet import AIRCRAFT
 from aeroloop.flight import results
-from aeroloop.flight.processes.common import Orders
 from aeroloop.ground.config import Ground
 
 if TYPE_CHECKING:
-    from aeroloop.flight.supervisor import Flight, Outcome
+    from aeroloop.flight.supervisor import Flight
 
 
-class Commands(TyperGroup):
-    """`route` and `cmd` bring MAVLink along, which takes a tenth of a second that no other command should wait for."""
+class Commands(Program):
+    """`route` and `cmd` import MAVLink, which takes a tenth of a second that other commands should not need."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.commands:
@@ -56,30 +62,44 @@ class Commands(TyperGroup):
 
 app = program(
     cls=Commands,
+    add_completion=True,
     help="Aeroloop: fly a real controller in a simulated aircraft, over a real byte link.",
     epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage or configuration, 3 link or board failed, "
-    "130 or 143 interrupted.",
+    "130 or 143 interrupted by Ctrl-C or SIGTERM.",
 )
 app.add_typer(board_commands.app, name="board")
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
+app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
+app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
+app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
+app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
+    new_aircraft.new
+)
 
 SAME_END_S = 0.1
-"""Flights in real time end a cycle sooner or later."""
+"""A flight in real time may end one cycle early or late."""
 
 RUNGS = {
     "mil": "the law as a model in Python",
     "sil": "the law as C on this host",
     "pil": "the firmware on an emulated Cortex-M4",
-    "hil": "a board or an autopilot outside",
+    "hil": "an external board or autopilot",
 }
 
 INCIDENTS = (
     *("law_not_finite", "implausible_commands", "implausible_sensors", "sensor_losses", "safe_commands"),
     *("references_lost", "late_cycles", "overruns", "board_restarts", "board_messages_lost", "log_lost_rows"),
-    *("failsafes", "autopilot_losses", "autopilot_restarts", "actuators_refused", "orders_refused"),
+    *("failsafes", "rotors_lost", "autopilot_losses", "autopilot_restarts", "actuators_refused", "commands_refused"),
 )
-"""Metrics that count what went wrong; none of them is told twice."""
+"""Metrics that count incidents; each is printed once."""
 
+Trusted = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        help="Execute Python files that a scenario names (law_file, a family's folder) from anywhere.",
+    ),
+]
 Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario, e.g. link.to_plant.delay_s=0.006"),
@@ -87,7 +107,7 @@ Overrides = Annotated[
 
 
 class Screen(Console):
-    """A terminal whose reader may leave early: the verdict's exit code must not depend on that."""
+    """Standard output whose reader may close it early: the exit code of the verdict must not depend on that."""
 
     def on_broken_pipe(self) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -97,12 +117,17 @@ def main() -> None:
     try:
         run_program(app)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has left: nothing to tell it
+        sys.stderr.close()  # the reader has closed our output
         sys.exit(EXIT_USAGE)
 
 
 @app.callback(invoke_without_command=True)
-def top(version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False) -> None:
+def top(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+    trusted: Trusted = False,
+) -> None:
+    if trusted:
+        trust.trust_all()
     if version:
         typer.echo(f"aeroloop {__version__}")
         raise typer.Exit
@@ -117,10 +142,11 @@ def top(version: Annotated[bool, typer.Option("--version", help="Print the versi
     "`aeroloop fly tiltrotor-spiral --set link.to_plant.delay_s=0.006 --json`\n\n"
     "`aeroloop fly quad-mission --loop sil`\n\n"
     "`aeroloop fly quad-free --dash`\n\n"
+    "`aeroloop fly fixedwing-loiter --view flightgear`\n\n"
     "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
 )
 def fly(
-    name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")],
+    name: board_commands.Name,
     loop: Annotated[
         str | None,
         typer.Option(help="Rung: mil (Python law), sil (its C), pil (firmware, emulated board), hil (a board)."),
@@ -135,7 +161,7 @@ def fly(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of every random stream.")] = None,
     law: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A Python file with a control law of your own.")
+        Path | None, typer.Option(metavar="FILE", help="A Python file with a control law of your own; it is executed.")
     ] = None,
     overrides: Overrides = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
@@ -144,101 +170,68 @@ def fly(
     with_report: Annotated[
         bool, typer.Option("--report/--no-report", help="Write the report now, or later with `aeroloop report`.")
     ] = True,
+    view: Annotated[
+        str | None,
+        typer.Option(metavar="PROGRAM", help="Show it in another program: flightgear; in real time as with --dash."),
+    ] = None,
     dash: Annotated[
         bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
     ] = False,
     dash_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port of the dashboard; 8080, or any that is free.")
     ] = None,
+    trusted: Trusted = False,
 ) -> None:
     """Fly a scenario, evaluate its checks, and write log, summary and report."""
-    from aeroloop.analysis.checks import verify
-    from aeroloop.flight.supervisor import Flight, Interrupted
+    if trusted:
+        trust.trust_all()
+    from aeroloop.api import flying, scenarios
 
-    path = scenario_files.find(name)
-    rung = (f"loop={json.dumps(loop)}",) if loop is not None else ()
-    controller = scenario_files.controller_of(path, (*(overrides or ()), *rung))
-    if pace is None and (dash or loop in controller.own_clock):
-        pace = "real"
-    if law is not None and not controller.takes_law:
-        raise ConfigError("--law: an autopilot brings its own law; expected a scenario of the tilt-rotor")
-    options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
-    given = tuple(f"{key}={json.dumps(value)}" for key, value in options.items() if value is not None)
-    chosen = (*(overrides or ()), *given, *board_commands.law_override(law))
-    flight_plan = scenario_files.load(path, chosen)
-    verify(flight_plan)
-    folder = out or _new_folder(flight_plan)
+    asked = scenarios.named(name).changed(tuple(overrides or ()))
+    chosen = flying.choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, watched=dash)
+    flight_plan = flying.verified(chosen)
+    folder = out or flying.new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
         raise ConfigError(f"--junit {junit}: the folder {junit.parent} does not exist")
-    with notes.status("preparing the flight") if notes.is_terminal else nullcontext():
-        prepared = Flight(flight_plan, folder)  # a firmware image that is not there yet takes seconds
     with ExitStack() as pages:
-        with prepared as flight:
+        preparing = notes.status("preparing the flight") if notes.is_terminal else None
+
+        def prepared(flight: Flight) -> None:
+            if preparing:
+                preparing.stop()
             if dash:
-                try:
-                    url = pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))
-                except Interrupted as interrupted:
-                    say_error(f"interrupted by {interrupted}")
-                    raise typer.Exit(interrupted.exit_code) from None
-                say(f"dashboard: {url}")
-            results.make_folder(folder, flight_plan)
-            outcome = _flown(flight)
-        summary, report = _judged(folder, flight_plan, outcome, with_report)
+                print_note(
+                    f"dashboard: {pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))}"
+                )
+
+        with preparing or nullcontext():  # building a missing firmware image takes seconds
+            watcher = flying.Watcher(prepared, lambda: progress.shown(flight_plan), print_note, failed=print_error)
+            judged = flying.carry_out(flight_plan, folder, watcher, report=with_report)
         if junit:
-            _write_junit(junit, summary)
+            _write_junit(junit, judged.summary)
         if as_json:
-            sys.stdout.write((folder / results.SUMMARY).read_text(encoding="utf-8"))
+            sys.stdout.write(results.as_text(judged.summary))
         else:
-            _show(summary, folder, report)
-        if outcome.error:
-            say_error(outcome.error)
-        if dash and sys.stdin.isatty() and not as_json and not _interrupted(outcome):
-            say("the dashboard runs until Ctrl-C")
+            _show(judged.summary, folder, judged.report)
+        for error in judged.errors:
+            print_error(error)
+        if dash and sys.stdin.isatty() and not as_json and judged.exit_code not in flying.SIGNALS:
+            print_note("the dashboard runs until Ctrl-C")
             with suppress(KeyboardInterrupt):
                 Event().wait()
-    raise typer.Exit(summary["exit_code"])
-
-
-def _flown(flight: Flight) -> Outcome:
-    """The flight with a progress bar; one that never began leaves no folder."""
-    plan = flight.scenario
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:5.1f} / {task.total:.1f} s"),
-        TimeRemainingColumn(),
-        console=notes,
-        transient=True,
-        disable=not notes.is_terminal,
-    ) as bar:
-        task = bar.add_task(f"{plan.name} ({plan.loop}, {plan.pace})", total=plan.duration_s)
-        return flight.fly(
-            lambda flown_s: bar.update(task, completed=flown_s),
-            lambda orders: _tell_where(orders, flight.id),
-            say,
-        )
-
-
-def _judged(folder: Path, plan: Scenario, outcome: Outcome, with_report: bool) -> tuple[dict[str, Any], Path | None]:
-    if not outcome.began:
-        results.discard(folder, plan)
-        say_error(outcome.error or outcome.ended)
-        raise typer.Exit(outcome.exit_code)
-    for remark in outcome.remarks:
-        say(f"note: {remark}")
-    log = results.read_log(folder, plan)
-    summary = results.write_summary(folder, plan, log, msgspec.to_builtins(outcome))
-    drawn = with_report and not _interrupted(outcome)
-    return summary, results.write_report(folder, plan, log, summary) if drawn else None
-
-
-def _interrupted(outcome: Outcome) -> bool:
-    return outcome.ended.startswith("interrupted")
+    raise typer.Exit(judged.exit_code)
 
 
 @app.command("list")
-def list_scenarios() -> None:
+def list_scenarios(
+    as_json: Annotated[bool, typer.Option("--json", help="Print name, summary and file of each as JSON.")] = False,
+) -> None:
     """List the scenarios that can be flown by name."""
+    if as_json:
+        found = scenario_files.available()
+        rows = [{"name": path.stem, "summary": scenario_files.summary(path), "file": str(path)} for path in found]
+        typer.echo(json.dumps(rows, indent=2))
+        return
     table = Table("scenario", "flies", box=None, header_style="bold")
     for path in scenario_files.available():
         table.add_row(path.stem, plain(scenario_files.summary(path)))
@@ -255,10 +248,18 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder tha
     epilog="Examples:\n\n"
     "`aeroloop compare runs/spiral-mil runs/spiral-sil`\n\n"
     "`aeroloop compare runs/spiral-mil runs/spiral-sil runs/spiral-pil --within 0.005`\n\n"
-    "`aeroloop compare before after --out compare.html --json`"
+    "`aeroloop compare before after --out compare.html --json`\n\n"
+    "`aeroloop compare flight.bin runs/quad-mission-mil`\n\n"
+    "`aeroloop compare flight.ulg table.csv --map columns.toml --from 20 --to 80`"
 )
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Two or more folders that `aeroloop fly` made.")],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN",
+            help="Two or more folders that `aeroloop fly` made; or two logs: a run, .bin, .log, .ulg, .csv.",
+        ),
+    ],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The .html page; by default beside the first run.")
     ] = None,
@@ -269,16 +270,28 @@ def compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the numbers as JSON alone on standard output.")
     ] = False,
+    table: flown_commands.TableName = None,
+    from_s: flown_commands.FromTime = None,
+    to_s: flown_commands.ToTime = None,
+    max_lag_s: flown_commands.MaxLag = None,
+    mappings: flown_commands.Mappings = None,
 ) -> None:
-    """Compare runs: how far each flew from the first, and all metrics on one page."""
+    """Compare runs: how far each flew from the first, and all metrics on one page. Compare logs, flown or simulated:
+    aligned in time, each signal scored."""
+    of_logs = flown_commands.LogOptions(table, from_s, to_s, max_lag_s, tuple(mappings or ()))
+    if of_logs.given or any(run.is_file() for run in runs):
+        flown_commands.compare_logs(runs, out, of_logs, within, as_json=as_json)
+        return
     page = out or results.comparison_path(runs)
     comparison = results.compare_runs(runs, page)
     if as_json:
         typer.echo(json.dumps(comparison, indent=2, allow_nan=False))
     else:
         _show_comparison(comparison, page)
-    if within is not None and (farther := _farther_than(within, comparison)):
-        say_error(f"not within {within:g} m of {comparison['runs'][0]['label']}: {', '.join(farther)}")
+    compared = comparison.get(AIRCRAFT, [comparison])
+    farther = [words for each in compared for words in _farther_than(within, each)] if within is not None else []
+    if farther:
+        print_error(f"not within {within:g} m of {compared[0]['runs'][0]['label']}: {', '.join(farther)}")
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
@@ -323,7 +336,7 @@ def base_station(
     """Stream a trajectory to the board of a running flight, in step with its clock."""
     from aeroloop.controllers.law.ground_station import drive, find_flight
 
-    orders, ground = find_flight(wanted)
+    launch, ground = find_flight(wanted)
     table: dict[str, Any] = {"source": "base-station"}
     if feedforward is not None:
         table["velocity_feedforward"] = feedforward
@@ -333,7 +346,7 @@ def base_station(
         table["trajectory"] = msgspec.to_builtins(ground.trajectory)
     config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
     chosen = config.convert({**msgspec.to_builtins(ground), **table}, Ground, "base-station")
-    drive(orders, chosen, link or orders.reference_client, None, say)
+    drive(launch, chosen, link or launch.reference_client, None, print_note)
 
 
 @app.command(epilog="Examples: `aeroloop joystick`, `aeroloop joystick --map my-stick.toml --record flight.stick`")
@@ -348,7 +361,7 @@ def joystick(
     """Fly the aircraft of a running flight with a joystick."""
     from aeroloop.controllers.law.ground_station import drive, find_flight
 
-    orders, ground = find_flight(wanted)
+    launch, ground = find_flight(wanted)
     chosen = msgspec.structs.replace(
         ground,
         source="joystick",
@@ -356,24 +369,10 @@ def joystick(
         joystick_map=axis_map,
         joystick_recording=recording,
     )
-    drive(orders, chosen, link or orders.reference_client, record, say)
+    drive(launch, chosen, link or launch.reference_client, record, print_note)
 
 
-def _new_folder(plan: Scenario) -> Path:
-    stem = f"runs/{plan.name}-{plan.loop}-{datetime.now():%Y%m%d-%H%M%S}"
-    folder, n = Path(stem), 1
-    while folder.exists():
-        n += 1
-        folder = Path(f"{stem}-{n}")
-    return folder
-
-
-def _tell_where(orders: Orders, flight_id: str) -> None:
-    for sentence in orders.scenario.notices(orders, flight_id):
-        say(sentence)
-
-
-def _write_junit(path: Path, summary: dict[str, Any]) -> None:
+def _write_junit(path: Path, summary: Mapping[str, Any]) -> None:
     from aeroloop.analysis.summary import junit_xml
 
     try:
@@ -382,7 +381,7 @@ def _write_junit(path: Path, summary: dict[str, Any]) -> None:
         raise ConfigError(f"--junit {path}: cannot be written: {error.strerror}") from None
 
 
-def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
+def _show(summary: Mapping[str, Any], folder: Path, report: Path | None) -> None:
     screen = Screen()
     table = Table("check", "value", "limit", "", header_style="bold")
     for check in summary["checks"]:
@@ -390,18 +389,20 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
         table.add_row(check["name"], value, check["limit"], "[green]pass[/]" if check["ok"] else "[red]FAIL[/]")
     screen.print(table)
     told = {check["name"] for check in summary["checks"]}
-    counts = {name: summary["metrics"].get(name) for name in INCIDENTS if name not in told}
+    counts = {name: count for name, count in summary["metrics"].items() if _incident(name) and name not in told}
     incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
     if incidents:
         screen.print(f"[yellow]incidents in flight[/]: {incidents}", highlight=False, soft_wrap=True)
-    failed = [plan for plan in summary.get("plans", ()) if plan["why"]]
-    if failed:
-        words = f"{len(failed)} of {len(summary['plans'])} plans failed; last reason: {failed[-1]['why']}"
+    for own in summary.get(AIRCRAFT, [summary]):
+        failed = [plan for plan in own.get("plans", ()) if plan["why"]]
+        if not failed:
+            continue
+        words = f"{len(failed)} of {len(own['plans'])} plans failed; last reason: {failed[-1]['why']}"
         screen.print(f"[yellow]{words}[/]", highlight=False, soft_wrap=True)
     verdict = "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'aborted'}[/]"
     factor = summary["real_time_factor"]
     speed = f", {factor:.1f} times real time" if factor else ""
-    rung = f"rung {summary['loop']} ({RUNGS[summary['loop']]})"
+    rung = f"rung {summary['loop']} ({', '.join(RUNGS[rung] for rung in summary['loop'].split('+'))})"
     screen.print(
         f"{summary['scenario']} on {rung}: {verdict} ({summary['ended']}{speed})", highlight=False, soft_wrap=True
     )
@@ -413,10 +414,23 @@ def _show(summary: dict[str, Any], folder: Path, report: Path | None) -> None:
     screen.print(f"{'report' if report else 'run'}: {plain(str(where))}", highlight=False, soft_wrap=True)
 
 
+def _incident(metric: str) -> bool:
+    """A metric name, also of a fleet's part: `wing/log_lost_rows`."""
+    return metric.rpartition("/")[2] in INCIDENTS
+
+
 def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
     screen = Screen()
+    for each in comparison.get(AIRCRAFT, [comparison]):
+        _show_differences(screen, each)
+    screen.print(f"page: {plain(str(page))}", highlight=False, soft_wrap=True)
+
+
+def _show_differences(screen: Screen, comparison: dict[str, Any]) -> None:
+    """The comparison of runs of one scenario, or of a fleet's part."""
+    whose = f"{plain(comparison['name'])}: " if "name" in comparison else ""
     first = comparison["runs"][0]
-    screen.print(f"differences to {plain(first['label'])}", highlight=False)
+    screen.print(f"{whose}differences to {plain(first['label'])}", highlight=False)
     table = Table("", *(plain(difference["label"]) for difference in comparison["differences"]), header_style="bold")
     for key in comparison["differences"][0]:
         if key not in ("label", "to"):
@@ -429,11 +443,10 @@ def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
     screen.print("log hashes are equal" if comparison["log_hashes_equal"] else "log hashes differ", highlight=False)
     for remark in comparison["remarks"]:
         screen.print(f"note: {plain(remark)}", highlight=False, soft_wrap=True)
-    screen.print(f"page: {plain(str(page))}", highlight=False, soft_wrap=True)
 
 
 def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
-    """A distance that is not known is not within, nor is one that is known for a part of the flight."""
+    """An unknown distance is not within the limit, nor is one that is known for part of the flight only."""
     farther = []
     first_s = comparison["runs"][0]["flown_s"]
     for run, difference in zip(comparison["runs"][1:], comparison["differences"], strict=True):
@@ -444,7 +457,8 @@ def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
             why = f"compared up to {difference['to_s']:g} s of {flown_s:g} s only"
         else:
             continue
-        farther.append(f"{difference['label']} ({why})")
+        whose = f"{comparison['name']} " if "name" in comparison else ""
+        farther.append(f"{whose}{difference['label']} ({why})")
     return farther
 
 

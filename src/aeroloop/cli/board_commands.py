@@ -6,19 +6,18 @@ import shlex
 import shutil
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from aeroloop.cli.console import say
-from aeroloop.codegen.images import build_image, image_sizes
+from aeroloop.api.scenarios import law_override
+from aeroloop.cli.console import print_note
+from aeroloop.codegen.images import Generated, build_image, image_sizes, variants
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
-
-if TYPE_CHECKING:
-    from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.core.tables import part
 
 app = typer.Typer(
     help="The board with our firmware: build its image, run it on the emulator, flash it.",
@@ -29,7 +28,18 @@ app = typer.Typer(
 TARGETS = ("emulator", "discovery")
 FLASH_B, RAM_B = 1024 * 1024, 128 * 1024
 
-Name = Annotated[str, typer.Argument(metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.")]
+
+def _beginning_with(begun: str) -> list[str]:
+    """For shell completion."""
+    return [path.stem for path in scenario_files.available() if path.stem.startswith(begun)]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="SCENARIO", help="A name from `aeroloop list`, or a .toml file.", autocompletion=_beginning_with
+    ),
+]
 Law = Annotated[Path | None, typer.Option(metavar="FILE", help="A Python file with a control law of your own.")]
 Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario.")]
 
@@ -47,10 +57,9 @@ def build(
     """Build the firmware that flies a scenario's law, and print its size."""
     if target not in (*TARGETS, "all"):
         raise ConfigError(f"--target {target}: expected one of: {', '.join(TARGETS)}, all")
-    from aeroloop.families.tiltrotor import images  # with the law's mathematics, which other commands do not need
-
-    kinds = {"emulator": (images.LOCKSTEP, images.UART), "discovery": (images.DISCOVERY,)}
-    generated = images.generate(plan(name, law, overrides))
+    generated, image = firmware(name, law, overrides)
+    lockstep, uart, discovery = variants(image)
+    kinds = {"emulator": (lockstep, uart), "discovery": (discovery,)}
     wanted = [image for key in TARGETS if target in (key, "all") for image in kinds[key]]
     table = Table("image", "flash", "RAM", box=None, header_style="bold")
     built = [build_image(generated, image) for image in wanted]
@@ -76,15 +85,15 @@ def run(
 ) -> None:
     """Serve the emulated board on a pty, as if it were plugged in; Ctrl-C ends it."""
     from aeroloop.controllers.law.board_service import pty_place, serve
-    from aeroloop.families.tiltrotor import images
 
     place = pty_place(link)
-    image = build_image(images.generate(plan(name, law, overrides)), images.UART)
-    # Only now: a law that never ends and a build are ended by the signal itself.
+    generated, kind = firmware(name, law, overrides, rung="hil")
+    image = build_image(generated, variants(kind)[1])
+    # Set only now: a law that never ends, or a build, is ended by the signal itself.
     stopping: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: stopping.append(got))
-    serve(image, place, _how_to_fly(name, law, overrides), say, lambda: bool(stopping))
+    serve(image, place, _how_to_fly(name, law, overrides), print_note, lambda: bool(stopping))
     raise typer.Exit(128 + stopping[0])
 
 
@@ -92,27 +101,31 @@ def run(
 def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides = None) -> None:
     """Flash the firmware onto an STM32F4-Discovery with openocd or st-flash, or print the command that would."""
     from aeroloop.controllers.law import board_service
-    from aeroloop.families.tiltrotor import images
 
-    image = build_image(images.generate(plan(name, law, overrides)), images.DISCOVERY)
-    board_service.flash(image, say, typer.echo)
+    generated, kind = firmware(name, law, overrides)
+    image = build_image(generated, variants(kind)[2])
+    board_service.flash(image, print_note, typer.echo)
 
 
-def plan(name: str, law: Path | None, overrides: list[str] | None) -> TiltrotorScenario:
-    from aeroloop.families.tiltrotor.scenario import load_tiltrotor
-
-    given = tuple(overrides or ())
-    return load_tiltrotor(scenario_files.find(name), (*given, *law_override(law)))
+def firmware(name: str, law: Path | None, overrides: list[str] | None, *, rung: str = "") -> tuple[Generated, str]:
+    """The image of the scenario's controller; if that has none on its rung, of the controller that flies it on pil.
+    ConfigError where the image is for a `rung` that the controller does not have."""
+    path, given = scenario_files.find(name), (*(overrides or ()), *law_override(law))
+    if not scenario_files.controller_of(path, given).firmware:
+        given = (*given, 'loop="pil"')
+    scenario = scenario_files.load(path, given)
+    row = scenario.flown_by
+    if rung and rung not in row.rungs:
+        raise ConfigError(
+            f"{name}: controller {row.name} does not fly on {rung}; expected one of: {', '.join(row.rungs)}"
+        )
+    made: tuple[Generated, str] = part(row.firmware)(scenario)
+    return made
 
 
 def _how_to_fly(name: str, law: Path | None, overrides: list[str] | None) -> str:
     own = ["--law", str(law.absolute())] if law else []
     return shlex.join(["aeroloop", "fly", name, *own, *(word for each in overrides or () for word in ("--set", each))])
-
-
-def law_override(law: Path | None) -> tuple[str, ...]:
-    # No TOML value begins like an absolute path, so it is taken as it stands.
-    return (f"control.law_file={law.absolute()}",) if law else ()
 
 
 def _share(used_B: int, there_B: int) -> str:

@@ -1,45 +1,105 @@
-"""Standard error as every command uses it, and the settings that every program of ours shares."""
+"""Standard error of all commands, and the settings that all programs share."""
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from aeroloop.core.errors import AeroloopError
+from aeroloop.core import trust
+from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
+from aeroloop.flight import signals
 
 notes = Console(stderr=True)
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+"""Errors of a device that accepts no more output."""
+
+
+class StoppedError(AeroloopError):
+    """Ctrl-C or SIGTERM, as a sentence with the exit code that shells expect."""
+
+    def __init__(self, interrupted: KeyboardInterrupt) -> None:
+        super().__init__(f"interrupted by {interrupted}" if interrupted.args else "interrupted by SIGINT")
+        self.exit_code = getattr(interrupted, "exit_code", EXIT_INTERRUPTED)
+
+
+class Program(TyperGroup):
+    """Reads its arguments and runs the command; an interruption is one of our errors."""
+
+    def make_context(self, *args: Any, **more: Any) -> Any:
+        with _told():
+            return super().make_context(*args, **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _told():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as interrupted:
+        raise StoppedError(interrupted) from None
+
+
 program = partial(
     typer.Typer,
+    cls=Program,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-"""A command line that is started on its own, and not as a part of another."""
+"""A program that runs on its own, not as part of another."""
 
 
 def plain(text: str) -> str:
-    """Text from files and devices is shown as it is, not as markup."""
+    """Text from files and devices is printed literally, not as markup."""
     return text.replace("[", r"\[")
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     notes.print(text, highlight=False, soft_wrap=True, markup=False)
 
 
-def say_error(text: str) -> None:
+def print_error(text: str) -> None:
     notes.print(f"[red]aeroloop:[/] {plain(text)}", highlight=False, soft_wrap=True)
 
 
+def _ask(question: str) -> bool:
+    return typer.confirm(question, err=True)
+
+
 def run_program(app: typer.Typer) -> None:
-    """The program; an error is one sentence and its exit code."""
+    """Run the program; an error, also of writing output, is one sentence and its exit code."""
+    signal.signal(signal.SIGTERM, signals.interrupt)
+    code: Any = EXIT_OK
     try:
-        app()
-    except AeroloopError as error:
-        say_error(str(error))
-        sys.exit(error.exit_code)
+        try:
+            with trust.guarded(ask=_ask if sys.stdin.isatty() and notes.is_terminal else None):
+                app()
+        except SystemExit as ended:
+            code = ended.code
+        except AeroloopError as error:
+            print_error(str(error))
+            code = error.exit_code
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the rest of the output is dropped
+        print_error(f"standard output cannot be written: {error.strerror}")
+        code = EXIT_LINK
+    sys.exit(code)

@@ -1,7 +1,7 @@
-"""What this machine can do for a flight, and how to get what is missing.
+"""Checks what this machine can do for a flight, and how to install what is missing.
 
-Looks and never touches: whatever would change this process (priority, locked memory, loaded libraries) is
-tried in a short-lived child. A probe that fails or hangs becomes a finding itself.
+Read only: whatever would change this process (priority, locked memory, loaded libraries) is tried in a short-lived
+child. A probe that fails or hangs is a finding itself.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from aeroloop import __version__
+from aeroloop.core import paths
+
 State = Literal["ok", "limited", "missing"]
-Outcome = tuple[State, str, str]  # state, what was found, how to get it
+Outcome = tuple[State, str, str]  # state, finding, remedy
 Probe = Callable[[], Outcome]
 
 PROBE_TIMEOUT_S = 5.0
@@ -51,7 +54,7 @@ class Finding:
     name: str
     state: State
     found: str  # one line, with the numbers measured
-    remedy: str  # a command or a sentence; empty when ok
+    remedy: str  # a command or a sentence; empty if ok
 
     def as_dict(self) -> dict[str, str]:
         return asdict(self)
@@ -65,7 +68,7 @@ def render(findings: list[Finding]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, title="What this machine can do")
     table.add_column("")
     table.add_column("part")
-    table.add_column("found, and how to get what is missing", overflow="fold")
+    table.add_column("found, and how to install what is missing", overflow="fold")
     for finding in findings:
         style = STYLES[finding.state]
         text = Text(finding.found)
@@ -76,11 +79,11 @@ def render(findings: list[Finding]) -> Table:
 
 
 def bounded(name: str, probe: Probe, timeout_s: float = PROBE_TIMEOUT_S) -> Finding:
-    """Run one probe in a thread that may be left behind, so that nothing here can fail or hang."""
+    """Run one probe in a thread that may be abandoned, so that nothing here can fail or hang."""
     outcome: Outcome = (
         "limited",
         f"no answer within {timeout_s:g} s",
-        "stop what keeps this machine busy, then try again",
+        "stop other programs, then try again",
     )
 
     def run() -> None:
@@ -103,7 +106,7 @@ def bounded(name: str, probe: Probe, timeout_s: float = PROBE_TIMEOUT_S) -> Find
 
 
 def _in_child(code: str) -> str:
-    """What a fresh interpreter prints for `code`; the last line of its complaint when it raises."""
+    """Output of a fresh interpreter for `code`; the last line of its error output if it raises."""
     child = subprocess.run(
         [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, timeout=PROBE_TIMEOUT_S
     )
@@ -111,7 +114,7 @@ def _in_child(code: str) -> str:
 
 
 def _first_line(*command: str) -> str:
-    """First line that a program says about itself."""
+    """First line of a program's version output."""
     child = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_TIMEOUT_S)
     return (child.stdout or child.stderr).partition("\n")[0].strip()
 
@@ -127,6 +130,16 @@ def _limit(kind: int) -> str:
 
 def _python() -> Outcome:
     return "ok", f"{platform.python_implementation()} {platform.python_version()}, {sys.executable}", ""
+
+
+def _package() -> Outcome:
+    kind = "installed from a wheel" if paths.FROM_WHEEL else "a checkout"
+    found = f"{__version__}, {kind}; scenarios, firmware and examples in {paths.SHARED}"
+    lacking = [path.name for path in (paths.SCENARIOS, paths.FIRMWARE, paths.EXAMPLES) if not path.is_dir()]
+    if lacking:
+        remedy = "install it again: pip install --force-reinstall --no-deps aeroloop, or pip install -e CHECKOUT"
+        return "limited", f"{found}, but no {' or '.join(lacking)} there", remedy
+    return "ok", found, ""
 
 
 def _cpu() -> Outcome:
@@ -185,7 +198,7 @@ def _clock() -> Outcome:
     lateness_s = []
     for _ in range(SLEEPS):
         deadline = time.monotonic() + 0.001
-        time.sleep(0.001)  # an absolute sleep on the monotonic clock inside
+        time.sleep(0.001)  # an absolute sleep on the monotonic clock
         lateness_s.append(time.monotonic() - deadline)
     median_s, worst_s = statistics.median(lateness_s), max(lateness_s)
     found = (
@@ -240,9 +253,9 @@ def _serial() -> Outcome:
         return (
             "missing",
             "no serial port",
-            "for the rung hil: plug in a board; it shows up as /dev/ttyACM0 or ttyUSB0",
+            "for the rung hil: connect a board; it appears as /dev/ttyACM0 or ttyUSB0",
         )
-    # Opening a port would reset some boards, so permission is asked of the file instead.
+    # Opening a port would reset some boards, so only the file's permissions are checked.
     refused = [port for port in ports if not os.access(port, os.R_OK | os.W_OK)]
     found = ", ".join(f"{port} (no permission)" if port in refused else port for port in ports)
     if refused:
@@ -268,7 +281,7 @@ def _joystick() -> Outcome:
         return "ok", found, ""
     if len(readable) < len(devices):
         return "limited", found, "sudo usermod -aG input $USER, then log in again"
-    return "missing", found, "plug in a joystick, or fly a recorded one: ground.joystick_recording"
+    return "missing", found, "connect a joystick, or fly a recorded one: ground.joystick_recording"
 
 
 def _dashboard() -> Outcome:
@@ -315,6 +328,7 @@ def _disk() -> Outcome:
 
 
 PROBES: tuple[tuple[str, Probe], ...] = (
+    ("Aeroloop", _package),
     ("Python", _python),
     ("processor", _cpu),
     ("real-time priority", _priority),

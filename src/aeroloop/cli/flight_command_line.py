@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from aeroloop.cli.console import notes
+from aeroloop.cli.console import notes, plain, print_note
 from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Origin
+from aeroloop.core.suggest import did_you_mean
 from aeroloop.flight import running
 from aeroloop.ground.commands import (
     MODES,
@@ -31,8 +32,9 @@ from aeroloop.ground.commands import (
     VehicleState,
     write_plan,
 )
-from aeroloop.ground.commands.conversation import Partner
+from aeroloop.ground.commands.transaction import Partner
 from aeroloop.ground.missions import read_plan
+from aeroloop.realtime.controls import Controls
 
 app = typer.Typer(
     help="Command an aircraft over MAVLink: arm, take off, go somewhere, land, missions, parameters.",
@@ -46,12 +48,12 @@ app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
 
 DEFAULT_LINK = "udp://127.0.0.1:14540?listen"
-"""Where PX4 and the virtual Pixhawk send to by default."""
+"""Default destination of PX4 and the virtual Pixhawk."""
 ME: Partner = (253, 190)
-"""Not the number of the dashboard, whose answers are not ours."""
+"""Differs from the dashboard's system ID, so that answers are not confused."""
 THERE_M = 1.0
 GLANCE_S = 2.0
-"""How long `status` waits for what it shows."""
+"""Time that `status` waits for the values it prints."""
 NEGATIVE = {"ignore_unknown_options": True}  # -33.8 is a latitude, not an option
 
 Link = Annotated[
@@ -60,9 +62,7 @@ Link = Annotated[
 System = Annotated[
     int, typer.Option(metavar="N", min=0, max=255, help="MAVLink system id; 0 for the first one received.")
 ]
-Timeout = Annotated[
-    float, typer.Option(metavar="S", min=0.1, max=600, help="Give up after so long without an answer, in seconds.")
-]
+Timeout = Annotated[float, typer.Option(metavar="S", min=0.1, max=600, help="Timeout for an answer, in seconds.")]
 Wait = Annotated[float, typer.Option(metavar="S", min=0, max=3600, help="Wait up to S seconds for completion.")]
 TakeOver = Annotated[bool, typer.Option("--take-over", help="Take command from another program at the router.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -72,9 +72,23 @@ def _example(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(f"`aeroloop cmd {line}`" for line in lines)
 
 
-@app.command(epilog=_example("arm", "arm --take-over", "arm --link udp://127.0.0.1:14550?listen --system 2"))
+@app.command(epilog=_example("end", "end --flight 3f2a91c0"))
+def end(
+    flight: Annotated[str, typer.Option("--flight", metavar="ID", help="Which flight, if several are running.")] = "",
+) -> None:
+    """End the running flight; its `aeroloop fly` then evaluates the checks and writes the report."""
+    launch = running.chosen(flight)
+    Controls(launch.folder_path).end("command")
+    typer.echo(f"flight {running.flight_id(launch)} ends")
+
+
+@app.command(epilog=_example("arm", "arm --wait", "arm --link udp://127.0.0.1:14550?listen --system 2"))
 def arm(
-    force: Annotated[bool, typer.Option(help="Overrule the autopilot's checks.")] = False,
+    force: Annotated[bool, typer.Option(help="Override the autopilot's arming checks.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the autopilot is ready.")] = False,
+    within: Annotated[
+        float, typer.Option(metavar="S", min=0.1, max=3600, help="With --wait: timeout in seconds.")
+    ] = 120.0,
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
@@ -82,7 +96,10 @@ def arm(
 ) -> None:
     """Arm the motors."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
-        vehicle.arm(force=force)
+        if wait and not force:
+            _arm_when_ready(vehicle, within)
+        else:
+            vehicle.arm(force=force)
         typer.echo("armed")
 
 
@@ -112,7 +129,7 @@ def takeoff(
     """Take off; if not armed, as soon as it is."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.takeoff(height)
-        # PX4 takes the order on the ground too, and leaves it as soon as somebody arms it.
+        # PX4 accepts the command on the ground too, and takes off as soon as it is armed.
         typer.echo(f"{'takes off' if vehicle.state.armed else 'not armed: will take off once it is,'} to {height:g} m")
         if wait:
             vehicle.wait(lambda s: s.height_m is not None and s.height_m > height - THERE_M, wait, "takeoff")
@@ -122,7 +139,7 @@ def takeoff(
 def land(
     wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False
 ) -> None:
-    """Land where it is."""
+    """Land at the current position."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.land()
         typer.echo("lands")
@@ -133,7 +150,7 @@ def land(
 def return_home(
     wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False
 ) -> None:
-    """Fly home and land."""
+    """Return home and land."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.return_home()
         typer.echo("returns")
@@ -142,7 +159,7 @@ def return_home(
 
 @app.command(epilog=_example("hold"))
 def hold(link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False) -> None:
-    """Stop and stay in the air."""
+    """Stop and hold the position."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.hold()
         typer.echo("holds")
@@ -163,7 +180,7 @@ def goto(
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
-    """Fly to a place and hold there."""
+    """Fly to a position and hold there."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
         if above_home:
             seen = vehicle.wait(lambda s: s.alt_m is not None, timeout, "go to: no position received")
@@ -184,7 +201,7 @@ def mode(
 ) -> None:
     """Change the flight mode."""
     if name not in MODES:
-        raise InvalidError(f"mode {name}: no such mode; expected one of: {', '.join(MODES)}")
+        raise InvalidError(f"mode {name}: unknown mode{did_you_mean(name, MODES)}; expected one of: {', '.join(MODES)}")
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.set_mode(name)
         typer.echo(f"mode {name}")
@@ -313,7 +330,7 @@ def watch(link: Link = "", system: System = 0, timeout: Timeout = 10.0) -> None:
                 time.sleep(0.2)
         except KeyboardInterrupt:
             return
-        raise NoAnswerError(f"watch: the link was lost: {vehicle.station.lost}")
+        raise NoAnswerError(f"watch: link lost: {vehicle.station.lost}")
 
 
 @contextmanager
@@ -328,9 +345,25 @@ def _vehicle(link: str, system: int, timeout_s: float, take_over: bool = False) 
             raise HeldError(f"{error}: repeat with --take-over", error.holder) from None
 
 
+def _arm_when_ready(vehicle: Vehicle, within_s: float) -> None:
+    """Wait, showing the autopilot's reasons: beside a spinner on a terminal, otherwise one line for each new reason."""
+    if notes.is_terminal:
+        with notes.status("waiting for the autopilot") as status:
+            vehicle.arm_when_ready(within_s, lambda why: status.update(f"waiting: {plain(why)}"))
+        return
+    told: set[str] = set()
+
+    def tell(why: str) -> None:
+        if why not in told:
+            told.add(why)
+            print_note(f"waiting: {why}")
+
+    vehicle.arm_when_ready(within_s, tell)
+
+
 def running_link() -> str:
-    """The line that the running flight's router keeps for us; empty where there is none."""
-    links = {str(link) for orders in running.flights() if (link := getattr(orders, "dash_link", ""))}
+    """The running flight's router link for commands; empty: none."""
+    links = {str(link) for launch in running.flights() if (link := getattr(launch, "dash_link", ""))}
     if len(links) > 1:
         raise ConfigError(f"several flights are running; choose one with --link: {', '.join(sorted(links))}")
     return links.pop() if links else ""

@@ -1,4 +1,4 @@
-"""`aeroloop route`: pass messages between links, and show the state of each."""
+"""`aeroloop route`: forward messages between links, and show the state of each."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from aeroloop.cli.console import program, run_program, say
+from aeroloop.cli.console import print_note, program, run_program
 from aeroloop.core.errors import ConfigError
 from aeroloop.flight import routing
 from aeroloop.flight.processes.common import stop
 from aeroloop.router.config import COMMANDS, ROLES
-from aeroloop.router.statistics import LineInfo, LineMessage, LineState
+from aeroloop.router.statistics import LinkInfo, LinkMessage, LinkState
 
 DEFAULT = "run"
 DRAWN_HZ = 4.0
 BUSIEST = 5
-"""Messages shown of each line and direction."""
+"""Number of messages shown for each link and direction."""
 MOST_COLUMNS = 1000
 COUNTERS = ("lost", "bad", "twice", "refused", "dropped", "queued")
 GREEN_FROM, AMBER_FROM = 0.95, 0.8
-"""Of the set rate."""
+"""Relative to the set rate."""
 AMBER_LOAD_PCT, RED_LOAD_PCT = 70.0, 90.0
 
 
 class FileOrCommand(TyperGroup):
-    """`aeroloop route FILE` runs the file; whatever else it has to offer goes by name."""
+    """`aeroloop route FILE` runs the file; its other functions are subcommands."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
@@ -47,8 +47,8 @@ class FileOrCommand(TyperGroup):
 
 app = program(
     cls=FileOrCommand,
-    help="The router: pass MAVLink, board frames and pose packets between serial ports, UDP, TCP and ptys, and watch "
-    "every line. `aeroloop route FILE` is short for `aeroloop route run FILE`.",
+    help="The router: forward MAVLink, board frames and pose packets between serial ports, UDP, TCP and ptys, and show "
+    "the state of every link. `aeroloop route FILE` is short for `aeroloop route run FILE`.",
 )
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The router's .toml file; see examples/router.toml.")]
@@ -58,7 +58,7 @@ Which = Annotated[str, typer.Option("--router", metavar="ID", help="Id or name o
 @app.command(epilog="Examples:\n\n`aeroloop route examples/router.toml`\n\n`aeroloop route bench.toml --watch`")
 def run(
     file: File,
-    watch: Annotated[bool, typer.Option("--watch", help="Show a live table of all lines.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show a live table of all links.")] = False,
     duration: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Stop after this time; otherwise on Ctrl-C.")
     ] = None,
@@ -67,13 +67,13 @@ def run(
     if duration is not None and not (math.isfinite(duration) and duration > 0):
         raise ConfigError(f"--duration {duration:g}: expected a number of seconds above 0")
     config = routing.check(file)
-    interrupts = _heed_signals()
+    interrupts = _count_interrupts()
     if watch:
         with routing.in_background(file, duration) as (folder, words):
             _watch(folder, words)
     else:
         with routing.folder_of_its_own() as folder:
-            routing.route(config, folder, duration, say)
+            routing.route(config, folder, duration, print_note)
     if interrupts:
         raise typer.Exit(128 + interrupts[0])
 
@@ -92,9 +92,9 @@ def check(file: File) -> None:
 
 @app.command()
 def watch(router: Which = "") -> None:
-    """Show a live table of the lines of a router that runs elsewhere on this machine, or in a flight."""
+    """Show a live table of the links of a router that runs elsewhere on this machine, or in a flight."""
     place = routing.find(router)
-    interrupts = _heed_signals()
+    interrupts = _count_interrupts()
     _watch(place.folder, deque())
     if interrupts:
         raise typer.Exit(128 + interrupts[0])
@@ -107,49 +107,49 @@ def take_over(
 ) -> None:
     """Give command to another endpoint."""
     place = routing.take_over(name, router)
-    Console().print(f"{name} commands at router {place.id} ({place.name})", highlight=False, markup=False)
+    Console().print(f"{name} has control at router {place.id} ({place.name})", highlight=False, markup=False)
 
 
-def _heed_signals() -> list[int]:
-    """What ended us, once something has."""
+def _count_interrupts() -> list[int]:
+    """The signals received."""
     got: list[int] = []
 
-    def heed(number: int, frame: Any) -> None:
+    def count(number: int, frame: Any) -> None:
         got.append(number)
         stop.request(number, frame)
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, heed)
+        signal.signal(number, count)
     return got
 
 
 def _watch(folder: Path, words: Sequence[str]) -> None:
-    watched = routing.Watched(folder)
+    watched = routing.RouterStatus(folder)
     try:
         with Live(console=Console(), auto_refresh=False, vertical_overflow="crop") as live:
             while not stop.requested and watched.look():
-                live.update(view(watched.infos, watched.lines, watched.messages, words), refresh=True)
+                live.update(view(watched.infos, watched.links, watched.messages, words), refresh=True)
                 time.sleep(1 / DRAWN_HZ)
     finally:
         watched.close()
 
 
 def view(
-    infos: Sequence[LineInfo],
-    lines: dict[int, LineState],
-    messages: dict[tuple[int, int, int, int, int], LineMessage],
+    infos: Sequence[LinkInfo],
+    lines: dict[int, LinkState],
+    messages: dict[tuple[int, int, int, int, int], LinkMessage],
     words: Sequence[str] = (),
 ) -> RenderableType:
-    """All lines, the busiest messages on each, and what the router said last."""
+    """All links, the most frequent messages on each, and the last messages of the router."""
     wide = Table(
-        *("line", "URL", "role", "up", "in/s", "out/s", "load in", "load out", *COUNTERS, "round trip", "seen"),
+        *("link", "URL", "role", "up", "in/s", "out/s", "load in", "load out", *COUNTERS, "round trip", "seen"),
         header_style="bold",
         box=None,
     )
     narrow = Table(
-        *("line", "role", "up", "in/s", "out/s", "load", "round trip", "seen", "counted"), header_style="bold", box=None
+        *("link", "role", "up", "in/s", "out/s", "load", "round trip", "seen", "counted"), header_style="bold", box=None
     )
-    kinds = Table("line", "", "sender", "message", "rate/s", "set/s", "count", header_style="bold", box=None)
+    kinds = Table("link", "", "sender", "message", "rate/s", "set/s", "count", header_style="bold", box=None)
     for number, info in enumerate(infos):
         on_line = [message for key, message in messages.items() if key[0] == number]
         if number in lines:
@@ -166,7 +166,7 @@ def view(
 
 
 class Fitting:
-    """The wide table where the terminal has room for it, otherwise the narrow one: cut-off numbers tell nothing."""
+    """The wide table if the terminal is wide enough, otherwise the narrow one: truncated numbers are useless."""
 
     def __init__(self, wide: Table, narrow: Table) -> None:
         self._wide, self._narrow = wide, narrow
@@ -176,7 +176,7 @@ class Fitting:
         yield self._wide if needed <= options.max_width else self._narrow
 
 
-def _line_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
+def _line_cells(info: LinkInfo, line: LinkState, messages: Sequence[LinkMessage]) -> list[RenderableType]:
     return [
         Text(info.name),
         Text(info.url),
@@ -189,8 +189,8 @@ def _line_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]
     ]
 
 
-def _few_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
-    """Of the counters only those that have counted something."""
+def _few_cells(info: LinkInfo, line: LinkState, messages: Sequence[LinkMessage]) -> list[RenderableType]:
+    """Only the counters above zero."""
     told = ", ".join(f"{value} {name}" for name, value in zip(COUNTERS, _counts(line), strict=True) if value)
     busier_pct = max(line.load_in_pct, line.load_out_pct)
     return [
@@ -202,7 +202,7 @@ def _few_cells(info: LineInfo, line: LineState, messages: Sequence[LineMessage])
     ]
 
 
-def _role_and_rates(line: LineState, messages: Sequence[LineMessage]) -> list[RenderableType]:
+def _role_and_rates(line: LinkState, messages: Sequence[LinkMessage]) -> list[RenderableType]:
     return [
         ROLES[line.role % COMMANDS] + (", commands" if line.role >= COMMANDS else ""),
         Text("yes", "green") if line.up else Text("no", "red"),
@@ -211,20 +211,20 @@ def _role_and_rates(line: LineState, messages: Sequence[LineMessage]) -> list[Re
     ]
 
 
-def _counts(line: LineState) -> tuple[int, ...]:
-    """As COUNTERS names them."""
+def _counts(line: LinkState) -> tuple[int, ...]:
+    """In the names of COUNTERS."""
     return (line.lost, line.bad_checksums, line.duplicates, line.refused, line.dropped, line.queued)
 
 
-def _times(line: LineState) -> list[RenderableType]:
+def _times(line: LinkState) -> list[RenderableType]:
     return [
         "" if math.isnan(line.round_trip_s) else f"{1000 * line.round_trip_s:.1f} ms",
         "" if math.isnan(line.last_seen_s) else f"{line.last_seen_s:.1f} s",
     ]
 
 
-def _message_cells(info: LineInfo, message: LineMessage) -> list[RenderableType]:
-    from aeroloop.router.messages import name_of  # costs every dialect, and only the table needs it
+def _message_cells(info: LinkInfo, message: LinkMessage) -> list[RenderableType]:
+    from aeroloop.router.messages import name_of  # imported here: it loads every dialect, which only the table needs
 
     return [
         Text(info.name),
@@ -238,14 +238,14 @@ def _message_cells(info: LineInfo, message: LineMessage) -> list[RenderableType]
 
 
 def colour(rate_hz: float, set_hz: float) -> str:
-    """Green as set, amber somewhat below, red far below; none where no rate is set."""
+    """Green at the set rate, amber somewhat below, red far below; none if no rate is set."""
     if not set_hz:
         return ""
     share = rate_hz / set_hz
     return "green" if share >= GREEN_FROM else "yellow" if share >= AMBER_FROM else "red"
 
 
-def _worst(messages: Sequence[LineMessage], outbound: int) -> str:
+def _worst(messages: Sequence[LinkMessage], outbound: int) -> str:
     found = {colour(m.rate_hz, m.set_hz) for m in messages if m.outbound == outbound}
     return next((each for each in ("red", "yellow", "green") if each in found), "")
 

@@ -1,8 +1,8 @@
-"""One CasADi law -> C in single precision for the firmware, the same to the byte wherever it is generated.
+"""Generates C in single precision for the firmware from a CasADi law, the same to the byte on every machine.
 
 CasADi writes double constants and calls double functions, which a Cortex-M4 computes in slow software. Here each
-constant is rounded and written with nine digits and an `f` (nine digits name one single-precision number), and sin
-becomes sinf: no compiler, header or flag has a say in it.
+constant is rounded and written with nine digits and an `f` (nine digits identify one single-precision number), and sin
+becomes sinf: the result depends on no compiler, header or flag.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FLAGS = (
     "-Wdouble-promotion",
     "-Wno-unused-parameter",  # every function of CasADi's takes work arrays, needed or not
 )
-"""How the generated C is compiled; nothing may be fused, so that host and board round alike."""
+"""Compiler flags of the generated C; no fused operations, so that host and board round equally."""
 
 TARGET_FLAGS = ("-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard")
 """The Cortex-M4 of the STM32F4, with its single-precision unit."""
@@ -52,7 +52,7 @@ class EmbeddedC:
 
 
 def content_hash(*texts: str) -> int:
-    """32 bits that name some texts: the identity of an image or an interface."""
+    """A 32-bit hash of some texts: the identity of an image or an interface."""
     digest = hashlib.sha256()
     for text in texts:
         content = text.encode()
@@ -108,7 +108,7 @@ def _signature(function: ca.Function, prefix: str) -> str:
 
 
 def _names(function: ca.Function) -> str:
-    """The interface in one line, for people and for its hash."""
+    """The interface in one line, for readers and for its hash."""
     takes = ", ".join(f"{function.name_in(i)}[{function.numel_in(i)}]" for i in range(function.n_in()))
     gives = ", ".join(f"{function.name_out(i)}[{function.numel_out(i)}]" for i in range(function.n_out()))
     return f"({takes}) -> ({gives})"

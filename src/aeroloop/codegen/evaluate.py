@@ -12,11 +12,13 @@ from aeroloop.core.frames import Vec
 
 
 class Evaluator:
-    """Fill `inputs`, call, read `outputs`; the arrays stay the same ones for life. `run` is the call without Python."""
+    """Fill `inputs`, call, read `outputs`; the arrays never change. `run` is the call without Python.
+
+    A matrix is one flat array, column by column."""
 
     def __init__(self, function: ca.Function) -> None:
-        self.inputs: list[Vec] = [np.zeros(function.size1_in(i)) for i in range(function.n_in())]
-        self.outputs: list[Vec] = [np.zeros(function.size1_out(i)) for i in range(function.n_out())]
+        self.inputs: list[Vec] = [np.zeros(function.numel_in(i)) for i in range(function.n_in())]
+        self.outputs: list[Vec] = [np.zeros(function.numel_out(i)) for i in range(function.n_out())]
         buffer: Any
         self.run: Callable[[], None]
         buffer, self.run = function.buffer()
@@ -27,7 +29,7 @@ class Evaluator:
             buffer.set_res(i, array.data)
 
     def share(self, index: int, array: Vec) -> None:
-        """Input `index` is this array from now on, which another one reads or writes too: nothing to copy."""
+        """Use this array, which another function also reads or writes, as input `index`: no copy."""
         self.inputs[index] = array
         self._buffer.set_arg(index, array.data)
 

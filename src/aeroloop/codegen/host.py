@@ -1,11 +1,9 @@
-"""One CasADi function -> C -> a shared object on this machine, compiled once and cached by its content."""
+"""Compiles a CasADi function to a shared object on this machine, once, cached by its content."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import shlex
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -13,12 +11,12 @@ from pathlib import Path
 import casadi as ca
 
 from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.codegen.run import run_tool
+from aeroloop.codegen.run import host_compiler, run_tool
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import cache_dir
 
 FLAGS = ("-std=c11", "-O2", "-ffp-contract=off", "-fPIC", "-shared", "-Wall")
-"""Without contraction the C rounds as CasADi's own machine does, on every processor."""
+"""Without contraction the C rounds as CasADi's own virtual machine does, on every processor."""
 COMPILE_TIMEOUT_S = 120
 
 
@@ -30,10 +28,8 @@ def c_source(function: ca.Function) -> str:
 
 
 def compiled(function: ca.Function, cache: Path) -> ca.Function:
-    """The same function, running as compiled C."""
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        raise ConfigError("the rung sil needs a C compiler and none was found; install one: apt install gcc libc6-dev")
+    """The same function as compiled C."""
+    compiler = host_compiler()
     source = c_source(function)
     key = hashlib.sha256("\0".join((source, compiler, *FLAGS)).encode()).hexdigest()[:24]
     library = cache / f"{function.name()}-{key}.so"
@@ -41,12 +37,12 @@ def compiled(function: ca.Function, cache: Path) -> ca.Function:
         try:
             _compile(compiler, source, library)
         except OSError as error:
-            raise ConfigError(f"{library}: the compiled law cannot be kept there: {error.strerror}") from None
+            raise ConfigError(f"{library}: the compiled law cannot be stored there: {error.strerror}") from None
     return ca.external(function.name(), str(library))
 
 
 def fastest(function: ca.Function) -> Evaluator:
-    """As compiled C where that can be had, else interpreted."""
+    """As compiled C if possible, else interpreted."""
     try:
         return Evaluator(compiled(function, cache_dir()))
     except ConfigError:
@@ -54,7 +50,7 @@ def fastest(function: ca.Function) -> Evaluator:
 
 
 def _compile(compiler: str, source: str, library: Path) -> None:
-    # Built aside and renamed, so that two flights at once never load half a file.
+    # Built in a temporary folder and renamed, so that two flights at once never load half a file.
     with tempfile.TemporaryDirectory(dir=library.parent) as folder:
         code, built = Path(folder) / "law.c", Path(folder) / "law.so"
         code.write_text(source, encoding="utf-8")

@@ -1,8 +1,9 @@
-"""Firmware images: generated C -> an image, built once and cached by content. What is generated, a family says."""
+"""Builds firmware images from generated C, once, cached by content. A family defines what is generated."""
 
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -12,24 +13,23 @@ from pathlib import Path
 
 import numpy as np
 
-from aeroloop.codegen.run import run_tool
+from aeroloop.codegen.run import host_compiler, run_tool
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.paths import cache_dir
+from aeroloop.core.paths import FIRMWARE, cache_dir
 
-FIRMWARE = Path(__file__).resolve().parents[3] / "firmware"
-SOURCES = ("**/*.c", "**/*.h", "**/*.ld", "**/*.S", "Makefile")
+SOURCES = ("**/*.c", "**/*.h", "**/*.ld", "**/*.S", "**/*.mk", "Makefile")
 COMPILER, SIZE = "arm-none-eabi-gcc", "arm-none-eabi-size"
 PACKAGES = "gcc-arm-none-eabi libnewlib-arm-none-eabi"
 BUILD_TIMEOUT_S = 120
 MESSENGERS = ("make", "collect2")
-"""Programs that only say that another one failed."""
+"""Programs that only report that another one failed."""
 LONGEST_PERIOD_S = 0.065
 """The tick counts 16 bits of microseconds on the board, and 24 bits of the core's clock in the emulator."""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """The files that make the firmware fly one law, and the number that stands for them."""
+    """The files that make the firmware fly one law, and their hash."""
 
     files: dict[str, str]
     image_id: int
@@ -40,6 +40,17 @@ class Generated:
             (folder / name).write_text(text, encoding="utf-8")
 
 
+def variants(image: str) -> tuple[str, str, str]:
+    """Image variants of an application: for lockstep, for a serial link in the emulator, and on the Discovery board."""
+    application = _application(image)
+    return f"{application}-lockstep-qemu", f"{application}-uart-qemu", f"{application}-uart-discovery"
+
+
+def _application(image: str) -> str:
+    """An image is named APPLICATION-PORT-TARGET."""
+    return image.rsplit("-", 2)[0]
+
+
 def check_period(key: str, period_s: float) -> None:
     if period_s > LONGEST_PERIOD_S:
         raise ConfigError(
@@ -48,54 +59,68 @@ def check_period(key: str, period_s: float) -> None:
 
 
 def floats(values: Iterable[float]) -> str:
-    """Rounded to what the board keeps, so that another machine's last bits do not make another image."""
+    """Rounded to the board's precision, so that another machine's last bits do not change the image."""
     return "{ " + ", ".join(f"{np.float32(value):#.9g}f" for value in values) + " }"
 
 
 def build_image(generated: Generated, image: str) -> Path:
-    """The image's ELF file; its name says all that went into it, so that what is there is never stale."""
-    if not FIRMWARE.is_dir():
-        raise ConfigError(f"{FIRMWARE}: no firmware sources there; the board's image is built from a checkout")
+    """The image's ELF file."""
     compiler = shutil.which(COMPILER)
     if compiler is None:
-        raise ConfigError(f"the board's image needs {COMPILER}, and there is none; install it: apt install {PACKAGES}")
-    key = _key(compiler, generated)
-    kept = cache_dir() / "images" / key
-    elf = kept / f"{image}.elf"
-    if not elf.exists():
+        raise ConfigError(
+            f"the board's image needs {COMPILER}, which is not installed; install it: apt install {PACKAGES}"
+        )
+    return _built(generated, f"{image}.elf", compiler, [image])
+
+
+def build_program(generated: Generated, image: str) -> Path:
+    """The application of an image as a program of this host; each kind has a makefile in `firmware/host`."""
+    application, compiler = _application(image), host_compiler()
+    name, makefile = f"{application}.host", f"host/{application.partition('-')[0]}.mk"
+    return _built(generated, name, compiler, ["-f", makefile, f"HOST_CC={compiler}", name])
+
+
+def _built(generated: Generated, file: str, compiler: str, make: list[str]) -> Path:
+    """The file that make builds; the folder's name is a hash of all inputs, so that it is never stale."""
+    if not FIRMWARE.is_dir():
+        raise ConfigError(f"{FIRMWARE}: no firmware sources there; install Aeroloop again")
+    kept = cache_dir() / "images" / _key(compiler, generated)
+    found = kept / file
+    if not found.exists():
         try:
             kept.mkdir(parents=True, exist_ok=True)
-            _make(generated, image, kept)
+            _make(generated, file, make, kept)
         except OSError as error:
-            raise ConfigError(f"{kept}: the firmware image cannot be kept there: {error.strerror}") from None
-    return elf
+            raise ConfigError(f"{kept}: the firmware image cannot be stored there: {error.strerror}") from None
+    return found
 
 
 def image_sizes(elf: Path) -> tuple[int, int]:
-    """Flash and RAM that an image needs, in bytes."""
+    """Flash and RAM of an image, in bytes."""
     done = subprocess.run([SIZE, str(elf)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise AeroloopError(f"{elf}: its size cannot be told: {done.stderr.strip()}")
+        raise AeroloopError(f"{elf}: its size cannot be read: {done.stderr.strip()}")
     text, data, bss = map(int, done.stdout.splitlines()[1].split()[:3])
     return text + data, data + bss
 
 
-def _make(generated: Generated, image: str, kept: Path) -> None:
-    # Built aside, since make takes a space for the end of a path and the user's folders may have some; then copied and
-    # renamed, so that two flights at once never load half a file.
+def _make(generated: Generated, file: str, make: list[str], kept: Path) -> None:
+    # Built in a temporary folder, since make cannot handle a space in a path, the user's folders may have some, and an
+    # installed package may be read-only; then copied and renamed, so that two flights at once never load half a file.
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir=kept) as whole:
-        made, built = Path(folder) / "generated", Path(folder) / "build"
+        sources, made, built = (Path(folder) / name for name in ("firmware", "generated", "build"))
+        shutil.copytree(FIRMWARE, sources, ignore=shutil.ignore_patterns("build"), copy_function=shutil.copyfile)
         generated.write(made)
-        command = ["make", "-C", str(FIRMWARE), f"GENERATED={made}", f"BUILD={built}", image]
+        command = ["make", "-C", str(sources), f"GENERATED={made}", f"BUILD={built}", *make]
         try:
             done = run_tool(command, BUILD_TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise AeroloopError(f"the firmware could not be built: {error}") from None
         if done.returncode != 0:
             raise AeroloopError(f"the firmware could not be built: {_first_error(done.stderr)}")
-        for path in sorted(built.glob(f"{image}.*"), key=lambda path: path.suffix == ".elf"):
+        for path in sorted(built.glob(f"{Path(file).stem}.*"), key=lambda path: path.name == file):
             copied = Path(shutil.copy(path, whole))
-            copied.replace(kept / path.name)  # the ELF file last: who finds it finds the others
+            copied.replace(kept / path.name)  # the file itself last: once it exists the others do too
 
 
 def _first_error(text: str) -> str:
@@ -106,8 +131,11 @@ def _first_error(text: str) -> str:
 
 def _key(compiler: str, generated: Generated) -> str:
     digest = hashlib.sha256(compiler.encode())
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=False).stdout
-    digest.update(version)
+    try:
+        version = subprocess.run([*shlex.split(compiler), "--version"], capture_output=True, check=False)
+    except OSError as error:
+        raise ConfigError(f"the C compiler {compiler} could not be run: {error}") from None
+    digest.update(version.stdout)
     for pattern in SOURCES:
         for path in sorted(FIRMWARE.glob(pattern)):
             if "build" not in path.relative_to(FIRMWARE).parts:

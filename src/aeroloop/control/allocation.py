@@ -1,7 +1,8 @@
-"""From total thrust and torques to the thrusts of n upright rotors that all alike have a least and a largest one.
+"""Control allocation: from total thrust and torques to the thrusts of n upright rotors with equal limits.
 
-What they cannot all have is cut in this order: yaw first, then total thrust, then roll and pitch together in
-proportion. Thrust moves no further than the rest needs, and yaw may push it by a small reserve only.
+If the limits are exceeded, demands are reduced in this order: yaw first, then total thrust, then roll and pitch
+together in proportion. Thrust changes no more than necessary, and for yaw only by a small reserve. Rotors that cannot
+produce yaw independently, as those of a hexarotor that lost one, produce none.
 """
 
 from __future__ import annotations
@@ -15,20 +16,27 @@ from aeroloop.control.toolkit import clip
 from aeroloop.core.frames import Vec, Vec3
 
 YAW_RESERVE = 0.1
-"""Share of a rotor's range that yaw may claim from the total thrust: at full throttle it still turns."""
+"""Fraction of a rotor's range that yaw may take from the total thrust, so that it still acts at full throttle."""
 FREE = 1e6
-"""A cut that leaves everything."""
+"""A factor that never limits."""
+NEEDED_SHARE = 0.1
+"""Fraction of the mean thrust in hover; a rotor with less is switched off."""
+LEAST_EFFECT = 1e-6
+"""Singular values below this count as zero."""
 
 
-def effects(pos_B_m: tuple[Vec3, ...], spin: tuple[int, ...], torque_to_thrust_m: float) -> Vec:
-    """(4, n) Total thrust and the torques about x, y and z, of the thrust of each rotor."""
-    pos = np.array(pos_B_m)
-    return np.vstack([np.ones(len(spin)), pos[:, 1], -pos[:, 0], -np.array(spin) * torque_to_thrust_m])
+def effects(
+    pos_B_m: tuple[Vec3, ...], spin: tuple[int, ...], torque_to_thrust_m: float, shares: tuple[float, ...] = ()
+) -> Vec:
+    """(4, n) Total thrust and torques about x, y and z per rotor thrust in free air; `shares` is the fraction each
+    rotor has of that, 1 by default."""
+    pos, share = np.array(pos_B_m), np.array(shares or (1.0,) * len(spin))
+    return np.vstack([share, share * pos[:, 1], -share * pos[:, 0], -np.array(spin) * torque_to_thrust_m])
 
 
 def allocate(per_rotor: Vec, wrench: Any, least_N: float, most_N: float) -> Any:
     """(n,) Thrusts within their limits that come as close to `wrench` (4,) as the order above allows."""
-    shares = np.linalg.pinv(per_rotor).astype(np.float64)
+    shares = _shares(per_rotor)
     lift = shares[:, 0]
     tilting = ca.DM(shares[:, 1:3]) @ wrench[1:3]
     turning = ca.DM(shares[:, 3]) * wrench[3]
@@ -39,12 +47,32 @@ def allocate(per_rotor: Vec, wrench: Any, least_N: float, most_N: float) -> Any:
     thrusts = ca.DM(lift) * total + tilting
     room = ca.if_else(turning > 0, most_N - thrusts, thrusts - least_N)
     cut = ca.mmin(ca.if_else(ca.fabs(turning) > 1e-9, room / ca.fmax(ca.fabs(turning), 1e-9), FREE))
-    # Once more within the limits: rounding must not stop a motor.
+    # Limit again: rounding must not stop a motor.
     return clip(thrusts + turning * clip(cut, 0, 1), least_N, most_N)
 
 
+def allocate_without(lost: int, per_rotor: Vec, wrench: Any, least_N: float, most_N: float) -> Any:
+    """The same with one rotor failed. A rotor without use after that, as the opposite one in a hexarotor, stops too: it
+    could only tilt the aircraft."""
+    alive = [i for i in range(per_rotor.shape[1]) if i != lost]
+    lift = np.linalg.pinv(per_rotor[:, alive])[:, 0]
+    kept = [i for i, share in zip(alive, lift, strict=True) if share > NEEDED_SHARE * lift.mean()]
+    thrusts = allocate(per_rotor[:, kept], wrench, least_N, most_N)
+    every = [ca.SX(0)] * per_rotor.shape[1]
+    for place, i in enumerate(kept):
+        every[i] = thrusts[place]
+    return ca.vertcat(*every)
+
+
+def _shares(per_rotor: Vec) -> Vec:
+    """(n, 4) Thrust of each rotor for total thrust and torques."""
+    if np.linalg.matrix_rank(per_rotor, tol=LEAST_EFFECT) == len(per_rotor):
+        return np.linalg.pinv(per_rotor).astype(np.float64)
+    return np.hstack([np.linalg.pinv(per_rotor[:3]), np.zeros((per_rotor.shape[1], 1))])
+
+
 def _largest_cut(part: Any, lift: Vec, least_N: float, most_N: float) -> Any:
-    """The largest share (0..1) of `part` for which some total thrust keeps every rotor within its limits."""
+    """The largest fraction (0..1) of `part` for which some total thrust keeps every rotor within its limits."""
     cut: Any = 1
     for i in range(len(lift)):
         for j in range(len(lift)):
@@ -56,5 +84,5 @@ def _largest_cut(part: Any, lift: Vec, least_N: float, most_N: float) -> Any:
 
 
 def _range(part: Any, lift: Vec, least_N: float, most_N: float) -> tuple[Any, Any]:
-    """Least and largest total thrust that leave room for `part`."""
+    """Smallest and largest total thrust that leave room for `part`."""
     return ca.mmax((least_N - part) / ca.DM(lift)), ca.mmin((most_N - part) / ca.DM(lift))

@@ -1,18 +1,18 @@
 """The flight law of a multirotor: the thesis' altitude, position and attitude PID in cascade, as one pure function.
 
-    position -> velocity -> acceleration -> roll, pitch and thrust        (or roll, pitch, thrust as asked)
+    position -> velocity -> acceleration -> roll, pitch and thrust        (or roll, pitch, thrust setpoints)
     attitude -> body rates -> angular acceleration -> torques -> rotor thrusts -> motor commands
 
-Reference: Nguyen 2018, Figure 3.6; the cascade and most gains are those that PX4 users know. What differs:
+Reference: Nguyen 2018, Figure 3.6; the cascade and most gains are PX4's. Differences:
 
 - Errors of attitude are split into tilt and heading, so that a large error of yaw does not disturb the tilt.
-- Integrals are kept in a form that cannot wind up. With a the acceleration that thrust and attitude should have given
-  in still air and v' the one that came, I' = (ki / kp) (a - v' - I), for the velocity as for the body rates. Where
-  nothing saturates that is the PID's ki times the error, less what is due to changes that were asked for. It goes on
-  learning (the wind, the thrust that hovers) while a pilot flies the attitude, so that switching over is smooth.
-- The rates' integral rests at little thrust: on the ground.
+- Integrals are kept in a form that cannot wind up. With a the acceleration that thrust and attitude should give in
+  still air and v' the measured one, I' = (ki / kp) (a - v' - I), for the velocity as for the body rates. Without
+  saturation that is the PID's ki times the error, minus the effect of setpoint changes. It continues to adapt (wind,
+  hover thrust) in attitude mode, so that mode changes are smooth.
+- The rates' integral is held at low thrust: on the ground.
 
-A memory of zeros is a fresh start; keep it zero while disarmed. All inputs must be finite.
+A memory of zeros is the initial state; keep it zero while disarmed. All inputs must be finite.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.control.allocation import allocate, effects
+from aeroloop.control.allocation import allocate, allocate_without, effects
 from aeroloop.control.flight_gains import DEFAULTS, GAINS, Gain, row
 from aeroloop.control.toolkit import clip
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
@@ -35,16 +35,16 @@ OUTPUTS = ("motors", "attitude", "memory_next")
 NAV, SETPOINT = 13, 16
 
 COMMAND_LEAST = 0.001
-"""Least motor command in flight: at 0 a motor stops, just above it idles."""
+"""Smallest motor command in flight: at 0 a motor stops, just above it idles."""
 UPWARD_SHARE = 0.95
-"""Of the largest thrust, for height; the rest is left to tilt with."""
+"""Fraction of the largest thrust available for height; the rest is reserved for tilt."""
 LEARNED_XY, LEARNED_DOWN, LEARNED_UP = 8.0, 3.0, 5.0
 """Bounds of the velocity's integral in m/s2: a gale; thrust a third too strong; thin air or a payload."""
 LEARNED_RATE = (30.0, 30.0, 10.0)
 """Bounds of the rates' integral in rad/s2: rotors far above the centre of mass in a gale."""
 AWAKE_SHARE, AIRBORNE_SHARE, LIFTED_SHARE = 0.1, 0.5, 0.9
-"""Of the weight. With less thrust by hand the torques fade; with less, the rates' integral rests; with less by hand,
-the height's does."""
+"""Fractions of the weight. Below the first manual thrust the torques fade; below the second the rates' integral is
+held; below the third manual thrust the height's is held."""
 
 STARTED, VEL, ACCEL, LEARNED, RATE, RATE_DOT, RATE_LEARNED = (
     slice(0, 1),
@@ -60,7 +60,7 @@ MEMORY = 19
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the law must know of an airframe."""
+    """Airframe parameters of the law."""
 
     mass_kg: float
     inertia_kgm2: Vec3
@@ -70,7 +70,8 @@ class Frame:
     torque_to_thrust_m: float
     speed_idle_rad_s: float
     speed_max_rad_s: float
-    drag_per_s: float = 0.0  # braking of the rotors in hover, over velocity through the air
+    drag_per_s: float = 0.0  # drag of the rotors in hover, over velocity through the air
+    rotor_shares: tuple[float, ...] = ()  # thrust of each rotor over that of a free one; empty: 1 for all
 
     @property
     def thrust_least_N(self) -> float:
@@ -80,13 +81,18 @@ class Frame:
 
     @property
     def thrust_most_N(self) -> float:
-        """Of one rotor."""
+        """Of one rotor in free air."""
         return self.thrust_Ns2 * self.speed_max_rad_s**2
 
     @property
+    def thrust_all_N(self) -> float:
+        """Of all rotors at full speed."""
+        return sum(self.rotor_shares or (1.0,) * len(self.rotor_spin)) * self.thrust_most_N
+
+    @property
     def hover_ratio(self) -> float:
-        """Thrust that hovers, of the thrust of all rotors."""
-        return self.mass_kg * GRAVITY_M_S2 / (len(self.rotor_spin) * self.thrust_most_N)
+        """Hover thrust as a fraction of the thrust of all rotors."""
+        return self.mass_kg * GRAVITY_M_S2 / self.thrust_all_N
 
 
 class _Gains:
@@ -99,11 +105,12 @@ class _Gains:
         return ca.vertcat(*(self._values[name] for name in names))
 
 
-def law(frame: Frame, period_s: float) -> ca.Function:
-    """(nav (13,), setpoint (16,), memory, gains) -> (motors (n,), attitude asked for (4,), memory).
+def law(frame: Frame, period_s: float, *, survives: bool = False) -> ca.Function:
+    """(nav (13,), setpoint (16,), memory, gains) -> (motors (n,), attitude setpoint (4,), memory).
 
     nav: pos_W, vel_W, quat_WB, rate_B. setpoint: signals.Setpoint.row(). motors: 0..1. attitude: roll, pitch, yaw in
-    rad and the share of the thrust of all rotors.
+    rad and the fraction of the thrust of all rotors. `survives`: with one more input, the number from 1 of a rotor that
+    gives no thrust, 0 for none.
     """
     nav, setpoint = ca.SX.sym("nav", NAV), ca.SX.sym("setpoint", SETPOINT)
     memory, values = ca.SX.sym("memory", MEMORY), ca.SX.sym("gains", len(GAINS))
@@ -121,11 +128,11 @@ def law(frame: Frame, period_s: float) -> ca.Function:
 
     wanted_W = _velocity(setpoint[0:3] - pos_W, setpoint[3:6], gain)
     push_W = _acceleration(wanted_W - vel_W, setpoint, accel_W, memory[LEARNED], frame, gain)
-    all_N = len(frame.rotor_spin) * frame.thrust_most_N
+    all_N = frame.thrust_all_N
     least_N = ca.fmin(gain("MPC_THR_MIN"), frame.hover_ratio / 2) * all_N
     most_N = gain("MPC_THR_MAX") * all_N
     upward_N = clip(frame.mass_kg * (GRAVITY_M_S2 + push_W[2]), least_N, UPWARD_SHARE * most_N)
-    # Lying on its side or on its back thrust lifts nothing: then it fades.
+    # On its side or inverted, thrust does not lift: then it fades.
     upright = ca.fmax(up_W[2], 0.5)
     held_N = upward_N / upright * clip(2 * up_W[2], 0, 1)
     thrust_N = clip(ca.if_else(hold_z, held_N, thrust_ratio * all_N), 0, most_N)
@@ -145,14 +152,20 @@ def law(frame: Frame, period_s: float) -> ca.Function:
     asked = p * rate_error + memory[RATE_LEARNED] - d * rate_dot_B
     gyroscopic = ca.cross(rate_B, inertia * rate_B)
 
-    per_rotor = effects(frame.rotor_pos_B_m, frame.rotor_spin, frame.torque_to_thrust_m)
-    # With its stick at the bottom an aircraft stands on the ground: what it has idles, and does not tip it over.
+    per_rotor = effects(frame.rotor_pos_B_m, frame.rotor_spin, frame.torque_to_thrust_m, frame.rotor_shares)
+    # With its stick at the bottom an aircraft is on the ground: the remaining motors idle, and do not tip it over.
     awake = ca.if_else(hold_z, 1, clip(thrust_N / (AWAKE_SHARE * frame.mass_kg * GRAVITY_M_S2), 0, 1))
     wrench = ca.vertcat(thrust_N, awake * (inertia * asked + gyroscopic))
     thrusts_N = allocate(per_rotor, wrench, frame.thrust_least_N, frame.thrust_most_N)
+    lost = ca.SX.sym("lost")
+    for i in range(len(frame.rotor_spin) if survives else 0):
+        without = allocate_without(i, per_rotor, wrench, frame.thrust_least_N, frame.thrust_most_N)
+        thrusts_N = ca.if_else(lost == i + 1, without, thrusts_N)
     given = ca.DM(per_rotor) @ thrusts_N
     span = frame.speed_max_rad_s - frame.speed_idle_rad_s
     motors = (ca.sqrt(thrusts_N / frame.thrust_Ns2) - frame.speed_idle_rad_s) / span
+    if survives:
+        motors = ca.if_else(thrusts_N > 0, motors, 0)
 
     lost_B = (given[1:4] - gyroscopic) / inertia - rate_dot_B
     airborne = thrust_N > AIRBORNE_SHARE * frame.mass_kg * GRAVITY_M_S2
@@ -166,19 +179,19 @@ def law(frame: Frame, period_s: float) -> ca.Function:
 
     return ca.Function(
         "flight_law",
-        [nav, setpoint, memory, values],
+        [nav, setpoint, memory, values, *([lost] if survives else [])],
         [
             motors,
             ca.vertcat(roll, pitch, yaw_rad, thrust_N / all_N),
             ca.vertcat(1, vel_W, accel_W, learned, rate_B, rate_dot_B, rate_learned),
         ],
-        list(INPUTS),
+        [*INPUTS, *(["lost"] if survives else [])],
         list(OUTPUTS),
     )
 
 
 def _velocity(off_W: Any, forward_W: Any, gain: _Gains) -> Any:
-    """Velocity to ask for: in proportion to a small error; far away, no more than can still be braked."""
+    """Velocity setpoint: proportional to a small error; far away, limited so that the aircraft can still brake."""
     p, brake, fastest = gain("MPC_XY_P"), gain("MPC_ACC_HOR"), gain("MPC_XY_VEL_MAX")
     away = ca.sqrt(ca.sumsqr(off_W[0:2]) + 1e-12)
     bend = brake / p**2
@@ -190,7 +203,7 @@ def _velocity(off_W: Any, forward_W: Any, gain: _Gains) -> Any:
 
 
 def _acceleration(error_W: Any, setpoint: Any, accel_W: Any, learned_W: Any, frame: Frame, gain: _Gains) -> Any:
-    """Acceleration to ask for; what the rotors brake at the velocity to be flown is known beforehand."""
+    """Acceleration setpoint; rotor drag at the velocity setpoint is fed forward."""
     p = gain("MPC_XY_VEL_P_ACC", "MPC_XY_VEL_P_ACC", "MPC_Z_VEL_P_ACC")
     d = gain("MPC_XY_VEL_D_ACC", "MPC_XY_VEL_D_ACC", "MPC_Z_VEL_D_ACC")
     braking = frame.drag_per_s * ca.vertcat(setpoint[3:5], 0)
@@ -198,7 +211,7 @@ def _acceleration(error_W: Any, setpoint: Any, accel_W: Any, learned_W: Any, fra
 
 
 def _tilt(push_W: Any, upward: Any, yaw_rad: Any, most_rad: Any) -> tuple[Any, Any]:
-    """Roll and pitch about the heading asked for that give a horizontal acceleration while `upward` is kept."""
+    """Roll and pitch about the yaw setpoint that give a horizontal acceleration while `upward` is kept."""
     push_W = push_W * ca.fmin(1, upward * ca.tan(most_rad) / ca.sqrt(ca.sumsqr(push_W) + 1e-12))
     cos, sin = ca.cos(yaw_rad), ca.sin(yaw_rad)
     ahead, left = cos * push_W[0] + sin * push_W[1], cos * push_W[1] - sin * push_W[0]
@@ -206,7 +219,7 @@ def _tilt(push_W: Any, upward: Any, yaw_rad: Any, most_rad: Any) -> tuple[Any, A
 
 
 def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, yaw_rate: Any, gain: _Gains) -> Any:
-    """Body rates to ask for. The error is a tilt (about a horizontal axis of the body) after a turn about z."""
+    """Body rate setpoint. The error is a tilt (about a horizontal axis of the body) after a rotation about z."""
     w, x, y, z = ca.vertsplit(_product(_inverse(quat_WB), _quaternion(roll, pitch, yaw)))
     upright = ca.sqrt(w**2 + z**2 + 1e-12)
     cos, sin = w / upright, z / upright
@@ -218,7 +231,7 @@ def _rates(quat_WB: Any, roll: Any, pitch: Any, yaw: Any, yaw_rate: Any, gain: _
 
 
 def _learn(learned_W: Any, lost_W: Any, lifted: Any, gain: _Gains, period_s: float) -> Any:
-    """The velocity's integral; `lost_W` is the acceleration that should have come and did not."""
+    """The velocity's integral; `lost_W` is the expected acceleration minus the measured one."""
     xy = gain("MPC_XY_VEL_I_ACC") / gain("MPC_XY_VEL_P_ACC")
     z = ca.if_else(lifted, gain("MPC_Z_VEL_I_ACC") / gain("MPC_Z_VEL_P_ACC"), 0)
     learned_W = learned_W + period_s * ca.vertcat(xy, xy, z) * (lost_W - learned_W)
@@ -228,7 +241,7 @@ def _learn(learned_W: Any, lost_W: Any, lifted: Any, gain: _Gains, period_s: flo
 
 
 def _derivative(now: Any, before: Any, filtered: Any, started: Any, cutoff_hz: Any, period_s: float) -> Any:
-    """Low-passed rate of change; nothing at the start."""
+    """Low-passed rate of change; zero at the start."""
     share = 1 - ca.exp(-2 * math.pi * cutoff_hz * period_s)
     return ca.if_else(started > 0.5, filtered + share * ((now - before) / period_s - filtered), 0)
 

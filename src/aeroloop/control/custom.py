@@ -1,36 +1,65 @@
 """A control law from a user's file: a Python file with `law(design)` that returns a CasADi function.
 
-    (sensors (16,), reference (8,), memory (n,)) -> (command (4,), memory (n,))
+    tilt-rotor   (sensors (16,), reference (8,), memory (n,)) -> (command (4,), memory (n,))
+    multirotor   (state (13,), setpoint (11,), memory (n,)) -> (command of each rotor, memory (n,))
+    fixed wing   (estimate (15,), setpoint (3,), memory (n,)) -> (command (4,), memory (n,))
 
-The memory is zero at the start. Whatever is wrong with the file becomes one sentence that names file, line and need.
+The memory is zero at the start. Any error in the file becomes one sentence that names file, line and what was expected.
 """
 
 from __future__ import annotations
 
 import sys
 import types
+from collections.abc import Mapping
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import casadi as ca
 
 from aeroloop.control.toolkit import INPUTS, OUTPUTS
+from aeroloop.core import trust
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT
+from aeroloop.core.user_code import place, reason
 
-SHAPE = f"inputs ({SENSOR_COUNT}), ({REFERENCE_COUNT}), (n) and outputs ({COMMAND_COUNT}), (n)"
+
+@dataclass(frozen=True)
+class Shape:
+    """Inputs and outputs of a kind of law; the memory follows the inputs, and follows the command."""
+
+    inputs: Mapping[str, int]
+    commands: int
+    name: str = "law"  # of the function, and so of its C
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the inputs."""
+        return (*self.inputs, MEMORY)
+
+    @property
+    def words(self) -> str:
+        return (
+            f"inputs {', '.join(f'({size})' for size in self.inputs.values())}, (n) and outputs ({self.commands}), (n)"
+        )
+
+
+MEMORY = INPUTS[-1]
+TILTROTOR = Shape({"sensors": SENSOR_COUNT, "reference": REFERENCE_COUNT}, COMMAND_COUNT)
 
 BECOMES_C = ("SXFunction", "MXFunction", "Map", "MapSum", "Switch", "LinearInterpolant", "BSplineInterpolant")
-"""CasADi's kinds of functions that turn into C without a library beside it; solvers, callbacks and externals do not."""
+"""CasADi's kinds of functions that become C without an extra library; solvers, callbacks and externals do not."""
 
 
-def load(path: Path, design: object) -> ca.Function:
-    """The law of a file, named and shaped like the built-in ones."""
+def load(path: Path, design: object, shape: Shape = TILTROTOR) -> ca.Function:
+    """The law of a file, with the names and shape of the built-in ones."""
+    trust.check(path, "control.law_file")
     code = _compile(path)
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
-    # What the file prints is for its author; standard output belongs to the verdict.
+    # Output of the file goes to its author; standard output is reserved for the verdict.
     with redirect_stdout(sys.stderr):
         _guarded(path, exec, code, module.__dict__)
         build = getattr(module, "law", None)
@@ -39,8 +68,8 @@ def load(path: Path, design: object) -> ca.Function:
         made = _guarded(path, build, design)
         if not isinstance(made, ca.Function):
             raise ConfigError(f"{path}: law(design) must return a casadi.Function, not {type(made).__name__}")
-        _check(path, made)
-        law: ca.Function = _guarded(path, _normalised, made)
+        _check(path, made, shape)
+        law: ca.Function = _guarded(path, _normalised, made, shape)
         return law
 
 
@@ -57,48 +86,31 @@ def _compile(path: Path) -> types.CodeType:
 
 
 def _guarded(path: Path, call: Any, *args: Any) -> Any:
-    """Run the author's code; what it raises is told with its line, without a traceback."""
+    """Run the author's code; its exceptions are reported with their line, without a traceback."""
     try:
         return call(*args)
     except (Exception, SystemExit) as error:
-        lines = [line for name, line in _places(error) if name == str(path)]
-        where = f", line {lines[-1]}" if lines else ""
-        raise ConfigError(f"{path}{where}: {type(error).__name__}: {_sentence(error)}") from None
+        where = place(error, lambda frame: frame.f_code.co_filename == str(path)) or str(path)
+        raise ConfigError(f"{where}: {reason(error)}") from None
 
 
-def _places(error: BaseException) -> list[tuple[str, int]]:
-    places, at = [], error.__traceback__
-    while at:
-        places.append((at.tb_frame.f_code.co_filename, at.tb_lineno))
-        at = at.tb_next
-    return places
-
-
-def _sentence(error: BaseException) -> str:
-    """CasADi puts the places in its own source before what went wrong: `.../x.cpp:12: what`."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    first = next((i for i in reversed(range(len(lines))) if lines[i].startswith(".../")), 0)
-    told = " ".join(lines[first:])
-    return told.partition(": ")[2] if told.startswith(".../") else told
-
-
-def _check(path: Path, law: ca.Function) -> None:
+def _check(path: Path, law: ca.Function, shape: Shape) -> None:
     inputs = [law.size_in(i) for i in range(law.n_in())]
     outputs = [law.size_out(i) for i in range(law.n_out())]
     given = f"inputs {_sizes(inputs)} and outputs {_sizes(outputs)}"
-    if len(inputs) != len(INPUTS) or len(outputs) != len(OUTPUTS):
-        raise ConfigError(f"{path}: expected a law with {SHAPE}, not {given}")
-    expected = {"sensors": SENSOR_COUNT, "reference": REFERENCE_COUNT, "command": COMMAND_COUNT}
-    sizes = dict(zip((*INPUTS, *OUTPUTS), (*inputs, *outputs), strict=True))
+    if len(inputs) != len(shape.names) or len(outputs) != len(OUTPUTS):
+        raise ConfigError(f"{path}: expected a law with {shape.words}, not {given}")
+    expected = {**shape.inputs, OUTPUTS[0]: shape.commands}
+    sizes = dict(zip((*shape.names, *OUTPUTS), (*inputs, *outputs), strict=True))
     for name, (rows, columns) in sizes.items():
         wanted = expected.get(name, sizes["memory"][0] if sizes["memory"][1] == 1 else 0)
         empty = wanted == 0 and rows * columns == 0
         if (rows, columns) != (wanted, 1) and not empty:
-            raise ConfigError(f"{path}: {name} is {rows}x{columns}; expected a law with {SHAPE}, not {given}")
+            raise ConfigError(f"{path}: {name} is {rows}x{columns}; expected a law with {shape.words}, not {given}")
     if law.has_free():
         raise ConfigError(
             f"{path}: the law uses {', '.join(law.get_free())}, which is none of its inputs; "
-            f"expected sensors, reference, memory and numbers alone"
+            f"expected {', '.join(shape.names)} and numbers alone"
         )
     for part in (law, *law.find_functions()):
         if part.class_name() not in BECOMES_C:
@@ -112,11 +124,11 @@ def _sizes(shapes: list[tuple[int, int]]) -> str:
     return ", ".join(f"({rows})" if columns == 1 else f"({rows}x{columns})" for rows, columns in shapes) or "none"
 
 
-def _normalised(law: ca.Function) -> ca.Function:
-    """Under the standard names and dense; a law without a memory carries one zero, since C has no empty arrays."""
+def _normalised(law: ca.Function, shape: Shape) -> ca.Function:
+    """With standard names and dense; a law without memory has one zero, since C has no empty arrays."""
     kind: Any = ca.SX if law.is_a("SXFunction") else ca.MX
     size = law.numel_in(2)
-    symbols = [kind.sym(name, law.numel_in(i) or 1) for i, name in enumerate(INPUTS)]
+    symbols = [kind.sym(name, law.numel_in(i) or 1) for i, name in enumerate(shape.names)]
     command, memory = law(*symbols[:2], symbols[2] if size else kind(law.sparsity_in(2)))
     outputs = [ca.densify(command), ca.densify(memory) if size else symbols[2]]
-    return ca.Function("law", symbols, outputs, list(INPUTS), list(OUTPUTS))
+    return ca.Function(shape.name, symbols, outputs, list(shape.names), list(OUTPUTS))

@@ -2,9 +2,9 @@
 
     u = u_eq - K (X - X_ref),   X = (state, integral of the errors in x, y, z and yaw)
 
-The integrals follow the trapezoidal rule: i_k = i_{k-1} + T/2 (e_k + e_{k-1}).
-The gain is designed at yaw 0. `heading=True` turns horizontal errors into the heading frame before they meet it,
-so that the same gain flies any heading; the paper's law does not.
+The integrals follow the trapezoidal rule: i_k = i_{k-1} + T/2 (e_k + e_{k-1}). The gain is designed at yaw 0.
+`heading=True` rotates horizontal errors into the heading frame first, so that the same gain flies any heading; the
+paper's law does not.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ HORIZONTAL = ((X, Y), (VX, VY), (16, 17))
 """Pairs among the twenty augmented states that turn with the heading: position, velocity, position integral."""
 
 LAW_STATE = 2 * len(INTEGRATED)
-"""What the law remembers: the integrals, then the errors of the previous cycle."""
+"""State of the law: the integrals, then the errors of the previous cycle."""
 
 
 def gain(Ad: Vec, Bd: Vec, state_weights: Vec, input_weights: Vec) -> Vec:
     """K of the infinite-horizon discrete LQR, through the Riccati equation."""
-    from scipy.linalg import solve_discrete_are  # takes long to import, and most processes of a flight design nothing
+    from scipy.linalg import solve_discrete_are  # slow to import, and most processes of a flight need no design
 
     Q, R = np.diag(state_weights), np.diag(input_weights)
     P = solve_discrete_are(Ad, Bd, Q, R)

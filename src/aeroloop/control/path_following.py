@@ -1,12 +1,12 @@
 """PFOL: follows a path in the plane by bank angle; backstepping in the Serret-Frenet frame, roll lag by adaptation.
 
-With mu = -roll the bank to the left, V the speed over ground and the point at arc length s of the path running ahead
-by itself (so that there is no projection that could be singular):
+With mu = -roll the bank to the left, V the speed over ground and a virtual point at arc length s of the path with its
+own motion (so that there is no projection that could be singular):
 
     chi' = (g/V) tan mu,   mu' = (mu_c - mu)/lag        lag is not known
     es' = V cos pt - (1 - kappa ed) s',   ed' = V sin pt - kappa es s',   pt = chi - psi(s)
 
-    delta = -psi_inf tanh(kd ed)                        the course that leads back to the path
+    delta = -psi_inf tanh(kd ed)                        the approach course to the path
     s'    = V cos pt + ks es, not below 0
     w_d   = kappa s' + delta'(ed) ed' - gam ed V (sin pt - sin delta)/(pt - delta) - kw (pt - delta)
     z     = (g/V) tan mu - w_d
@@ -15,7 +15,7 @@ by itself (so that there is no projection that could be singular):
 
 V1 = (es^2 + ed^2)/2 + (pt - delta)^2/(2 gam) falls as long as z = 0. Course and speed are those over ground, so a
 steady wind needs no term. Two things are added for flight in gusts, where noise alone would drive lag_hat up (z v is
-mostly -kz z^2): z within `still_rad_s` teaches nothing, and lag_hat leaks back to where it began.
+mostly -kz z^2): there is no adaptation for z within `still_rad_s`, and lag_hat decays to its initial value.
 
 Jung, Tsiotras: Bank-to-turn control for a small UAV using backstepping and parameter adaptation. IFAC 2008.
 """
@@ -51,13 +51,13 @@ class PathGains:
     lag_least_s: float = 0.1
     lag_most_s: float = 2.0
     derivative_s: float = 0.3
-    slowest_m_s: float = 5.0  # speed over ground that the law reckons with at least
+    slowest_m_s: float = 5.0  # minimum ground speed assumed by the law
     still_rad_s: float = 0.0
     leak_per_s: float = 0.0
 
 
 def initial(s_m: float, gains: PathGains | None = None) -> tuple[float, ...]:
-    """State of a fresh start at a point of a path."""
+    """Initial state at a point of a path."""
     return s_m, (gains or PathGains()).lag_s, 0.0, 0.0
 
 
@@ -104,7 +104,7 @@ def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
 
 
 def turn_rate(V: Any, es: Any, ed: Any, pt: Any, kappa: Any, gains: PathGains) -> tuple[Any, Any, Any]:
-    """Speed of the virtual point, course that leads back, and turn rate to fly."""
+    """Speed of the virtual point, approach course, and turn rate setpoint."""
     tanh = ca.tanh(gains.kd_1_m * ed)
     delta = -gains.psi_inf_rad * tanh
     slope = -gains.psi_inf_rad * gains.kd_1_m * (1 - tanh**2)

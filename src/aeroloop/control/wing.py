@@ -1,14 +1,14 @@
 """CNTR: the inner loops of a fixed wing, as one pure function.
 
-    roll -> aileron                    PID; the integral learns from how a first-order lag would have followed
-    yaw rate, washed out -> rudder     damps the Dutch roll and lets a turn be
+    roll -> aileron                    PID; the integral follows the deviation from a first-order lag
+    yaw rate, washed out -> rudder     damps the Dutch roll, not a steady turn
     height -> climb -> pitch -> elevator
-    airspeed -> throttle, and far off also pitch: height is given for speed
+    airspeed -> throttle, for large errors also pitch: height is traded for speed
 
-What a turn needs is known beforehand from the roll: lift grows by the load factor n = 1/cos(roll), so do the angle of
-attack and the elevator that holds it, and the induced drag by n^2; the yaw rate rolls it further in, which the aileron
-holds against. The integrals hold what is left; each follows its actuator's limit, so that none winds up. A memory of
-zeros is a fresh start from the trim.
+A turn is fed forward from the roll: lift grows by the load factor n = 1/cos(roll), so do the angle of attack and the
+elevator that holds it, and the induced drag by n^2; the yaw rate increases the roll, which the aileron counters. The
+integrals take the rest; each stops at its actuator's limit, so that none winds up. A memory of zeros is the initial
+state in trim.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from aeroloop.core.frames import GRAVITY_M_S2
 
 ESTIMATE = 15
 """pos_W 3, vel_W 3, roll, pitch, yaw, rate_B 3, airspeed, course, ground speed: as the estimation gives it."""
-WANTED = (("roll", "rad"), ("height", "m"), ("airspeed", "m/s"))
+SETPOINT = (("roll", "rad"), ("height", "m"), ("airspeed", "m/s"))
 COMMAND = (("aileron", "rad"), ("elevator", "rad"), ("rudder", "rad"), ("throttle", "-"))
 MEMORY = (
     ("started", "-"),
@@ -40,12 +40,12 @@ MEMORY = (
     ("airspeed", "m/s"),
 )
 
-_STEEPEST = 0.5  # cosine of the roll that feed-forward reckons with at most
+_STEEPEST = 0.5  # smallest cosine of the roll used by the feed-forward
 
 
 def cntr(gains: WingGains, period_s: float) -> ca.Function:
-    """(estimate, wanted, memory) -> (command, memory); layouts WANTED, COMMAND, MEMORY."""
-    estimate, wanted = ca.SX.sym("estimate", ESTIMATE), ca.SX.sym("wanted", len(WANTED))
+    """(estimate, setpoint, memory) -> (command, memory); layouts SETPOINT, COMMAND, MEMORY."""
+    estimate, setpoint = ca.SX.sym("estimate", ESTIMATE), ca.SX.sym("setpoint", len(SETPOINT))
     memory = ca.SX.sym("memory", len(MEMORY))
     started, roll_model, roll_i, yaw_slow, climb_i, pitch_i, speed_i = ca.vertsplit(memory[:7])
     fresh = started < 0.5
@@ -55,23 +55,23 @@ def cntr(gains: WingGains, period_s: float) -> ca.Function:
     airspeed = ca.fmax(estimate[12], 5)
     load = 1 / ca.fmax(ca.cos(roll), _STEEPEST)
 
-    roll_error = wanted[0] - roll
+    roll_error = setpoint[0] - roll
     roll_model = ca.if_else(fresh, roll, roll_model)
-    model_next = roll_model + period_s / b.roll_lag_s * (wanted[0] - roll_model)
+    model_next = roll_model + period_s / b.roll_lag_s * (setpoint[0] - roll_model)
     aileron = gains.roll_p * roll_error - gains.roll_d_s * p + gains.roll_yaw_s * r + roll_i
 
     yaw_slow = ca.if_else(fresh, r, yaw_slow + period_s / b.yaw_washout_s * (r - yaw_slow))
     rudder = -gains.yaw_d_s * (r - yaw_slow)
 
     extra_alpha = gains.turn_alpha_rad * (load - 1)
-    speed_error = wanted[2] - airspeed
+    speed_error = setpoint[2] - airspeed
     beyond = speed_error - clip(speed_error, -b.trade_from_m_s, b.trade_from_m_s)
-    climb_wanted = b.height_per_s * (wanted[1] - height) - b.trade * beyond
+    climb_wanted = b.height_per_s * (setpoint[1] - height) - b.trade * beyond
     climb_wanted = clip(climb_wanted, -b.climb_most_m_s, b.climb_most_m_s)
     path_error = (climb_wanted - climb) / airspeed
     away = climb_wanted / airspeed + b.climb_gain * path_error + climb_i
     away_cut = clip(away, -b.pitch_most_rad, b.pitch_most_rad)
-    pitch_wanted = (d.alpha_rad + extra_alpha) / load + away_cut  # banked, the angle of attack lies aslant
+    pitch_wanted = (d.alpha_rad + extra_alpha) / load + away_cut  # in a bank, the angle of attack is not vertical
     pitch_error = pitch_wanted - pitch
     turning = GRAVITY_M_S2 / airspeed * (load - 1 / load)  # pitch rate of a level turn
     elevator = (
@@ -109,13 +109,13 @@ def cntr(gains: WingGains, period_s: float) -> ca.Function:
     )
     return ca.Function(
         "cntr",
-        [estimate, wanted, memory],
+        [estimate, setpoint, memory],
         [command, after],
-        ["estimate", "wanted", "memory"],
+        ["estimate", "setpoint", "memory"],
         ["command", "memory_next"],
     )
 
 
 def _learned(integral: Any, step: Any, cut: Any) -> Any:
-    """Moved on, unless a limit cuts on the side to which it would go."""
+    """The integral's next value, unless a limit is reached on that side."""
     return integral + ca.if_else(step * cut < 0, 0, step)

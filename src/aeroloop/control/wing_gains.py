@@ -1,6 +1,6 @@
-"""From the linear model of a fixed wing in level trim to the gains of its inner loops.
+"""Gains of a fixed wing's inner loops, from its linear model in level trim.
 
-Bandwidths are chosen once, for all airframes; what an airframe's surfaces and propeller do is divided out.
+Bandwidths are chosen once, for all airframes; the effectiveness of the surfaces and the propeller is divided out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from aeroloop.core.frames import GRAVITY_M_S2
 
 @dataclass(frozen=True, slots=True)
 class WingDynamics:
-    """What the loops must know of an airframe: its trim and a few derivatives there; nose up and left are positive."""
+    """Airframe data of the loops: its trim and a few derivatives there; nose up and left are positive."""
 
     airspeed_m_s: float
     alpha_rad: float
@@ -35,10 +35,10 @@ class WingDynamics:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidths:
-    """What the loops are asked for; the same for every airframe."""
+    """Requirements of the loops; the same for every airframe."""
 
     roll_lag_s: float = 0.2
-    roll_damping_per_s: float = 28.0  # at least, together with the airframe's own
+    roll_damping_per_s: float = 28.0  # minimum, together with the airframe's own
     roll_integral_per_s: float = 0.5
     yaw_damping_per_s: float = 1.5  # added to the airframe's own
     yaw_washout_s: float = 1.5
@@ -51,10 +51,10 @@ class Bandwidths:
     climb_most_m_s: float = 3.0
     pitch_most_rad: float = 0.25  # away from the trim's
     trade_from_m_s: float = 0.6  # an error of airspeed beyond this
-    trade: float = 1.6  # is flown off by this much climb or descent, in m/s by m/s
+    trade: float = 1.6  # is corrected by this much climb or descent, in m/s per m/s
     speed_per_s: float = 3.0
-    lift_share: float = 1.0  # of the energy that rising air brings that the throttle takes back before it shows
-    speed_lead_s: float = 0.05  # makes up for the propeller's lag
+    lift_share: float = 1.0  # fraction of the energy of rising air that the throttle compensates in advance
+    speed_lead_s: float = 0.05  # compensates the propeller's lag
     speed_integral_per_s2: float = 0.2
     surface_rate_rad_s: float = 3.0
     throttle_rate_per_s: float = 6.0

@@ -1,10 +1,10 @@
-"""Angles brought back into one turn about zero: the one place that does it for numbers and columns.
+"""Wrapping of angles to one turn about zero, for numbers and columns.
 
 Three forms, because they round differently and logged values depend on which was used:
 
-    wrap_pi             IEEE remainder: exact, -pi to pi with both ends. For what is integrated or steered by.
-    wrap_pi_half_open   modulo: -pi up to but not pi, for a number or a column. Of MAVLink fields and of metrics.
-    wrap_180            by rounding, for a column of differences: what lies near zero keeps every digit.
+    wrap_pi             IEEE remainder: exact, -pi to pi with both ends. For integration and control.
+    wrap_pi_half_open   modulo: [-pi, pi), for a number or a column. For MAVLink fields and metrics.
+    wrap_180            by rounding, for a column of differences: values near zero keep every digit.
 
 Symbolic angles are wrapped by `control.toolkit.wrapped`, and longitudes by `core.geodesy`.
 """
@@ -27,7 +27,7 @@ def wrap_pi(angle_rad: float) -> float:
 
 
 def wrap_pi_half_open(angle_rad: _Angle) -> _Angle:
-    """From -pi up to but not pi."""
+    """In [-pi, pi)."""
     return (angle_rad + math.pi) % math.tau - math.pi
 
 

@@ -1,4 +1,4 @@
-"""How far from the origin of W an aircraft may be: one shape for every kind of aircraft."""
+"""Largest distance of an aircraft from the origin of W, the same sphere for every kind of aircraft."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from aeroloop.core.frames import Vec3
 
 
 def beyond(pos_W: Vec3, bound_m: float) -> bool:
-    """Whether a position is on or outside the sphere about the origin; one that is NaN is nowhere inside it."""
+    """Whether a position is on or outside the sphere about the origin; a position that is NaN is outside."""
     return not math.hypot(*pos_W) < bound_m

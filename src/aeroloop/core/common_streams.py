@@ -1,7 +1,7 @@
-"""The streams that mean the same for every aircraft, each defined once.
+"""Streams that have the same meaning for every aircraft, each defined once.
 
-A family names those it has, and may append columns of its own. Two families may so use one name for different columns:
-a log is read by the table of streams that stands in it.
+A family lists those it has, and may append its own columns. So two families may use one name for different columns: a
+log is read with the stream table that it contains.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from aeroloop.core.stream import (
 
 EVENT: tuple[Column, ...] = (
     ("code", "-", "number of the event in signals.Event"),
-    ("value", "-", "its value, as signals.Event says"),
+    ("value", "-", "its value, see signals.Event"),
 )
 FRAME_COUNTERS: tuple[Column, ...] = (
     ("frames_in", "-", "valid frames received"),
@@ -36,15 +36,15 @@ FRAME_COUNTERS: tuple[Column, ...] = (
 PROCESSOR: tuple[Column, ...] = (
     ("use_pct", "%", "processor time in tasks since the sample before"),
     ("switches_per_s", "1/s", "context switches; a task that preempts another costs two"),
-    ("stack_used_B", "B", "most stack ever in use"),
-    ("stack_size_B", "B", "stack there is"),
+    ("stack_used_B", "B", "maximum stack use"),
+    ("stack_size_B", "B", "stack size"),
 )
 TASK_TIMES: tuple[Column, ...] = (
     ("task", "-", "number of the task in the table of the board's tasks"),
     ("exec_s", "s", "execution time per control period, mean since the sample before"),
-    ("share_pct", "%", "its part of the execution time of all tasks"),
-    ("worst_s", "s", "longest single run since the start"),
-    ("runs", "-", "runs since the sample before"),
+    ("share_pct", "%", "its fraction of the execution time of all tasks"),
+    ("worst_s", "s", "longest execution since the start"),
+    ("runs", "-", "executions since the sample before"),
 )
 
 
@@ -53,26 +53,26 @@ def _simulated(name: str, meaning: str, *columns: Column, remembered: int = 0, o
 
 
 def _measured(name: str, rate_hz: float, meaning: str, *columns: Column) -> Stream:
-    """Depends on the machine."""
+    """Time measured on the machine, not simulated."""
     return Stream(name, "plant", rate_hz, False, True, meaning, fields(*columns))
 
 
 COMMON: tuple[Stream, ...] = (
     _simulated("truth", "state of the aircraft in the world", *XYZ, *VELOCITY, *QUATERNION, *RATES),
-    _simulated("air", "the air where the aircraft is", *WIND, ("density_kg_m3", "kg/m3", "density")),
-    _simulated("effort", "what the actuators deliver"),
+    _simulated("air", "air at the aircraft's position", *WIND, ("density_kg_m3", "kg/m3", "density")),
+    _simulated("effort", "actuator outputs"),
     _simulated("sensors", "measured values, as sent to the controller"),
     _simulated("command", "command accepted from the controller"),
-    _simulated("estimate", "where the controller believes that it is", *XYZ, *VELOCITY),
-    _simulated("setpoint", "where the aircraft should be", *XYZ),
-    _simulated("event", "what happened at the plant", *EVENT, remembered=REMEMBERED),
-    _simulated("board_event", "what happened on the board", *EVENT, remembered=REMEMBERED),
+    _simulated("estimate", "state estimate of the controller", *XYZ, *VELOCITY),
+    _simulated("setpoint", "setpoint of the aircraft", *XYZ),
+    _simulated("event", "events at the plant", *EVENT, remembered=REMEMBERED),
+    _simulated("board_event", "events on the board", *EVENT, remembered=REMEMBERED),
     _simulated(
         "fault",
-        "a fault that was switched in flight",
-        ("target", "-", "number of what fails in faults.TARGETS"),
-        ("kind", "-", "number of how it fails in faults.KINDS"),
-        ("on", "-", "1 from now on, 0 no longer"),
+        "a fault switched in flight",
+        ("target", "-", "index of the target in faults.TARGETS"),
+        ("kind", "-", "index of the kind in faults.KINDS"),
+        ("on", "-", "1 on, 0 off"),
         ("channel", "-", "number of the sensor's channel, from 0"),
         ("value_x", "of the kind", "how much; of three axes the first"),
         ("value_y", "of the kind", "of three axes the second, otherwise 0"),
@@ -93,7 +93,7 @@ COMMON: tuple[Stream, ...] = (
     _measured(
         "pace",
         50.0,
-        "how well the plant keeps time",
+        "timing of the plant",
         ("lateness_s", "s", "largest wall time from a step's deadline to its start since the row before"),
         ("missed", "-", "deadlines missed so far"),
     ),
@@ -104,8 +104,8 @@ _BY_NAME = {stream.name: stream for stream in COMMON}
 
 
 def common(name: str, *columns: Column, **changes: Any) -> Stream:
-    """The common stream of this name, then those of the columns given that it lacks: a board's message may begin with
-    the same ones. `changes` are of other fields of `Stream`."""
+    """The common stream of this name, followed by those of the given columns that it does not have: a board's message
+    may begin with the same ones. `changes` replace other fields of `Stream`."""
     stream = _BY_NAME[name]
     own = tuple(Field(*column) for column in columns if column[0] not in stream.names)
     return replace(stream, fields=(*stream.fields, *own), **changes)

@@ -1,4 +1,4 @@
-"""Faults that a person can switch on and off in a flight, each with its unit and a value to begin with."""
+"""Faults that can be switched in flight, each with its unit and default value, and their descriptions."""
 
 from __future__ import annotations
 
@@ -6,26 +6,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aeroloop.core.config import convert
-from aeroloop.core.faults import ADDING, KINDS, SENSOR_KINDS, TARGETS, Switch
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import (
+    ACTUATOR_TARGETS,
+    ADDING,
+    BOARD,
+    KINDS,
+    KINDS_OF,
+    MOTOR_KINDS,
+    TARGETS,
+    PlannedFault,
+    Switch,
+)
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.tables import family, part
+from aeroloop.core.tables import part
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One fault. A bias or noise is offered for each channel by itself, since each has its unit."""
+    """One fault. A fault with channels is listed once for each channel, since each has its own unit."""
 
     target: str
     kind: str
-    channels: tuple[str, ...]  # the one it concerns; none where it concerns the whole
-    unit: str  # of the value; empty where it has none
-    value: float  # to begin with
+    channels: tuple[str, ...]  # the channel; empty: the whole sensor or actuator
+    unit: str  # unit of the value; empty: no value
+    value: float  # default value
     axes: int  # 3: the value may be given for each axis
     words: str
 
     def switch(self, *, on: bool, value: float | Vec3 | None = None, vehicle: int = 0) -> Switch:
-        """The order that does it."""
+        """The request that switches it."""
         wanted = self.value if value is None else value
         channel = self.channels[0] if self.channels else ""
         table = {"target": self.target, "kind": self.kind, "on": on, "vehicle": vehicle, "channel": channel}
@@ -84,33 +95,50 @@ SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
         ),
     ),
     "rangefinder": ("range finder", (_Channel("range", "m", 1, 0.5, 0.1, "distance"),)),
+    "tachometer": ("tachometer", (_Channel("speed", "rad/s", 1, 20.0, 5.0, "rotor speeds"),)),
 }
-"""Name for people and channels of each sensor; the first channel is the one meant where none is named."""
+"""Display name and channels of each sensor; the first channel is the default."""
 
 _LINES = {"to_plant": "board to plant", "to_board": "plant to board"}
 _LINE_FAULTS = {
-    "delay_s": ("s", 0.02, "every frame is delayed by this"),
-    "jitter_s": ("s", 0.02, "every frame is delayed by up to this, order kept"),
+    "delay_s": ("s", 0.02, "delay of every frame"),
+    "jitter_s": ("s", 0.02, "random delay of every frame, up to this value; order is kept"),
     "loss": ("-", 0.3, "fraction of frames lost"),
     "corrupt": ("-", 0.001, "fraction of bytes corrupted"),
     "duplicate": ("-", 0.2, "fraction of frames duplicated"),
     "reorder": ("-", 0.2, "fraction of frames overtaken by the next"),
     "baud": ("Bd", 115_200.0, "limit of the bit rate, ten bits a byte"),
 }
-_WHOLE = {"silent": "sends nothing", "frozen": "sends its last values again and again"}
+_WHOLE = {
+    "silent": "sends nothing",
+    "frozen": "repeats its last values",
+    "no_fix": "reports no fix, no satellites and its last position",
+}
+_ACTUATOR_FAULTS = {
+    "dead": ("", 0.0, "stops"),
+    "stuck": ("", 0.0, "stays as it is now"),
+    "weak": ("-", 0.5, "remaining fraction of its thrust"),
+    "slow": ("s", 0.2, "additional lag"),
+    "offset": ("rad", 0.05, "offset"),
+    "sag": ("-", 0.2, "fraction of the voltage that is lost; thrust falls with its square"),
+    "effectiveness": ("-", 0.8, "remaining fraction of its speed"),
+    "load": ("rad/s2", 4000.0, "deceleration by an additional load"),
+}
+_BOARD_FAULTS = {"hang": "the control task hangs", "reset": "reset"}
 
 
 def offers(scenario: Scenario) -> tuple[Offer, ...]:
-    """The faults that work in this flight, as its family says."""
-    reference = family(scenario.kind).faults
+    """The faults available in this flight, from its family's row."""
+    reference = scenario.family.faults
     offered: tuple[Offer, ...] = part(reference)(scenario) if reference else ()
     return offered
 
 
 def of_sensor(target: str) -> tuple[Offer, ...]:
-    """What a sensor, one of SENSORS, can do wrong."""
+    """Faults of a sensor, one of SENSORS."""
     name, channels = SENSORS[target]
-    whole = [Offer(target, kind, (), "", 0.0, 0, f"{name}: {_WHOLE[kind]}") for kind in SENSOR_KINDS if kind in _WHOLE]
+    kinds = [kind for kind in KINDS_OF[target] if kind in _WHOLE]
+    whole = [Offer(target, kind, (), "", 0.0, 0, f"{name}: {_WHOLE[kind]}") for kind in kinds]
     adding = [
         Offer(target, kind, (c.name,), c.unit, getattr(c, kind), c.axes, f"{name}: {kind} of the {c.words}")
         for kind in ADDING
@@ -120,7 +148,7 @@ def of_sensor(target: str) -> tuple[Offer, ...]:
 
 
 def of_links() -> tuple[Offer, ...]:
-    """What the link can do to frames, in both directions."""
+    """Impairments of the link, in both directions."""
     return tuple(
         Offer(target, kind, (), unit, value, 1, f"{way}: {words}")
         for target, way in _LINES.items()
@@ -128,14 +156,78 @@ def of_links() -> tuple[Offer, ...]:
     )
 
 
-def words(row: Sequence[float]) -> str:
-    """What a row of the log says that was switched, from its target on."""
+def of_actuators(
+    rotors: Sequence[str],
+    servos: Sequence[str] = (),
+    *,
+    offset_unit: str = "rad",
+    offset: float = 0.05,
+    motors: bool = False,
+) -> tuple[Offer, ...]:
+    """Faults of the rotors and servos of these names, and of the battery that supplies the rotors; `motors`: also those
+    of motors whose speed is simulated."""
+    found = []
+    for target, names in (("rotor", rotors), ("servo", servos)):
+        for name in names:
+            for kind in KINDS_OF[target]:
+                if kind in MOTOR_KINDS and not motors:
+                    continue
+                unit, value, meaning = _ACTUATOR_FAULTS[kind]
+                if kind == "offset":
+                    unit, value = offset_unit, offset
+                found.append(Offer(target, kind, (name,), unit, value, 1 if unit else 0, f"{name}: {meaning}"))
+    if rotors:
+        unit, value, meaning = _ACTUATOR_FAULTS["sag"]
+        found.append(Offer("battery", "sag", (), unit, value, 1, f"battery: {meaning}"))
+    return tuple(found)
+
+
+def check_planned(scenario: Scenario) -> None:
+    """Check that the targets of the planned faults exist; ConfigError lists those that do."""
+    planned = scenario.planned
+    known = offers(scenario) if planned else ()
+    for where, fault in planned.items():
+        key, expected = _lacking(fault, scenario, known)
+        if key:
+            raise ConfigError(f"{where}.{key}: {expected}" if where.startswith("faults") else f"{where}: {expected}")
+
+
+def _lacking(fault: PlannedFault, scenario: Scenario, known: Sequence[Offer]) -> tuple[str, str]:
+    """The key with an error, and the reason; empty strings: none."""
+    if fault.vehicle >= scenario.aircraft.count:
+        return "vehicle", f"there are {scenario.aircraft.count} aircraft, the first is 0; not {fault.vehicle}"
+    if fault.target == BOARD:
+        kinds = scenario.controller.board_faults(scenario)
+        if fault.kind not in kinds:
+            rung = f"the board of this flight ({scenario.loop}, {scenario.pace})"
+            return "kind", f"{rung} cannot {fault.kind}; expected one of: {', '.join(kinds) or 'none'}"
+        return "", ""
+    of_target = [offer for offer in known if offer.target == fault.target]
+    if not of_target:
+        targets = ", ".join(dict.fromkeys(offer.target for offer in known)) or "none"
+        return "target", f"no fault of {fault.target} can be switched in this flight; expected one of: {targets}"
+    alike = [offer for offer in of_target if offer.kind == fault.kind]
+    names = [name for offer in alike for name in offer.channels]
+    if fault.channel and fault.channel not in names:
+        return "channel", f"{fault.target} has no {fault.channel!r}; expected one of: {', '.join(names)}"
+    meant = next((offer for offer in alike if fault.channel in offer.channels), alike[0])
+    if meant.axes and isinstance(fault.value, tuple) and meant.axes != len(fault.value):
+        return "value", f"{fault.target} {fault.kind} has {meant.axes} axes; expected one number or one each"
+    return "", ""
+
+
+def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
+    """Description of a row of the stream `fault`, from its target on; `known` has the names of the actuators."""
     numbers = [int(number) for number in row[:4]]
     if not (0 <= numbers[0] < len(TARGETS) and 0 <= numbers[1] < len(KINDS)):
         return f"fault {numbers[0]}, {numbers[1]}"
     target, kind, on = TARGETS[numbers[0]], KINDS[numbers[1]], bool(row[2])
     if target in _LINES:
         what, unit, axes = f"{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
+    elif target == BOARD:
+        return f"board: {_BOARD_FAULTS.get(kind, kind)}"
+    elif target in ACTUATOR_TARGETS:
+        what, unit, axes = _of_actuator(target, kind, numbers[3], known)
     else:
         name, channels = SENSORS[target]
         channel = channels[min(max(numbers[3], 0), len(channels) - 1)]
@@ -150,3 +242,14 @@ def words(row: Sequence[float]) -> str:
     amount = ", ".join(f"{value:g}" for value in values)
     shown = f" {amount} {unit}".rstrip(" -") if any(values) else ""
     return f"{what}{shown} on"
+
+
+def _of_actuator(target: str, kind: str, number: int, known: Sequence[Offer]) -> tuple[str, str, int]:
+    """Description, unit of the value and number of axes."""
+    alike = [offer for offer in known if (offer.target, offer.kind) == (target, kind)]
+    if 0 <= number < len(alike):
+        offer = alike[number]
+        return f"{next(iter(offer.channels), target)}: {kind}", offer.unit, offer.axes
+    name = target if target == "battery" else f"{target}{number + 1}"
+    unit = "" if kind == "offset" else _ACTUATOR_FAULTS[kind][0] if kind in _ACTUATOR_FAULTS else ""
+    return f"{name}: {kind}", unit, 0 if kind in ("dead", "stuck") else 1

@@ -1,8 +1,9 @@
-"""Faults that are switched on and off in flight: what can fail, and how. One order is one `Switch`."""
+"""Faults: what can fail, how, and when. Each change, manual or planned, is one `Switch` and one log row."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from aeroloop.core.config import Config, meta, note
@@ -10,53 +11,101 @@ from aeroloop.core.frames import Vec3
 
 SensorTarget = Literal["state", "imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]
 LineTarget = Literal["to_plant", "to_board"]
+ActuatorTarget = Literal["rotor", "servo", "battery"]
+BoardTarget = Literal["board"]
+RotorSensorTarget = Literal["tachometer"]
+Target = Literal[SensorTarget, LineTarget, ActuatorTarget, BoardTarget, RotorSensorTarget]
 SensorKind = Literal["silent", "frozen", "bias", "noise"]
 LineKind = Literal["delay_s", "jitter_s", "loss", "corrupt", "duplicate", "reorder", "baud"]
+ActuatorKind = Literal["dead", "stuck", "weak", "slow", "offset", "sag"]
+BoardKind = Literal["hang", "reset"]
+GnssKind = Literal["no_fix"]
+MotorKind = Literal["effectiveness", "load"]
+Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind]
 
-SENSOR_TARGETS: tuple[str, ...] = get_args(SensorTarget)
+SENSOR_TARGETS: tuple[str, ...] = (*get_args(SensorTarget), *get_args(RotorSensorTarget))
 LINE_TARGETS: tuple[str, ...] = get_args(LineTarget)
+ACTUATOR_TARGETS: tuple[str, ...] = get_args(ActuatorTarget)
+BOARD: str = get_args(BoardTarget)[0]
 SENSOR_KINDS: tuple[str, ...] = get_args(SensorKind)
 LINE_KINDS: tuple[str, ...] = get_args(LineKind)
 
-TARGETS: tuple[str, ...] = (*SENSOR_TARGETS, *LINE_TARGETS)
-KINDS: tuple[str, ...] = (*SENSOR_KINDS, *LINE_KINDS)
-"""Their places are their numbers in the log: append, never insert."""
+TARGETS: tuple[str, ...] = (
+    *get_args(SensorTarget),
+    *LINE_TARGETS,
+    *ACTUATOR_TARGETS,
+    BOARD,
+    *get_args(RotorSensorTarget),
+)
+KINDS: tuple[str, ...] = (
+    *SENSOR_KINDS,
+    *LINE_KINDS,
+    *get_args(ActuatorKind),
+    *get_args(BoardKind),
+    *get_args(GnssKind),
+    *get_args(MotorKind),
+)
+"""The index, here and in TARGETS, is the number in the log: append only."""
+
+KINDS_OF: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(SENSOR_TARGETS, SENSOR_KINDS),
+    "gnss": (*SENSOR_KINDS, *get_args(GnssKind)),
+    **dict.fromkeys(LINE_TARGETS, LINE_KINDS),
+    "rotor": ("dead", "stuck", "weak", *get_args(MotorKind)),
+    "servo": ("stuck", "slow", "offset"),
+    "battery": ("sag",),
+    BOARD: get_args(BoardKind),
+}
 
 ADDING = ("bias", "noise")
 """The faults of a sensor that have a channel and a value."""
+WITH_CHANNEL = (*ADDING, "dead", "stuck", "weak", "slow", "offset", *get_args(MotorKind))
+MOTOR_KINDS: tuple[str, ...] = get_args(MotorKind)
+"""Faults of rotors whose speed is simulated."""
 LARGEST = 1e4
-"""No sensor is wrong by more than this, whatever its unit: what is sent of it must still fit its message."""
+"""Largest fault value of a sensor in any unit: the faulty value must still fit its message."""
+RANGES: dict[str, tuple[float, float]] = {
+    "bias": (-LARGEST, LARGEST),
+    "noise": (0.0, LARGEST),
+    "weak": (0.0, 1.0),
+    "slow": (0.0, 10.0),
+    "offset": (-LARGEST, LARGEST),
+    "sag": (0.0, 0.9),
+    "effectiveness": (0.0, 1.0),
+    "load": (-LARGEST, LARGEST),
+}
+"""Limits of fault values of sensors and actuators; those of a link are the limits of its impairments."""
+NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load")
+"""A value of zero would be no fault."""
 
 
 class Switch(Config, frozen=True):
-    """One fault, on or off from now on."""
+    """Switch one fault on or off now."""
 
-    target: Annotated[SensorTarget | LineTarget, note("a sensor, or one direction of the link to the board")]
-    kind: Annotated[SensorKind | LineKind, note("how it fails")]
-    on: Annotated[bool, note("whether it fails from now on, or no longer")]
+    target: Annotated[Target, note("a sensor, an actuator, or one direction of the link to the board")]
+    kind: Annotated[Kind, note("how it fails")]
+    on: Annotated[bool, note("true: on; false: off")]
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
-    channel: Annotated[str, note("for `bias` and `noise`: which channel of the sensor; empty for its first")] = ""
-    value: Annotated[float | Vec3, meta("of the kind", "how much, for all axes or each; of no use when off")] = 0.0
+    channel: Annotated[str, note("which channel of the sensor or which actuator; empty for the first")] = ""
+    value: Annotated[float | Vec3, meta("of the kind", "fault value, for all axes or each; ignored when off")] = 0.0
 
     def __post_init__(self) -> None:
-        sensor, fault = self.target in SENSOR_TARGETS, f"{self.target}: {self.kind}"
-        kinds = SENSOR_KINDS if sensor else LINE_KINDS
+        fault, kinds = f"{self.target}: {self.kind}", KINDS_OF[self.target]
         if self.kind not in kinds:
             raise ValueError(f"{self.target}: cannot have {self.kind}, expected one of: {', '.join(kinds)}")
-        if self.channel and self.kind not in ADDING:
+        if self.channel and self.kind not in WITH_CHANNEL:
             raise ValueError(f"{fault}: concerns the whole, so it has no channel")
         if not all(math.isfinite(value) for value in self.values):
             raise ValueError(f"{fault}: expected a finite value, not {self.value}")
         if not self.on:
             return
-        if not sensor and len(self.values) != 1:
+        if self.target not in SENSOR_TARGETS and len(self.values) != 1:
             raise ValueError(f"{fault}: expected one number, not {self.value}")
-        if self.kind in ADDING:
-            if not any(self.values):
-                raise ValueError(f"{fault}: expected a value other than zero")
-            if max(map(abs, self.values)) > LARGEST or (self.kind == "noise" and min(self.values) < 0):
-                lowest = "0" if self.kind == "noise" else f"{-LARGEST:g}"
-                raise ValueError(f"{fault}: expected {lowest} to {LARGEST:g}, not {self.value}")
+        if self.kind in NOT_ZERO and not any(self.values):
+            raise ValueError(f"{fault}: expected a value other than zero")
+        low, high = RANGES.get(self.kind, (-math.inf, math.inf))
+        if not all(low <= value <= high for value in self.values):
+            raise ValueError(f"{fault}: expected {low:g} to {high:g}, not {self.value}")
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -64,7 +113,62 @@ class Switch(Config, frozen=True):
 
 
 class Switched(NamedTuple):
-    """What came of a switch."""
+    """Result of a switch."""
 
-    channel: int = 0  # number of the sensor's channel
+    channel: int = 0  # number of the sensor's channel, or of the actuator among those of its kind
     values: tuple[float, ...] = ()  # for each axis
+
+
+def log_row(switch: Switch, switched: Switched) -> tuple[float, ...]:
+    """A row of the stream `fault`, from its target on."""
+    what = TARGETS.index(switch.target), KINDS.index(switch.kind), switch.on, switched.channel
+    return (*what, *(*switched.values, 0.0, 0.0, 0.0)[:3])
+
+
+class PlannedFault(Config, frozen=True):
+    """A fault that starts, and may end, at a simulated time, at every pace and on every rung."""
+
+    target: Annotated[
+        Target, note("a sensor, `rotor`, `servo`, `battery`, one direction of the link, or the emulated `board`")
+    ]
+    kind: Annotated[Kind, note("how it fails, see docs/faults.md")]
+    from_s: Annotated[float, meta("s", "start: the first step that begins at or after this time", ge=0, le=86400)]
+    to_s: Annotated[
+        float | None, meta("s", "end: the first step that begins at or after this time; omitted: no end")
+    ] = None
+    channel: Annotated[str, note("which channel of the sensor or which actuator; empty for the first")] = ""
+    value: Annotated[float | Vec3, meta("of the kind", "fault value, for all axes or each")] = 0.0
+    vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
+
+    def __post_init__(self) -> None:
+        self.switch(on=True)  # raises an error if it is not valid
+        if self.to_s is not None and not self.from_s < self.to_s:
+            raise ValueError(f"to_s: expected more than from_s ({self.from_s:g}), not {self.to_s:g}")
+        if self.target == BOARD and self.to_s is not None:
+            raise ValueError(f"to_s: a board's {self.kind} has no end; leave it out")
+
+    def switch(self, *, on: bool) -> Switch:
+        value = self.value if on else 0.0
+        return Switch(
+            target=self.target, kind=self.kind, on=on, vehicle=self.vehicle, channel=self.channel, value=value
+        )
+
+    @property
+    def what(self) -> tuple[object, ...]:
+        """What can have only one fault at a time; a board's faults are instantaneous."""
+        moment = self.from_s if self.target == BOARD else None
+        return self.target, self.kind, self.channel, self.vehicle, moment
+
+
+def overlap(faults: Mapping[str, PlannedFault]) -> str:
+    """Two faults that overlap on one target, in one sentence with their keys; empty: none."""
+    ends: dict[tuple[object, ...], tuple[float, str]] = {}
+    for key, fault in sorted(faults.items(), key=lambda item: item[1].from_s):
+        end_s, other = ends.get(fault.what, (-math.inf, ""))
+        if fault.from_s < end_s:
+            return (
+                f"{key}: {fault.target}: {fault.kind} at {fault.from_s:g} s is on already by {other}; "
+                f"expected one after the other, or one with both values"
+            )
+        ends[fault.what] = (math.inf if fault.to_s is None else fault.to_s), key
+    return ""

@@ -1,8 +1,7 @@
-"""The one place that knows the conventions: which way axes point and how rotations are written.
+"""Conventions for axes and rotations.
 
-World W is ENU (z up), body B is FLU (x forward, y left, z up). Quaternions are (w, x, y, z) and rotate body
-vectors into the world. Euler angles are ZYX: R_WB = Rz(yaw) Ry(pitch) Rx(roll). Only `protocols/` may
-leave these conventions.
+World W is ENU (z up), body B is FLU (x forward, y left, z up). Quaternions are (w, x, y, z) and rotate body vectors
+into the world. Euler angles are ZYX: R_WB = Rz(yaw) Ry(pitch) Rx(roll). Only `protocols/` uses other conventions.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vec = NDArray[np.float64]
-"""Arrays are for linear algebra; in the tick, three numbers in a tuple are several times faster."""
+"""Arrays are for linear algebra; in the loop, tuples of three numbers are several times faster."""
 Vec3 = tuple[float, float, float]
 Quat = tuple[float, float, float, float]  # w, x, y, z
 
 GRAVITY_M_S2 = 9.80665
-"""The standard's, down along z of W, for whoever is not told that of a place."""
+"""Standard gravity, down along z of W, where no location is given."""
 
 
 def euler_from_quat(quat_WB: Quat) -> tuple[float, float, float]:
@@ -44,7 +43,7 @@ def quat_from_euler(roll: float, pitch: float, yaw: float) -> Quat:
 
 
 def rotation_rows(quat_WB: Any) -> tuple[tuple[Any, Any, Any], ...]:
-    """R_WB by rows, exact for a unit quaternion; of numbers or of symbols."""
+    """R_WB by rows, exact for a unit quaternion; for numbers or symbols."""
     w, x, y, z = quat_WB[0], quat_WB[1], quat_WB[2], quat_WB[3]
     return (
         (1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
@@ -54,7 +53,7 @@ def rotation_rows(quat_WB: Any) -> tuple[tuple[Any, Any, Any], ...]:
 
 
 def euler_rates_from_body(roll: float, pitch: float, rate_B: Vec3) -> tuple[float, float, float]:
-    """Time derivatives of the ZYX angles from body rates; saturates where it is singular (pitch = +-pi/2)."""
+    """Time derivatives of the ZYX angles from body rates; saturates at the singularity (pitch = +-pi/2)."""
     p, q, r = rate_B
     cos_pitch = math.cos(pitch)
     if abs(cos_pitch) < 1e-6:
@@ -85,7 +84,26 @@ def ned_from_enu(vec_W: Vec3) -> Vec3:
 
 
 def quat_ned_frd_from_enu_flu(quat_WB: Quat) -> Quat:
-    """The same attitude between the autopilots' axes: half turns about x + y of the world and about x of the body."""
+    """Attitude conversion between ENU/FLU and NED/FRD: half turns about x + y of the world and about x of the body."""
     w, x, y, z = quat_WB
     s = math.sqrt(0.5)
     return s * (w + z), s * (x + y), s * (x - y), s * (w - z)
+
+
+def quat_product(first: Quat, second: Quat) -> Quat:
+    """The rotation `second`, then `first`: quat_AC = quat_product(quat_AB, quat_BC)."""
+    a, b, c, d = first
+    w, x, y, z = second
+    return (
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    )
+
+
+def rotated(quat_WB: Quat, vec_B: Vec3) -> Vec3:
+    """A body vector in the world's axes."""
+    x, y, z = vec_B
+    first, second, third = (a * x + b * y + c * z for a, b, c in rotation_rows(quat_WB))
+    return first, second, third

@@ -1,12 +1,12 @@
-"""Between degrees on the earth and metres from an origin: east, north and up on the plane that touches WGS-84 there.
+"""Conversion between geodetic coordinates and local east, north and up on the tangent plane of WGS-84 at an origin.
 
-Through earth-centred coordinates and back by Bowring's closed form (Survey Review 28, 1985), so distance costs no
-accuracy; tests hold it to pymap3d. Which height is meant is the caller's: above the ellipsoid, or above mean sea level
-for origin and place alike, where the difference cancels near the origin.
+Through earth-centred coordinates and back by Bowring's closed form (Survey Review 28, 1985), so accuracy does not
+depend on distance; tests compare it with pymap3d. The caller chooses the height reference: the ellipsoid, or mean sea
+level for both origin and position, where the difference cancels near the origin.
 
-`local` and `geodetic` take any origin at each call, for an estimator that is given its own. `TangentPlane` is prepared
-once for a plant that converts at every step; it forms sines by division and not by angles, so the last digits of the
-two differ, and a logged value depends on which was used.
+`local` and `geodetic` take the origin in each call, for an estimator with its own origin. `TangentPlane` is computed
+once, for a plant that converts at every step; it computes sines by division instead of from angles, so the last digits
+of the two differ, and logged values depend on which was used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _EP2_B, _E2_A = EP2 * B_M, E2 * A_M
 
 
 def wrap_longitude(lon_deg: float) -> float:
-    """From -180 up to but not 180 degrees."""
+    """In [-180, 180) degrees."""
     return (lon_deg + 180.0) % 360.0 - 180.0
 
 
@@ -40,7 +40,7 @@ def radii_m(lat_rad: float) -> tuple[float, float]:
 
 
 def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: float) -> tuple[float, float]:
-    """Latitude and longitude a few metres away; at the poles, where east has no meaning, longitude stays."""
+    """Latitude and longitude a few metres away; at the poles, where east is undefined, the longitude is kept."""
     lat = math.radians(lat_deg)
     prime_m, meridian_m = radii_m(lat)
     circle_m = (prime_m + alt_m) * math.cos(lat)
@@ -50,11 +50,11 @@ def moved(lat_deg: float, lon_deg: float, alt_m: float, east_m: float, north_m: 
 
 
 def local(origin: Origin, lat_deg: float, lon_deg: float, alt_m: float) -> Vec3:
-    """East, north, up of a place, in m from the origin."""
+    """East, north and up of a position, in m from the origin."""
     sin0, cos0, out0_m, axial0_m = _meridian(origin.lat_deg, origin.alt_m)
     _, _, out_m, axial_m = _meridian(lat_deg, alt_m)
     away = math.radians(lon_deg - origin.lon_deg)
-    # From here x points out of the axis through the origin's meridian.
+    # Here x points away from the earth's axis in the origin's meridian.
     x, y, z = out_m * math.cos(away) - out0_m, out_m * math.sin(away), axial_m - axial0_m
     return y, cos0 * z - sin0 * x, cos0 * x + sin0 * z
 
@@ -84,7 +84,7 @@ class TangentPlane:
         self.axis_distance_m, self.z_m = math.hypot(x, y), float(z)
 
     def local(self, lat_deg: float, lon_deg: float, height_m: float) -> Vec3:
-        """East, north, up of a place, in m."""
+        """East, north and up of a position, in m."""
         east, north, up = pymap3d.geodetic2enu(lat_deg, lon_deg, height_m, *self._origin)
         return float(east), float(north), float(up)
 
@@ -100,14 +100,14 @@ class TangentPlane:
 
 
 def bowring(plane: Any, east: Any, north: Any, up: Any, maths: Any = math) -> tuple[Any, Any, Any, Any]:
-    """Latitude, longitude from the plane's meridian (rad), height (m) and the latitude's sine; of a `TangentPlane` and
-    numbers, or of symbols with the `maths` (hypot, atan2, sqrt) for them."""
+    """Latitude, longitude from the plane's meridian (rad), height (m) and the latitude's sine; for a `TangentPlane` and
+    numbers, or for symbols with their `maths` (hypot, atan2, sqrt)."""
     hypot, atan2 = maths.hypot, maths.atan2
     sin0, cos0 = plane.sin_lat, plane.cos_lat
     towards = plane.axis_distance_m + cos0 * up - sin0 * north
     axial = plane.z_m + sin0 * up + cos0 * north
     p = hypot(towards, east)
-    # Bowring: the parametric latitude to start with, then one step, needs no iteration at any height we reach.
+    # Bowring: start with the parametric latitude; one step is sufficient for all heights here.
     start_sin = B_M * axial * (1.0 + _EP2_B / hypot(p, axial))
     start_cos = A_M * p
     length = hypot(start_sin, start_cos)

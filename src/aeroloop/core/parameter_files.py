@@ -1,4 +1,4 @@
-"""Aircraft that are a parameter file: the project's by name, your own by path."""
+"""Aircraft defined by a parameter file: those of the project by name, your own by path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def names(folder: str) -> list[str]:
 
 
 def load(name: str, folder: str, kind: type[C]) -> tuple[C, str]:
-    """An airframe of a folder by its name, or by the path of its file (ending in .toml); and what to call the file."""
+    """An airframe of a folder by name, or by the path of its file (ending in .toml); and the name of the file for
+    messages."""
     if name.endswith(".toml"):
         source, path = name, Path(name)
         if not path.is_file():

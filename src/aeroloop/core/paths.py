@@ -1,4 +1,8 @@
-"""Where files go that are not the user's: sockets and locks of running flights, and compiled laws."""
+"""Locations of files: shipped data, sockets and locks of running flights, and compiled laws.
+
+Scenarios, firmware sources and examples are at the top of a checkout; `setup.py` copies them into `aeroloop/data` of a
+wheel. This module selects which of the two is read.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,20 @@ from pathlib import Path
 
 from aeroloop.core.errors import ConfigError
 
-LONGEST_RUNTIME_DIR = 32
-"""Socket paths end at 107 bytes, and a flight's topics add 75 to this."""
+PACKAGE = Path(__file__).resolve().parents[1]
+SHIPPED = PACKAGE / "data"
+"""Only a wheel has this folder."""
+FROM_WHEEL = SHIPPED.is_dir()
+SHARED = SHIPPED if FROM_WHEEL else PACKAGE.parents[1]
+SCENARIOS, FIRMWARE, EXAMPLES = (SHARED / name for name in ("scenarios", "firmware", "examples"))
+
+LONGEST_RUNTIME_DIR = 30
+"""Socket paths are limited to 107 bytes, and a flight's topics add 75 to this path, those of a fleet's tenth part
+77."""
 
 
 def runtime_dir() -> Path:
-    """A folder only this user can enter, for sockets, ptys and locks of running flights."""
+    """A folder that only this user can access, for sockets, ptys and locks of running flights."""
     base = os.environ.get("XDG_RUNTIME_DIR")
     folder = Path(base) / "aeroloop" if base else Path(f"/tmp/aeroloop-{os.getuid()}")
     if len(os.fsencode(folder)) > LONGEST_RUNTIME_DIR:

@@ -1,4 +1,5 @@
-"""A scenario as frozen structs: what every flight has, the tables of its aircraft's family, those of its controller.
+"""A scenario as frozen structs: keys common to all flights, the tables of its aircraft's family, and those of its
+controller.
 
 Its TOML file is flat: each top-level key has one owner, and the loader (`core/scenario_files.py`) splits them.
 `docs/scenario.md` is generated from these types.
@@ -17,8 +18,10 @@ from typing_extensions import TypeVar
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import LINE_TARGETS, PlannedFault, overlap
 from aeroloop.core.signals import NS
-from aeroloop.core.tables import MEMORY, Controller, family, flown_by, made
+from aeroloop.core.tables import MEMORY, Controller, Family, family, flown_by, made
+from aeroloop.core.view import View
 
 Rung = Literal["mil", "sil", "pil", "hil"]
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
@@ -76,7 +79,7 @@ class Check(Config, frozen=True):
 
 
 class LinkEnds(Protocol):
-    """The links of a flight that somebody outside may speak on."""
+    """The links of a flight that external programs may use."""
 
     @property
     def link_server(self) -> str: ...
@@ -96,11 +99,18 @@ class Choice(Config, frozen=True):
 
 
 class Common(Config, frozen=True):
-    """What every flight has, whatever flies."""
+    """Keys common to all flights."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9-]*$", description="name of the scenario", extra={"unit": "-"})]
     summary: Annotated[str, note("one sentence for `aeroloop list`")] = ""
     duration_s: Annotated[float, meta("s", "simulated length of the flight", gt=0, le=86400)] = 60.0
+    open_ended: Annotated[
+        bool,
+        note(
+            "the user ends the flight (Ctrl-C, the page, `aeroloop cmd end`), and its checks are evaluated then; "
+            "`duration_s` is its maximum duration"
+        ),
+    ] = False
     seed: Annotated[int, meta("-", "seed of every random stream", ge=0)] = 1
     loop: Annotated[Rung, note("rung of the ladder; `--loop` overrides it")] = "mil"
     pace: Annotated[str, note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = "lockstep"
@@ -109,7 +119,9 @@ class Common(Config, frozen=True):
     busy_processes: Annotated[
         int, meta("-", "background load: number of processes that each keep a core busy", ge=0, le=64)
     ] = 0
+    view: Annotated[View, note("programs that show the flight (docs/flightgear.md)")] = View()
     checks: Annotated[tuple[Check, ...], note("pass/fail criteria of the flight")] = ()
+    faults: Annotated[tuple[PlannedFault, ...], note("what fails in the flight, and when (docs/faults.md)")] = ()
 
     def __post_init__(self) -> None:
         if self.pace not in ("lockstep", "real") and not (SPEED.match(self.pace) and self.speed > 0):
@@ -120,8 +132,15 @@ class Common(Config, frozen=True):
         return self.pace == "lockstep"
 
     @property
+    def impaired(self) -> bool:
+        """Whether the scenario loses or delays messages between plant and board, from the start or by a planned fault.
+        Lockstep then uses a baton beside the link, since messages may be lost."""
+        planned = any(fault.target in LINE_TARGETS for fault in self.faults)
+        return planned or self.link.to_plant.active or self.link.to_board.active
+
+    @property
     def speed(self) -> float:
-        """Simulated seconds per wall second at a paced run."""
+        """Simulated seconds per wall second at a wall-clock pace."""
         match = SPEED.match(self.pace)
         return float(match.group(1)) if match else 1.0
 
@@ -130,26 +149,29 @@ class Tables(Config, frozen=True):
     """The tables of one owner; its fields are top-level keys of the file."""
 
     FILES: ClassVar[Mapping[str, str]] = {}
-    """Keys that name a file, and what a run's folder calls its copy."""
+    """Keys that name a file, and the name of its copy in a run's folder."""
 
     @classmethod
     def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
-        """An owner's part of a file with what it adds where that is silent; ConfigError without the file's name."""
+        """An owner's part of a file with defaults added that depend on other keys; ConfigError without the file's
+        name."""
         return table
 
     def files(self) -> dict[str, str]:
-        """The files that they name, by key."""
+        """The files that the tables name, by key."""
         named = {key: value_at(self, key) for key in self.FILES}
         return {key: name for key, name in named.items() if name}
 
 
 class Aircraft(Protocol):
-    """What every controller may ask of the tables of a family."""
+    """The part of a family's tables that every controller may use."""
 
     @property
     def kind(self) -> str: ...
     @property
     def count(self) -> int: ...
+    @property
+    def older_faults(self) -> Mapping[str, PlannedFault]: ...
     @property
     def step_s(self) -> float: ...
 
@@ -159,17 +181,23 @@ class FamilyTables(Tables, frozen=True):
 
     @property
     def kind(self) -> str:
-        """Where its family is found: a name in the table of families, or the path of a folder."""
+        """The location of its family: a name in the table of families, or the path of a folder."""
         return str(value_at(self, "vehicle.kind"))
 
     @property
     def count(self) -> int:
-        """How many fly."""
+        """Number of aircraft."""
         return 1
 
     @property
+    def older_faults(self) -> Mapping[str, PlannedFault]:
+        """Faults of every aircraft that are set with its sensors, by their keys: the older form of `[[faults]]`."""
+        planned: Mapping[str, PlannedFault] = value_at(self, "sensors.planned") or {}
+        return planned
+
+    @property
     def step_s(self) -> float:
-        """The grid on which the world is stepped."""
+        """The step of the simulation."""
         return float(value_at(self, "world.step_s"))
 
 
@@ -177,15 +205,33 @@ class ControllerTables(Tables, frozen=True):
     """The tables of a controller, and when a flight with it ends."""
 
     def end_ns(self, flight: Scenario) -> int:
-        """When the flight ends, at the latest."""
+        """Latest end of the flight."""
         return round(flight.duration_s * NS)
 
     def flown_at_least_s(self, flight: Scenario) -> float:
-        """What a flight that went to its end has flown; a little less, so that rounding does not decide."""
+        """Minimum duration of a complete flight, reduced slightly so that rounding does not matter."""
         return max(0.0, flight.duration_s - 0.1)
 
+    @property
+    def control_period_s(self) -> float | None:
+        """Period of actuator commands; None if its tables do not define it."""
+        return None
+
+    def routed(self, flight: Scenario) -> bool:
+        """Whether a router is between the aircraft and ground stations."""
+        return False
+
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        """The kinds of faults that can be injected into its board on this rung and pace."""
+        return ()
+
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
-        """What somebody outside must know to take part, a sentence each."""
+        """Instructions for the user of external programs at the start, one sentence each."""
+        return []
+
+    def log_complete(self, flight: Scenario) -> list[str]:
+        """Instructions for the user of external programs once the log is written and the links are closed, one sentence
+        each."""
         return []
 
 
@@ -202,13 +248,13 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         Common.__post_init__(self)
         needs = self.flown_by.needs
-        lacking = made(needs, self) if needs else ""
+        lacking = (made(needs, self) if needs else "") or overlap(self.planned)
         if lacking:
             raise ValueError(lacking)
 
     @property
     def kind(self) -> str:
-        """Where its family is found."""
+        """The location of its family."""
         return self.aircraft.kind
 
     @property
@@ -217,16 +263,37 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
         return flown_by(family(self.kind), self.chosen.kind, self.loop)
 
     @property
+    def family(self) -> Family:
+        """The row of its family, as it holds with this controller."""
+        return family(self.kind).flown_by(self.flown_by.name)
+
+    @property
     def end_ns(self) -> int:
         return self.controller.end_ns(self)
 
     @property
     def flown_at_least_s(self) -> float:
-        return self.controller.flown_at_least_s(self)
+        return 0.0 if self.open_ended else self.controller.flown_at_least_s(self)
+
+    @property
+    def planned(self) -> dict[str, PlannedFault]:
+        """The faults of all aircraft, by their keys."""
+        own = {f"faults[{index}]": fault for index, fault in enumerate(self.faults)}
+        every = range(self.aircraft.count)
+        older = {
+            f"{key}{f' of aircraft {number}' if number else ''}": msgspec.structs.replace(fault, vehicle=number)
+            for key, fault in self.aircraft.older_faults.items()
+            for number in every
+        }
+        return {**own, **older}
+
+    def faults_of(self, number: int) -> tuple[PlannedFault, ...]:
+        """The planned faults of one aircraft."""
+        return tuple(fault for fault in self.planned.values() if fault.vehicle == number)
 
     @property
     def link_url(self) -> str:
-        """The link between plant and board, the rung's own where none is named."""
+        """The link between plant and board; the rung's default if none is set."""
         url = self.link.url or self.flown_by.link(self.loop, lockstep=self.lockstep)
         if not url:
             raise ConfigError(
@@ -240,31 +307,31 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
         return self.link_url == MEMORY
 
     def notices(self, ends: LinkEnds, flight_id: str) -> list[str]:
-        """What somebody outside must know to take part, a sentence each."""
+        """Instructions for the user of external programs at the start, one sentence each."""
         return self.controller.notices(self, ends, flight_id)
 
     @property
     def file_names(self) -> dict[str, str]:
-        """Keys that name a file, and what a run's folder calls its copy."""
+        """Keys that name a file, and the name of its copy in a run's folder."""
         return {key: name for tables in self._owners.values() for key, name in tables.FILES.items()}
 
     def files(self) -> dict[str, str]:
-        """The files that it names, by key."""
+        """The files that the scenario names, by key."""
         return {key: name for tables in self._owners.values() for key, name in tables.files().items()}
 
     def with_files(self, names: Mapping[str, str]) -> Self:
-        """The same with other names for some of them."""
+        """A copy with other names for some of them."""
         changed = self
         for key, name in names.items():
             changed = with_value(changed, key, name)
         return changed
 
     def anchored(self, folder: Path) -> Self:
-        """File names in a scenario are relative to it; absolute ones are found by every process."""
+        """File names in a scenario are relative to it; absolute names work in every process."""
         return self.with_files({key: str(folder / name) for key, name in self.files().items()})
 
     def flat(self) -> dict[str, Any]:
-        """As its file has it: every owner's tables at the top level."""
+        """As in its file: every owner's tables at the top level."""
         table: dict[str, Any] = msgspec.to_builtins(self)
         aircraft, controller = table.pop("aircraft"), table.pop("controller_tables")
         return {**table, **aircraft, **controller}
@@ -274,7 +341,7 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in ("aircraft", "controller")}
 
     def place(self, key: str) -> str:
-        """Where the value of a dotted key of the file stands in this struct."""
+        """The path in this struct of a dotted key of the file."""
         first, dot, rest = key.partition(".")
         for name, tables in self._owners.items():
             if first in tables.__struct_fields__:
@@ -288,13 +355,13 @@ C = TypeVar("C", bound=ControllerTables)
 
 
 def narrowed(scenario: Scenario[Any, Any], aircraft: type[A], controller: type[C]) -> Scenario[A, C] | None:
-    """The scenario for those who know its aircraft and controller; None where others fly."""
+    """The scenario typed by family and controller tables; None if it has others."""
     fits = isinstance(scenario.aircraft, aircraft) and isinstance(scenario.controller, controller)
     return scenario if fits else None
 
 
 def value_at(table: Struct, key: str) -> Any:
-    """What stands under a dotted key of the file; None where this kind of table has no such key."""
+    """The value of a dotted key of the file; None if this kind of table has no such key."""
     value: Any = table
     for name in (table.place(key) if isinstance(table, Scenario) else key).split("."):
         value = getattr(value, name, None)
@@ -305,6 +372,6 @@ S = TypeVar("S", bound=Struct)
 
 
 def with_value(table: S, key: str, value: Any) -> S:
-    """A copy with another value under a dotted key of the file."""
+    """A copy with another value for a dotted key of the file."""
     first, _, rest = (table.place(key) if isinstance(table, Scenario) else key).partition(".")
     return msgspec.structs.replace(table, **{first: with_value(getattr(table, first), rest, value) if rest else value})

@@ -1,7 +1,7 @@
-"""What crosses stages: frozen, typed, SI.
+"""Signals between stages: frozen, typed, SI.
 
-Every signal of the tilt-rotor loop is here, so that a stage needs to know no other stage. Those that are made in every
-step are named tuples: they cost a third of a frozen dataclass.
+Every signal of the tilt-rotor loop is here, so that stages do not import each other. Signals created in every step are
+named tuples: their creation takes a third of the time of a frozen dataclass.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import NamedTuple
 from aeroloop.core.frames import Quat, Vec3
 
 NS = 1_000_000_000
-"""Simulated time is an integer number of nanoseconds, so that it adds up exactly; logs show seconds."""
+"""Simulated time is an integer number of nanoseconds, so that sums are exact; logs have seconds."""
 
 new_tuple = tuple.__new__
-"""A NamedTuple in half the time of its own constructor, which is a Python function: for what is made in every step."""
+"""Creates a NamedTuple in half the time of its own constructor, which is a Python function; for signals created in
+every step."""
 
 
 class Effort(NamedTuple):
-    """What the actuators really deliver to the airframe."""
+    """The forces and torques that the actuators deliver to the airframe."""
 
     thrust_N: tuple[float, float]  # right, left
     tilt_torque_Nm: tuple[float, float]  # right, left
@@ -28,7 +29,7 @@ class Effort(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """The state of the aircraft, as only the simulator knows it."""
+    """True state of the aircraft."""
 
     t_ns: int
     pos_W: Vec3  # m, origin of the body frame
@@ -40,7 +41,7 @@ class Truth(NamedTuple):
 
 
 class RigidState(NamedTuple):
-    """The state of a rigid aircraft, as only the simulator knows it."""
+    """True state of a rigid aircraft."""
 
     t_ns: int
     pos_W: Vec3  # m, centre of mass
@@ -51,16 +52,16 @@ class RigidState(NamedTuple):
 
 
 class Air(NamedTuple):
-    """The air where the aircraft is."""
+    """The air at the aircraft's position."""
 
-    wind_W: Vec3  # m/s, where the air goes
+    wind_W: Vec3  # m/s, towards
     pressure_Pa: float
     temperature_K: float
     density_kg_m3: float
 
 
 class Place(NamedTuple):
-    """The earth where the aircraft is."""
+    """The earth at the aircraft's position."""
 
     lat_deg: float
     lon_deg: float
@@ -71,7 +72,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where on the earth an autopilot's local frame begins."""
+    """Origin of an autopilot's local frame on the earth."""
 
     lat_deg: float
     lon_deg: float
@@ -79,24 +80,24 @@ class Origin:
 
 
 class NavEstimate(NamedTuple):
-    """Where an autopilot believes that its aircraft is and how it moves, from its sensors alone."""
+    """An autopilot's estimate of position and motion, from its sensors alone."""
 
     t_ns: int
-    pos_W: Vec3  # m, from its origin: where it first knew its place
+    pos_W: Vec3  # m, from its origin: its first known position
     vel_W: Vec3  # m/s
     quat_WB: Quat
-    rate_B: Vec3  # rad/s, the gyro's bias taken off
-    tilt_std_rad: float  # how sure it is, one standard deviation
+    rate_B: Vec3  # rad/s, with the gyro's bias removed
+    tilt_std_rad: float  # standard deviations
     yaw_std_rad: float
     pos_std_m: float  # horizontal
     height_std_m: float
     attitude_ok: bool
     height_ok: bool
-    position_ok: bool  # horizontal, with velocity: falls a while after the fixes end
+    position_ok: bool  # horizontal position and velocity; becomes false some time after the last fix
 
 
 class Setpoint(NamedTuple):
-    """What an autopilot's control law is asked for; the two holds say which part of it counts."""
+    """Setpoint of an autopilot's control law; the two holds select which fields apply."""
 
     pos_W: Vec3  # m, from the autopilot's origin
     vel_W: Vec3  # m/s, fed forward
@@ -127,9 +128,9 @@ Command = tuple[float, ...]  # COMMAND_COUNT values
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Where the aircraft should be, and how it should be moving."""
+    """Setpoint of position and velocity."""
 
-    t_ms: int  # simulated time it is meant for
+    t_ms: int  # simulated time at which it applies
     pos_W: Vec3  # m
     yaw_rad: float
     vel_W: Vec3  # m/s
@@ -143,23 +144,23 @@ REFERENCE_COUNT = 8
 
 
 class Mode(IntEnum):
-    """What the board is doing with the aircraft."""
+    """State of the board."""
 
     WAITING = 0  # for its first sensor sample
     FLYING = 1  # every cycle has its sensors
-    HOLDING = 2  # no sensors: the last command stands
-    SAFE = 3  # no sensors for too long: the safe command stands
+    HOLDING = 2  # no sensors: the last command is held
+    SAFE = 3  # no sensors for too long: the safe command is sent
 
 
 WATCHDOG_PERIODS = 4
-"""A board with our firmware whose tasks hang for this many control periods starts anew."""
+"""A board with our firmware whose tasks hang for this many control periods restarts."""
 
 
 class Event(IntEnum):
-    """Things worth a line in the log and in the report; the value's meaning stands beside each."""
+    """Events for log and report; the meaning of the value is given for each."""
 
-    STARTED = 1  # board's first valid sensor sample; value: cycle
-    SENSORS_LOST = 2  # an answer did not come in its cycle; value: cycle
+    STARTED = 1  # the board's first valid sensor sample; value: cycle
+    SENSORS_LOST = 2  # no answer within its cycle; value: cycle
     SAFE_COMMAND = 3  # sensors lost for longer than the hold time; value: seconds without sensors
     SENSORS_BACK = 4  # value: seconds without sensors
     REFERENCE_LOST = 5  # holding the last one; value: seconds without a reference
@@ -169,37 +170,40 @@ class Event(IntEnum):
     DEADLINE_MISSED = 9  # value: periods lost
     DIVERGED = 10  # out of bounds, upside down or a pod turned right round; value: distance from the origin in m
     GROUND_CONTACT = 11  # value: vertical speed in m/s
-    LAW_NOT_FINITE = 12  # the control law gave NaN or infinity; value: index of the element, or how often so far
+    LAW_NOT_FINITE = 12  # the control law returned NaN or infinity; value: index of the element, or count so far
     OVERRUN = 13  # the board's work of one cycle took longer than its period; value: seconds it took
-    LATE_CYCLE = 14  # a request came half a period late or more; value: seconds since the one before
+    LATE_CYCLE = 14  # a request was late by half a period or more; value: seconds since the previous one
     BOARD_RESTARTED = 15  # the board sent its start message in flight; value: signals.ResetCause
-    MESSAGES_LOST = 16  # events or statistics of the board never arrived; value: how many
-    AUTOPILOT_ANSWERED = 17  # its first actuators came; value: 1 in lockstep, 0 without
-    AUTOPILOT_RESTARTED = 18  # it greeted anew in flight; value: how often so far
-    AUTOPILOT_LEFT = 19  # its connection ended, or without lockstep its actuators; value: how often so far
+    MESSAGES_LOST = 16  # events or statistics of the board were lost; value: number lost
+    AUTOPILOT_ANSWERED = 17  # its first actuators were received; value: 1 in lockstep, 0 without
+    AUTOPILOT_RESTARTED = 18  # it sent its first message again in flight; value: count so far
+    AUTOPILOT_LEFT = 19  # its connection ended, or without lockstep its actuators; value: count so far
     AUTOPILOT_BACK = 20  # value: seconds without it
-    ACTUATORS_REFUSED = 21  # no numbers, or far out of range; value: how many so far
-    ARMED = 22  # value: 1 where the pilot forced it
-    DISARMED = 23  # the motors stand still
-    MODE_CHANGED = 24  # value: controllers.pixhawk.seam.FlightMode
-    FAILSAFE = 25  # value: controllers.pixhawk.seam.Failsafe
+    ACTUATORS_REFUSED = 21  # NaN, or far out of range; value: count so far
+    ARMED = 22  # value: 1 if the pilot forced it
+    DISARMED = 23  # the motors have stopped
+    MODE_CHANGED = 24  # value: controllers.pixhawk.types.FlightMode
+    FAILSAFE = 25  # value: controllers.pixhawk.types.Failsafe
     WAYPOINT_REACHED = 26  # value: its number in the mission
-    ORDER_REFUSED = 27  # the pilot gave up; value: number of the order
+    COMMAND_REFUSED = 27  # the pilot gave up; value: number of the command
+    ROTOR_LOST = 28  # the autopilot continues without a rotor that has no thrust; value: its number from 1
+    COMMAND_SENT = 29  # the pilot's command to an external autopilot was sent first; value: number of the command
+    COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command
 
 
 class ResetCause(IntEnum):
-    """Why the board last started, as its start message says."""
+    """Reason of the board's last start, from its start message."""
 
     POWER_ON = 0  # or the emulator started
-    WATCHDOG = 1  # a task hung and the watchdog bit
-    COMMANDED = 2  # the reset button, or the emulator was told to
-    FAULT = 3  # the processor met an instruction or address it cannot do
-    ABANDONED = 4  # no sensors for 2 s: that flight is over, and the board waits for the next
+    WATCHDOG = 1  # a task hung and the watchdog expired
+    COMMANDED = 2  # the reset button, or a reset by the emulator
+    FAULT = 3  # the processor raised a fault exception
+    ABANDONED = 4  # no sensors for 2 s: the flight has ended, and the board waits for the next
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task of the firmware; the most urgent has the smallest priority number."""
+    """A task of the firmware; the smallest number is the highest priority."""
 
     name: str
     priority: int
@@ -218,7 +222,7 @@ LINK_SIGNALS = (
     "position",
     "heartbeat",
 )
-"""The signals between simulator, autopilot and ground whose rates are held against what was set."""
+"""The signals between simulator, autopilot and ground whose rates are compared with the configured ones."""
 
 TASKS = (
     Task("cycle", 1, "timer, every control period"),

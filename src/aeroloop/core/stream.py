@@ -1,4 +1,4 @@
-"""What a stream is: a name, its fields with units, its rate, and who writes it. Each family lists its own.
+"""A stream: name, fields with units, rate, and the process that writes it. Each family lists its own.
 
 The first column of a row is the simulated time; in a stream of an aircraft the second is the aircraft's number, from 0.
 """
@@ -13,12 +13,12 @@ from functools import cached_property
 Column = tuple[str, str, str]
 """Name, unit and meaning."""
 Publish = Callable[..., None]
-"""Takes the columns of a row, one by one."""
+"""Accepts the columns of a row as arguments."""
 
 BATCH = 16
-"""Records that travel together, of a fast stream that nobody waits for."""
+"""Records per message of a fast stream that no process waits for."""
 REMEMBERED = 64
-"""Rows of events and faults that a late watcher is told: few datagrams, since its queue is short."""
+"""Number of rows of events and faults sent to a client that connects late: few datagrams, since its queue is short."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Field:
 @dataclass(frozen=True)
 class Stream:
     name: str
-    producer: str  # the process that writes it; `streams.writes` says who does for a board outside
-    rate_hz: float  # nominal; 0 when it comes as it comes
-    simulated: bool  # a function of scenario and seed alone, so part of the log hash
+    producer: str  # the process that writes it; `streams.writes` names the writer for an external board
+    rate_hz: float  # nominal; 0: irregular
+    simulated: bool  # depends only on scenario and seed, so it is part of the log hash
     logged: bool
     meaning: str
     fields: tuple[Field, ...]
-    batch: int = 1  # how many records travel together: a board's loop waits for its own, high rates need not
-    told: bool = False  # a board with firmware of its own tells it over its link, and then the plant writes it
-    remembered: int = 0  # who begins to watch late is told so many of the newest rows
+    batch: int = 1  # records per message: a board's loop waits for its own, fast streams are sent in batches
+    reported: bool = False  # a board with its own firmware sends it over its link, and the plant writes it
+    remembered: int = 0  # number of the newest rows sent to a client that connects late
     rings: bool = False  # a reader may wait for its next record
-    optional: bool = False  # without rows it counts for nothing in the log's hash: logs of before lack it
+    optional: bool = False  # without rows it is not part of the log hash: older logs do not have it
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -58,24 +58,36 @@ class Stream:
         return {"title": self.name, "description": self.meaning, "type": "object", "properties": properties}
 
 
+@dataclass(frozen=True)
+class Track:
+    """A stream of positions: columns of east, north and height; a height without a column is a key of the scenario."""
+
+    stream: str
+    east: str = "x_m"
+    north: str = "y_m"
+    height: str = "z_m"
+
+
+TRUTH, SETPOINT = Track("truth"), Track("setpoint")
+
 TIME: Column = ("t_s", "s", "simulated time")
 VEHICLE: Column = ("vehicle", "-", "which of the flight's aircraft, from 0")
 KEYS = (TIME[0], VEHICLE[0])
-"""Names of the columns that say when and of whom a row is."""
+"""Names of the columns for time and aircraft."""
 
 
 def timed(*columns: Column) -> tuple[Field, ...]:
-    """Of a stream that belongs to no aircraft."""
+    """Fields of a stream that belongs to no aircraft."""
     return tuple(Field(*column) for column in (TIME, *columns))
 
 
 def fields(*columns: Column) -> tuple[Field, ...]:
-    """Of a stream of an aircraft."""
+    """Fields of a stream of an aircraft."""
     return timed(VEHICLE, *columns)
 
 
 def numbered(publish: Mapping[str, Publish], vehicle: int) -> dict[str, Publish]:
-    """For the rows of one aircraft, which are given without its number."""
+    """Adds the aircraft's number to the rows of one aircraft."""
     return {name: _numbered(send, vehicle) for name, send in publish.items()}
 
 

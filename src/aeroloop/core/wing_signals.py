@@ -1,4 +1,4 @@
-"""What crosses stages in a flight of the fixed wing, besides what every aircraft has."""
+"""Signals between stages in a flight of the fixed wing, besides those of every aircraft."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WingCommand = tuple[float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class WingSensors:
-    """What the board is sent each control period; the IMU's values are means over the period."""
+    """Sent to the board each control period; the IMU's values are means over the period."""
 
     cycle: int
     t_ms: int
@@ -34,7 +34,7 @@ class WingSensors:
 
 
 class Direction(IntEnum):
-    """Of a channel through a cell; each is a quarter turn to the left of the one before."""
+    """Direction of a channel through a cell; each is a quarter turn to the left of the previous one."""
 
     EAST = 0
     NORTH = 1
@@ -51,18 +51,18 @@ class Turn(IntEnum):
 
 
 class Step(IntEnum):
-    """Where the mission stands: steps A to I of the paper's Figure 8, and two that it does not draw."""
+    """Step of the mission: A to I of the paper's Figure 8, and two more."""
 
     LOITER = 1  # A: round the start, no goal yet
     PLAN = 2  # B: the first path is being computed, still on the circle
     LEAVE = 3  # C: from the circle onto the first path
     FOLLOW = 4  # on a path, nothing is being computed
     REPLAN = 5  # D, F: on a path, the next is being computed
-    TRANSIENT = 6  # E: from the path of before onto the next
-    APPROACH = 7  # G: the path leads to the goal, nothing is computed any more
+    TRANSIENT = 6  # E: from the previous path onto the next
+    APPROACH = 7  # G: the path leads to the goal; no further planning
     ARRIVE = 8  # H: from the path onto the circle round the goal
     ARRIVED = 9  # I: round the goal
-    STRANDED = 10  # no way was found: loitering where that is safe, and trying again
+    STRANDED = 10  # no path was found: loitering at a safe position, and retrying
 
 
 LETTERS = {
@@ -81,7 +81,7 @@ LETTERS = {
 
 
 class PlanStatus(IntEnum):
-    """How a search for a way ended."""
+    """Result of a path search."""
 
     FOUND = 0
     UNREACHABLE = 1
@@ -104,6 +104,6 @@ WING_TASKS = (
     Task("pgen", 20, "cells are found"),
     Task("pman", 21, "each cycle, and when a path is ready"),
     Task("stat", 22, "each cycle; samples once a second"),
-    Task("pplan", 23, "the mission wants a way"),
+    Task("pplan", 23, "the mission requests a path"),
 )
 """The fixed wing's tasks and priorities: Table 1 of the paper. The smaller number wins."""

@@ -1,1 +1,1 @@
-"""The control application's pages: one process that watches a flight's live feed, and any number of browsers."""
+"""The dashboard: one process that reads a flight's live feed, and serves pages to any number of browsers."""

@@ -1,6 +1,6 @@
-"""The dashboard's process: the pages in one table, and the server that gives them to browsers.
+"""The dashboard's process: the table of pages, and the web server.
 
-Its priority is lowered: whatever a page asks for, the plant goes first.
+Its priority is lowered, so that no page delays the plant.
 """
 
 from __future__ import annotations
@@ -10,29 +10,32 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
 import uvicorn
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse
-from nicegui import Client, ui
+from nicegui import Client, core, ui
 from nicegui import app as nicegui_app
 
-from aeroloop.dashboard import page_charts, page_faults, page_fly, page_lines, page_runs, page_view
+from aeroloop.dashboard import page_charts, page_faults, page_fly, page_links, page_replay, page_runs, page_view
 from aeroloop.dashboard.layout import Tab, frame
+from aeroloop.dashboard.roles import Role
 from aeroloop.dashboard.security import LARGEST_BODY, Guard
 from aeroloop.dashboard.slow_clients import impatient
+from aeroloop.dashboard.socket_roles import client_role, guard_sockets
+from aeroloop.dashboard.viewed_flight import ViewedFlight
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 NICENESS = 10
 MOST_CONNECTIONS = 256
 MOST_PAGES = 128
-"""Open at once, those among them that were asked for and never shown: each takes memory until it is given up."""
+"""Maximum number of open pages, including those requested and never shown: each takes memory until it times out."""
 RECONNECT_S = 10.0
 KEPT_MESSAGES = 400
-"""Of each page, until the browser says that it has them. After a stall they are sent again; where they do not reach
-back far enough the page loads anew, and a pilot would have to take the sticks again."""
+"""Messages kept per page until the browser acknowledges them. After a stall they are sent again; if there are more, the
+page reloads, and a pilot would have to take the sticks again."""
 FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" fill="none" stroke="#1f5fa8" stroke-width="3">'
     '<path d="M8 8 24 24M24 8 8 24"/><circle cx="7" cy="7" r="5"/><circle cx="25" cy="7" r="5"/>'
@@ -51,14 +54,16 @@ class Page:
 PAGES = (
     Page("/", "View", "view_in_ar", page_view.build),
     Page("/charts", "Charts", "show_chart", page_charts.build),
-    Page("/links", "Links", "lan", page_lines.build),
+    Page("/links", "Links", "lan", page_links.build),
     Page("/fly", "Fly", "flight", page_fly.build),
     Page("/faults", "Faults", "report", page_faults.build),
     Page("/runs", "Runs", "folder", page_runs.build),
 )
 
 
-def web_app(watched: WatchedFlight, *, host: str, port: int, token: str) -> Guard:
+def web_app(
+    watched: WatchedFlight, *, host: str, port: int, tokens: Mapping[Role, str], view_only: bool = False
+) -> Guard:
     """Pages, files and websockets behind the guard."""
 
     @contextlib.asynccontextmanager
@@ -83,23 +88,27 @@ def web_app(watched: WatchedFlight, *, host: str, port: int, token: str) -> Guar
         binding_refresh_interval=None,
         show_welcome_message=False,
     )
-    return Guard(outer, host=host, port=port, token=token, refused=watched.refused)
+    guard_sockets(core.sio, watched.refused)
+    return Guard(outer, host=host, port=port, tokens=tokens, view_only=view_only, refused=watched.refused)
 
 
-def serve(watched: WatchedFlight, listener: socket.socket, *, host: str, token: str = "") -> int:
-    """Until SIGTERM or SIGINT, whose number it returns."""
+def serve(
+    watched: WatchedFlight, listener: socket.socket, *, host: str, tokens: Mapping[Role, str], view_only: bool = False
+) -> int:
+    """Serve until SIGTERM or SIGINT; returns the signal's number."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    guarded = web_app(watched, host=host, port=listener.getsockname()[1], token=token)
+    guarded = web_app(watched, host=host, port=listener.getsockname()[1], tokens=tokens, view_only=view_only)
     ended_by: list[int] = []
-    for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again when it has ended
+    for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again after its end
         signal.signal(number, lambda got, _: ended_by.append(got))
     config = uvicorn.Config(
         guarded,
         http=impatient(watched.refused),
         ws="wsproto",
         ws_max_size=LARGEST_BODY,
-        ws_per_message_deflate=False,  # a few bytes cannot become many, and the plant keeps the processor
+        # No compression: no decompression bombs, and less processor load beside the plant.
+        ws_per_message_deflate=False,
         log_level="critical",
         access_log=False,
         proxy_headers=False,
@@ -114,6 +123,7 @@ def serve(watched: WatchedFlight, listener: socket.socket, *, host: str, token: 
 def register(watched: WatchedFlight) -> None:
     page_runs.register(watched)
     tabs = tuple(Tab(page.path, page.title, page.icon) for page in PAGES)
+    page_replay.register(watched, tabs)
     for page in PAGES:
         ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(watched, page, tabs))
 
@@ -123,8 +133,9 @@ def _shown(watched: WatchedFlight, page: Page, tabs: tuple[Tab, ...]) -> Callabl
         if len(Client.instances) > MOST_PAGES:
             watched.refused["pages"] += 1
             return PlainTextResponse("Too many pages of this dashboard are open; close some.", 503)
-        with frame(watched, page.path, tabs):
-            page.build(watched)
+        seen = watched if client_role(ui.context.client) == "command" else ViewedFlight(watched)
+        with frame(seen, page.path, tabs):
+            page.build(seen)
         return None
 
     return show

@@ -1,4 +1,4 @@
-// One aircraft of the 3D view: built from dashboard/shapes.py, moved by rows of its streams.
+// One aircraft of the 3D view: built from core/shape.py, moved by rows of its streams.
 // Rows come up to 20 times a second; between them this script glides from one pose to the next and turns the rotors.
 import { THREE } from "nicegui-scene";
 
@@ -70,7 +70,7 @@ export default class Craft {
     this.leap_m = 20 * Math.max(1, shape.reach_m); // farther than this between two poses nothing flies
     this.seen_ms = this.shown_ms = performance.now();
     this.period_ms = 60;
-    // three.js asks for this once a frame, before anything is drawn.
+    // three.js calls this once a frame, before anything is drawn.
     const update = this.mesh.updateMatrixWorld.bind(this.mesh);
     this.mesh.updateMatrixWorld = (force) => {
       this.advance(performance.now());
@@ -113,14 +113,14 @@ export default class Craft {
   }
 
   advance(now) {
-    const dt_s = Math.min(0.2, (now - this.shown_ms) / 1000); // 0 where it was asked twice for one frame
+    const dt_s = Math.min(0.2, (now - this.shown_ms) / 1000); // 0 if called twice for one frame
     this.shown_ms = now;
     if (!this.to) return;
     const { pos, quat, tilts } = this.current(now);
     this.mesh.position.copy(pos);
     this.mesh.quaternion.copy(quat);
     this.hinges.forEach(({ arm, axis }, i) => arm.quaternion.setFromAxisAngle(axis, tilts[i] || 0));
-    const still = now - this.seen_ms > 1000; // nobody tells any more
+    const still = now - this.seen_ms > 1000; // no more updates
     for (const rotor of this.rotors) {
       rotor.angle += still ? 0 : rotor.rate * dt_s;
       rotor.hub.quaternion.setFromAxisAngle(new THREE.Vector3(0, 0, 1), rotor.angle).premultiply(rotor.rest);

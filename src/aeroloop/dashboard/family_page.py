@@ -1,6 +1,7 @@
-"""What the pages show of one family of aircraft, as data; nothing else in the dashboard asks which aircraft flies.
+"""The pages' content for one family of aircraft, as data; nothing else in the dashboard depends on the kind of
+aircraft.
 
-A family's row names its `Page` (`core.tables.Family.page`). A family without one gets a plain page: trails of `truth`
+A family's row names its `Page` (`core.tables.Family.page`). A family without one gets a generic page: trails of `truth`
 and `setpoint`, a box for a shape, charts of its first streams, and no commands.
 """
 
@@ -15,13 +16,14 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.tables import DEFAULT_FAMILY, family, part
-from aeroloop.dashboard import shapes
+from aeroloop.core.shape import Shape, of_scenario
+from aeroloop.core.stream import SETPOINT, Track
+from aeroloop.core.tables import DEFAULT_FAMILY, family, flown_by, part
 from aeroloop.dashboard.histogram import LATENESS, Timing
-from aeroloop.dashboard.line_health import LineView
-from aeroloop.dashboard.shapes import Shape
+from aeroloop.dashboard.link_health import LinkView
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
+from aeroloop.dashboard.trails import FINEST_M
 from aeroloop.world.earth import Earth
 
 if TYPE_CHECKING:
@@ -33,24 +35,14 @@ S = TypeVar("S", bound=Scenario)
 Charts = list[list[str]]
 """Names of signals, a list for each chart."""
 Notice = Callable[[Mapping[str, float], Sequence[float]], tuple[Severity, str] | None]
-"""A row, and of all rows so far the first column of their own, as a notice; None for a row that says nothing."""
+"""A notice for a row, given the first columns of all rows so far; None for a row that is not shown."""
 PLAIN_CHARTS, PLAIN_SIGNALS = 4, 4
-"""Of a family that names no charts."""
-
-
-@dataclass(frozen=True)
-class Track:
-    """A stream of places: columns of east, north and height; a height that is no column stands in the scenario."""
-
-    stream: str
-    east: str = "x_m"
-    north: str = "y_m"
-    height: str = "z_m"
+"""Default number of charts."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What an aircraft does, in words; empty where it does not apply."""
+    """State of an aircraft in words; empty: not applicable."""
 
     mode: str = ""
     armed: str = ""
@@ -60,7 +52,7 @@ class Status:
 
 
 class Parameter(Protocol):
-    """What a controller tells of one of its parameters."""
+    """Description of one of a controller's parameters."""
 
     @property
     def name(self) -> str: ...
@@ -80,49 +72,52 @@ class Parameter(Protocol):
 
 @dataclass(frozen=True)
 class Commands(Generic[S]):
-    """For aircraft whose autopilot takes MAVLink commands, missions and parameters from the fly page."""
+    """For aircraft whose autopilot accepts MAVLink commands, missions and parameters from the fly page."""
 
     modes: tuple[str, ...]
     bench_link: str  # name of the router's link that the bench's own programs share
     earth: Callable[[S], Earth]
-    start_m: Callable[[S, int], tuple[float, float]]  # where an aircraft stands at first, east and north
-    parameters: Callable[[], Mapping[str, Parameter]]  # by name, as the table shows them
+    start_m: Callable[[S, int], tuple[float, float]]  # start position of an aircraft, east and north
+    parameters: Callable[[], Mapping[str, Parameter]]  # by name, as shown in the table
     gains: frozenset[str] = frozenset()  # parameters that are gains of the control law
 
 
 @dataclass(frozen=True)
 class Sticks:
-    """For aircraft that the fly page's sticks can fly."""
+    """For aircraft that can be flown with the fly page's sticks."""
 
     driver: Callable[[WatchedFlight, Hands, int], Awaitable[Driver]]
-    """ConfigError where they cannot drive."""
-    modes: tuple[str, ...] = ()  # of the autopilot, in which sticks fly; none: sticks fly at once
+    """ConfigError if they cannot be used."""
+    modes: tuple[str, ...] = ()  # modes of the autopilot for stick input; none: sticks work at once
     advice: str = ""
 
 
 @dataclass(frozen=True)
 class Page(Generic[S]):
-    """Where the flights of a family keep what the pages show, and what a person can do to them."""
+    """The streams of a family's flights that pages show, and the actions available on them."""
 
-    setpoint: Track = Track("setpoint")
-    shape: Callable[[S], Shape] = lambda _scenario: shapes.box()
+    setpoint: Track = SETPOINT
+    shape: Callable[[S], Shape] = of_scenario
     status: Callable[[Store, int], Status] = lambda _store, _vehicle: Status()
-    rotor_rates: Callable[[Store, int], list[float]] = lambda _store, _vehicle: []  # as they are shown
+    rotor_rates: Callable[[Store, int], list[float]] = lambda _store, _vehicle: []  # names for display
     hinges: Callable[[Store, int], tuple[float, ...]] = lambda _store, _vehicle: ()  # in the order of the shape
-    tilts: tuple[str, ...] = ()  # names of the hinges, where their angles are worth a line of numbers
-    charts: Charts = field(default_factory=list)  # none: of the first streams that come
+    tilts: tuple[str, ...] = ()  # names of the hinges, if their angles are shown
+    charts: Charts = field(default_factory=list)  # none: from the first streams received
+    more_charts: Callable[[S], Charts] = lambda _scenario: []  # of streams that only some of its flights have
     plan: Callable[[S, int], list[Vec3]] = lambda _scenario, _vehicle: []
-    """The path that the scenario itself asks for; empty where somebody outside decides."""
+    """The path of the scenario itself; empty if it is defined elsewhere."""
     told_paths: Callable[[S, Store], Mapping[int, list[Vec3]]] | None = None
-    """Paths that the board tells of as it flies, by their number."""
-    home: bool = True  # flights begin at the origin of the world, which is worth marking
-    links: Callable[[S, Store, float], list[LineView]] = lambda _scenario, _store, _since_s: []
-    """The flight's own links, beside those of its router."""
+    """Paths that the board reports in flight, by their number."""
+    trail_m: float = FINEST_M  # least distance between two points of a trail
+    attitude: bool = True  # whether it has one: the pilot's instruments show it
+    home: bool = True  # flights start at the origin of the world, which is marked
+    links: Callable[[S, Store, float], list[LinkView]] = lambda _scenario, _store, _since_s: []
+    """The flight's own links, besides those of its router."""
     timing: Callable[[S], Timing] = lambda _scenario: LATENESS
     notices: Mapping[str, Notice] = field(default_factory=dict)
-    """Streams whose rows are notices themselves."""
+    """Streams whose rows are notices."""
     fly: Callable[[WatchedFlight, S], None] | None = None
-    """A fly page of its own; the fields below are those of the common one."""
+    """Its own fly page; the fields below are those of the common one."""
     commands: Commands[S] | None = None
     no_commands: str = "this aircraft takes no commands from this page"
     no_parameters: str = ""
@@ -130,7 +125,6 @@ class Page(Generic[S]):
     map_m_per_px: float = 0.08
 
 
-TRUTH = Track("truth")
 PLAIN: Page[Any] = Page()
 
 
@@ -142,16 +136,19 @@ class _Loaded:
 
 
 @cache
-def _loaded(kind: str) -> _Loaded:
+def _loaded(kind: str, controller: str = "", rung: str = "") -> _Loaded:
+    """Without a rung the row as it is before a controller flies it."""
     try:
         row = family(kind)
+        if rung:
+            row = row.flown_by(flown_by(row, controller, rung).name)
     except AeroloopError as error:
         return _Loaded(kind, PLAIN, str(error))
     if not row.page:
         return _Loaded(row.name, PLAIN)
     try:
         page = part(row.page)
-    except Exception as error:  # whatever its author's code raises: the flight goes on, and so do the pages
+    except Exception as error:  # any exception of its author's code: flight and pages continue
         return _Loaded(row.name, PLAIN, f"{row.page}: {type(error).__name__}: {error}; a plain page is shown")
     if not isinstance(page, Page):
         return _Loaded(row.name, PLAIN, f"{row.page}: expected a Page, not {type(page).__name__}")
@@ -159,11 +156,13 @@ def _loaded(kind: str) -> _Loaded:
 
 
 def _of(scenario: Scenario | None) -> _Loaded:
-    return _loaded(scenario.kind if scenario is not None else DEFAULT_FAMILY)
+    if scenario is None:
+        return _loaded(DEFAULT_FAMILY)
+    return _loaded(scenario.kind, scenario.chosen.kind, scenario.loop)
 
 
 def of(scenario: Scenario) -> Page[Any]:
-    """Of the family that flies."""
+    """The page of the current family."""
     return _of(scenario).page
 
 
@@ -173,15 +172,15 @@ def problem(scenario: Scenario) -> str:
 
 
 def name(scenario: Scenario | None) -> str:
-    """Of the family; of the first in the table while nothing flies."""
+    """The family of the flight; the first in the table if nothing flies."""
     return _of(scenario).name
 
 
 def charts(scenario: Scenario | None, store: Store) -> Charts:
-    """To begin with."""
-    named = _of(scenario).page.charts
-    if named:
-        return named
+    """The default charts."""
+    page = _of(scenario).page
+    if page.charts:
+        return [*page.charts, *(page.more_charts(scenario) if scenario is not None else ())]
     by_stream: dict[str, list[str]] = {}
     for signal in store.signals():
         by_stream.setdefault(signal.partition(".")[0], []).append(signal)

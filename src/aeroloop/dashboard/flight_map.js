@@ -1,4 +1,4 @@
-// Shows what map.py has drawn, and tells what hands do with it, in pixels. Moves are drawn here at once and
+// Shows the drawing of map.py, and emits user input on it, in pixels. Moves are drawn here at once and
 // counted on the server when the hand lets go, so that the map follows a finger without a round trip.
 const TAP_PX = 6;
 

@@ -1,6 +1,6 @@
-"""What the people at the pages have done to a flight: orders given, waypoints planned, who has the sticks.
+"""Actions of all pages on a flight: commands sent, waypoints planned, the page with the sticks.
 
-One for each flight and shared by all pages, so that a page that is loaded anew, or a second one, shows the same.
+One per flight, shared by all pages, so that a reloaded or second page shows the same.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Literal
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -18,7 +17,7 @@ from aeroloop.dashboard.sticks import Hands
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.ground.missions import Geodetic, Item, mission
-from aeroloop.ground.orders import PilotConfig, Waypoint
+from aeroloop.ground.pilot_commands import PilotConfig, Waypoint
 
 MOST_ENTRIES = 200
 MOST_WAYPOINTS = 100
@@ -27,10 +26,10 @@ Ending = Literal["return", "land", "hold"]
 
 @dataclass(slots=True)
 class Entry:
-    """One order and what became of it."""
+    """One command and its result."""
 
     t_s: float  # simulated
-    order: str
+    command: str
     outcome: str = "…"
     severity: Severity = "info"
 
@@ -39,12 +38,12 @@ class Entry:
         return self.outcome == "…"
 
     def __str__(self) -> str:
-        return f"{self.t_s:.1f} s {self.order}: {self.outcome}"
+        return f"{self.t_s:.1f} s {self.command}: {self.outcome}"
 
 
 @dataclass
 class FlyPageState:
-    """The state of the fly page that outlives a page."""
+    """The state of the fly page that is kept when a page is closed."""
 
     flight_id: str = ""
     log: deque[Entry] = field(default_factory=lambda: deque(maxlen=MOST_ENTRIES))
@@ -53,15 +52,15 @@ class FlyPageState:
     target: tuple[float, float] | None = None
     hands: Hands = field(default_factory=Hands)
     driver: Driver | None = None
-    ended: Driver | None = None  # the one before
-    parameters: dict[int, dict[str, float]] = field(default_factory=dict)  # of each aircraft, as last heard
-    revision: int = 0  # counts up with everything that a page shows
+    ended: Driver | None = None  # the previous one
+    parameters: dict[int, dict[str, float]] = field(default_factory=dict)  # of each aircraft, as last received
+    revision: int = 0  # incremented with every visible change
 
     def touched(self) -> None:
         self.revision += 1
 
-    def begin(self, t_s: float, order: str) -> Entry:
-        entry = Entry(t_s, order)
+    def begin(self, t_s: float, command: str) -> Entry:
+        entry = Entry(t_s, command)
         self.log.appendleft(entry)
         self.touched()
         return entry
@@ -71,7 +70,7 @@ class FlyPageState:
         self.touched()
 
     def note_end_of_sticks(self, t_s: float) -> None:
-        """Once for each driver, whichever page sees it first."""
+        """Once for each driver, by whichever page is first."""
         driver = self.driver
         if driver is not None and not driver.running:
             self.driver, self.ended = None, driver
@@ -93,7 +92,7 @@ class FlyPageState:
         height_m: float | None = None,
         hold_s: float | None = None,
     ) -> None:
-        """Nothing where there is none of that number: another page may have removed it."""
+        """Ignored if there is no such number: another page may have removed it."""
         if not 0 <= number < len(self.plan):
             return
         waypoint = self.plan[number]
@@ -112,7 +111,7 @@ class FlyPageState:
         self.touched()
 
     def items(self, geodetic: Geodetic, start_m: tuple[float, float]) -> tuple[Item, ...]:
-        """The plan as the mission of an aircraft that started at `start_m`: that is where it takes off."""
+        """The plan as a mission of an aircraft that started at `start_m`, its take-off position."""
         east_m, north_m = start_m
 
         def moved(pos_m: Vec3, sign: float) -> Vec3:
@@ -123,14 +122,11 @@ class FlyPageState:
         return mission(config, lambda pos_m: geodetic(moved(pos_m, 1.0)))
 
 
-_STATES: WeakKeyDictionary[WatchedFlight, FlyPageState] = WeakKeyDictionary()
-
-
 def state_of(watched: WatchedFlight) -> FlyPageState:
-    """Of the flight that is watched; a new flight gets a new one."""
-    fly_state = _STATES.get(watched)
+    """The state for the shown flight; a new flight gets a new one."""
+    fly_state: FlyPageState | None = watched.page_state
     if fly_state is None or fly_state.flight_id != watched.flight_id:
         if fly_state is not None and fly_state.driver is not None:
             fly_state.driver.stop()
-        fly_state = _STATES[watched] = FlyPageState(watched.flight_id)
+        fly_state = watched.page_state = FlyPageState(watched.flight_id)
     return fly_state

@@ -1,4 +1,4 @@
-"""What comes from a browser is never trusted: numbers are finite and in range, or there are none."""
+"""Validation of input from a browser: numbers are finite and in range, or rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def number(value: object, low: float, high: float) -> float | None:
 
 
 def numbers(value: object, *ranges: tuple[float, float]) -> tuple[float, ...] | None:
-    """So many numbers, each in its range; None for anything else."""
+    """A list of numbers, each in its range; None for anything else."""
     if not isinstance(value, list | tuple) or len(value) != len(ranges):
         return None
     found = [number(item, low, high) for item, (low, high) in zip(value, ranges, strict=True)]
@@ -26,5 +26,5 @@ def numbers(value: object, *ranges: tuple[float, float]) -> tuple[float, ...] | 
 
 
 def words(value: object, most: int) -> str:
-    """Text of at most so many characters, without what does not print."""
+    """Text of limited length, printable characters only."""
     return "".join(c for c in value[: 4 * most] if c.isprintable())[:most] if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-// Two sticks for mouse and fingers, the keys W A S D and the arrows, and any game pad that the browser knows.
+// Two sticks for mouse and touch, the keys W A S D and the arrows, and any game pad that the browser supports.
 // Tells [device, left x, left y, right x, right y], -1 to 1, right and down positive, as game pads count.
 const PERIOD_MS = 50;
 const ALIVE_MS = 200;

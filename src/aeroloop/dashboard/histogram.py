@@ -1,5 +1,5 @@
-"""How evenly a family's flights keep time, counted for the links page: a histogram that grows, in fixed bins, so that a
-flight of any length takes the same memory.
+"""Timing of a family's flights for the links page: a cumulative histogram with fixed bins, so that memory does not
+depend on the length of a flight.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.timing import BIN_EDGES_S
 
-LATENESS_EDGES_S = np.geomspace(1e-5, 1e-1, 65)  # 16 a decade, to 0.1 s: most are tiny, the few that count are not
+# 16 per decade, to 0.1 s: most values are small, and the few large ones matter.
+LATENESS_EDGES_S = np.geomspace(1e-5, 1e-1, 65)
 
 
 @dataclass(frozen=True)
@@ -21,11 +22,11 @@ class Timing:
     stream: str
     column: str
     edges_s: NDArray[np.float64]
-    set_s: float  # NaN where nothing is set
+    set_s: float  # NaN if nothing is set
 
 
 LATENESS = Timing(
-    "Lateness of the plant's steps: the largest in each fiftieth of a second",
+    "Step lateness of the plant: maximum of each 20 ms",
     "pace",
     "lateness_s",
     LATENESS_EDGES_S,
@@ -34,12 +35,12 @@ LATENESS = Timing(
 
 
 def period(title: str, stream: str, set_s: float) -> Timing:
-    """Of a controller's cycles, against the one that is set."""
+    """Periods of a controller's cycles, compared with the configured one."""
     return Timing(title, stream, "period_s", BIN_EDGES_S, set_s)
 
 
 class Histogram:
-    """Bins between `edges`; what lies beyond the last one is counted apart."""
+    """Bins between `edges`; values beyond the last one are counted separately."""
 
     def __init__(self, edges: NDArray[np.float64]) -> None:
         self.edges = edges
@@ -52,7 +53,7 @@ class Histogram:
         return int(self.counts.sum()) + self.beyond
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Values below the first edge belong to the first bin; NaN is no value."""
+        """Values below the first edge belong to the first bin; NaN is ignored."""
         values = values[np.isfinite(values)]
         if not len(values):
             return
@@ -61,7 +62,7 @@ class Histogram:
         self.largest = float(np.fmax(self.largest, values.max()))
 
     def quantile(self, q: float) -> float:
-        """Within the width of a bin; the largest value where it lies beyond the bins."""
+        """To the width of a bin; the largest value if it is beyond the bins."""
         if not self.count:
             return math.nan
         rank = q * self.count

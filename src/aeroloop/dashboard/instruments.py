@@ -1,7 +1,7 @@
 """The pilot's instruments as one picture (SVG): horizon, speed, height, climb and heading.
 
-Pure: numbers in, text out. It brings its own dark ground, as the real ones do, and so looks alike in light and dark
-pages. A number that is not known leaves its instrument without a pointer, never the page without a picture.
+Pure: numbers in, text out. The background is dark, as in real instruments, on light and dark pages alike. An unknown
+number leaves its instrument without a pointer; the others are still drawn.
 """
 
 from __future__ import annotations
@@ -10,14 +10,22 @@ import math
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 400, 306
-SKY, EARTH, PANEL, INK, DIM, MARK, WANTED = "#3a86c8", "#8a5a34", "#12181f", "#ffffff", "#9fb0bf", "#ffd23f", "#f59e0b"
+SKY, EARTH, PANEL, INK, DIM, MARK, SETPOINT = (
+    "#3a86c8",
+    "#8a5a34",
+    "#12181f",
+    "#ffffff",
+    "#9fb0bf",
+    "#ffd23f",
+    "#f59e0b",
+)
 TAPE_WIDTH = 62
 TAPE_PER_STEP = 28.0
 """Pixels between two numbers of a tape."""
 HORIZON_X, HORIZON_Y = 200.0, 128.0
 HORIZON_HALF_W, HORIZON_HALF_H = 132.0, 122.0
 PER_DEG = 4.0
-"""Pixels of the pitch ladder for a degree."""
+"""Pixels of the pitch ladder per degree."""
 ROLL_MARKS_DEG = (-60, -45, -30, -20, -10, 0, 10, 20, 30, 45, 60)
 ROLL_RADIUS = 104.0
 CLIMB_FULL_M_S = 5.0
@@ -28,7 +36,7 @@ HEADING_WORDS = {0: "N", 90: "E", 180: "S", 270: "W"}
 
 @dataclass(frozen=True)
 class Readings:
-    """NaN for what is not known."""
+    """NaN for unknown values."""
 
     roll_rad: float = math.nan  # right side down
     nose_up_rad: float = math.nan
@@ -40,7 +48,7 @@ class Readings:
 
 
 def panel(now: Readings) -> str:
-    """All of them side by side; each group carries its test id."""
+    """All of them side by side; each group has its test ID."""
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="xMidYMid meet"'
     words = "Horizon, speed, height, climb and heading of the aircraft"
     return (
@@ -66,7 +74,7 @@ def panel(now: Readings) -> str:
 
 
 def horizon(roll_rad: float, nose_up_rad: float) -> str:
-    """The world as it leans against the aircraft: turned against the roll, lowered by the nose."""
+    """The horizon relative to the aircraft: rotated by the roll, shifted by the pitch."""
     left, top = HORIZON_X - HORIZON_HALF_W, HORIZON_Y - HORIZON_HALF_H
     size = f'width="{_n(2 * HORIZON_HALF_W)}" height="{_n(2 * HORIZON_HALF_H)}"'
     clip = f'<rect x="{_n(left)}" y="{_n(top)}" {size} rx="8"/>'
@@ -107,7 +115,7 @@ def _world(roll_deg: float, nose_up_deg: float) -> str:
 
 
 def _aircraft() -> str:
-    """What stays put: wings, nose, and the pointer on the roll scale."""
+    """The fixed marks: wings, nose, and the pointer on the roll scale."""
     x, y = HORIZON_X, HORIZON_Y
     wings = f"M{x - 62:g} {y:g}h34l8 9M{x + 62:g} {y:g}h-34l-8 9"
     pointer = f"M{x:g} {y - ROLL_RADIUS + 2:g}l-7 12h14z"
@@ -130,7 +138,7 @@ def tape(
     floor: float = -math.inf,
     setpoint: float = math.nan,
 ) -> str:
-    """Numbers that move past a window with the value in it; `setpoint` is marked beside them."""
+    """A moving scale with the value in a window; `setpoint` is marked beside it."""
     top, half = HORIZON_Y - HORIZON_HALF_H, HORIZON_HALF_H
     frame = f'x="{_n(x)}" y="{_n(top)}" width="{TAPE_WIDTH}" height="{_n(2 * half)}"'
     inside = ""
@@ -151,7 +159,7 @@ def tape(
             )
         if _known(setpoint):
             y = HORIZON_Y - max(-half + 6, min(half - 6, (setpoint - value) * per_unit))
-            inside += f'<path d="M{_n(x)} {_n(y - 7)}h8l-6 7l6 7h-8z" fill="{WANTED}"/>'
+            inside += f'<path d="M{_n(x)} {_n(y - 7)}h8l-6 7l6 7h-8z" fill="{SETPOINT}"/>'
     return (
         f'<g data-testid="{testid}" data-value="{words}"><clipPath id="al-{testid}"><rect {frame} rx="6"/></clipPath>'
         f'<rect {frame} rx="6" fill="#222c36"/>'
@@ -181,7 +189,7 @@ def climb(climb_m_s: float) -> str:
 
 
 def heading(heading_deg: float) -> str:
-    """A compass tape below; the middle is where the nose points."""
+    """A compass tape at the bottom; the middle is the heading."""
     top, height, half = 256.0, 46.0, HORIZON_HALF_W
     left = HORIZON_X - half
     frame = f'x="{_n(left)}" y="{_n(top)}" width="{_n(2 * half)}" height="{_n(height)}"'
@@ -209,7 +217,7 @@ def heading(heading_deg: float) -> str:
 
 
 def _known(value: float) -> bool:
-    """Not NaN, and not so large that the marks around it could not be told apart."""
+    """Not NaN, and not so large that the marks around it could not be distinguished."""
     return abs(value) < MOST
 
 
@@ -218,5 +226,5 @@ def _unknown(x: float, y: float) -> str:
 
 
 def _n(value: float) -> str:
-    """Short, and the same for the same picture."""
+    """Short, and equal for equal figures."""
     return f"{round(value, 1) + 0.0:g}"

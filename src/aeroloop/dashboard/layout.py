@@ -1,4 +1,4 @@
-"""The frame of every page: header with tabs, the flight and how it does, and the alert line."""
+"""The frame of every page: header with tabs, the flight and its state, and the alert line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from urllib.parse import quote, unquote
 from nicegui import ui
 
 from aeroloop.dashboard import readings, theme
+from aeroloop.dashboard.end_button import end_button
 from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.5
-LONGEST_MEMORY = 3500  # of a cookie; browsers take 4096 bytes
+LONGEST_MEMORY = 3500  # of a cookie; browsers accept 4096 bytes
 YEAR_S = 365 * 86400
 
 
@@ -34,7 +35,7 @@ def chip(words: str = "", severity: Severity = "info", testid: str = "") -> ui.l
 
 
 def set_chip(label: ui.label, words: str, severity: Severity = "info") -> None:
-    """A chip without words is not shown."""
+    """A chip without text is not shown."""
     label.set_text(words)
     label.classes(remove=" ".join(f"al-chip--{each}" for each in theme.COLOURS if each != severity))
     label.classes(add=f"al-chip--{severity}")
@@ -46,8 +47,8 @@ def card() -> ui.column:
 
 
 def remember(name: str, value: Any) -> None:
-    """Keep a small value in the browser, for `remembered` on its next visit. In a cookie, so that it holds for any
-    port and is there when the page is built."""
+    """Store a small value in the browser, for `remembered` on its next visit. In a cookie, so that it is valid for any
+    port and available when the page is built."""
     text = json.dumps(value)
     if len(quote(text)) <= LONGEST_MEMORY:
         cookie = (
@@ -57,7 +58,7 @@ def remember(name: str, value: Any) -> None:
 
 
 def remembered(name: str) -> Any:
-    """None where nothing is, or what is there is none of ours."""
+    """None if there is no valid value."""
     request = ui.context.client.request
     text = request.cookies.get(f"aeroloop-{name}", "") if request else ""
     try:
@@ -67,7 +68,7 @@ def remembered(name: str) -> Any:
 
 
 def vehicle_picker(watched: WatchedFlight, chosen: Callable[[int], None]) -> None:
-    """Which aircraft of several; nothing where there is one."""
+    """Selection of one of several aircraft; nothing if there is one."""
     count = readings.vehicles(watched.scenario)
 
     def choose(number: object) -> None:
@@ -81,9 +82,9 @@ def vehicle_picker(watched: WatchedFlight, chosen: Callable[[int], None]) -> Non
 
 
 def every(period_s: float, refresh: Callable[[], Any]) -> ui.timer:
-    """Call it again and again while somebody looks at the page.
+    """Call it periodically while the page is visible.
 
-    A hidden tab is sent nothing, and for a browser that went away without a word nothing is kept.
+    Nothing is sent to a hidden tab, and nothing is kept for a browser that disconnected without notice.
     """
     client = ui.context.client
     hidden = _hidden_clients
@@ -124,7 +125,11 @@ def frame(watched: WatchedFlight, current: str, tabs: tuple[Tab, ...]) -> Iterat
             ui.label("Aeroloop").classes("text-weight-bold al-wide")
             _flight_picker(watched)
             _status(watched)
+            if not (watched.may_command or watched.may_choose):
+                chip("view only", testid="view-only").tooltip("this page shows everything and sends no commands")
             ui.space()
+            if watched.may_command:
+                every(REFRESH_S, end_button(watched))
             _dark_toggle()
         with ui.element("nav").classes("al-tabs").props('aria-label="pages"'):
             for tab in tabs:
@@ -159,6 +164,7 @@ def _flight_picker(watched: WatchedFlight) -> None:
             watched.choose(event.value)
 
     picker.on_value_change(chosen)
+    picker.set_enabled(watched.may_choose)
     refresh()
     every(REFRESH_S, refresh)
 
@@ -174,8 +180,7 @@ def _status(watched: WatchedFlight) -> None:
         plan, watching = watched.scenario, bool(watched.flight_id)
         time.set_text(f"{watched.store.t_s:.1f} s" if watching else "")
         how.set_text(f"{plan.loop} · {plan.pace}" if plan else "")
-        running: Severity = "ok" if watched.running else "info"
-        set_chip(flight, ("live" if watched.running else "ended") if watching else "", running)
+        set_chip(flight, *(watched.state_words if watching else ("", "info")))
         judged = watched.outcome
         set_chip(verdict, judged.verdict if judged else "", judged.severity if judged else "info")
         report.set_visibility(bool(watched.report_url))
@@ -190,10 +195,10 @@ def _status(watched: WatchedFlight) -> None:
 
 
 def status_chips(watched: WatchedFlight) -> tuple[tuple[str, Severity], tuple[str, Severity], tuple[str, Severity]]:
-    """Armed, mode and failsafe of the first aircraft, as chips; empty words where it has no such thing."""
+    """Armed, mode and failsafe of the first aircraft, as chips; empty texts if it has none."""
     status = readings.status(watched.store, watched.scenario, 0) if watched.scenario is not None else Status()
     state = watched.state()
-    if not status.mode and state is not None:  # an autopilot that is not ours tells it on its line alone
+    if not status.mode and state is not None:  # an external autopilot reports it on its link only
         status = Status(mode=state.mode, armed="armed" if state.armed else "disarmed")
     mode: Severity = "bad" if status.mode in ("safe", "holding") or status.mode.startswith("–") else "info"
     return (status.armed, "warn" if status.armed == "armed" else "info"), (status.mode, mode), (status.failsafe, "bad")

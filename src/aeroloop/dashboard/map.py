@@ -1,7 +1,7 @@
 """The map of the fly page, drawn from numbers alone: no tiles, so no internet.
 
-Pure: a `View` turns metres east and north of home into pixels and back, and the rest writes SVG for it. Colours are
-CSS classes, which `flight_map.css` gives for light and dark.
+Pure: a `View` converts metres east and north of home to pixels and back, and the rest creates SVG. Colours are CSS
+classes, which `flight_map.css` defines for light and dark pages.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from aeroloop.world.terrain import Flat, Grid, Incline
 CLOSEST_M_PER_PX, FARTHEST_M_PER_PX = 0.005, 50.0
 SMALLEST_PX, LARGEST_PX = 50.0, 8000.0
 REACH_M = 100_000.0
-"""Farther from home than this the map shows nothing."""
+"""Maximum distance from home that the map shows."""
 GRID_PX = 70.0
-"""Lines of the grid are at least so far apart."""
+"""Minimum distance of grid lines."""
 TOOLS_PX = 130.0
-"""No words of the grid so far down the left edge: the buttons stand there."""
+"""No grid labels up to this distance from the top at the left edge, where the buttons are."""
 GROUND_POINTS = 160
-"""Along either side of the picture of the ground."""
+"""Pixels along either side of the terrain image."""
 GROUND_REACH_M = 500.0
-"""How far a picture of ground without an edge goes."""
+"""Extent of an image of terrain without an edge."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The part of the world that is seen: north is up."""
+    """The visible part of the world: north is up."""
 
     east_m: float = 0.0  # of the middle
     north_m: float = 0.0
@@ -59,11 +59,11 @@ class View:
         return replace(self, east_m=_within(east_m, REACH_M), north_m=_within(north_m, REACH_M))
 
     def dragged(self, right_px: float, down_px: float) -> View:
-        """After a hand has moved the picture."""
+        """After the user has dragged the map."""
         return self.centred(self.east_m - right_px * self.m_per_px, self.north_m + down_px * self.m_per_px)
 
     def zoomed(self, factor: float, x_px: float | None = None, y_px: float | None = None) -> View:
-        """`factor` times as large; the point under the pixel (the middle, if none is given) stays where it is."""
+        """Zoom by `factor`; the point under the pixel (default: the middle) stays at its place."""
         x_px = self.width_px / 2 if x_px is None else x_px
         y_px = self.height_px / 2 if y_px is None else y_px
         m_per_px = min(max(self.m_per_px / factor, CLOSEST_M_PER_PX), FARTHEST_M_PER_PX)
@@ -77,7 +77,7 @@ class View:
         return replace(self, width_px=width_px, height_px=height_px)
 
     def fitted(self, points: Iterable[tuple[float, float]], margin_px: float = 60.0) -> View:
-        """So that all of them are seen."""
+        """Fit all of them into the view."""
         places = list(points)
         if not places:
             return self
@@ -91,7 +91,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Pose:
-    """Where something is and which way it looks."""
+    """Position and heading."""
 
     east_m: float
     north_m: float
@@ -103,7 +103,7 @@ def _within(value: float, reach: float) -> float:
 
 
 def grid_step_m(m_per_px: float) -> float:
-    """The distance of the grid's lines: 1, 2 or 5 times a power of ten."""
+    """The distance of grid lines: 1, 2 or 5 times a power of ten."""
     least_m = GRID_PX * m_per_px
     decade = 10.0 ** math.floor(math.log10(least_m))
     return next(decade * leading for leading in (1, 2, 5, 10) if decade * leading >= least_m * (1 - 1e-9))
@@ -116,7 +116,7 @@ def scene(
     target: tuple[float, float] | None = None,
     homes: Sequence[tuple[float, float]] = ((0.0, 0.0),),
 ) -> str:
-    """What changes only when somebody moves the map or plans: grid, home, waypoints, and where it was sent."""
+    """The static part: grid, home, waypoints, and target."""
     return _grid(view) + "".join(_home(view, home) for home in homes) + _plan(view, waypoints) + _target(view, target)
 
 
@@ -150,7 +150,7 @@ def _aircraft(view: View, pose: Pose, kind: str) -> str:
     if not all(map(math.isfinite, (pose.east_m, pose.north_m, pose.yaw_rad))):
         return ""
     x, y = view.pixel(pose.east_m, pose.north_m)
-    turn_deg = -math.degrees(pose.yaw_rad)  # the arrow points right, as yaw 0 does; screens turn the other way
+    turn_deg = -math.degrees(pose.yaw_rad)  # the arrow points right, as yaw 0; screen angles are clockwise
     return (
         f'<g class="{kind}" transform="translate({x:.1f} {y:.1f}) rotate({turn_deg:.1f})">'
         '<path d="M14 0L-9 9L-4 0L-9 -9Z"/></g>'
@@ -221,8 +221,8 @@ def _target(view: View, target: tuple[float, float] | None) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """A picture of the ground and where its edges lie."""
+class GroundImage:
+    """A terrain image and its edges."""
 
     href: str
     west_m: float
@@ -237,8 +237,8 @@ class Ground:
         return left, top, right - left, bottom - top
 
 
-def ground(terrain: Flat | Incline | Grid) -> Ground | None:
-    """Shaded from the north-west and banded by height; None where there is nothing to see."""
+def ground(terrain: Flat | Incline | Grid) -> GroundImage | None:
+    """Shaded from the north-west and coloured by height; None if there is nothing to show."""
     if isinstance(terrain, Flat):
         return None
     if isinstance(terrain, Grid):
@@ -253,7 +253,7 @@ def ground(terrain: Flat | Incline | Grid) -> Ground | None:
     heights = np.array([[terrain.height_m(east, north) for east in easts] for north in norths])
     step_m = (north_m - south_m) / (GROUND_POINTS - 1), (east_m - west_m) / (GROUND_POINTS - 1)
     down, across = np.gradient(heights, *step_m)
-    # Light from the north-west: `down` grows to the south, so ground that falls to the north-west is lit.
+    # Light from the north-west: `down` increases to the south, so ground that falls to the north-west is lit.
     light = np.clip((across + down) / math.sqrt(2.0) * 2.0, -1.0, 1.0)
     relief_m = float(np.ptp(heights)) or 1.0
     share = (heights - heights.min()) / relief_m
@@ -262,11 +262,13 @@ def ground(terrain: Flat | Incline | Grid) -> Ground | None:
     colour = low + share[..., None] * (high - low) + 60.0 * light[..., None]
     alpha = 100.0 + 26.0 * band
     pixels = np.dstack((np.clip(colour, 0, 255), alpha)).astype(np.uint8)
-    return Ground(f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}", west_m, south_m, east_m, north_m)
+    return GroundImage(
+        f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}", west_m, south_m, east_m, north_m
+    )
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """RGBA rows, from above, as a PNG file."""
+    """RGBA rows, from the top, as a PNG file."""
     height, width, _ = pixels.shape
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
 
@@ -278,7 +280,7 @@ def png(pixels: np.ndarray) -> bytes:
 
 
 def thinned(trail: np.ndarray, most: int) -> list[tuple[float, float]]:
-    """East and north of at most `most` rows, the newest among them."""
+    """East and north of at most `most` rows, including the newest."""
     if not len(trail):
         return []
     kept = trail[:: -max(1, math.ceil(len(trail) / most))][::-1]

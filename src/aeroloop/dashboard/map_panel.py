@@ -1,4 +1,4 @@
-"""The map on a page: the element in the browser, its tools, and what hands do with it, checked and in metres."""
+"""The map on a page: the element in the browser, its tools, and user input on it, validated and in metres."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from nicegui.events import GenericEventArguments
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.stream import Track
 from aeroloop.dashboard import family_page, from_browser, readings
-from aeroloop.dashboard.family_page import Track
-from aeroloop.dashboard.ground import surface
 from aeroloop.dashboard.layout import every
-from aeroloop.dashboard.map import REACH_M, Ground, Pose, View, ground, live, scene, thinned
+from aeroloop.dashboard.map import REACH_M, GroundImage, Pose, View, ground, live, scene, thinned
 from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.world.relief import of_config
 
 REFRESH_S = 0.2
 TRAIL_S = 120.0
 TRAIL_POINTS = 240
 FOLLOW_PART = 0.25
-"""The map follows when the aircraft is farther from the middle than this part of its width."""
+"""The map follows when the aircraft is farther from the middle than this fraction of its width."""
 STEP = 1.5
 APART_M_PER_PX = 2.0
-"""Seen from farther away, where an aircraft is and where it believes to be are one place."""
+"""At a smaller scale the true and the estimated position coincide."""
 ESTIMATE = Track("estimate")
 CSS = Path(__file__).with_name("flight_map.css").read_text(encoding="utf-8")
 _PX = (-20_000.0, 20_000.0)
 
 
 class FlightMap(Element, component="flight_map.js"):
-    """Shows SVG; tells `tap`, `pinch`, `carry` and `size`."""
+    """Shows SVG; emits `tap`, `pinch`, `carry` and `size`."""
 
 
 @dataclass(frozen=True)
-class Beneath:
-    """What a map shows besides aircraft and waypoints, and where it looks."""
+class MapOverlay:
+    """What a map shows besides aircraft and waypoints, and its views."""
 
     draw: Callable[[View], str] = lambda _view: ""
-    """Under everything else; called often, so it keeps what it has drawn."""
+    """The lowest layer; called often, so it caches its result."""
     homes: Sequence[tuple[float, float]] = ((0.0, 0.0),)
     all_m: Sequence[tuple[float, float]] = ((0.0, 0.0),)
-    """Places that "all" shows, besides aircraft and waypoints."""
+    """Positions in the view "all", besides aircraft and waypoints."""
     all_words: str = "all of the plan"
     near: Callable[[], Sequence[tuple[float, float]]] | None = None
-    """Places that a close look shows."""
+    """Positions in the close view."""
     margin_px: float = 60.0
     trail_s: float = TRAIL_S
     trail_points: int = TRAIL_POINTS
 
 
 class MapPanel:
-    """A map of the flight that is watched."""
+    """A map of the shown flight."""
 
     def __init__(
         self,
@@ -67,14 +67,14 @@ class MapPanel:
         on_carry: Callable[[int, float, float], None],
         vehicle: Callable[[], int],
         m_per_px: float,
-        beneath: Beneath | None = None,
+        beneath: MapOverlay | None = None,
     ) -> None:
-        self._beneath = beneath or Beneath()
+        self._beneath = beneath or MapOverlay()
         self._watched, self._vehicle = watched, vehicle
         self._waypoints, self._target = waypoints, target
         self._on_tap, self._on_carry = on_tap, on_carry
         self._view = View(m_per_px=m_per_px)
-        self._ground: Ground | None = None
+        self._ground: GroundImage | None = None
         self._ground_of: Scenario | None = None
         self._drawn = ""
         self._follow = beneath is None
@@ -83,19 +83,19 @@ class MapPanel:
         with ui.element("div").classes("relative-position w-full"):
             self._map = FlightMap().props('data-testid="map"')
             self._tools()
-        for name, hear in (("tap", self._tap), ("pinch", self._pinch), ("carry", self._carry), ("size", self._size)):
-            self._map.on(name, hear)
+        for name, handle in (("tap", self._tap), ("pinch", self._pinch), ("carry", self._carry), ("size", self._size)):
+            self._map.on(name, handle)
         every(REFRESH_S, self.refresh)
 
     def _tools(self) -> None:
         with ui.column().classes("absolute-top-left q-ma-sm gap-1"):
-            for icon, words, test_id, deed in (
+            for icon, words, test_id, action in (
                 ("add", "closer", "map-in", lambda: self._zoom(STEP)),
                 ("remove", "farther", "map-out", lambda: self._zoom(1 / STEP)),
                 ("zoom_out_map", self._beneath.all_words, "map-fit", self._fit),
                 *((("center_focus_strong", "the channel", "map-near", self._fit_near),) if self._beneath.near else ()),
             ):
-                button = ui.button(icon=icon, on_click=deed)
+                button = ui.button(icon=icon, on_click=action)
                 button.props(f'dense size=sm data-testid="{test_id}" aria-label="{words}"').tooltip(words)
             self._follow_button = ui.button(icon="my_location", on_click=self._toggle_follow)
             self._follow_button.props('dense size=sm data-testid="map-follow" aria-label="follow the aircraft"')
@@ -103,7 +103,7 @@ class MapPanel:
         self._show_follow()
 
     def refresh(self) -> None:
-        """Show where things are now."""
+        """Show the current positions."""
         poses = self._poses()
         mine = poses.get(self._vehicle())
         if mine and self._follow:
@@ -124,7 +124,7 @@ class MapPanel:
         self._map.run_method("live", svg)
 
     def redraw(self) -> None:
-        """The part that moves only when somebody moves it; sent only when it is different."""
+        """The static part; sent only when it changes."""
         self._learn_ground()
         drawn = self._beneath.draw(self._view) + scene(
             self._view, waypoints=self._waypoints(), target=self._target(), homes=self._beneath.homes
@@ -148,7 +148,7 @@ class MapPanel:
         terrain = value_at(scenario, "world.terrain") if scenario is not None else None
         if terrain is not None:
             try:
-                self._ground = ground(surface(terrain))
+                self._ground = ground(of_config(terrain))
             except AeroloopError as error:
                 self._watched.notice(str(error), "warn")
         self._map.props["ground"] = self._ground.href if self._ground else ""
@@ -211,7 +211,7 @@ class MapPanel:
 
     def _tap(self, event: GenericEventArguments) -> None:
         told = from_browser.numbers(event.args, _PX, _PX, (-1.0, 1e4))
-        if told is None or told[2] >= 0:  # on a waypoint: nothing new there
+        if told is None or told[2] >= 0:  # on a waypoint: not a new one
             return
         place = self._metres(*told[:2])
         if place:

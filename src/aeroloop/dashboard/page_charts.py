@@ -1,4 +1,4 @@
-"""Live charts of any signals, by name: pause, zoom, and the last ten minutes kept whether one looks or not."""
+"""Charts of any signals, by name: over time or against one another; pause, zoom, and saved layouts."""
 
 from __future__ import annotations
 
@@ -6,59 +6,59 @@ import asyncio
 import contextlib
 import math
 import sys
-from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from msgspec import to_builtins
 from nicegui import events, ui
 
 from aeroloop.dashboard import family_page, theme
+from aeroloop.dashboard.chart_dialogs import LayoutMenu, choose_signals
+from aeroloop.dashboard.charts import (
+    MOST_CHARTS,
+    WINDOWS_S,
+    ChartSpec,
+    Layout,
+    checked,
+    over_time,
+    points,
+    shown,
+    xy,
+    xy_limits,
+)
 from aeroloop.dashboard.family_page import Charts
 from aeroloop.dashboard.layout import card, every, remember, remembered
-from aeroloop.dashboard.store import KEPT_S, Store
+from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
-POINTS = 500
 FASTEST_S, SLOWEST_S = 0.2, 1.0
 UPDATES_PER_WINDOW = 150
-MOST_CHARTS, MOST_SIGNALS = 8, 8
 SHORTEST_ZOOM_S = 0.05
-STALE_S = 5.0  # an older value is no current one
-SMALLEST = 1e-9  # what is shown as 0
-WINDOWS_S = {10: "10 s", 30: "30 s", 60: "1 min", 120: "2 min", 300: "5 min", int(KEPT_S): "10 min"}
+STALE_S = 5.0  # an older value is not current
+XY_PX = 310
+"""Side of an XY plot, which is square so that equal spans look equal."""
+TRACK = ChartSpec(("truth.y_m",), "truth.x_m")
+"""Default signals of a new XY plot, if the flight has them."""
 
 ROUTER = "router"
 ROUTER_CHARTS: Charts = [
-    ["line[0].rate_in_hz", "line[1].rate_in_hz", "line[2].rate_in_hz", "line[3].rate_in_hz"],
-    ["line[0].rate_out_hz", "line[1].rate_out_hz", "line[2].rate_out_hz", "line[3].rate_out_hz"],
+    [
+        "router_link[0].rate_in_hz",
+        "router_link[1].rate_in_hz",
+        "router_link[2].rate_in_hz",
+        "router_link[3].rate_in_hz",
+    ],
+    [
+        "router_link[0].rate_out_hz",
+        "router_link[1].rate_out_hz",
+        "router_link[2].rate_out_hz",
+        "router_link[3].rate_out_hz",
+    ],
 ]
 
 
 def build(watched: WatchedFlight) -> None:
     _Board(watched)
-
-
-def checked(kept: Any, store: Store) -> Charts | None:
-    """What a browser remembers of its charts, as far as the flight has such signals; None where it is none of ours."""
-    if not isinstance(kept, list) or not all(isinstance(chart, list) for chart in kept):
-        return None
-    return [
-        [name for name in chart if isinstance(name, str) and store.signal(name)][:MOST_SIGNALS]
-        for chart in kept[:MOST_CHARTS]
-    ]
-
-
-def shown(value: float) -> str:
-    if not math.isfinite(value):
-        return "–"
-    return "0" if abs(value) < SMALLEST else f"{value:.4g}"
-
-
-def points(store: Store, signal: str, start_s: float, end_s: float) -> list[list[float | None]]:
-    t_s, values = store.window(signal, start_s, end_s, POINTS)
-    return [
-        [round(t, 3), float(f"{value:.6g}") if math.isfinite(value) else None]
-        for t, value in zip(t_s.tolist(), values.tolist(), strict=True)
-    ]
 
 
 class _Board:
@@ -69,7 +69,7 @@ class _Board:
         self.window_s = 30
         self.paused_at_s: float | None = None
         self.family = ""
-        self._kept: dict[str, Charts | None] = {}
+        self._kept: dict[str, list[ChartSpec] | None] = {}
         self._charts: list[_Chart] = []
         kept_window = remembered("window")
         if kept_window in WINDOWS_S:
@@ -81,14 +81,17 @@ class _Board:
 
     def _toolbar(self) -> None:
         with ui.row().classes("items-center w-full gap-2"):
-            ui.select(WINDOWS_S, value=self.window_s, label="window", on_change=self._set_window).props(
-                'dense outlined options-dense data-testid="window"'
-            ).classes("w-28")
+            self._window = ui.select(WINDOWS_S, value=self.window_s, label="window", on_change=self._set_window)
+            self._window.props('dense outlined options-dense data-testid="window"').classes("w-28")
             self._pause = ui.button("Pause", icon="pause", on_click=self._turn_pause)
             self._pause.props('outline no-caps data-testid="pause" color=inherit')
-            ui.button("Add chart", icon="add", on_click=self._add_empty).props(
+            ui.button("Add chart", icon="add", on_click=lambda: self._add_new(ChartSpec(()), is_xy=False)).props(
                 'outline no-caps data-testid="add-chart" color=inherit'
             )
+            ui.button("Add XY plot", icon="add", on_click=lambda: self._add_new(TRACK, is_xy=True)).props(
+                'outline no-caps data-testid="add-xy" color=inherit'
+            )
+            self._menu = LayoutMenu(self._layout, self._show_layout, may_write=self.watched.may_write)
             ui.button("Defaults", icon="restart_alt", on_click=self._reset).props(
                 'flat no-caps data-testid="default-charts" color=inherit'
             )
@@ -115,29 +118,42 @@ class _Board:
                 self._kept[family] = checked(remembered(f"charts-{family}"), self.watched.store)
             self._show(self._kept[family] or self._defaults())
         elif not self._charts and self._kept[family] is None and (first := self._defaults()):
-            self._show(first)  # of a family that names none: as soon as its first streams come
+            self._show(first)  # for a family without charts: when its first streams arrive
 
-    def _defaults(self) -> Charts:
+    def _defaults(self) -> list[ChartSpec]:
         watched = self.watched
-        return ROUTER_CHARTS if self.family == ROUTER else family_page.charts(watched.scenario, watched.store)
+        router = self.family == ROUTER
+        return over_time(ROUTER_CHARTS if router else family_page.charts(watched.scenario, watched.store))
 
-    def _show(self, charts: Charts) -> None:
+    def _show(self, charts: list[ChartSpec]) -> None:
         self._column.clear()
         self._charts = []
-        for names in charts:
-            self._add(names)
+        for spec in charts:
+            self._add(spec, is_xy=bool(spec.x))
 
-    def _add(self, names: list[str]) -> _Chart:
+    def _add(self, spec: ChartSpec, *, is_xy: bool) -> _Chart:
         with self._column:
-            chart = _Chart(self, list(names))
+            chart = _XYPlot(self, spec) if is_xy else _Chart(self, spec)
         self._charts.append(chart)
         return chart
 
-    def _add_empty(self) -> None:
+    def _add_new(self, spec: ChartSpec, *, is_xy: bool) -> None:
         if len(self._charts) >= MOST_CHARTS:
             ui.notify(f"There are {MOST_CHARTS} charts already; remove one first.")
             return
-        self._add([]).choose()
+        self._add(spec.known(self.watched.store), is_xy=is_xy).choose()
+
+    def _layout(self) -> Layout:
+        return Layout(tuple(chart.spec for chart in self._charts if chart.spec.signals), self.window_s)
+
+    def _show_layout(self, layout: Layout) -> None:
+        self._window.set_value(layout.window_s)
+        specs = [spec.known(self.watched.store) for spec in layout.charts]
+        self._show([spec for spec in specs if spec.signals])
+        missing = sum(len(each.signals) for each in layout.charts) - sum(len(spec.signals) for spec in specs)
+        if missing:
+            ui.notify(f"{missing} signals of the layout are not in this flight.", type="warning")
+        self.keep()
 
     def remove(self, chart: _Chart) -> None:
         self._charts.remove(chart)
@@ -145,10 +161,10 @@ class _Board:
         chart.card.delete()
 
     def keep(self) -> None:
-        """Remember the charts for this browser's next visit."""
-        charts = [chart.names for chart in self._charts if chart.names]
-        self._kept[self.family] = charts
-        remember(f"charts-{self.family}", charts)
+        """Store the charts for this browser's next visit."""
+        specs = list(self._layout().charts)
+        self._kept[self.family] = specs
+        remember(f"charts-{self.family}", [list(spec.signals) if not spec.x else to_builtins(spec) for spec in specs])
 
     def _reset(self) -> None:
         self._show(self._defaults())
@@ -164,7 +180,7 @@ class _Board:
     def _turn_pause(self) -> None:
         self.paused_at_s = self.watched.store.t_s if self.paused_at_s is None else None
         paused = self.paused_at_s is not None
-        self._pause.set_text("Go on" if paused else "Pause")
+        self._pause.set_text("Resume" if paused else "Pause")
         self._pause.props(f"icon={'play_arrow' if paused else 'pause'}")
 
     async def _update(self) -> None:
@@ -173,12 +189,15 @@ class _Board:
 
 
 class _Chart:
-    """Some signals over one window of time."""
+    """Some signals over one time window."""
 
-    def __init__(self, board: _Board, names: list[str]) -> None:
-        self.names = names
+    is_xy = False
+    height_px = 230
+
+    def __init__(self, board: _Board, spec: ChartSpec) -> None:
+        self.spec = spec
         self._board = board
-        self._base_s: tuple[float, float] | None = None  # the window that was zoomed into; it stands still
+        self._base_s: tuple[float, float] | None = None  # the zoomed window; it does not move
         self._zoom_s: tuple[float, float] | None = None
         self._sent: Any = None
         with card() as self.card:
@@ -193,8 +212,9 @@ class _Chart:
                 ui.button(icon="close", on_click=lambda: board.remove(self)).props(
                     'flat round dense color=inherit data-testid="remove-chart" aria-label="remove chart"'
                 )
-            self._plot = ui.echart(_options()).classes("w-full").style("height:230px")
-            self._plot.on("chart:datazoom", self._zoomed, js_handler=ZOOM_HANDLER)
+            self._plot = ui.echart(self._first()).classes("w-full").style(f"height:{self.height_px}px")
+            if not self.is_xy:
+                self._plot.on("chart:datazoom", self._zoomed, js_handler=ZOOM_HANDLER)
             self._plot.on("dblclick", self.go_live)
         self._values: list[ui.label] = []
         self._draw_legend()
@@ -203,9 +223,9 @@ class _Chart:
         self._legend.clear()
         self._values = []
         with self._legend:
-            if not self.names:
+            if not self.spec.signals:
                 ui.label("no signals yet").classes("al-soft")
-            for number, name in enumerate(self.names):
+            for number, name in enumerate(self.spec.signals):
                 signal = self._board.watched.store.signal(name)
                 with ui.row().classes("items-center gap-1 no-wrap") as entry:
                     colour = theme.TRACES[number % len(theme.TRACES)]
@@ -216,6 +236,17 @@ class _Chart:
                 if signal:
                     entry.tooltip(signal.meaning)
 
+    def _options(self) -> dict[str, Any]:
+        return _options()
+
+    def _first(self) -> dict[str, Any]:
+        """Draw existing data: while paused, no update follows."""
+        options = self._options()
+        drawn = self._drawn(self._board.watched.store, self._window_s, self._window_s)
+        for axis in ("xAxis", "yAxis"):
+            options[axis] = {**options[axis], **drawn.get(axis, {})}
+        return {**options, "series": drawn["series"]}
+
     @property
     def _window_s(self) -> tuple[float, float]:
         end_s = self._board.end_s
@@ -224,10 +255,12 @@ class _Chart:
     def go_live(self) -> None:
         self._base_s = self._zoom_s = self._sent = None
         self._live.set_visibility(False)
-        self._plot.run_chart_method("dispatchAction", {"type": "dataZoom", "start": 0, "end": 100})
+        for index in range(2 if self.is_xy else 1):
+            action = {"type": "dataZoom", "dataZoomIndex": index, "start": 0, "end": 100}
+            self._plot.run_chart_method("dispatchAction", action)
 
     def _zoomed(self, event: events.GenericEventArguments) -> None:
-        """The browser zoomed or moved: hold still, and send that part of the window in full."""
+        """The browser zoomed or panned: stop moving, and send that part of the window at full resolution."""
         try:
             first, last = (min(max(float(each), 0.0), 100.0) / 100 for each in event.args)
         except (TypeError, ValueError):
@@ -243,34 +276,81 @@ class _Chart:
 
     async def update(self) -> None:
         store = self._board.watched.store
-        for label, name in zip(self._values, self.names, strict=True):
+        for label, name in zip(self._values, self.spec.signals, strict=True):
             label.set_text(shown(_newest(store, name)))
         base_s = self._base_s or self._window_s
         view_s = self._zoom_s or base_s
-        state = (id(store), store.t_s if view_s[1] >= store.t_s else 0.0, base_s, view_s, tuple(self.names))
+        state = (id(store), store.t_s if view_s[1] >= store.t_s else 0.0, base_s, view_s, self.spec)
         if state == self._sent:
             return
         replaces = self._sent is None or self._sent[-1] != state[-1]
         self._sent = state
-        option: dict[str, Any] = {
-            "xAxis": {"min": round(base_s[0], 3), "max": round(base_s[1], 3)},
-            "series": [
-                {**_series(number, name), "data": points(store, name, *view_s)}
-                for number, name in enumerate(self.names)
-            ],
-        }
-        # Waits until the browser has drawn it: one that cannot keep up is sent less.
+        option = self._drawn(store, base_s, view_s)
+        # Waits until the browser has drawn it: a slow browser gets fewer updates.
         how = {"replaceMerge": ["series"]} if replaces else {}
         with contextlib.suppress(TimeoutError):
             await self._plot.run_chart_method("setOption", option, how, timeout=5.0)
 
-    def choose(self) -> None:
-        _choose_signals(self._board.watched.store, self.names, self._chosen)
+    def _drawn(self, store: Store, base_s: tuple[float, float], view_s: tuple[float, float]) -> dict[str, Any]:
+        """The data for the browser: the whole window as axis, the visible part as points."""
+        return {
+            "xAxis": {"min": round(base_s[0], 3), "max": round(base_s[1], 3)},
+            "series": [
+                {**_series(number, name), "data": points(store, name, *view_s)}
+                for number, name in enumerate(self.spec.signals)
+            ],
+        }
 
-    def _chosen(self, names: list[str]) -> None:
-        self.names = names
+    def choose(self) -> None:
+        choose_signals(self._board.watched.store, self.spec, self._chosen, is_xy=self.is_xy)
+
+    def _chosen(self, spec: ChartSpec) -> None:
+        self.spec = spec
         self._draw_legend()
         self._board.keep()
+
+
+class _XYPlot(_Chart):
+    """Signals against another one, over the same window; dots mark the newest values."""
+
+    is_xy = True
+    height_px = XY_PX + 60
+
+    def _options(self) -> dict[str, Any]:
+        options = _options()
+        options["grid"] = {"left": "center", "top": 10, "width": XY_PX, "height": XY_PX}
+        options["tooltip"] = {"trigger": "none", "axisPointer": {"type": "cross", "animation": False}}
+        options["dataZoom"] = [
+            {"type": "inside", "xAxisIndex": 0, "filterMode": "none"},
+            {"type": "inside", "yAxisIndex": 0, "filterMode": "none"},
+        ]
+        return options
+
+    def _drawn(self, store: Store, base_s: tuple[float, float], view_s: tuple[float, float]) -> dict[str, Any]:
+        pairs = {name: xy(store, self.spec.x, name, *view_s) for name in self.spec.signals}
+        signals = [store.signal(name) for name in (self.spec.x, *self.spec.signals)]
+        units = {signal.unit for signal in signals if signal is not None}
+        (x_low, x_high), (y_low, y_high) = xy_limits(pairs.values(), equal=len(units) == 1)
+        series = []
+        for number, (name, found) in enumerate(pairs.items()):
+            line = _series(number, name)
+            series.append({**line, "data": np.round(found, 6).tolist()})
+            series.append(
+                {**line, "id": f"{name} now", "type": "scatter", "symbolSize": 9, "data": found[-1:].tolist()}
+            )
+        unit = f" [{signals[0].unit}]" if signals[0] is not None and signals[0].unit != "-" else ""
+        return {
+            "xAxis": {
+                "min": x_low,
+                "max": x_high,
+                "name": f"{self.spec.x}{unit}",
+                "nameLocation": "middle",
+                "nameGap": 26,
+                "nameTextStyle": {"color": theme.AXIS},
+            },
+            "yAxis": {"min": y_low, "max": y_high},
+            "series": series,
+        }
 
 
 ZOOM_HANDLER = "(e) => { const z = (e.batch || [e])[0]; emit([z.start, z.end]) }"
@@ -309,47 +389,3 @@ def _options() -> dict[str, Any]:
         "dataZoom": [{"type": "inside", "filterMode": "none", "throttle": 100}],
         "series": [],
     }
-
-
-def _choose_signals(store: Store, names: list[str], chosen: Callable[[list[str]], None]) -> None:
-    """A dialog with all signals, by stream; what is typed narrows them."""
-    streams: dict[str, list[dict[str, Any]]] = {}
-    for name in dict.fromkeys((*store.signals(), *names)):
-        signal = store.signal(name)
-        if signal is not None:
-            unit = "" if signal.unit == "-" else f" [{signal.unit}]"
-            leaf = {"id": name, "label": f"{name}{unit}: {signal.meaning}"}
-            streams.setdefault(name.partition(".")[0], []).append(leaf)
-    nodes = [{"id": f"stream {stream}", "label": stream, "children": leaves} for stream, leaves in streams.items()]
-    with ui.dialog(value=True) as dialog, ui.card().classes("al-card").style("max-width:640px;max-height:85vh"):
-        ui.label(f"Signals of this chart, {MOST_SIGNALS} at most").classes("text-weight-bold")
-        if not nodes:
-            ui.label("No signals have come yet: start a flight.").classes("al-soft")
-        search = ui.input(placeholder="search").props(
-            'dense outlined clearable autofocus data-testid="search-signals" aria-label="search signals"'
-        )
-        search.classes("w-full")
-        with ui.scroll_area().style("height:50vh").classes("w-full"):
-            tree = ui.tree(nodes, label_key="label", tick_strategy="leaf-filtered")
-            tree.props('data-testid="signals" dense')
-            tree.tick(names)
-        search.on_value_change(lambda event: _narrow(tree, str(event.value or "")))
-
-        def done() -> None:
-            ticked = [name for name in tree.props["ticked"] if store.signal(name)]
-            if len(ticked) > MOST_SIGNALS:
-                ui.notify(f"{len(ticked)} signals are too many for one chart; expected {MOST_SIGNALS} at most.")
-                return
-            dialog.close()
-            chosen([*(name for name in names if name in ticked), *(name for name in ticked if name not in names)])
-
-        with ui.row().classes("w-full justify-end"):
-            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-            ui.button("Show", on_click=done).props('no-caps data-testid="show-signals"')
-    dialog.on("hide", dialog.delete)
-
-
-def _narrow(tree: ui.tree, text: str) -> None:
-    tree.set_filter(text)
-    if text:
-        tree.expand()

@@ -1,4 +1,4 @@
-"""The fault page: switches faults of sensors and links on and off in flight."""
+"""The fault page: switches faults of sensors, actuators and links on and off in flight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
-from aeroloop.core.faults import ADDING, LARGEST, LINE_TARGETS
+from aeroloop.core.faults import ACTUATOR_TARGETS, ADDING, LARGEST, LINE_TARGETS, RANGES
 from aeroloop.core.stream import KEYS
 from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
@@ -21,9 +21,15 @@ from aeroloop.dashboard.watched_flight import Fault, WatchedFlight
 
 REFRESH_S = 0.25
 PATIENCE_S = 2.0
-"""A plant that takes an order says so in less; after this the switch shows what is."""
+"""A plant confirms a switch faster than this; afterwards the switch shows the actual state."""
 MOST_SHOWN = 40
-NO_FAULTS = "No fault of this aircraft can be switched in flight."
+NO_FAULTS = "This aircraft has no faults that can be switched in flight."
+ICONS = {
+    **dict.fromkeys(LINE_TARGETS, "cable"),
+    "rotor": "air",
+    "servo": "settings_input_component",
+    "battery": "battery_alert",
+}
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
         align-items:start; }
@@ -42,13 +48,13 @@ class Amount:
     """How a fault's value is shown and typed."""
 
     unit: str
-    scale: float  # shown number for one of the fault's unit
+    scale: float  # displayed number per unit of the fault
     low: float
     high: float
     step: float
 
     def value(self, typed: object) -> float | None:
-        """In the fault's own unit; None for what is no number in range."""
+        """In the fault's own unit; None if it is not a number in range."""
         shown = from_browser.number(typed, self.low, self.high)
         return None if shown is None else shown / self.scale
 
@@ -56,13 +62,15 @@ class Amount:
 def amount(offer: Offer) -> Amount | None:
     """None for a fault without a value."""
     match offer.kind:
-        case "silent" | "frozen":
+        case "silent" | "frozen" | "no_fix" | "dead" | "stuck":
             return None
-        case "delay_s" | "jitter_s":
+        case "delay_s" | "jitter_s" | "slow":
             return Amount("ms", 1000.0, 0.0, 10_000.0, 1.0)
         case "baud":
             return Amount("Bd", 1.0, 1200.0, 12_000_000.0, 100.0)
-        case "loss" | "corrupt" | "duplicate" | "reorder":
+        case "sag":
+            return Amount("%", 100.0, 0.0, 100.0 * RANGES["sag"][1], 1.0)
+        case "loss" | "corrupt" | "duplicate" | "reorder" | "weak":
             return Amount("%", 100.0, 0.0, 100.0, 0.1)
         case "noise":
             return Amount(offer.unit, 1.0, 0.0, LARGEST, 0.0)
@@ -76,7 +84,7 @@ def element_id(offer: Offer) -> str:
 
 
 def keys(known: Iterable[Offer]) -> dict[tuple[str, str, int], Offer]:
-    """Each offer under what the log calls it: target, kind and the number of the sensor's channel."""
+    """Each offer by its key in the log: target, kind and the number of the sensor's channel."""
     numbered: dict[tuple[str, str, int], Offer] = {}
     for offer in known:
         number = sum(1 for target, kind, _ in numbered if (target, kind) == (offer.target, offer.kind))
@@ -88,11 +96,12 @@ def log(watched: WatchedFlight) -> list[str]:
     """What was switched and when, newest first."""
     store = watched.store
     several = readings.vehicles(watched.scenario) > 1
+    known = offers(watched.scenario) if watched.scenario else ()
     rows = []
     for vehicle in store.vehicles("fault"):
         whose = f"aircraft {vehicle + 1}, " if several else ""
         kept = store.rows("fault", vehicle)[-MOST_SHOWN:].tolist()
-        rows += [(row[0], f"{row[0]:.1f} s {whose}{words(row[len(KEYS) :])}") for row in kept]
+        rows += [(row[0], f"{row[0]:.1f} s {whose}{words(row[len(KEYS) :], known)}") for row in kept]
     return [text for _, text in sorted(rows, key=lambda row: row[0], reverse=True)][:MOST_SHOWN]
 
 
@@ -120,14 +129,12 @@ class FaultPage:
         if not known:
             ui.label(watched.why_nothing_flies or NO_FAULTS).classes("al-soft").props('data-testid="no-faults"')
         elif watched.scenario is not None and watched.scenario.lockstep:
-            ui.label("A flight in lockstep is no longer repeatable once a fault is switched by hand.").classes(
-                "al-soft"
-            )
+            ui.label("A lockstep flight is no longer repeatable after a fault is switched manually.").classes("al-soft")
         with ui.element("div").classes("fault-grid"):
-            for target, of_target in groupby(self._keys.items(), key=lambda item: item[0][0]):
+            for (target, *_), of_target in groupby(self._keys.items(), key=lambda item: card_of(item[1])):
                 self._target_card(target, list(of_target))
         with card():
-            ui.label("Switched so far").classes("text-weight-bold")
+            ui.label("Fault log").classes("text-weight-bold")
             self._log = ui.column().classes("fault-log gap-0 al-num").props('data-testid="fault-log" role=log')
         every(REFRESH_S, self._refresh)
 
@@ -139,8 +146,8 @@ class FaultPage:
         name = of_target[0][1].words.partition(":")[0]
         with card().classes("gap-1"):
             with ui.row().classes("items-center gap-2"):
-                ui.icon("cable" if target in LINE_TARGETS else "sensors").classes("al-soft")
-                ui.label(name[:1].upper() + name[1:]).classes("text-weight-bold")
+                ui.icon(ICONS.get(target, "sensors")).classes("al-soft")
+                ui.label((name[:1].upper() + name[1:]).replace("_", " ")).classes("text-weight-bold")
             for key, offer in of_target:
                 self._lines.append(_Line(offer, partial(self._fault, key), self._switch))
 
@@ -172,22 +179,23 @@ class FaultPage:
             return
         on = len(watched.faults_on)
         set_chip(self._count, f"{on} on" if on else "none on", "bad" if on else "ok")
-        self._off.set_enabled(bool(on) and watched.running)
+        able = watched.running and watched.may_command
+        self._off.set_enabled(bool(on) and able)
         for line in self._lines:
-            line.show(watched.faults_on, able=watched.running)
+            line.show(watched.faults_on, able=able)
         logged = log(watched)
         if logged != self._logged:
             self._logged = logged
             self._log.clear()
             with self._log:
                 if not logged:
-                    ui.label("nothing yet").classes("al-soft")
+                    ui.label("none yet").classes("al-soft")
                 for text in logged:
                     ui.label(text).classes("al-bad" if text.endswith(" on") else "al-ok")
 
 
 class _Line:
-    """One fault: its words, its value, its switch."""
+    """One fault: its description, its value, its switch."""
 
     def __init__(
         self, offer: Offer, fault: Callable[[], Fault], switch: Callable[[Offer, bool, float | None], bool]
@@ -208,7 +216,7 @@ class _Line:
                 self._slider(self._amount)
 
     def _slider(self, amount: Amount) -> None:
-        """Beside the number, for fingers."""
+        """Beside the number, for touch screens."""
         slider = ui.slider(min=amount.low, max=amount.high, step=amount.step)
         slider.props(f'dense color=negative data-testid="{element_id(self._offer)}-slider" ')
         slider.props(f'aria-label="{self._offer.words}, in percent"')
@@ -219,7 +227,7 @@ class _Line:
 
     def _follow(self, slider: ui.slider, amount: Amount, typed: object) -> None:
         shown = from_browser.number(typed, amount.low, amount.high)
-        if shown is not None:  # else it is half typed
+        if shown is not None:  # otherwise it is partly typed
             slider.set_value(shown)
 
     def _value_entry(self) -> Any:
@@ -232,13 +240,13 @@ class _Line:
         return entry.on("change", self._again)
 
     def _again(self) -> None:
-        """Another value for a fault that is on acts at once."""
+        """A new value for an active fault applies at once."""
         if self._switch.value:
             self._turn(True)
 
     def _turn(self, on: object) -> None:
         if on is self._asked:
-            return  # we moved the switch ourselves
+            return  # the switch was moved by the program
         value = self._amount.value(self._value.value) if self._amount and on else None
         if on and self._amount and value is None:
             ui.notify(
@@ -263,15 +271,20 @@ class _Line:
         self._row.classes(add="fault-row--on") if on else self._row.classes(remove="fault-row--on")
 
     def _set(self, on: bool) -> None:
-        """Show it, without asking for it."""
+        """Show the state, without sending a request."""
         if self._switch.value != on:
             self._asked = on
             self._switch.set_value(on)
         self._asked = None
 
 
+def card_of(offer: Offer) -> tuple[str, ...]:
+    """The group of a fault: a sensor, a direction of the link, or one actuator."""
+    return (offer.target, *offer.channels) if offer.target in ACTUATOR_TARGETS else (offer.target,)
+
+
 def title(offer: Offer) -> str:
-    """Its name, short; what fails stands above it."""
+    """Its short name; the group has the target's name."""
     return offer.words.partition(": ")[2] if offer.kind in ADDING else offer.kind.removesuffix("_s")
 
 

@@ -13,7 +13,7 @@ from nicegui.elements.button import Button
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, readings
-from aeroloop.dashboard.fly_orders import (
+from aeroloop.dashboard.fly_commands import (
     GO_HEIGHTS_M,
     TAKEOFF_M,
     checked,
@@ -70,14 +70,14 @@ def _nothing(watched: WatchedFlight, shown: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Switchable:
-    """A button that is grey while its order is impossible, and says why."""
+    """A button that is disabled while its command is not available, and shows the reason."""
 
-    order: str
+    command: str
     button: Button
 
 
 class FlyPage:
-    """One browser's fly page; what was done stands at the fly_state."""
+    """One browser's fly page; the shared state is in `fly_state`."""
 
     def __init__(self, watched: WatchedFlight, scenario: Scenario) -> None:
         self._watched, self._scenario = watched, scenario
@@ -85,24 +85,25 @@ class FlyPage:
         self._commands = self._page.commands
         self._earth = self._commands.earth(scenario) if self._commands is not None else None
         self._fly_state: FlyPageState = state_of(watched)
-        self._chosen = 0  # which aircraft
+        self._can_command = self._commands is not None and watched.may_command
+        self._chosen = 0  # selected aircraft
         self._buttons: list[Switchable] = []
-        self._asking: set[str] = set()
+        self._pending: set[str] = set()
         self._shown = -1
         ui.add_css(CSS)
         with ui.element("div").classes("fly-grid"):
             with ui.column():
-                self._plan_panel = PlanPanel(self._fly_state, self._items, read_only=self._commands is None)
+                self._plan_panel = PlanPanel(self._fly_state, self._items, read_only=not self._can_command)
                 self._map()
-                if self._commands is not None:
+                if self._can_command:
                     self._plan_panel.build_list(self._button)
             with ui.column():
                 self._commands_card()
-                if self._page.sticks is not None:
-                    StickPanel(watched, self._fly_state, self._page.sticks, self._vehicle, self.order)
+                if self._page.sticks is not None and watched.may_command:
+                    StickPanel(watched, self._fly_state, self._page.sticks, self._vehicle, self.send)
                 self._log_card()
         if self._commands is not None:
-            ParametersPanel(watched, self._fly_state, self._commands, self._vehicle, self.order)
+            ParametersPanel(watched, self._fly_state, self._commands, self._vehicle, self.send)
         elif self._page.no_parameters:
             with card():
                 ui.label("Parameters").classes("text-weight-bold")
@@ -113,7 +114,7 @@ class FlyPage:
         return self._chosen
 
     def _items(self) -> tuple[Item, ...]:
-        """The plan as the chosen aircraft's mission."""
+        """The plan as the selected aircraft's mission."""
         commands, earth = self._commands, self._earth
         if commands is None or earth is None:
             return ()
@@ -128,9 +129,7 @@ class FlyPage:
                 waypoints=lambda: [point.pos_m[:2] for point in self._fly_state.plan],
                 target=lambda: self._fly_state.target,
                 on_tap=self._plan_panel.tap,
-                on_carry=lambda number, east_m, north_m: self._fly_state.change_waypoint(
-                    number, place=(east_m, north_m)
-                ),
+                on_carry=self._plan_panel.carry,
                 vehicle=self._vehicle,
                 m_per_px=self._page.map_m_per_px,
             )
@@ -150,7 +149,7 @@ class FlyPage:
                 .classes("al-soft" if self._commands is None else "al-warn")
                 .props('data-testid="no-commands"')
             )
-            if self._commands is None:
+            if self._commands is None or not self._can_command:
                 return
             self._command_row()
             with ui.element("div").classes("fly-buttons fly-five"):
@@ -174,7 +173,7 @@ class FlyPage:
         self._chosen = number
 
     def _command_row(self) -> None:
-        """Only one of those who may command does: the others must ask."""
+        """Only one link has command: others must take it over."""
         self._command = ui.button("Take command", icon="swap_horiz", on_click=self._take_command)
         self._command.props('outline no-caps data-testid="take-command"').classes("w-full")
         self._command.set_visibility(False)
@@ -185,45 +184,45 @@ class FlyPage:
 
     def _button(
         self,
-        order: str,
+        command: str,
         words: str,
         icon: str,
-        deed: Callable[[Any], Any] | None,
+        action: Callable[[Any], Any] | None,
         *,
         press: Callable[[], Any] | None = None,
     ) -> Button:
         async def pressed() -> None:
-            if order in self._asking:
+            if command in self._pending:
                 return
-            self._asking.add(order)
+            self._pending.add(command)
             button.props("loading")
             try:
                 if press:
                     await press()
-                elif deed:
-                    await self.order(order.replace("-", " "), deed)
+                elif action:
+                    await self.send(command.replace("-", " "), action)
             finally:
-                self._asking.discard(order)
+                self._pending.discard(command)
                 button.props(remove="loading")
 
-        button = ui.button(words, icon=icon, on_click=pressed).props(f'no-caps data-testid="{order}"')
-        self._buttons.append(Switchable(order, button))
+        button = ui.button(words, icon=icon, on_click=pressed).props(f'no-caps data-testid="{command}"')
+        self._buttons.append(Switchable(command, button))
         return button
 
-    async def order(self, words: str, deed: Callable[[Any], Any]) -> Any:
-        """Ask the aircraft for something and write down what became of it; None when it was not done."""
+    async def send(self, words: str, action: Callable[[Any], Any]) -> Any:
+        """Send a command to the aircraft and record the result; None if it failed."""
         entry = self._fly_state.begin(self._watched.store.t_s, words)
-        return await self._done(entry, self._watched.command(deed, self._chosen))
+        return await self._done(entry, self._watched.command(action, self._chosen))
 
-    async def _done(self, entry: Entry, deed: Any) -> Any:
+    async def _done(self, entry: Entry, action: Any) -> Any:
         try:
-            result = await deed
+            result = await action
         except (AeroloopError, ValueError) as error:
             self._fly_state.finish(entry, str(error), "bad")
-            ui.notify(f"{entry.order}: {error}", type="negative", multi_line=True)
+            ui.notify(f"{entry.command}: {error}", type="negative", multi_line=True)
             return None
         self._fly_state.finish(entry, "accepted", "ok")
-        ui.notify(f"{entry.order}: accepted", type="positive", timeout=1500)
+        ui.notify(f"{entry.command}: accepted", type="positive", timeout=1500)
         return True if result is None else result
 
     def _refuse(self, words: str, error: ValueError) -> None:
@@ -236,12 +235,12 @@ class FlyPage:
         except ValueError as error:
             self._refuse("take off", error)
             return
-        await self.order(f"take off to {height_m:g} m", lambda aircraft: aircraft.takeoff(height_m))
+        await self.send(f"take off to {height_m:g} m", lambda aircraft: aircraft.takeoff(height_m))
 
     async def _set_mode(self) -> None:
         mode = self._mode.value
         if self._commands is not None and mode in self._commands.modes:
-            await self.order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
+            await self.send(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
 
     async def _go_to(self) -> None:
         target, earth = self._fly_state.target, self._earth
@@ -254,19 +253,19 @@ class FlyPage:
             return
         lat_deg, lon_deg, alt_m = earth.geodetic((*target, height_m))
         words = f"go to {target[0]:.1f} m east, {target[1]:.1f} m north, {height_m:g} m up"
-        await self.order(words, lambda aircraft: aircraft.go_to(lat_deg, lon_deg, alt_m))
+        await self.send(words, lambda aircraft: aircraft.go_to(lat_deg, lon_deg, alt_m))
 
     async def _disarm(self) -> None:
         state = self._watched.state(self._chosen)
         if state is None or not in_air(state):
-            await self.order("disarm", lambda aircraft: aircraft.disarm())
+            await self.send("disarm", lambda aircraft: aircraft.disarm())
         elif await self._sure():
-            await self.order("disarm in the air", lambda aircraft: aircraft.disarm(force=True))
+            await self.send("disarm in the air", lambda aircraft: aircraft.disarm(force=True))
 
     async def _sure(self) -> bool:
         with ui.dialog() as dialog, card().style("max-width:380px"):
             ui.label("Disarm in the air?").classes("text-h6")
-            ui.label("The motors stop at once and the aircraft falls.")
+            ui.label("The motors stop immediately and the aircraft falls.")
             with ui.row().classes("w-full justify-end"):
                 ui.button("Keep flying", on_click=lambda: dialog.submit(False)).props(
                     'no-caps data-testid="keep-flying"'
@@ -295,7 +294,7 @@ class FlyPage:
             self._log.clear()
             with self._log:
                 if not self._fly_state.log:
-                    ui.label("nothing yet").classes("al-soft")
+                    ui.label("none yet").classes("al-soft")
                 for entry in list(self._fly_state.log)[:MOST_SHOWN]:
                     ui.label(str(entry)).classes(f"al-{entry.severity}" if entry.severity != "info" else "al-soft")
             self._plan_panel.show()
@@ -321,7 +320,8 @@ class FlyPage:
         )
         set_chip(self._mode_chip, state.mode if there else "", "info")
         self._numbers.set_text(_numbers(state) if there else "")
-        self._command.set_visibility(bool(other_commander(watched)))
+        if self._can_command:
+            self._command.set_visibility(bool(other_commander(watched)))
 
     def _show_buttons(self, state: Any) -> None:
         none = no_aircraft(self._watched, state)
@@ -330,9 +330,9 @@ class FlyPage:
             none = none or f"{other} has command: take command first"
         for each in self._buttons:
             why = none or impossible(
-                each.order, state, waypoints=len(self._fly_state.plan), target=self._fly_state.target is not None
+                each.command, state, waypoints=len(self._fly_state.plan), target=self._fly_state.target is not None
             )
-            if each.order == "plan-clear":
+            if each.command == "plan-clear":
                 why = "" if self._fly_state.plan else "there are no waypoints"
             each.button.set_enabled(not why)
             if each.button.props.get("title") != why:
@@ -345,7 +345,7 @@ def _tenths(value: float) -> str:
 
 
 def _numbers(state: Any) -> str:
-    """The little that a pilot wants to know all the time."""
+    """The most important values for a pilot."""
     parts = []
     if state.height_m is not None:
         parts.append(f"{_tenths(state.height_m)} m up")

@@ -1,4 +1,4 @@
-"""Past runs: verdicts, reports, and comparisons of two or more. Drawing is left to processes of its own."""
+"""Past runs: verdicts, reports, and comparisons of two or more. Figures are drawn in separate processes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SANDBOX = {
     "style-src 'unsafe-inline'; script-src 'unsafe-inline'",
     "cache-control": "no-store",
 }
-"""A report is a document of whoever flew: it is shown, but it is none of our pages."""
+"""A report is a foreign document: it is shown, but without the rights of our pages."""
 
 COLUMNS: list[dict[str, Any]] = [
     {"name": "when", "label": "when", "field": "when", "sortable": True, "align": "left"},
@@ -42,6 +42,7 @@ COLUMNS: list[dict[str, Any]] = [
     {"name": "numbers", "label": "numbers", "field": "numbers", "align": "left"},
     {"name": "name", "label": "run", "field": "name", "sortable": True, "align": "left"},
     {"name": "report", "label": "report", "field": "name", "align": "left"},
+    {"name": "replay", "label": "replay", "field": "name", "align": "left"},
 ]
 
 VERDICT = (
@@ -49,14 +50,17 @@ VERDICT = (
 )
 REPORT = """
 <a v-if="props.row.has_report" class="al-link" :href="props.row.report" target="_blank" data-testid="report">open</a>
-<q-btn v-else-if="props.row.has_summary" dense flat no-caps label="write" data-testid="write-report"
+<q-btn v-else-if="props.row.may_write" dense flat no-caps label="write" data-testid="write-report"
        @click="() => $parent.$emit('write', props.row.name)" />
+"""
+REPLAY = """
+<a v-if="props.row.replay" class="al-link" :href="props.row.replay" data-testid="replay">play</a>
 """
 CARD = f"""
 <div class="q-pa-xs col-12"><div class="al-card">
   <div class="row items-center no-wrap" style="gap:8px">
     <q-checkbox dense v-model="props.selected" /><b>{{{{ props.row.scenario || props.row.name }}}}</b>{VERDICT}
-    <q-space />{REPORT}
+    <q-space />{REPORT}{REPLAY}
   </div>
   <div class="al-soft text-caption">{{{{ props.row.when }}}} · {{{{ props.row.loop }}}} · {{{{ props.row.pace }}}}
     · {{{{ props.row.flown }}}}</div>
@@ -67,7 +71,7 @@ CARD = f"""
 
 
 class Comparisons:
-    """Pages of comparisons that were asked for, in a folder that goes when the dashboard ends."""
+    """Requested comparison pages, in a folder that is removed when the dashboard ends."""
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="aeroloop-dash-", ignore_cleanup_errors=True)
@@ -89,7 +93,7 @@ class Comparisons:
 
 
 async def aeroloop(*words: str) -> None:
-    """One command of ours in a process of its own: drawing takes seconds, and the pages go on meanwhile."""
+    """One of our commands in its own process: drawing takes seconds, and the pages must continue."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "aeroloop.cli", *words),
         stdin=asyncio.subprocess.DEVNULL,
@@ -109,7 +113,7 @@ async def aeroloop(*words: str) -> None:
 
 
 def register(watched: WatchedFlight) -> None:
-    """The files that the page links to: reports of runs that are there, and comparisons made here."""
+    """The files that the page links to: reports of existing runs, and comparisons made here."""
     runs, comparisons = PastRuns(watched.runs_dir), Comparisons()
 
     @app.get("/runs/{name}/report.html")
@@ -129,8 +133,8 @@ def _document(path: Path | None) -> FileResponse:
     return FileResponse(path, media_type="text/html; charset=utf-8", headers=SANDBOX)
 
 
-def as_row(run: PastRun, flying: str = "") -> dict[str, Any]:
-    """`flying`: the name of the run that goes on."""
+def as_row(run: PastRun, flying: str = "", *, may_write: bool = True) -> dict[str, Any]:
+    """`flying`: the name of the run in progress. `may_write`: whether this page may request a report."""
     verdict, severity = (run.verdict, run.severity) if run.has_summary or run.name != flying else ("flying", "ok")
     return {
         "name": run.name,
@@ -143,8 +147,9 @@ def as_row(run: PastRun, flying: str = "") -> dict[str, Any]:
         "flown": "" if run.flown_s is None else f"{run.flown_s:.1f} s",
         "numbers": run.numbers,
         "has_report": run.has_report,
-        "has_summary": run.has_summary,
+        "may_write": run.has_summary and may_write,
         "report": run.url,
+        "replay": run.replay_url if run.has_log and run.name != flying else "",
     }
 
 
@@ -173,6 +178,7 @@ class _RunsPage:
             ).classes("w-full al-table")
             self._table.add_slot("body-cell-verdict", f"<q-td :props='props'>{VERDICT}</q-td>")
             self._table.add_slot("body-cell-report", f"<q-td :props='props'>{REPORT}</q-td>")
+            self._table.add_slot("body-cell-replay", f"<q-td :props='props'>{REPLAY}</q-td>")
             self._table.add_slot("item", CARD)
         self._table.on("write", self._write)
         self._table.on_select(lambda _: self._compare.set_enabled(1 < len(self._table.selected) <= MOST_COMPARED))
@@ -181,13 +187,14 @@ class _RunsPage:
         every(LOOK_S, self._look)
 
     async def _look(self) -> None:
-        rows = [as_row(run, self._watched.flying_run) for run in await asyncio.to_thread(self._runs.list)]
+        flying, may_write = self._watched.flying_run, self._watched.may_write
+        rows = [as_row(run, flying, may_write=may_write) for run in await asyncio.to_thread(self._runs.list)]
         if rows != self._table.rows:
             self._table.update_rows(rows, clear_selection=False)
         self._told.set_text(f"{len(rows)} runs in {self._watched.runs_dir}")
 
     async def _write(self, event: events.GenericEventArguments) -> None:
-        folder = self._runs.path(str(event.args))
+        folder = self._runs.path(str(event.args)) if self._watched.may_write else None
         if folder is not None and await self._drawn(aeroloop("report", str(folder))):
             await self._look()
 

@@ -60,7 +60,7 @@ class Factor:
         self._seen: deque[tuple[float, float]] = deque()
 
     def feed(self, now_s: float, t_s: float) -> float:
-        """NaN until there is something to tell."""
+        """NaN until it can be computed."""
         if self._seen and t_s < self._seen[-1][1]:
             self._seen.clear()
         self._seen.append((now_s, t_s))
@@ -77,7 +77,7 @@ def build(watched: WatchedFlight) -> None:
 
 
 class Page:
-    """What one browser sees; three timers keep it up to date, and send nothing where nothing changed."""
+    """One browser's view; three timers update it, and send only changes."""
 
     def __init__(self, watched: WatchedFlight) -> None:
         self.watched = watched
@@ -120,8 +120,8 @@ class Page:
 
     def _facts(self) -> None:
         with ui.row().classes("items-center gap-2"):
-            self.pace = chip(testid="factor").tooltip("simulated seconds a second")
-            self.missed = chip(testid="missed").tooltip("deadlines that the plant has missed")
+            self.pace = chip(testid="factor").tooltip("real-time factor: simulated seconds per second")
+            self.missed = chip(testid="missed").tooltip("missed deadlines of the plant")
         self.facts: dict[str, tuple[ui.label, ui.label]] = {}
         with ui.element("div").classes("al-facts"):
             for name in FACTS:
@@ -149,11 +149,13 @@ class Page:
         count = readings.vehicles(self.watched.scenario)
         self.picker.set_options({number: f"aircraft {number + 1}" for number in range(count)}, value=0)
         self.picker.set_visibility(count > 1)
-        self.view.show(self.watched.scenario)
+        fleet = self.watched.fleet
+        others = [part.scenario for part in fleet.beside]
+        self.view.show(self.watched.scenario, list(zip(others, fleet.origins_W(), strict=True)))
 
     def _fly(self) -> None:
         self._follow_flight()
-        self.view.update(self.watched.store)
+        self.view.update(self.watched.store, [part.store for part in self.watched.fleet.beside])
         if self.watched.scenario is not None:
             self.view.show_mission([point.pos_m for point in state_of(self.watched).plan])
 
@@ -161,6 +163,7 @@ class Page:
         scenario, store = self.watched.scenario, self.watched.store
         if scenario is None:
             return
+        self.panel.set_visibility(family_page.of(scenario).attitude)
         pose = readings.pose(store, scenario, self.vehicle)
         picture = instruments.panel(_readings(pose, readings.setpoint_height_m(store, scenario, self.vehicle)))
         if picture != self.panel.content:
@@ -183,7 +186,9 @@ class Page:
         set_chip(self.missed, "" if missed is None else f"{missed} missed", "warn" if missed else "ok")
         pose = readings.pose(watched.store, scenario, self.vehicle)
         wind = readings.wind_W(watched.store, self.vehicle)
-        for name, words in facts(pose, status, wind, family_page.of(scenario).tilts).items():
+        page = family_page.of(scenario)
+        found = facts(pose, status, wind, page.tilts)
+        for name, words in found.items() if page.attitude else {**found, "attitude": ""}.items():
             label, value = self.facts[name]
             label.set_visibility(bool(words))
             value.set_visibility(bool(words))
@@ -207,7 +212,7 @@ def _readings(pose: Pose | None, setpoint_height_m: float) -> instruments.Readin
 def facts(
     pose: Pose | None, status: Status, wind_W: tuple[float, float, float] | None, tilts: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Numbers in words; empty for what this aircraft does not have."""
+    """Numbers as text; empty if this aircraft does not have them."""
     words = dict.fromkeys(FACTS, "")
     if pose is not None:
         x, y, z = (_plain(value, 2) for value in pose.pos_W)
@@ -236,6 +241,6 @@ def facts(
 
 
 def _plain(value: float, places: int) -> str:
-    """Without the minus of a number that is shown as zero."""
+    """Without a minus sign for a number that is shown as zero."""
     words = f"{value:.{places}f}"
     return words.removeprefix("-") if float(words) == 0 else words

@@ -1,4 +1,4 @@
-"""The autopilot's parameters: seen, searched, and changed in flight."""
+"""The autopilot's parameters: shown, searched, and changed in flight."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from nicegui import ui
 from nicegui.events import GenericEventArguments
 
 from aeroloop.core.errors import AeroloopError
+from aeroloop.core.parameter_numbers import by_number
 from aeroloop.dashboard import from_browser
 from aeroloop.dashboard.family_page import Commands, Parameter
-from aeroloop.dashboard.fly_orders import connected
+from aeroloop.dashboard.fly_commands import connected
 from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.watched_flight import WatchedFlight
@@ -21,11 +22,11 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 REFRESH_S = 0.5
 MOST_SHOWN = 40
 MOST_ROWS = 250
-"""An autopilot may have a thousand; whoever wants the others searches."""
+"""Maximum number of rows: an autopilot may have a thousand; the search finds the others."""
 STEP = 1.1
 NUDGES = (("−10 %", 1 / STEP, "param-less"), ("+10 %", STEP, "param-more"))
-Order = Callable[[str, Callable[[Any], Any]], Awaitable[Any]]
-"""Gives an order of that name to the aircraft; None when it was refused, and everybody was told."""
+Send = Callable[[str, Callable[[Any], Any]], Awaitable[Any]]
+"""Sends a command of that name to the aircraft; None if it was refused, which all pages show."""
 
 BODY = """
 <q-tr :props="props" :data-testid="'param-' + props.row.name" @click="$parent.$emit('pick', props.row.name)"
@@ -58,7 +59,7 @@ class Change:
 
 
 def problem(row: Parameter | None, value: object) -> str:
-    """Why this value cannot be set; empty if it can. The autopilot has the last word."""
+    """Why this value cannot be set; empty if it can. The autopilot decides."""
     if from_browser.number(value, -math.inf, math.inf) is None:
         return "expected a number"
     assert isinstance(value, int | float)
@@ -72,8 +73,8 @@ def problem(row: Parameter | None, value: object) -> str:
 
 
 def changes(watched: WatchedFlight, known: Mapping[str, Parameter], vehicle: int) -> list[Change]:
-    """What was changed in flight, by whomever, newest first."""
-    names = sorted(known)  # as the stream numbers them
+    """Changes in flight by any program, newest first."""
+    names = by_number(known)
     found = []
     for t_s, _, number, old, new in watched.store.rows("parameter_change", vehicle)[-MOST_SHOWN:].tolist():
         if 0 <= number < len(names):
@@ -84,7 +85,7 @@ def changes(watched: WatchedFlight, known: Mapping[str, Parameter], vehicle: int
 def table_rows(
     commands: Commands[Any], values: dict[str, float], search: str = "", picked: str = ""
 ) -> list[dict[str, Any]]:
-    """What the table shows: of a search every word must be in the name or the meaning."""
+    """The rows of the table; with a search, every word must be in the name or the meaning."""
     table = commands.parameters()
     names = [name for name in table if name in values] + sorted(set(values) - set(table))
     words = search.lower().split()
@@ -110,7 +111,7 @@ def table_rows(
 
 
 class ParametersPanel:
-    """One table for the aircraft that is chosen, and one line to change what is picked in it."""
+    """One table for the selected aircraft, and one input row for the selected parameter."""
 
     def __init__(
         self,
@@ -118,9 +119,9 @@ class ParametersPanel:
         fly_state: FlyPageState,
         commands: Commands[Any],
         vehicle: Callable[[], int],
-        order: Order,
+        send: Send,
     ) -> None:
-        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
+        self._watched, self._fly_state, self._vehicle, self._send = watched, fly_state, vehicle, send
         self._commands, self._known = commands, commands.parameters()
         self._picked = ""
         self._seen: tuple[object, ...] = ()
@@ -135,7 +136,9 @@ class ParametersPanel:
                 self._reload = ui.button("Read again", icon="refresh", color=None, on_click=self._load).props(
                     'flat dense no-caps data-testid="param-load"'
                 )
-            self._editor()
+                self._reload.set_visibility(watched.may_command)
+            if watched.may_command:
+                self._editor()
             self._search = ui.input(placeholder="search by name or meaning", on_change=self._show).props(
                 'dense outlined clearable data-testid="param-search"'
             )
@@ -183,7 +186,8 @@ class ParametersPanel:
     def _refresh(self) -> None:
         vehicle = self._vehicle()
         state = self._watched.state(vehicle)
-        if connected(state) and vehicle not in self._fly_state.parameters and not self._loading:
+        unread = connected(state) and vehicle not in self._fly_state.parameters
+        if unread and not self._loading and self._watched.may_command:
             self._loading = True
             ui.timer(0, self._load, once=True)
         self._hear_changes(vehicle)
@@ -198,7 +202,7 @@ class ParametersPanel:
             self._show()
 
     def _hear_changes(self, vehicle: int) -> None:
-        """Others change parameters too."""
+        """Other programs change parameters too."""
         for change in reversed(changes(self._watched, self._known, vehicle)):
             if change.t_s > self._applied_s.get(vehicle, -1.0) and vehicle in self._fly_state.parameters:
                 self._applied_s[vehicle] = change.t_s
@@ -212,20 +216,24 @@ class ParametersPanel:
         changed = sum(row["changed"] for row in table_rows(self._commands, values))
         said = f"{len(values)}, {changed} not at default" if values else "not read yet"
         set_chip(self._count, said, "info")
+        if self._watched.may_command:
+            self._show_editor(values)
+        self._log.clear()
+        with self._log:
+            for change in changes(self._watched, self._known, self._vehicle())[:12]:
+                ui.label(str(change))
+
+    def _show_editor(self, values: dict[str, float]) -> None:
         row = self._known.get(self._picked)
         self._edit.set_visibility(self._picked in values)
         if self._picked in values:
             unit = f" {row.unit}" if row and row.unit != "-" else ""
             told = f": {row.meaning}; {row.minimum:g} to {row.maximum:g}{unit}, default {row.default:g}" if row else ""
             self._title.set_text(f"{self._picked} is {values[self._picked]:.7g}{unit}{told}")
-        self._log.clear()
-        with self._log:
-            for change in changes(self._watched, self._known, self._vehicle())[:12]:
-                ui.label(str(change))
 
     def _pick(self, event: GenericEventArguments) -> None:
         name = from_browser.words(event.args, 16)
-        if name in self._values:
+        if name in self._values and self._watched.may_command:
             self._picked = name
             self._value.set_value(self._values[name])
             self._trouble.set_text("")
@@ -256,7 +264,7 @@ class ParametersPanel:
             values = await self._watched.command(_read_all, vehicle)
             self._fly_state.parameters[vehicle] = values
         except AeroloopError as error:
-            if self._watched.running:  # at the end of a flight the link goes, and nobody waits for parameters
+            if self._watched.running:  # at the end of a flight the link closes, and parameters are not waited for
                 ui.notify(f"{error}", type="negative")
         finally:
             self._loading = False
@@ -269,7 +277,7 @@ class ParametersPanel:
         self._trouble.set_text(trouble)
         if trouble or name not in self._values:
             return
-        stands = await self._order(f"set {name} to {value:g}", lambda aircraft: _set_and_read(aircraft, name, value))
+        stands = await self._send(f"set {name} to {value:g}", lambda aircraft: _set_and_read(aircraft, name, value))
         if stands is not None:
             self._fly_state.parameters[vehicle][name] = stands
             self._value.set_value(stands)
@@ -282,5 +290,5 @@ def _read_all(aircraft: Any) -> dict[str, float]:
 
 
 def _set_and_read(aircraft: Any, name: str, value: float) -> float:
-    """The value that stands afterwards."""
+    """The resulting value."""
     return float(aircraft.set_parameter(name, value))

@@ -1,11 +1,12 @@
-"""Past runs as a table of the page: what their folders hold, whole or not. Nothing a folder holds can be an error."""
+"""Past runs as a table of the page: the content of their folders, complete or not. No content of a folder is an
+error."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -34,10 +35,15 @@ class PastRun:
     numbers: str = ""
     has_summary: bool = False
     has_report: bool = False
+    has_log: bool = False
+
+    @property
+    def replay_url(self) -> str:
+        return f"/replay/{quote(self.name, safe='')}"
 
     @property
     def url(self) -> str:
-        """Of its report."""
+        """URL of its report."""
         return f"/runs/{quote(self.name, safe='')}/report.html"
 
     @property
@@ -65,7 +71,7 @@ class PastRuns:
         """The folder of a run by its name; None for any name that is not in the folder itself."""
         if name not in self._folders():
             return None
-        path = self.folder.absolute() / name  # absolute: no command takes it for an option
+        path = self.folder.absolute() / name  # absolute: no command parses it as an option
         return path if path.resolve().parent == self.folder.resolve() else None
 
     def report(self, name: str) -> Path | None:
@@ -74,7 +80,7 @@ class PastRuns:
         return report if report and report.is_file() and not report.is_symlink() else None
 
     def _folders(self) -> dict[str, tuple[int, ...]]:
-        """Folders that hold something of a run, and when that changed."""
+        """Folders with a part of a run, and the time of their last change."""
         found = {}
         try:
             with os.scandir(self.folder) as entries:
@@ -96,6 +102,10 @@ def _changed_ns(path: Path) -> int:
 
 
 def read_run(folder: Path) -> PastRun:
+    return replace(_read(folder), has_log=(folder / LOG).is_file() and (folder / SCENARIO).is_file())
+
+
+def _read(folder: Path) -> PastRun:
     changed_s = max(_changed_ns(folder / name) for name in (SUMMARY, SCENARIO)) / 1e9
     has_report = (folder / REPORT).is_file()
     try:
@@ -128,18 +138,18 @@ def read_run(folder: Path) -> PastRun:
 
 
 def _plainly(path: str, flags: int) -> int:
-    """Of a folder that came from elsewhere: a pipe is not waited for, and no link is followed."""
+    """From a foreign folder: pipes are not waited for, and links are not followed."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _verdict(summary: dict[str, Any]) -> tuple[str, Severity]:
     if summary.get("ok") is True:
         return "passed", "ok"
-    return ("failed", "bad") if summary.get("exit_code") == 1 else ("broken off", "warn")
+    return ("failed", "bad") if summary.get("exit_code") == 1 else ("aborted", "warn")
 
 
 def _numbers(summary: dict[str, Any], metrics: dict[str, Any]) -> str:
-    """The checks that failed, or else a few numbers that people look for first."""
+    """The checks that failed, or else a few important numbers."""
     checks = summary.get("checks")
     entries = [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
     failed = [(check.get("name"), check.get("value")) for check in entries if check.get("ok") is False]

@@ -1,4 +1,4 @@
-// A line through the world with a width in pixels (WebGL's own lines have one pixel), that can grow without being sent anew.
+// A line through the world with a width in pixels (WebGL's own lines have one pixel), that can be extended without sending it again.
 import { THREE } from "nicegui-scene";
 
 const vertex = `

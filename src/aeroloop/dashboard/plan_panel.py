@@ -7,7 +7,7 @@ from typing import Any
 
 from nicegui import ui
 
-from aeroloop.dashboard.fly_orders import GO_HEIGHTS_M, HOLDS_S, TAKEOFF_M, checked
+from aeroloop.dashboard.fly_commands import GO_HEIGHTS_M, HOLDS_S, TAKEOFF_M, checked
 from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card
 from aeroloop.ground.missions import Item
@@ -38,7 +38,7 @@ class PlanPanel:
             self.height.props('dense outlined step=0.5 data-testid="map-height"').style("width:96px")
 
     def tap(self, east_m: float, north_m: float) -> None:
-        """Somebody has pointed at a place."""
+        """The user clicked a position."""
         if self._read_only:
             return
         try:
@@ -50,7 +50,12 @@ class PlanPanel:
             self._fly_state.target = east_m, north_m
             self._fly_state.touched()
         elif not self._fly_state.add_waypoint(east_m, north_m, height_m):
-            ui.notify("a plan has no more room for waypoints", type="warning")
+            ui.notify("the plan is full: no more waypoints can be added", type="warning")
+
+    def carry(self, number: int, east_m: float, north_m: float) -> None:
+        """The user dragged a waypoint."""
+        if not self._read_only:
+            self._fly_state.change_waypoint(number, place=(east_m, north_m))
 
     def build_list(self, button: Callable[..., Any]) -> None:
         with card().style("order:3"):
@@ -76,7 +81,7 @@ class PlanPanel:
         self.show()
 
     def show(self) -> None:
-        """The list as it is now; built anew only when it is different."""
+        """Show the list; rebuilt only when it has changed."""
         if self._list is None or self._listed == tuple(self._fly_state.plan):
             return
         if self._editing():
@@ -91,7 +96,7 @@ class PlanPanel:
                 self._line(number, waypoint)
 
     def _editing(self) -> bool:
-        """Heights and holds change in their own inputs: the same number of waypoints at the same places."""
+        """Heights and holds change in their own inputs: the same number of waypoints at the same positions."""
         return (
             self._listed is not None
             and len(self._listed) == len(self._fly_state.plan) > 0
@@ -121,7 +126,7 @@ class PlanPanel:
         try:
             wanted = checked(value, bounds, name)
         except ValueError:
-            return  # half typed; the old value stands
+            return  # partly typed; the old value is kept
         if name == "height_m":
             self._fly_state.change_waypoint(number, height_m=wanted)
         else:

@@ -1,4 +1,4 @@
-"""What an aircraft is doing now, out of the newest rows, alike for every family: its page says where to look."""
+"""The current state of an aircraft from the newest rows, the same for every family: its page names the streams."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from enum import IntEnum
 
 from aeroloop.core.frames import Quat, Vec3, euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.stream import Track
 from aeroloop.dashboard import family_page
-from aeroloop.dashboard.family_page import Status, Track
+from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.store import Rows, Store
 
 
@@ -22,7 +23,7 @@ class Pose:
     quat_WB: Quat
     hinges_rad: tuple[float, ...]  # in the order of the model
     airspeed_m_s: float = math.nan
-    ground_m: float = math.nan  # how high the ground below is
+    ground_m: float = math.nan  # height of the ground below
 
     @property
     def speed_m_s(self) -> float:
@@ -34,7 +35,7 @@ class Pose:
 
     @property
     def nose_up_rad(self) -> float:
-        return -euler_from_quat(self.quat_WB)[1]  # pitch of FLU axes is positive with the nose down
+        return -euler_from_quat(self.quat_WB)[1]  # pitch in FLU axes is positive with the nose down
 
     @property
     def heading_deg(self) -> float:
@@ -43,7 +44,7 @@ class Pose:
 
 
 def trail(store: Store, vehicle: int, since_s: float) -> Rows:
-    """East and north of where an aircraft has been since a time."""
+    """East and north of the positions of an aircraft since a time."""
     return store.columns("truth", "x_m", "y_m", vehicle=vehicle, since_s=since_s)
 
 
@@ -67,7 +68,7 @@ def pose(store: Store, scenario: Scenario, vehicle: int) -> Pose | None:
 
 
 def shown_rates(store: Store, scenario: Scenario, vehicle: int, directions: Sequence[float]) -> list[float]:
-    """How fast each rotor is drawn turning (rad/s): the true direction, slowed, and still when it is still."""
+    """Displayed speed of each rotor (rad/s): the true direction, slowed down, and zero when stopped."""
     rates = family_page.of(scenario).rotor_rates(store, vehicle)
     finite = [rate if math.isfinite(rate) else 0.0 for rate in rates]
     return [round(direction * rate, 2) for direction, rate in zip(directions, finite, strict=False)]
@@ -76,7 +77,7 @@ def shown_rates(store: Store, scenario: Scenario, vehicle: int, directions: Sequ
 def places(
     store: Store, scenario: Scenario, track: Track, vehicle: int, since_s: float, most: int = 2000
 ) -> list[tuple[float, float, float, float]]:
-    """t, x, y, z of rows newer than a time; of very many, some."""
+    """t, x, y, z of rows newer than a time; thinned if there are many."""
     rows: Rows = store.since(track.stream, since_s, vehicle)
     rows = rows[:: len(rows) // most + 1]
     names = store.names(track.stream)
@@ -105,7 +106,7 @@ def wind_W(store: Store, vehicle: int) -> Vec3 | None:
 
 
 def ground_m(store: Store, vehicle: int) -> float:
-    """How high the ground below the aircraft is; NaN where nobody tells."""
+    """Height of the ground below the aircraft; NaN if unknown."""
     for stream in ("air", "truth"):
         row = store.latest(stream, vehicle)
         if row is not None and "ground_m" in row:
@@ -131,7 +132,7 @@ def missed_deadlines(store: Store) -> int | None:
 
 
 def word(kinds: type[IntEnum], number: float) -> str:
-    """The name of a number that a controller tells."""
+    """The name of a number that a controller reports."""
     try:
         return kinds(int(number)).name.lower().replace("_", " ")
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Connections that never finish asking are closed, so that they cannot use up all that the server may have."""
+"""Connections that never complete their request are closed, so that they cannot exhaust the server's resources."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0
-"""From the connection, or the first byte of a later request, to the end of the request's headers."""
+"""Time from the connection, or the first byte of a later request, to the end of the request's headers."""
 
 
 def impatient(refused: Counter[str]) -> type[H11Protocol]:
-    """The server's protocol with a limit on how long headers may take; who is too slow is counted."""
+    """The server's protocol with a time limit for headers; connections closed for this are counted."""
 
     class Impatient(H11Protocol):
         _late: asyncio.TimerHandle | None = None
@@ -34,7 +34,7 @@ def impatient(refused: Counter[str]) -> type[H11Protocol]:
             super().connection_lost(exc)
 
         def _is_asking(self) -> bool:
-            """A websocket has a protocol of its own from its headers on."""
+            """A websocket has its own protocol after its headers."""
             if self.transport.is_closing() or self.transport.get_protocol() is not self:
                 return False
             return self.cycle is None or self.cycle.response_complete

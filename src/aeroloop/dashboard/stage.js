@@ -1,4 +1,4 @@
-// What stands around the aircraft: sky, level ground, home, the wind's arrow; and the cameras.
+// The surroundings of the aircraft: sky, level ground, home, the wind's arrow; and the cameras.
 import { THREE } from "nicegui-scene";
 
 const COLORS = {
@@ -127,7 +127,7 @@ export default class Stage {
     }
   }
 
-  // The page's own theme, whoever switched it.
+  // The page's current theme.
   paint(view) {
     const dark = document.body.classList.contains("body--dark");
     const relief = view.objects.get(this.relief_id)?.mesh;
@@ -162,7 +162,7 @@ export default class Stage {
     this.prepare(view);
     this.paint(view);
     const followed = view.objects.get(this.target);
-    followed?.component?.advance(performance.now()); // first: the camera must know where it will be drawn
+    followed?.component?.advance(performance.now()); // first: the camera depends on its drawn position
     this.shadow.visible = Boolean(followed?.mesh?.visible);
     if (this.shadow.visible) {
       this.chase(view, followed.mesh);

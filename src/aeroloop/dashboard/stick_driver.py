@@ -1,7 +1,7 @@
-"""Threads that fly with the hands of a page: references for a board, stick messages for an autopilot.
+"""Threads that send the stick input of a page: references for a board, stick messages for an autopilot.
 
-Each stops when it is told to, when the flight ends, or when the page is gone; then the board holds its last reference,
-and the autopilot does what its own failsafe says.
+Each stops on request, when the flight ends, or when the page is closed; then the board holds its last reference, and
+the autopilot's own failsafe applies.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from aeroloop.ground.stick import Deflection
 
 OWNER = "the dashboard's sticks"
 STICK_PERIOD_S = 0.05
-"""Autopilots take sticks as lost after half a second."""
+"""Autopilots count sticks as lost after half a second."""
 JOIN_S = 2.0
 NO_FLIGHT = "no flight is running"
 
 
 class Driver(ABC):
-    """A thread that drives until somebody ends it; `ended` says why, in a sentence."""
+    """A thread that sends until it is ended; `ended` is the reason."""
 
     def __init__(self, hands: Hands, over: Callable[[], bool]) -> None:
         self._hands = hands
@@ -50,14 +50,14 @@ class Driver(ABC):
 
     @abstractmethod
     def drive(self) -> None:
-        """Until `over()`; whatever it raises becomes `ended`."""
+        """Run until `over()`; any exception becomes `ended`."""
 
     def _run(self) -> None:
         try:
             self.drive()
-        except Exception as error:  # the topics have errors of their own, and a thread that dies says nothing
+        except Exception as error:  # the topics have their own exceptions, and a thread that dies would not report them
             self.failed = not self._flight_over()
-            words = str(error) if isinstance(error, AeroloopError) else f"the sticks cannot drive: {error!r}"
+            words = str(error) if isinstance(error, AeroloopError) else f"the sticks failed: {error!r}"
             self.ended = words if self.failed else "the flight has ended"
             return
         if self._stop.is_set():
@@ -65,13 +65,13 @@ class Driver(ABC):
         elif self._flight_over():
             self.ended = "the flight has ended"
         else:
-            self.failed, self.ended = True, "the page that had the sticks is gone; they were released"
+            self.failed, self.ended = True, "the page that had the sticks was closed; sticks released"
 
 
 class AutopilotDriver(Driver):
-    """Sends the hands' deflection to an autopilot, twenty times a second until the page is gone.
+    """Sends the stick deflection to an autopilot, twenty times a second until the page is closed.
 
-    Centred sticks stand for a page that stalls: silence at once would send the aircraft home at every hiccup.
+    For a page that stalls, centred sticks are sent: sending nothing would trigger the failsafe at every short stall.
     """
 
     def __init__(self, send: Callable[[Deflection], None], hands: Hands, over: Callable[[], bool]) -> None:
@@ -88,11 +88,11 @@ class AutopilotDriver(Driver):
 
 
 async def autopilot_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
-    """For a flight whose autopilot takes stick messages."""
-    if watched.orders is None:
+    """For a flight whose autopilot accepts stick messages."""
+    if watched.launch is None:
         raise ConfigError(NO_FLIGHT)
     aircraft = await watched.command(lambda each: each, vehicle)
-    folder = watched.orders.folder_path
+    folder = watched.launch.folder_path
 
     def send(deflection: Deflection) -> None:
         aircraft.sticks(*deflection)

@@ -1,4 +1,4 @@
-"""The sticks on a page: two for mouse and fingers, keys, or a game pad; and the button that takes them."""
+"""The sticks on a page: two for mouse and touch, keys, or a game pad; and the button that takes control."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.dashboard.family_page import Sticks
 from aeroloop.dashboard.fly_page_state import FlyPageState
 from aeroloop.dashboard.layout import card, chip, every, set_chip
-from aeroloop.dashboard.parameters_panel import Order
+from aeroloop.dashboard.parameters_panel import Send
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
 REFRESH_S = 0.25
 FIRST_STICKS_S = 0.3
-"""An autopilot enters a mode of sticks only when it has some."""
+"""An autopilot enters a stick mode only when it receives stick input."""
 FIRST_WORD_S = 2.4
-"""A page that has not said where its sticks stand by then does not work."""
+"""A page that has sent no stick position by then does not work."""
 SETTLED_S = 3.0
-"""After this long an autopilot has told of a mode that it was asked for."""
+"""An autopilot reports a requested mode within this time."""
 CSS = Path(__file__).with_name("hand_sticks.css").read_text(encoding="utf-8")
-WORDS = "Let go, both sticks are centred: the aircraft stands. Keys: W A S D and the arrows, with shift all the way."
+WORDS = (
+    "Released sticks are centred: the aircraft holds its position. Keys: W A S D and the arrows; with shift full "
+    "deflection."
+)
 
 
 class HandSticks(Element, component="hand_sticks.js"):
-    """Tells `hands`: a device and its four axes."""
+    """Emits `hands`: a device and its four axes."""
 
 
 class StickPanel:
     def __init__(
-        self, watched: WatchedFlight, fly_state: FlyPageState, by: Sticks, vehicle: Callable[[], int], order: Order
+        self, watched: WatchedFlight, fly_state: FlyPageState, by: Sticks, vehicle: Callable[[], int], send: Send
     ) -> None:
-        self._watched, self._fly_state, self._vehicle, self._order = watched, fly_state, vehicle, order
+        self._watched, self._fly_state, self._vehicle, self._send = watched, fly_state, vehicle, send
         self._driver, self._modes = by.driver, by.modes
         self._page = ui.context.client.id
         self._said = fly_state.ended
@@ -46,7 +49,7 @@ class StickPanel:
         with card().style("order:4"):
             with ui.row().classes("items-center w-full gap-2"):
                 ui.label("Sticks").classes("text-weight-bold")
-                self._who = chip("nobody flies", testid="stick-device")
+                self._who = chip("not in use", testid="stick-device")
                 ui.space()
                 self._mode = ui.select(
                     list(self._modes), value=next(iter(self._modes), None), label="mode", on_change=self._change_mode
@@ -59,7 +62,7 @@ class StickPanel:
             self._sticks = HandSticks()
             self._sticks.props["taken"] = False
             self._sticks.props["up_label"], self._sticks.props["down_label"] = "up", "down"
-            self._sticks.on("hands", self._hear)
+            self._sticks.on("hands", self._handle)
             ui.label(f"{WORDS} {by.advice}".rstrip()).classes("al-soft text-caption")
         every(REFRESH_S, self._refresh)
 
@@ -68,8 +71,8 @@ class StickPanel:
         driver = self._fly_state.driver
         return driver is not None and driver.running and self._fly_state.hands.holder == self._page
 
-    def _hear(self, event: GenericEventArguments) -> None:
-        self._fly_state.hands.tell(self._page, event.args)
+    def _handle(self, event: GenericEventArguments) -> None:
+        self._fly_state.hands.update(self._page, event.args)
 
     async def _press(self) -> None:
         self._take.disable()
@@ -105,14 +108,14 @@ class StickPanel:
                 await self._ask_mode()
                 return
         await asyncio.to_thread(fly_state.driver.stop)
-        raise ConfigError("nothing came from the sticks of this page, so they were released")
+        raise ConfigError("no stick input received from this page; sticks released")
 
     async def _release(self) -> None:
         fly_state = self._fly_state
         state = self._watched.state(self._vehicle())
         if state is not None and state.armed and state.mode in self._modes:
-            # Sticks that merely fall silent are a failure to the autopilot: it is told to stay where it is first.
-            await self._order("hold, since the sticks are released", lambda aircraft: aircraft.hold())
+            # To the autopilot, sticks that stop sending are a failure: so it is commanded to hold first.
+            await self._send("hold (sticks released)", lambda aircraft: aircraft.hold())
         if fly_state.driver is not None:
             await asyncio.to_thread(fly_state.driver.stop)
         fly_state.hands.release(self._page)
@@ -127,15 +130,15 @@ class StickPanel:
         mode = self._mode.value
         self._asked_s = time.monotonic()
         if mode in self._modes:
-            await self._order(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
+            await self._send(f"mode {mode}", lambda aircraft: aircraft.set_mode(mode))
 
     def _show_mode(self) -> None:
-        """Who flies: these sticks, unless the autopilot has left their mode, as it does after a failure."""
+        """Which sticks fly: these, unless the autopilot has left their mode, as after a failsafe."""
         state = self._watched.state(self._vehicle()) if self._modes else None
         left = state is not None and state.mode not in self._modes and time.monotonic() - self._asked_s > SETTLED_S
         if left and state is not None:
             set_chip(self._who, f"autopilot: {state.mode}", "warn")
-            self._mode.set_value(None)  # so that choosing any mode flies on
+            self._mode.set_value(None)  # so that the flight continues with any selected mode
         else:
             set_chip(self._who, self._fly_state.hands.device or "these sticks", "ok")
 
@@ -152,9 +155,9 @@ class StickPanel:
         if mine:
             self._show_mode()
         elif driver is not None and driver.running:
-            set_chip(self._who, "another page flies", "warn")
+            set_chip(self._who, "in use by another page", "warn")
         else:
-            set_chip(self._who, "nobody flies", "info")
+            set_chip(self._who, "not in use", "info")
         if fly_state.ended is not self._said:
             self._said = fly_state.ended
             if fly_state.ended is not None and fly_state.ended.failed:

@@ -1,8 +1,8 @@
-"""A person's hands in a browser: on-screen sticks, keys or a game pad, as axes like those of any other stick.
+"""Stick input from a browser: on-screen sticks, keys or a game pad, as axes like those of any other stick.
 
-Axes count as game pads' do: right and down are positive, the left stick is X and Y, the right one RX and RY. So the
-axis map that ships with Aeroloop, its dead zone and its expo, fit them. One page at a time has the sticks, and when
-it has not been heard for STALE_S they count as let go.
+Axes are as for game pads: right and down are positive, the left stick is X and Y, the right one RX and RY. So the axis
+map that ships with Aeroloop, with its dead zone and expo, applies. One page at a time has the sticks, and without input
+for STALE_S they count as released.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from aeroloop.ground.stick import Deflection, Stick
 
 AXES = ("ABS_X", "ABS_Y", "ABS_RX", "ABS_RY")
 FULL = 1000
-"""An axis at its end, in whole numbers as the kernel has them."""
+"""An axis at its end, as an integer like the kernel's."""
 STALE_S = 0.6
-"""A page that drives is heard five times a second."""
+"""A page in control sends five times a second."""
 GONE_S = 3.0
-"""After this long without a word the page has left, and the sticks are free."""
+"""After this time without a message the page counts as closed, and the sticks are free."""
 MOST_NAME = 60
 
 RANGES: Mapping[str, AxisRange] = dict.fromkeys(AXES, AxisRange(-FULL, FULL))
@@ -35,7 +35,7 @@ CENTRED = (0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """What a page has told about its sticks."""
+    """The stick input of a page."""
 
     device: str
     axes: tuple[float, ...]  # left x, left y, right x, right y: -1 to 1
@@ -50,7 +50,7 @@ def hand(told: object) -> Hand | None:
 
 
 class Hands:
-    """Who has the sticks, and where they stand. Written by the event loop, read by a driver's thread."""
+    """The page with the sticks, and their position. Written by the event loop, read by a driver's thread."""
 
     def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
         self._clock_s = clock_s
@@ -69,8 +69,8 @@ class Hands:
         if self.holder == page:
             self.holder, self._hand = "", Hand("", CENTRED)
 
-    def tell(self, page: str, told: object) -> None:
-        """What a page says about its sticks; only the one that has them counts."""
+    def update(self, page: str, told: object) -> None:
+        """Stick input of a page; only the one in control counts."""
         heard = hand(told)
         if heard is None or page != self.holder:
             self.refused += 1
@@ -95,7 +95,7 @@ class Hands:
 
 
 class HandAxes:
-    """The hands as a source of axis events, in place of a stick at this machine."""
+    """The page's sticks as a source of axis events, instead of a device at this machine."""
 
     name = "the sticks of the page"
     ranges = RANGES
@@ -111,11 +111,11 @@ class HandAxes:
         return [AxisEvent(now_s, AXES[i], value) for i, value in moved]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """No resource to close."""
 
 
 def mapping(file: str = "") -> AxisMap:
-    """Scales and limits of a map, on the axes that browsers have: their numbering is the same for every game pad."""
+    """Scales and limits of a map, on the axes of browsers, which are numbered equally for every game pad."""
     wanted, usual = axis_map.load(file), axis_map.load()
     channels = {
         name: msgspec.structs.replace(channel, axis=usual.channels()[name].axis, invert=usual.channels()[name].invert)
@@ -125,7 +125,7 @@ def mapping(file: str = "") -> AxisMap:
 
 
 class Shaper:
-    """What the hands ask for, -1 to 1 each way, after dead zone and expo."""
+    """Deflection after dead zone and expo, -1 to 1 each way."""
 
     def __init__(self, hands: Hands) -> None:
         self._axes = HandAxes(hands)

@@ -1,7 +1,7 @@
-"""The last minutes of every stream of a flight, in memory that is bounded: what charts and pages read.
+"""The last minutes of every stream of a flight, in bounded memory: read by charts and pages.
 
-Each stream of each aircraft has a ring of rows, oldest first. A ring grows as rows come, to ten minutes at the feed's
-highest rate or until all rings together have used what they may.
+Each stream of each aircraft has a ring of rows, oldest first. A ring grows with its rows, to ten minutes at the feed's
+highest rate or until all rings together reach their limit.
 """
 
 from __future__ import annotations
@@ -26,23 +26,25 @@ MOST_VEHICLES = 16
 MOST_KEYS = 4096  # of one index of newest rows
 FIRST_ROWS = 64
 
-SELECTORS = ("line", "task")
-"""First columns of streams whose rows are about one of several things in turn: the number in a signal's brackets says
-which."""
+SELECTORS = ("link", "task", "line")
+"""First columns of streams whose rows belong to several items in turn: the number in a signal's brackets selects the
+item. `line` is the former name of `link`, in older logs."""
+RENAMED = {"line": "router_link"}
+"""Former names of streams, in saved chart layouts."""
 MULTIPLEXED = frozenset({"target", "message", "parameter", "signal", "index"})
-"""Columns of streams whose other columns are no function of time alone, so no signals."""
+"""Columns of streams whose other columns are not functions of time alone, so not signals."""
 PATH = "path"
-"""First column of a stream of points along paths, which are no signals either."""
+"""First column of a stream of points along paths, which are not signals either."""
 
 _SIGNAL = re.compile(r"([a-z_]{1,32})(?:\[(\d{1,5})\])?\.(\w{1,64})", re.ASCII)
 
 
 ANGLES = {"roll_rad": "roll, ZYX", "pitch_rad": "pitch, ZYX", "yaw_rad": "yaw, ZYX"}
-"""Signals of streams that hold a quaternion alone: nobody reads quaternions off a chart."""
+"""Signals of streams that have a quaternion only, which is not readable on a chart."""
 
 
 def selector(stream: Stream) -> str | None:
-    """The column that says which of several things a row is about."""
+    """The column that selects the item of a row."""
     first = _first(stream)
     return first if first in SELECTORS and not is_multiplexed(stream) else None
 
@@ -58,10 +60,10 @@ def _first(stream: Stream) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What can be drawn over time; its name is `stream.field`, or `stream[number].field`."""
+    """A quantity that can be drawn over time; its name is `stream.field`, or `stream[number].field`."""
 
     stream: Stream
-    number: int  # which aircraft; for streams with a selector, which of their things
+    number: int  # number of the aircraft; for streams with a selector, number of the item
     field: str
 
     @property
@@ -98,8 +100,8 @@ def _drawable(stream: Stream) -> tuple[str, ...]:
     return (*stream.names, *ANGLES) if "qw" in stream.names and "roll_rad" not in stream.names else stream.names
 
 
-class _Ring:
-    """Rows in one piece of memory: a quarter more than are kept, so that moving them up is rare."""
+class Ring:
+    """Rows in one block of memory: a quarter more than are kept, so that moving them is rare."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -138,7 +140,7 @@ class _Ring:
             self._end = kept
 
     def ever_finite(self) -> NDArray[np.bool_]:
-        """Columns that had a number so far: a rotor that the aircraft lacks never has."""
+        """Columns that had a finite number so far: a missing rotor never has one."""
         if not self._seen.all():
             self._seen |= np.isfinite(self.rows).any(axis=0)
         return self._seen
@@ -159,14 +161,14 @@ class _Newest:
 
 
 class Store:
-    """What has come of one flight. For one event loop: nothing here waits."""
+    """The rows of one flight. For one event loop: nothing here blocks."""
 
     def __init__(self, streams: Iterable[Stream] = ()) -> None:
-        """`streams`: those of the flight, as far as they are known before their first rows."""
+        """`streams`: those of the flight, if known before their first rows."""
         self.t_s = 0.0  # newest simulated time
         self._streams = {stream.name: stream for stream in streams}
-        self.refused = 0  # rows that are none of their stream's, or older than the newest
-        self._rings: dict[tuple[str, int], _Ring] = {}
+        self.refused = 0  # rows that do not match their stream, or are older than the newest
+        self._rings: dict[tuple[str, int], Ring] = {}
         self._indexes: dict[tuple[str, tuple[str, ...]], _Newest] = {}
         self._by_stream: dict[str, list[_Newest]] = {}
 
@@ -182,7 +184,7 @@ class Store:
         for index in self._by_stream.get(stream.name, ()):
             index.add(row)
 
-    def _ring_for(self, stream: Stream, row: tuple[float, ...]) -> _Ring | None:
+    def _ring_for(self, stream: Stream, row: tuple[float, ...]) -> Ring | None:
         if len(row) != len(stream.fields) or not math.isfinite(row[0]):
             return None
         vehicle = row[1] if stream.names[1:2] == ("vehicle",) else 0.0
@@ -190,27 +192,30 @@ class Store:
             return None
         ring = self._rings.get((stream.name, int(vehicle)))
         if ring is None:
-            ring = self._rings[stream.name, int(vehicle)] = _Ring(stream)
+            ring = self._rings[stream.name, int(vehicle)] = Ring(stream)
             self._streams[stream.name] = stream
         elif len(ring.rows) and row[0] < ring.rows[-1, 0]:
             return None
         return ring
 
     def names(self, stream: str) -> tuple[str, ...]:
-        """Of the columns of a stream; empty where there is no such stream."""
+        """Units of the columns of a stream; empty if there is no such stream."""
         known = self._streams.get(stream)
         return known.names if known is not None else ()
 
     def signal(self, name: str) -> Signal | None:
-        """None where the flight has no such stream or field."""
+        """None if the flight has no such stream or field."""
         match = _SIGNAL.fullmatch(name)
-        stream = self._streams.get(match[1]) if match else None
+        stream = self._stream(match[1]) if match else None
         if match is None or stream is None or match[3] not in _drawable(stream):
             return None
         return Signal(stream, int(match[2] or 0), match[3])
 
+    def _stream(self, name: str) -> Stream | None:
+        return self._streams.get(name) or self._streams.get(RENAMED.get(name, ""))
+
     def is_steady(self, stream: str) -> bool:
-        """Simulated, and at a rate: events and counters are no curves."""
+        """Simulated, and at a rate: events and counters are not curves."""
         known = self._streams.get(stream)
         return known is None or (known.simulated and known.rate_hz > 0.0)
 
@@ -223,11 +228,11 @@ class Store:
         return None if ring is None else dict(zip(ring.stream.names, ring.rows[-1].tolist(), strict=True))
 
     def rows(self, stream: str, vehicle: int = 0) -> Rows:
-        """All that is kept, columns as in the stream table."""
+        """All rows kept, columns as in the stream table."""
         return self.since(stream, -math.inf, vehicle)
 
     def columns(self, stream: str, *names: str, vehicle: int = 0, since_s: float = -math.inf) -> Rows:
-        """Some columns of the rows newer than a time; no rows of a stream that the flight lacks."""
+        """Some columns of the rows newer than a time; empty for a stream that the flight does not have."""
         rows, known = self.since(stream, since_s, vehicle), self.names(stream)
         return rows[:, [known.index(name) for name in names]] if known else np.empty((0, len(names)))
 
@@ -240,7 +245,7 @@ class Store:
         return rows[np.searchsorted(rows[:, 0], t_s, side="right") :].copy()
 
     def newest(self, stream: str, key: tuple[str, ...]) -> list[dict[str, float]]:
-        """The newest row for each value of the key fields, in the order in which they first came."""
+        """The newest row for each value of the key fields, in the order of their first rows."""
         index = self._indexes.get((stream, key))
         names = self.names(stream)
         if not names:
@@ -254,7 +259,7 @@ class Store:
         return [dict(zip(names, row, strict=True)) for row in index.rows.values()]
 
     def signals(self) -> list[str]:
-        """The names of all columns that can be drawn: "truth.x_m", "truth[1].z_m", "line[2].load_in_pct"."""
+        """The names of all columns that can be drawn: "truth.x_m", "truth[1].z_m", "router_link[2].load_in_pct"."""
         found = []
         for (name, vehicle), ring in sorted(self._rings.items()):
             if is_multiplexed(ring.stream):
@@ -270,7 +275,7 @@ class Store:
         return found
 
     def window(self, signal: str, start_s: float, end_s: float, points: int) -> tuple[Rows, Rows]:
-        """Times and values of a signal from start to end, thinned to `points` so that minima and maxima stay."""
+        """Times and values of a signal from start to end, thinned to `points` with minima and maxima kept."""
         wanted = self.signal(signal)
         nothing = np.empty(0), np.empty(0)
         if wanted is None:
@@ -288,9 +293,9 @@ class Store:
 
 
 def thinned(t_s: Rows, values: Rows, points: int, span_s: float) -> tuple[Rows, Rows]:
-    """Minimum and maximum of each slice of time; a slice without any number keeps one NaN, so that a gap stays one.
+    """Minimum and maximum of each time slice; a slice without any number keeps one NaN, so that a gap is kept.
 
-    The slices are fixed in time, as long as the span stays the same: a curve that moves by does not flicker.
+    The slices are fixed in time while the span is constant: a moving curve does not flicker.
     """
     if len(t_s) <= points:
         return t_s, values

@@ -1,4 +1,5 @@
-"""Colours, once. Text colours keep a contrast of 4.5 to 1 on their ground, in light and in dark."""
+"""Colours, defined once. Text colours have a contrast of at least 4.5 to 1 on their background, in light and in
+dark."""
 
 from __future__ import annotations
 
@@ -7,16 +8,16 @@ from typing import Literal
 Severity = Literal["info", "ok", "warn", "bad"]
 
 TRACES = ("#1f77b4", "#d1620b", "#2a8f3c", "#c43a3a", "#8a5cc4", "#8c6a4f", "#c95fa6", "#3f9fa8")
-"""Curves, in order: they stand out on white as on nearly black."""
+"""Curves, in order: visible on white and on nearly black."""
 
 PRIMARY = "#1f5fa8"
 OK, WARN, BAD, IDLE = "#1e7d34", "#9a6200", "#b3261e", "#5f6b76"
-"""White text stands on each of them."""
+"""Backgrounds for white text."""
 
 COLOURS: dict[Severity, str] = {"info": IDLE, "ok": OK, "warn": WARN, "bad": BAD}
 
 AXIS = "#8a949e"
-"""Axes and their words in charts: legible on both grounds."""
+"""Axes and labels in charts: legible on both backgrounds."""
 
 CSS = """
 :root { --al-ok:#1e7d34; --al-warn:#9a6200; --al-bad:#b3261e; --al-soft:#5f6b76; --al-card:#ffffff; --al-ground:#f3f5f7;

@@ -1,4 +1,4 @@
-"""Lines in the 3D view: where an aircraft has been and where it should be."""
+"""Lines in the 3D view: the path flown and the setpoint."""
 
 from __future__ import annotations
 
@@ -13,34 +13,35 @@ MOST_POINTS = 600
 KEPT_S = 300.0
 FINEST_M = 0.05
 PLAN_POINTS = 300
-"""Of the path that a scenario asks for."""
+"""Points of the path of a scenario."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What a browser that has drawn everything before must do: draw anew, or draw on."""
+    """Change for a browser that has drawn everything before: redraw, or extend."""
 
     deed: Literal["set", "add"]
     points: list[Vec3]
 
 
 class Trail:
-    """A path that grows, thinned so that it is never more than so many points: the longer, the coarser."""
+    """A growing path, thinned to a maximum number of points: the longer, the coarser."""
 
-    def __init__(self, most: int = MOST_POINTS, kept_s: float = KEPT_S) -> None:
+    def __init__(self, most: int = MOST_POINTS, kept_s: float = KEPT_S, finest_m: float = FINEST_M) -> None:
         self.points: list[Vec3] = []
-        self.t_s = -math.inf  # of the newest row seen, kept or not
+        self.t_s = -math.inf  # of the newest row, kept or not
         self._times_s: list[float] = []
         self._most, self._kept_s = most, kept_s
-        self._spacing_m = FINEST_M
+        self._spacing_m = finest_m
+        self._digits = max(3, 1 - math.floor(math.log10(finest_m)))
 
     def feed(self, rows: Iterable[tuple[float, float, float, float]]) -> Change | None:
-        """Rows of t, x, y, z; None where there is nothing to draw."""
+        """Rows of t, x, y, z; None if there is nothing to draw."""
         new: list[Vec3] = []
         anew = False
         for t_s, x, y, z in rows:
             self.t_s = max(self.t_s, t_s)
-            point = round(x, 3), round(y, 3), round(z, 3)
+            point = round(x, self._digits), round(y, self._digits), round(z, self._digits)
             if not all(map(math.isfinite, point)):
                 continue
             if self.points and math.dist(self.points[-1], point) < self._spacing_m:
@@ -56,11 +57,11 @@ class Trail:
         return Change("add", new) if new else None
 
     def _thin(self) -> None:
-        """Drop what is too old; where that is little, every second point."""
+        """Drop points that are too old; if those are few, every second point."""
         old = sum(t_s < self.t_s - self._kept_s for t_s in self._times_s)
         if old >= self._most // 10:
             keep = slice(old, None)
         else:
-            keep = slice((len(self.points) - 1) % 2, None, 2)  # the newest stays
+            keep = slice((len(self.points) - 1) % 2, None, 2)  # the newest is kept
             self._spacing_m *= 2.0
         self.points, self._times_s = self.points[keep], self._times_s[keep]

@@ -1,6 +1,6 @@
-"""The beginning: an aircraft at rest tells its attitude and its gyroscope's bias.
+"""Initial alignment: attitude and gyroscope bias of an aircraft at rest.
 
-Gravity gives roll and pitch, the magnetic field the yaw, and what the gyroscope shows on average is its bias.
+Gravity gives roll and pitch, the magnetic field the yaw, and the mean of the gyroscope is its bias.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ NORTH_RAD = math.pi / 2
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    quat_WB: Quat  # yaw with magnetic north taken for north
+    quat_WB: Quat  # yaw with magnetic north used as north
     gyro_bias_B: Vec3  # rad/s
     duration_s: float
-    heading: bool  # False: there was no field to take the yaw from, which is 0 then
+    heading: bool  # False: no magnetic field was measured; the yaw is 0
     baro_m: float | None  # mean pressure altitude
 
 
-class Standstill:
-    """Gathers samples until a whole window of them was at rest; any that is not begins it anew."""
+class RestDetector:
+    """Collects samples until a whole window of them was at rest; any other sample restarts it."""
 
     def __init__(self, config: NavigationConfig) -> None:
         self._config = config
@@ -76,7 +76,7 @@ class Standstill:
         yaw = 0.0
         if self._field:
             bx, by, bz = np.mean(self._field, axis=0).tolist()
-            # The field turned level, but not yet to the north.
+            # The field rotated level, but not yet to the north.
             across = math.cos(roll) * by - math.sin(roll) * bz
             along = math.cos(pitch) * bx + math.sin(pitch) * (math.sin(roll) * by + math.cos(roll) * bz)
             yaw = NORTH_RAD - math.atan2(across, along)

@@ -5,22 +5,24 @@ its third element is the error of the yaw at any attitude:
 
     dtheta' = -R dbg,   dv' = -[R f]x dtheta - R dba,   dp' = dv,   dbg' = dba' = dh' = noise
 
-A measurement may be late by `tau`. What the state was then follows from what it is now and from the inertial integrals
-in between (v_I, p_I: never corrected, so that differences of them are what the IMU felt), and so does the error:
+A measurement may be late by `tau`. The state at that time follows from the present one and from the inertial integrals
+in between (v_I, p_I: never corrected, so that their differences are what the IMU measured), and so does the error:
 
     dv_then = dv + [A]x dtheta + tau R dba,              A = integral of R f
     dp_then = dp - tau dv_then + [D]x dtheta + tau^2/2 R dba,   D = its integral
 
-where what a wrong bias of the gyroscope has turned within tau is left out.
+neglecting the rotation by an error of the gyroscope bias within tau.
 
-Matrices travel as columns; the covariance as its lower triangle, so it is symmetric by construction.
-Solà, "Quaternion kinematics for the error-state Kalman filter" (arXiv:1711.02508), with global angular errors.
+Matrices are passed as columns, the covariance as its lower triangle, so it is symmetric by construction. Each function
+is built once for all flights of a process. Solà, "Quaternion kinematics for the error-state Kalman filter"
+(arXiv:1711.02508), with global angular errors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -32,7 +34,7 @@ from aeroloop.core.frames import GRAVITY_M_S2, Vec, rotation_rows
 QUAT, VEL, POS = slice(0, 4), slice(4, 7), slice(7, 10)
 GYRO_BIAS, ACCEL_BIAS, BARO = slice(10, 13), slice(13, 16), 16
 VEL_I, POS_I = slice(17, 20), slice(20, 23)
-LAST_RATE, LAST_FORCE = slice(23, 26), slice(26, 29)  # of the sample before: rate_B as measured, specific force in W
+LAST_RATE, LAST_FORCE = slice(23, 26), slice(26, 29)  # of the previous sample: rate_B as measured, specific force in W
 STATES = 29
 
 # Error.
@@ -42,7 +44,11 @@ ERRORS = 16
 _ROWS, _COLUMNS = np.tril_indices(ERRORS)
 TRIANGLE = len(_ROWS)
 DIAGONAL = np.flatnonzero(_ROWS == _COLUMNS)
-"""Where the variances stand in the triangle."""
+"""Positions of the variances in the triangle."""
+_IN_COLUMNS = (_ROWS + ERRORS * _COLUMNS).tolist()
+"""Positions of the triangle's elements in the matrix, column by column."""
+_IN_TRIANGLE = [max(i, j) * (max(i, j) + 1) // 2 + min(i, j) for j in range(ERRORS) for i in range(ERRORS)]
+"""Positions of the matrix's elements in the triangle."""
 
 LATE = 7  # tau, change of v_I since then, change of p_I since then beyond tau v_I
 
@@ -70,6 +76,7 @@ class Noise:
     baro: float
 
 
+@cache
 def propagate(gravity_m_s2: float) -> ca.Function:
     """One IMU sample (dt, rate_B, accel_B): the trapezoid of rate and of specific force in the world."""
     x, imu = ca.SX.sym("x", STATES), ca.SX.sym("imu", 7)
@@ -85,12 +92,13 @@ def propagate(gravity_m_s2: float) -> ca.Function:
 
 
 def motion(x: ca.SX) -> ca.SX:
-    """Of a state: position, velocity, attitude and rate without its bias, as a control law reads them."""
+    """Position, velocity, attitude and bias-free rate of a state, as input of a control law."""
     return ca.vertcat(x[POS], x[VEL], x[QUAT], x[LAST_RATE] - x[GYRO_BIAS])
 
 
+@cache
 def predict(noise: Noise, gravity_m_s2: float) -> ca.Function:
-    """Moves the covariance on by `dt` in which v_I changed by `dv_I`."""
+    """Propagates the covariance by `dt` in which v_I changed by `dv_I`."""
     x, p, step = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE), ca.SX.sym("step", 4)
     dt, felt = step[0], step[1:4] + ca.vertcat(0, 0, gravity_m_s2) * step[0]
     R, one = rotation(x[QUAT]), ca.SX.eye(3)
@@ -102,19 +110,22 @@ def predict(noise: Noise, gravity_m_s2: float) -> ca.Function:
     sizes = (noise.gyro, noise.accel, 0.0, noise.gyro_bias, noise.accel_bias)
     Q = dt * ca.diag(ca.vertcat(*(size**2 for size in sizes for _ in range(3)), noise.baro**2))
     P = F @ _symmetric(p) @ F.T + Q
-    return ca.Function("nav_predict", [x, p, step], [_triangle(P)], ["x", "p", "step"], ["p_after"])
+    return ca.Function("nav_predict", [x, p, step], [triangle(P)], ["x", "p", "step"], ["p_after"])
 
 
+@cache
 def correct_position() -> ca.Function:
     """East and north as they were `late`: z = (east, north, variance)."""
     return _late_correction("nav_position", 2, 3, lambda then, z: (z[:2] - then.pos[:2], then.H_pos[:2, :], z[[2, 2]]))
 
 
+@cache
 def correct_velocity() -> ca.Function:
     """Velocity as it was `late`: z = (east, north, up, variance of each)."""
     return _late_correction("nav_velocity", 3, 6, lambda then, z: (z[:3] - then.vel, then.H_vel, z[3:6]))
 
 
+@cache
 def correct_height() -> ca.Function:
     """Height as it was `late`: z = (up, variance, 1 where the barometer's offset is in it, else 0)."""
 
@@ -126,10 +137,11 @@ def correct_height() -> ca.Function:
     return _late_correction("nav_height", 1, 3, height)
 
 
+@cache
 def correct_heading() -> ca.Function:
     """Yaw from the field: z = (field_B, azimuth that it should have, variance).
 
-    It corrects nothing but the yaw and what goes with it: a field bent by motors must not tilt the aircraft.
+    It corrects only the yaw and what is correlated with it: a field disturbed by motors must not tilt the estimate.
     """
     x, p, z = ca.SX.sym("x", STATES), ca.SX.sym("p", TRIANGLE), ca.SX.sym("z", 5)
     field = rotation(x[QUAT]) @ z[:3]
@@ -142,7 +154,7 @@ def correct_heading() -> ca.Function:
 
 @dataclass(frozen=True, slots=True)
 class _Then:
-    """The state as it was, and how its errors follow from those of now."""
+    """The state at the time of a measurement, and the relation of its errors to the present ones."""
 
     x: ca.SX  # now
     vel: ca.SX
@@ -152,7 +164,7 @@ class _Then:
 
 
 _Measured = Callable[[_Then, ca.SX], tuple[ca.SX, ca.SX, ca.SX]]
-"""From the state then and the numbers measured: the surprise, how it depends on the errors, and the variances."""
+"""From the state at that time and the measured numbers: the innovation, its Jacobian, and the variances."""
 
 
 def _late_correction(name: str, dimension: int, numbers: int, measured: _Measured) -> ca.Function:
@@ -161,7 +173,7 @@ def _late_correction(name: str, dimension: int, numbers: int, measured: _Measure
     tau, dv, dp = late[0], late[1:4], late[4:7]
     vel = x[VEL] - dv
     pos = x[POS] - tau * vel - dp
-    # What the accelerometer felt is what moved us and gravity; its exact size matters little here.
+    # The accelerometer measures motion and gravity; its exact value matters little here.
     up = ca.vertcat(0, 0, GRAVITY_M_S2)
     R, one = rotation(x[QUAT]), ca.SX.eye(3)
     H_vel, H_pos = ca.SX(3, ERRORS), ca.SX(3, ERRORS)
@@ -178,7 +190,7 @@ def _late_correction(name: str, dimension: int, numbers: int, measured: _Measure
 
 
 def _correction(name: str, inputs: list[ca.SX], names: list[str], off: ca.SX, H: ca.SX, variance: ca.SX) -> ca.Function:
-    """Gives the state and covariance as they would be, and the surprise: its normalised square, then itself."""
+    """Returns the corrected state and covariance, and the innovation: its normalised square, then itself."""
     x, p = inputs[0], inputs[1]
     P = _symmetric(p)
     PHt = P @ H.T
@@ -188,19 +200,16 @@ def _correction(name: str, inputs: list[ca.SX], names: list[str], off: ca.SX, H:
     quat = _product(_exponential(error[D_ANGLE]), x[QUAT])
     after = ca.vertcat(quat / ca.norm_2(quat), x[4:17] + error[3:], x[17:])
     surprise = ca.vertcat(off.T @ S_inv @ off, off)
-    outputs = [after, _triangle(P - K @ PHt.T), surprise]
+    outputs = [after, triangle(P - K @ PHt.T), surprise]
     return ca.Function(name, inputs, [ca.densify(o) for o in outputs], names, ["x_after", "p_after", "surprise"])
 
 
 def _symmetric(triangle: ca.SX) -> ca.SX:
-    P = ca.SX(ERRORS, ERRORS)
-    for k, (i, j) in enumerate(zip(_ROWS.tolist(), _COLUMNS.tolist(), strict=True)):
-        P[i, j] = P[j, i] = triangle[k]
-    return P
+    return ca.reshape(triangle[_IN_TRIANGLE], ERRORS, ERRORS)
 
 
-def _triangle(P: ca.SX) -> ca.SX:
-    return ca.densify(ca.vertcat(*(P[i, j] for i, j in zip(_ROWS.tolist(), _COLUMNS.tolist(), strict=True))))
+def triangle(P: ca.SX) -> ca.SX:
+    return ca.densify(ca.vec(P)[_IN_COLUMNS])
 
 
 def _cross(v: ca.SX) -> ca.SX:

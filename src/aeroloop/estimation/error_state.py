@@ -1,6 +1,6 @@
-"""State and covariance of the navigation filter: how samples move them, and how parts of them are set anew.
+"""State and covariance of the navigation filter: propagation, corrections and resets.
 
-The equations are those of `ekf.py`. Which measurement is believed is decided in `navigation.py`.
+The equations are those of `ekf.py`. `navigation.py` decides which measurements are accepted.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from aeroloop.estimation import ekf
 from aeroloop.estimation.alignment import Alignment
 from aeroloop.estimation.config import NavigationConfig
 
-# Numbers go into an evaluator's memory by these in a third of the time that numpy takes for a tuple.
+# These write numbers to an evaluator's memory in a third of the time that numpy takes for a tuple.
 _pack_imu = struct.Struct("7d").pack_into
 _pack_step = struct.Struct("4d").pack_into
+_pack_heading = struct.Struct("5d").pack_into
+_pack_height = struct.Struct("3d").pack_into
 _DIAGONAL = ekf.DIAGONAL.tolist()
 
 
@@ -32,13 +34,13 @@ class Evaluatorlike(Protocol):
     run: Callable[[], None]
 
     def share(self, index: int, array: Vec) -> None:
-        """Input `index` is this array from now on."""
+        """Use this array as input `index` from now on."""
 
     def __call__(self) -> None: ...
 
 
 Runner = Callable[[ca.Function], Evaluatorlike]
-"""Makes functions run, interpreted or compiled."""
+"""Makes functions executable, interpreted or compiled."""
 
 
 class ErrorState:
@@ -53,7 +55,7 @@ class ErrorState:
         self.height = runner(ekf.correct_height())
         self.position = runner(ekf.correct_position())
         self.velocity = runner(ekf.correct_velocity())
-        # All of them read one state and one covariance, which lie side by side.
+        # All of them read the same state and covariance, which are adjacent in memory.
         self._numbers = np.zeros(ekf.STATES + ekf.TRIANGLE)
         self._ones = np.ones_like(self._numbers)
         self.x, self.p = self._numbers[: ekf.STATES], self._numbers[ekf.STATES :]
@@ -66,10 +68,14 @@ class ErrorState:
         self._propagated, self._predicted = self._propagate.outputs[0].data, self._predict.outputs[0].data
         self._imu = self._propagate.inputs[1].data
         self._step = self._predict.inputs[2].data
-        self._felt = (0.0, 0.0, 0.0)  # v_I when the covariance was last moved on
-        self.changes = 0  # counts whatever changed state or covariance
+        self._field, self._altitude, self._late = (
+            array.data for array in (self.heading.inputs[2], *self.height.inputs[2:])
+        )
+        self._never_late = np.zeros(ekf.LATE).data
+        self._felt = (0.0, 0.0, 0.0)  # v_I at the last propagation of the covariance
+        self.changes = 0  # counts every change of state or covariance
 
-    # What it says.
+    # Output.
 
     @property
     def finite(self) -> bool:
@@ -80,10 +86,10 @@ class ErrorState:
         p, at = self._p, _DIAGONAL
         return p[at[0]] + p[at[1]], p[at[2]], p[at[6]] + p[at[7]], p[at[8]]
 
-    # How samples move it.
+    # Propagation and corrections.
 
     def start(self, aligned: Alignment, yaw_rad: float, rate_B: Vec3) -> None:
-        """At rest, as `aligned` says and turned by `yaw_rad`; `rate_B` is the last sample's."""
+        """At rest, with the attitude of `aligned` rotated by `yaw_rad`; `rate_B` is the last sample's."""
         config, x = self._config, self.x
         x[:] = 0.0
         x[ekf.QUAT] = aligned.quat_WB
@@ -96,7 +102,7 @@ class ErrorState:
         spread[ekf.D_VEL] = spread[ekf.D_POS] = 0.1
         spread[ekf.D_GYRO] = math.hypot(config.gyro_noise / math.sqrt(aligned.duration_s), 10 * config.gyro_bias_walk)
         spread[ekf.D_BARO] = config.baro_std_m
-        # Whatever bias the accelerometer has, we have levelled by it: R b = dtheta x g.
+        # The levelling used the accelerometer with its bias: R b = dtheta x g.
         tilted = np.zeros((ekf.ERRORS, 3))
         R = np.array(ekf.rotation(ca.DM(x[ekf.QUAT])))
         tilted[0], tilted[1] = -R[1] / config.gravity_m_s2, R[0] / config.gravity_m_s2
@@ -111,8 +117,17 @@ class ErrorState:
         self._x[:] = self._propagated
         self.changes += 1
 
+    def measure_heading(self, field_B_T: Vec3, azimuth_rad: float, variance: float) -> None:
+        """Fill in the inputs of the `heading` correction."""
+        _pack_heading(self._field, 0, *field_B_T, azimuth_rad, variance)
+
+    def measure_altitude(self, altitude_m: float, variance: float) -> None:
+        """Fill in the inputs of the `height` correction: the barometer's present altitude."""
+        _pack_height(self._altitude, 0, altitude_m, variance, 1.0)
+        self._late[:] = self._never_late
+
     def move_covariance(self, dt_s: float) -> None:
-        """To now."""
+        """Propagate the covariance to now."""
         vx, vy, vz = self.x[ekf.VEL_I].tolist()
         ux, uy, uz = self._felt
         _pack_step(self._step, 0, dt_s, vx - ux, vy - uy, vz - uz)
@@ -121,25 +136,25 @@ class ErrorState:
         self._felt = (vx, vy, vz)
 
     def correct(self, correction: Evaluatorlike, believed: Callable[[float], bool] | None) -> bool:
-        """With a measurement that has been filled in; `believed` judges its normalised surprise, squared."""
-        correction()
+        """Apply a measurement that has been filled in; `believed` decides by its normalised squared innovation."""
+        correction.run()
         if believed is not None and not believed(float(correction.outputs[2][0])):
             return False
         self._x[:], self._p[:] = correction.outputs[0].data, correction.outputs[1].data
         self.changes += 1
         return True
 
-    # Setting parts of it anew.
+    # Resets.
 
     def loosen(self, stds: Iterable[tuple[slice, float]]) -> None:
-        """Blocks of three errors that have grown by so much."""
+        """Increase blocks of three errors by this variance."""
         P = ekf.unpacked(self.p)
         for block, std in stds:
             P[block, block] += std**2 * np.eye(3)
         self.p[:] = ekf.packed(P)
 
     def loosen_height(self, std_m: float) -> None:
-        """Height and offset of the barometer together are as sure as before, but not where they part."""
+        """Keep the variance of the sum of height and barometer offset, but increase that of their difference."""
         P = ekf.unpacked(self.p)
         P[8, 8] += std_m**2
         P[15, 15] += std_m**2
@@ -149,14 +164,14 @@ class ErrorState:
         self.changes += 1
 
     def turn(self, yaw_rad: float) -> None:
-        """About the vertical."""
+        """Rotate about the vertical."""
         w, x, y, z = self.x[ekf.QUAT].tolist()
         c, s = math.cos(yaw_rad / 2), math.sin(yaw_rad / 2)
         self.x[ekf.QUAT] = (c * w - s * z, c * x - s * y, c * y + s * x, c * z + s * w)
         self.changes += 1
 
     def forget(self, variances: Mapping[int, float]) -> None:
-        """Errors by their index that are now unlike all others, and as large as this."""
+        """Remove the correlations of these errors and set their variance."""
         P = ekf.unpacked(self.p)
         for i, variance in variances.items():
             P[i, :] = P[:, i] = 0.0

@@ -1,4 +1,4 @@
-"""Who decides whether a measurement is believed: surprises are refused, but not for ever; nor is what never changes."""
+"""Innovation gates: reject outliers, but not for ever, and detect measurements that never change."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from aeroloop.core.signals import NS
 
 
 class Gate:
-    """Of one kind of measurement."""
+    """Gate of one kind of measurement."""
 
     def __init__(self, limit_sigmas: float, reset_s: float) -> None:
         self._limit2 = limit_sigmas**2
         self._reset_ns = round(reset_s * NS)
         self.ratio = 0.0
-        """Of the last surprise to the greatest that is believed, squared: above 1 it was refused."""
+        """Squared ratio of the last innovation to the gate: above 1 it was rejected."""
         self.accepted_ns: int | None = None
         self.refused_since_ns: int | None = None
 
     def passes(self, t_ns: int, normalised2: float) -> bool:
         self.ratio = normalised2 / self._limit2
-        if self.ratio <= 1.0:  # NaN is refused
+        if self.ratio <= 1.0:  # NaN is rejected
             self.accept(t_ns)
             return True
         if self.refused_since_ns is None:
@@ -32,24 +32,24 @@ class Gate:
         return self.accepted_ns is not None and t_ns - self.accepted_ns <= within_ns
 
     def overdue(self, t_ns: int) -> bool:
-        """Refused for so long that we are more likely to be wrong than the sensor."""
+        """Rejected for so long that the filter is more likely wrong than the sensor."""
         return self.refused_since_ns is not None and t_ns - self.refused_since_ns >= self._reset_ns
 
 
 class Stuck:
-    """Notices a receiver that gives its last report again and again: a filter would follow it anywhere.
+    """Detects a receiver that repeats its last report: a filter would follow it anywhere.
 
-    One without noise does so too when it does not move. So the first reports, at standstill, tell whether it jitters,
-    and only one that does can hang.
+    A noise-free receiver does so too at standstill. So the first reports, at standstill, show whether it has noise, and
+    only a noisy one can be stuck.
     """
 
     def __init__(self, most: int = 10) -> None:
-        self._most = most  # of the same reports, one after the other, that are still believed
+        self._most = most  # consecutive equal reports that are still accepted
         self._last: tuple[float, ...] | None = None
         self._heard = self._changes = self._same = 0
 
     def again(self, report: tuple[float, ...]) -> bool:
-        """Whether this report is one too many of its kind."""
+        """Whether this report exceeds the number of equal ones."""
         same, self._last = report == self._last, report
         self._same = self._same + 1 if same else 0
         if self._heard < self._most:

@@ -1,4 +1,4 @@
-"""What the IMU has felt in the last moments, so that a late measurement can be held against the state of its time."""
+"""Recent IMU integrals, so that a late measurement can be compared with the state of its time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 from aeroloop.core.signals import NS
 
 Moment = tuple[float, ...]
-"""A time in ns, then velocity and position summed from the IMU alone."""
+"""A time in ns, then velocity and position integrated from the IMU alone."""
 
 
 class History:
@@ -23,7 +23,8 @@ class History:
         self._moments.clear()
 
     def since(self, t_ns: int, now: Moment) -> tuple[float, ...] | None:
-        """How late a measurement of then is in s, and what was felt since (see `ekf.py`); None if that is forgotten."""
+        """Age of a measurement in s, and the inertial changes since (see `ekf.py`); None if it is older than the
+        history."""
         tau_s = (now[0] - t_ns) / NS
         after = now
         for before in reversed(self._moments):

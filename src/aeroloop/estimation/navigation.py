@@ -1,22 +1,23 @@
-"""Where am I: the navigation of an autopilot from its sensors alone.
+"""Navigation filter of an autopilot: position, velocity and attitude from its sensors alone.
 
     imu ─▶ propagate, every sample ─▶ covariance, every 10 ms ─▶ estimate
                  ▲ corrections: magnetometer (yaw), barometer (height), fixes (position, velocity, height; late)
 
-It begins with a standstill (`alignment.py`) and then has an attitude; the first good fix makes the origin. The
-barometer leads the height, and fixes pull its offset slowly. When fixes end, the position is reckoned on for a while
-and then no longer good; the next fix sets it anew. Without fixes the speed is taken to be small, which keeps the
-attitude upright. North is magnetic until the first fix says where we are.
+It begins at standstill (`alignment.py`), which gives the attitude; the first good fix sets the origin. An aircraft that
+starts in the air gets its initial motion instead (`begin_in_air`). The barometer determines the height, and fixes
+slowly correct its offset. Without fixes, dead reckoning keeps the position valid for a while; the next fix resets it.
+Without fixes the speed is assumed to be small, which keeps the attitude level. North is magnetic until the first fix
+gives the position.
 
-What it does with bad input (each is counted in `counts`):
-- numbers that are not finite, or that no sensor gives: the sample is ignored (`..._absurd`);
-- a time again or a time before the last one of the same sensor: ignored (`..._repeated`, `..._backwards`); a clock that
-  starts anew needs a new Navigation;
-- a gap in the IMU: bridged by what came before and after, with less trust; over one longer than `gap_max_s` the state
-  is held, and the position is lost until the next fix (`imu_gap`);
+Treatment of bad input (each case is counted in `counts`):
+- numbers that are not finite, or that no sensor can produce: the sample is ignored (`..._absurd`);
+- a time equal to or before the last one of the same sensor: ignored (`..._repeated`, `..._backwards`); a clock that
+  restarts needs a new Navigation;
+- a gap in the IMU: bridged by the samples before and after, with more variance; over one longer than `gap_max_s` the
+  state is held, and the position is lost until the next fix (`imu_gap`);
 - a fix that is older than the history, or far ahead of the IMU: ignored (`gnss_late`, `gnss_early`);
-- fixes that are all the same from a receiver that jittered at first: it hangs, so they are none (`gnss_stuck`);
-- a filter that is not finite any more: it starts anew at the next standstill (`diverged`).
+- equal fixes from a receiver that had noise at first: it is stuck, so they are ignored (`gnss_stuck`);
+- a filter state that is not finite: it restarts at the next standstill (`diverged`).
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from aeroloop.core import geodesy
-from aeroloop.core.frames import Vec, Vec3
+from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.core.signals import NS, NavEstimate, Origin
-from aeroloop.estimation import ekf, sound
-from aeroloop.estimation.alignment import NORTH_RAD, Alignment, Standstill
+from aeroloop.estimation import ekf, validity
+from aeroloop.estimation.alignment import NORTH_RAD, Alignment, RestDetector
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.error_state import ErrorState, Evaluatorlike, Runner
 from aeroloop.estimation.gate import Gate, Stuck
@@ -39,11 +40,13 @@ EARLY_NS = NS
 """A fix may be ahead of the IMU by less than this, and then waits for it."""
 UNAIDED_PERIOD_NS = NS // 10
 FREE = 1e8
-"""A variance that says nothing."""
+"""A variance that carries no information."""
 LOST_M = 100.0
-"""How far off the height may be that is counted anew from an origin of long ago."""
+"""Possible error of the height that is counted from an old origin."""
+SHORT_S = 0.01
+"""A short standstill says little of the gyroscope's bias: assumed for an aircraft that starts in the air."""
 TURN_M_S = 3.0
-"""A change of velocity that fixes cannot agree with unless the heading is right."""
+"""A change of velocity that agrees with fixes only if the heading is right."""
 
 
 class Navigation:
@@ -64,7 +67,7 @@ class Navigation:
         self.origin: Origin | None = None
         self.counts: Counter[str] = Counter()
         self.heard_ns: dict[str, int] = {}
-        """When each sensor's last sound sample was taken: imu, magnetometer, barometer, gnss; fix for a good one."""
+        """Time of each sensor's last valid sample: imu, magnetometer, barometer, gnss; fix for a good one."""
         self._azimuth, self._strength_T = NORTH_RAD, 0.0  # of the field, as far as known
         self._eph_m = self._epv_m = 0.0  # of the last fix that was used
         self._stuck = Stuck()
@@ -72,8 +75,8 @@ class Navigation:
 
     def _begin(self) -> None:
         config = self._config
-        self._standstill: Standstill | None = Standstill(config)
-        self.aligned = False  # whether there is no standstill to wait for
+        self._standstill: RestDetector | None = RestDetector(config)
+        self.aligned = False  # whether the alignment at standstill is done
         self._gates = {
             "magnetometer": Gate(config.heading_gate, config.heading_reset_s),
             "barometer": Gate(config.gate, config.baro_reset_s),
@@ -82,20 +85,20 @@ class Navigation:
             "height": Gate(config.gate, config.gnss_reset_s),
         }
         self._t_ns = self._aligned_ns = self._covariance_ns = self._unaided_ns = 0
-        self._fixed_ns: int | None = None  # the last time that a fix held our position
+        self._fixed_ns: int | None = None  # the last time a fix corrected our position
         self._offset_known = False
-        self._refused_vel: tuple[float, float] | None = None  # when the magnetometer was first refused
+        self._refused_vel: tuple[float, float] | None = None  # when the magnetometer was first rejected
         self._vouched = False
         self._waiting: deque[tuple[int, Vec3, Vec3, float, float]] = deque(maxlen=8)
         self._estimate: NavEstimate | None = None
-        self._estimate_of = -1  # which change of the filter it was made after
+        self._estimate_of = -1  # the filter's change counter when it was made
         self._history.clear()
 
-    # What comes out.
+    # Output.
 
     @property
     def estimate(self) -> NavEstimate | None:
-        """As of the last IMU sample; None before the standstill that it begins with."""
+        """At the time of the last IMU sample; None before the first alignment."""
         if self._standstill is not None:
             return None
         if self._estimate_of != self._filter.changes:
@@ -104,17 +107,17 @@ class Navigation:
 
     @property
     def state(self) -> Vec:
-        """As in `ekf.py`, the same array for life: for a law that runs with every sample."""
+        """As in `ekf.py`, always the same array: for a law that runs with every sample."""
         return self._filter.x
 
     @property
     def innovation_ratio(self) -> dict[str, float]:
-        """Of each measurement's last surprise to the greatest believed, squared; above 1 it was refused."""
+        """Squared ratio of each measurement's last innovation to its gate; above 1 it was rejected."""
         return {name: gate.ratio for name, gate in self._gates.items()}
 
     @property
     def accepted_ns(self) -> dict[str, int]:
-        """When each measurement was last believed; without those that never were."""
+        """Time at which each measurement was last accepted; without those that never were."""
         return {name: gate.accepted_ns for name, gate in self._gates.items() if gate.accepted_ns is not None}
 
     @property
@@ -142,7 +145,7 @@ class Navigation:
 
     def _placed(self) -> Origin:
         if self.origin is None:
-            raise ValueError("navigation: there is no origin before the first good fix")
+            raise ValueError("navigation: no origin before the first good fix")
         return self.origin
 
     def _estimated(self) -> NavEstimate:
@@ -150,7 +153,7 @@ class Navigation:
         x = self._filter.x.tolist()
         tilt2, yaw2, pos2, height2 = self._filter.variances()
         tilt_std, yaw_std = math.sqrt(tilt2), math.sqrt(yaw2)
-        # Fixes are wrong together for minutes, and averaging does not help against that.
+        # Errors of fixes are correlated over minutes, so averaging does not reduce them.
         pos_std, height_std = math.sqrt(pos2 + self._eph_m**2), math.sqrt(height2 + self._epv_m**2)
         attitude_ok = tilt_std <= config.tilt_std_max_rad
         return NavEstimate(
@@ -175,11 +178,11 @@ class Navigation:
         gates, t_ns = self._gates, self._t_ns
         return gates["barometer"].recent(t_ns, self._height_ns) or gates["height"].recent(t_ns, self._height_ns)
 
-    # What goes in.
+    # Input.
 
     def imu(self, t_ns: int, rate_B: Vec3, accel_B: Vec3) -> None:
         """Gyroscope in rad/s and accelerometer (specific force) in m/s2."""
-        if not sound.imu(rate_B, accel_B):
+        if not validity.imu(rate_B, accel_B):
             self.counts["imu_absurd"] += 1
             return
         if not self._timely("imu", t_ns):
@@ -188,7 +191,7 @@ class Navigation:
         if self._standstill is not None:
             if dt_ns > self._gap_ns and self._standstill.begun:
                 self.counts["imu_gap"] += 1
-                self._standstill = Standstill(self._config)
+                self._standstill = RestDetector(self._config)
             aligned = self._standstill.imu(t_ns, rate_B, accel_B)
             if aligned is not None:
                 self._start(aligned, rate_B)
@@ -204,7 +207,7 @@ class Navigation:
 
     def magnetometer(self, t_ns: int, field_B_T: Vec3) -> None:
         strength_T = math.hypot(*field_B_T)
-        if not sound.field(strength_T):
+        if not validity.field(strength_T):
             self.counts["magnetometer_absurd"] += 1
             return
         if not self._timely("magnetometer", t_ns):
@@ -216,10 +219,10 @@ class Navigation:
         if self._strength_T:
             off = abs(strength_T / self._strength_T - 1.0) / config.field_tolerance
             if off > 1.0:
-                # Not the earth's field, so however long it lasts the heading is not set by it.
+                # Not the earth's field, so it never sets the heading, however long it lasts.
                 gate.ratio, gate.refused_since_ns = off**2, None
                 return
-        self._filter.heading.inputs[2][:] = (*field_B_T, self._azimuth, config.heading_std_rad**2)
+        self._filter.measure_heading(field_B_T, self._azimuth, config.heading_std_rad**2)
         if self._correct(self._filter.heading, "magnetometer"):
             self._refused_vel, self._vouched = None, False
             return
@@ -232,7 +235,7 @@ class Navigation:
 
     def barometer(self, t_ns: int, altitude_m: float) -> None:
         """Pressure altitude."""
-        if not sound.altitude(altitude_m):
+        if not validity.altitude(altitude_m):
             self.counts["barometer_absurd"] += 1
             return
         if not self._timely("barometer", t_ns):
@@ -241,8 +244,7 @@ class Navigation:
             self._standstill.barometer(altitude_m)
             return
         gate, variance = self._gates["barometer"], self._config.baro_std_m**2
-        self._filter.height.inputs[2][:] = (altitude_m, variance, 1.0)
-        self._filter.height.inputs[3][:] = 0.0
+        self._filter.measure_altitude(altitude_m, variance)
         if not self._offset_known:
             self._set_offset(altitude_m)
         elif not self._correct(self._filter.height, "barometer") and gate.overdue(self._t_ns):
@@ -266,7 +268,7 @@ class Navigation:
         fix: bool,
     ) -> None:
         """A report measured at `t_ns`, which may be a while ago."""
-        if not sound.fix(lat_deg, lon_deg, alt_m, vel_W, eph_m, epv_m):
+        if not validity.fix(lat_deg, lon_deg, alt_m, vel_W, eph_m, epv_m):
             self.counts["gnss_absurd"] += 1
             return
         if t_ns - self._t_ns >= EARLY_NS and self._t_ns:
@@ -299,7 +301,7 @@ class Navigation:
         self.heard_ns[sensor] = t_ns
         return True
 
-    # How the filter moves.
+    # Propagation.
 
     def _start(self, aligned: Alignment, rate_B: Vec3) -> None:
         self._filter.start(aligned, self._azimuth - NORTH_RAD, rate_B)
@@ -309,12 +311,28 @@ class Navigation:
         if aligned.baro_m is not None:
             self._filter.x[ekf.BARO] = aligned.baro_m
             self._gates["barometer"].accept(self._t_ns)
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Use the filter from now on."""
         self._standstill, self.aligned = None, True
         self._aligned_ns = self._covariance_ns = self._unaided_ns = self._t_ns
         self._remember()
 
+    def begin_in_air(self, origin: Origin, pos_W: Vec3, vel_W: Vec3, quat_WB: Quat) -> None:
+        """Start with a known motion at time 0, as if it had been aligned and flown here."""
+        lat_deg, lon_deg, alt_m = origin.lat_deg, origin.lon_deg, origin.alt_m
+        self.origin = origin
+        self._azimuth, self._strength_T = _azimuth_and_strength(self._field_at(lat_deg, lon_deg, alt_m))
+        self._filter.start(Alignment(quat_WB, (0.0, 0.0, 0.0), SHORT_S, True, None), 0.0, (0.0, 0.0, 0.0))
+        self._filter.x[ekf.VEL], self._filter.x[ekf.POS] = vel_W, pos_W
+        self._fixed_ns = self._t_ns
+        for name in ("position", "velocity", "height"):
+            self._gates[name].accept(self._t_ns)
+        self._take_over()
+
     def _move_on(self, dt_s: float) -> None:
-        """The covariance, to now."""
+        """Propagate the covariance to now."""
         self._filter.move_covariance(dt_s)
         self._covariance_ns = self._t_ns
         if not self._filter.finite:
@@ -347,7 +365,7 @@ class Navigation:
             self._history.clear()
 
     def _correct(self, correction: Evaluatorlike, name: str | None) -> bool:
-        """With a measurement that has been filled in; without a name it is not judged."""
+        """Apply a measurement that has been filled in; without a name it is not gated."""
         if name is None:
             return self._filter.correct(correction, None)
         gate, t_ns = self._gates[name], self._t_ns
@@ -387,18 +405,17 @@ class Navigation:
             self._filter.loosen_height(epv_m)
             height.accept(self._t_ns)
 
-    # Beginning anew, in part.
+    # Resets.
 
     def _set_origin(self, place: Vec3, late: tuple[float, ...], epv_m: float) -> None:
-        """The height that the barometer has counted so far goes on."""
+        """Set the origin; the height counted by the barometer continues."""
         lat_deg, lon_deg, alt_m = place
         tau_s, vz_then = late[0], float(self._filter.x[6]) - late[3]
         self.origin = Origin(lat_deg, lon_deg, alt_m - (float(self._filter.x[9]) - tau_s * vz_then - late[6]))
         self._filter.loosen_height(epv_m)
-        field_W = self._field_at(lat_deg, lon_deg, alt_m)
-        azimuth = math.atan2(field_W[1], field_W[0])
+        azimuth, self._strength_T = _azimuth_and_strength(self._field_at(lat_deg, lon_deg, alt_m))
         self._filter.turn(azimuth - self._azimuth)
-        self._azimuth, self._strength_T = azimuth, math.hypot(*field_W)
+        self._azimuth = azimuth
 
     def _set_position(self, pos_W: Vec3, vel_W: Vec3, late: tuple[float, ...], eph_m: float) -> None:
         if self._gates["position"].accepted_ns is not None:
@@ -414,14 +431,14 @@ class Navigation:
         self._fixed_ns = self._t_ns
 
     def _set_offset(self, altitude_m: float) -> None:
-        """Of the barometer: our height stays."""
+        """Set the offset of the barometer; the height stays."""
         self._filter.x[ekf.BARO] = altitude_m - self._filter.x[9]
         self._filter.forget({ekf.D_BARO: self._config.baro_std_m**2 + self._filter.variances()[3]})
         self._offset_known = True
         self._gates["barometer"].accept(self._t_ns)
 
     def _heading_is_vouched_for(self) -> bool:
-        """Whether, since the magnetometer disagrees, fixes agreed with us through a change of velocity."""
+        """Whether, since the magnetometer disagrees, fixes agreed with the filter through a change of velocity."""
         vx, vy = self._filter.x[4:6].tolist()
         if self._refused_vel is None:
             self._refused_vel = (vx, vy)
@@ -429,3 +446,7 @@ class Navigation:
         moved = math.hypot(vx - self._refused_vel[0], vy - self._refused_vel[1]) > TURN_M_S
         self._vouched = agrees and (self._vouched or moved)
         return self._vouched
+
+
+def _azimuth_and_strength(field_W_T: Vec3) -> tuple[float, float]:
+    return math.atan2(field_W_T[1], field_W_T[0]), math.hypot(*field_W_T)

@@ -1,7 +1,7 @@
-"""What the fixed wing's two estimators share: how their states and the estimate are laid out, and how they begin.
+"""Common part of the fixed wing's two estimators: layout of states and estimate, and initial values.
 
 Each layout is a tuple of (name, unit) in order; the board's C and the plots are written against it. The gains are
-fixed: no covariance travels, so that single precision is enough.
+fixed: there is no covariance, so that single precision is enough.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ATTITUDE: Layout = (
     *_xyz("gyro_bias", "rad/s"),
     *_xyz("rate", "rad/s"),
 )
-"""State of the attitude's estimator; the rate is the gyroscope's with its bias taken off."""
+"""State of the attitude estimator; the rate is the gyroscope's minus its bias."""
 QUAT, GYRO_BIAS, RATE = slice(0, 4), slice(4, 7), slice(7, 10)
 
 NAVIGATION: Layout = (
@@ -43,8 +43,8 @@ NAVIGATION: Layout = (
     ("airspeed", "m/s"),
     ("since_fix", "s"),
 )
-"""State of the navigation. `accel_error` is what the accelerometer and the attitude make of gravity that is not there;
-`accel` is smoothed over the time that a fix is late."""
+"""State of the navigation. `accel_error` is the false acceleration caused by errors of accelerometer and attitude;
+`accel` is smoothed over the latency of a fix."""
 POS, VEL, ACCEL_ERROR, ACCEL = slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 12)
 BARO_OFFSET, WIND, AIRSPEED, SINCE_FIX = 12, slice(13, 15), 15, 16
 
@@ -59,7 +59,7 @@ ESTIMATE: Layout = (
     ("course", "rad"),
     ("ground_speed", "m/s"),
 )
-"""What control and path following are told: ENU and FLU, so that pitch is positive with the nose down."""
+"""Input of control and path following: ENU and FLU, so that pitch is positive with the nose down."""
 
 STANDARD_PA, STANDARD_K, LAPSE_K_M, AIR_J_KG_K = 101_325.0, 288.15, 0.0065, 287.05287
 EXPONENT = AIR_J_KG_K * LAPSE_K_M / GRAVITY_M_S2
@@ -67,7 +67,8 @@ EXPONENT = AIR_J_KG_K * LAPSE_K_M / GRAVITY_M_S2
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """Angle of attack from what is felt: alpha = zero_rad + slope f_z / dynamic pressure, f_z upwards in the body."""
+    """Angle of attack from the measured specific force: alpha = zero_rad + slope f_z / dynamic pressure, f_z upwards in
+    the body."""
 
     zero_rad: float
     slope_kg_m2: float  # m / (S CL_alpha)
@@ -85,7 +86,7 @@ def air(static_Pa: Any) -> tuple[Any, Any]:
 
 
 def pressure_height_m(static_Pa: float) -> float:
-    """The same height of a number."""
+    """The same height as a plain number."""
     return STANDARD_K / LAPSE_K_M * (1.0 - float((static_Pa / STANDARD_PA) ** EXPONENT))
 
 
@@ -98,7 +99,7 @@ def initial(
     pitch_rad: float = 0.0,
     airspeed_m_s: float | None = None,
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Both states in the air, from one fix and one pressure: the nose points where the aircraft goes."""
+    """Both states in the air, from one fix and one pressure: the heading is the ground track."""
     course = math.atan2(vel_W[1], vel_W[0])
     speed = math.hypot(vel_W[0], vel_W[1]) if airspeed_m_s is None else airspeed_m_s
     attitude = (*quat_from_euler(roll_rad, pitch_rad, course), *(0.0,) * 6)

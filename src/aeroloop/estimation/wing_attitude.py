@@ -1,12 +1,12 @@
 """ESTI_Atti: attitude and gyroscope bias of a fixed wing, by a complementary filter with fixed gains.
 
-The gyroscope turns the attitude; two slow corrections keep it where it belongs:
+The gyroscope propagates the attitude; two slow corrections bound its error:
 
-- Up. What the accelerometer feels is gravity and the aircraft's own acceleration, a_B ~ rate x v_B with the velocity
-  through the air v_B = V (cos alpha, 0, -sin alpha). Less that, it points up. In gusts this lies, so it is believed
-  little. The navigation compares the same force with the velocities of the fixes, and what is left over in its
-  `accel_error` is a tilt: that is believed more, while there are fixes.
-- North. The magnetic field's azimuth turns the attitude about the vertical and nothing else.
+- Up. The accelerometer measures gravity and the aircraft's own acceleration, a_B ~ rate x v_B with the velocity through
+  the air v_B = V (cos alpha, 0, -sin alpha). Minus that, it points up. Gusts disturb this, so its gain is small. The
+  navigation compares the same force with the velocities of the fixes, and the remainder in its `accel_error` is a tilt:
+  its gain is larger, while there are fixes.
+- North. The magnetic field's azimuth corrects only the rotation about the vertical.
 
 Mahony, Hamel, Pflimlin: Nonlinear complementary filters on the special orthogonal group. IEEE TAC 53 (5), 2008.
 """
@@ -38,14 +38,14 @@ class AttitudeGains:
     north_per_s: float = 0.1  # heading by the magnetometer
     bias_per_s2: float = 0.002  # bias by all of them
     bias_most_rad_s: float = 0.05
-    trust_m_s2: float = 3.0  # a force whose size is farther than this from gravity says nothing about up
+    trust_m_s2: float = 3.0  # a specific force farther than this from gravity is not used for up
 
 
 def esti_atti(lift: Lift, period_s: float, gains: AttitudeGains | None = None) -> ca.Function:
     """(state, navigation, gyro_B, accel_B, mag_B, azimuth) -> state.
 
-    `state` as wing.ATTITUDE, `navigation` is the other estimator's state of the cycle before. The rates and forces are
-    means over the period just past. `mag_B` may have any unit; `azimuth` is where it points on level ground, in rad
+    `state` as wing.ATTITUDE, `navigation` is the other estimator's state of the previous cycle. The rates and forces
+    are means over the period just past. `mag_B` may have any unit; `azimuth` is where it points on level ground, in rad
     from east to the left.
     """
     gains = gains or AttitudeGains()
@@ -77,13 +77,14 @@ def esti_atti(lift: Lift, period_s: float, gains: AttitudeGains | None = None) -
 
 
 def _velocity(airspeed: Any, force_up: Any, lift: Lift) -> Any:
-    """Through the air, in the body; sea-level density is near enough for the angle of attack."""
+    """Airspeed vector in the body; sea-level density is accurate enough for the angle of attack."""
     alpha = lift.alpha(force_up, 0.5 * 1.2 * airspeed**2)
     return airspeed * ca.vertcat(ca.cos(alpha), 0, -ca.sin(alpha))
 
 
 def _turned(quat: Any, angle: Any) -> Any:
-    """Turned by a rotation vector in the body of less than half a radian, by the series: no root of next to nothing."""
+    """Rotated by a body rotation vector of less than half a radian, by the series: avoids the root of a number near
+    zero."""
     size2 = ca.sumsqr(angle)
     w, v = 1 - size2 / 8, angle * (0.5 - size2 / 48)
     return ca.vertcat(quat[0] * w - ca.dot(quat[1:4], v), quat[0] * v + w * quat[1:4] + ca.cross(quat[1:4], v))

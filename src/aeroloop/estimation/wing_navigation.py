@@ -1,9 +1,9 @@
 """ESTI_Nav: position, velocity, airspeed and wind of a fixed wing, with fixed gains.
 
-Between fixes the accelerometer carries position and velocity on. A fix is late by a known time, so it is compared with
-where the aircraft was then; the velocity's surprise also feeds `accel_error`, the part of the felt acceleration that
-is not there: a tilt of the attitude or a bias. The barometer holds the height and the fixes hold the barometer.
-Without fixes the velocity leans on airspeed, heading and the wind of before.
+Between fixes the accelerometer propagates position and velocity. A fix has a known latency, so it is compared with the
+position at its time; the velocity innovation also corrects `accel_error`, the false part of the measured acceleration:
+a tilt of the attitude or a bias. The barometer corrects the height and the fixes correct the barometer. Without fixes
+the velocity follows airspeed, heading and the last wind.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from aeroloop.estimation.wing import (
 
 @dataclass(frozen=True, slots=True)
 class NavigationGains:
-    fix_age_s: float = 0.15  # from the instant of a fix to the cycle that hears of it
-    fix_position: float = 0.2  # parts of a surprise, per fix
+    fix_age_s: float = 0.15  # from the time of a fix to the cycle that receives it
+    fix_position: float = 0.2  # fraction of an innovation, per fix
     fix_velocity: float = 0.3
     fix_accel_per_s: float = 0.2
     fix_baro: float = 0.01
     baro_height: float = 0.05  # per cycle
     wind_time_s: float = 5.0
-    airspeed_share: float = 0.5  # of a new sample
-    lost_s: float = 1.0  # without a fix for so long, dead reckoning begins
+    airspeed_share: float = 0.5  # weight of a new sample
+    lost_s: float = 1.0  # time without a fix after which dead reckoning begins
     lean_per_s: float = 0.5  # then towards airspeed, heading and wind
-    surprise_m: float = 20.0  # larger ones are cut
+    surprise_m: float = 20.0  # larger innovations are limited
     surprise_m_s: float = 4.0
 
 

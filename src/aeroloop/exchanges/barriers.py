@@ -1,17 +1,17 @@
-"""Who waits for whom in lockstep, apart from what the bytes mean: here, batons beside the link.
+"""Lockstep by batons beside the link, independent of the message content.
 
-A baton says how many bytes its sender has put on the link by a simulated time (`realtime/lockstep.py`), so that a
-flight depends neither on how the kernel delivers bytes nor on what the scenario does to them on the way.
+A baton carries the number of bytes its sender has put on the link by a simulated time (`realtime/lockstep.py`), so that
+a flight depends neither on how the kernel delivers bytes nor on the impairments of the link.
 """
 
 from __future__ import annotations
 
 from typing import Protocol
 
-from aeroloop.realtime.lockstep import Reply, StampedLink, Stepped
+from aeroloop.realtime.lockstep import BEFORE_NS, Reply, StampedLink, Stepped
 
 GROUND_AHEAD_CYCLES = 64
-"""How far the ground may work ahead: references depend on time alone, so nobody need wait for them."""
+"""Control periods that the ground may work ahead: references depend on time alone, so there is nothing to wait for."""
 
 
 class BoardBaton(Protocol):
@@ -26,44 +26,51 @@ class GroundBaton(Protocol):
 
 
 class BatonBarrier:
-    """Time goes to the next byte or timer as soon as the board has answered for everything before it."""
+    """Time advances to the next byte or timer as soon as the board has answered everything before it."""
 
     def __init__(
         self,
         wire: StampedLink,
         link: Stepped,
         board: BoardBaton,
-        ground: GroundBaton | None,
+        ground: GroundBaton | None = None,
         *,
-        period_ns: int,
-        end_ns: int,
+        number: int = 0,
+        period_ns: int = 0,
+        end_ns: int = 0,
     ) -> None:
-        """`wire` is where bytes are counted, `link` the same with its impairments."""
-        self._wire, self._link = wire, link
+        """`wire` counts the bytes, `link` is the same with its impairments; `number` is the board's index if one
+        process runs several. The ground works ahead by periods, to the end."""
+        self._wire, self._link, self._number = wire, link, number
         self._board, self._ground = board, ground
-        self._wake_ns = 0
+        self._wake_ns = BEFORE_NS
         self._told_bytes = 0
         self._ahead_ns = GROUND_AHEAD_CYCLES * period_ns
         self._end_ns = end_ns
         self._granted_ns = -1
 
     def close(self) -> None:
-        """The flight is over, for board and ground too."""
+        """End the flight for board and ground."""
         self._board.close()
         if self._ground:
             self._ground.close()
 
+    def begin(self) -> None:
+        """Pass the baton to the board before the flight: its start message crosses the link before impairments
+        start."""
+        self.settle(BEFORE_NS)
+
     def next_ns(self, t_ns: int) -> int:
-        """When bytes are due, or the board's timer is."""
+        """Time of the next bytes or of the board's timer."""
         due_ns = self._link.next_due_ns()
         return max(t_ns, self._wake_ns if due_ns is None else min(due_ns, self._wake_ns))
 
     def settle(self, t_ns: int) -> None:
-        """Hand the baton to the board if it has anything to do at t_ns, and wait until it comes back."""
+        """Pass the baton to the board if it has anything to do at t_ns, and wait for its return."""
         if self._wire.bytes_sent == self._told_bytes and t_ns < self._wake_ns:
             return
         self._told_bytes = self._wire.bytes_sent
-        self._board.pass_on(t_ns, self._told_bytes)
+        self._board.pass_on(t_ns, self._told_bytes, self._number)
         reply = Reply(*self._board.take())
         if self._ground and reply.cycle_ns > self._granted_ns:
             self._granted_ns = min(reply.cycle_ns + self._ahead_ns, self._end_ns)

@@ -1,7 +1,9 @@
-"""A board that works by the plant's clock: every control period it gets numbered sensors, and answers with commands.
+"""Exchange with a board that runs on the plant's clock: each control period it gets numbered sensors and returns
+commands.
 
-Where the plant waits (lockstep, and an emulated board at any pace), time goes on when the board says that the period's
-work is done. Otherwise the latest command counts, and a period without any is counted.
+Where the plant waits (lockstep, and an emulated board at any pace), time advances when the board reports that the
+period's work is done. Otherwise the latest command is used, and periods without a command are counted. Over an impaired
+link the plant waits by a baton, since messages of the board may be lost or late.
 """
 
 from __future__ import annotations
@@ -16,9 +18,9 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
-from aeroloop.exchanges.line_faults import LineFaults
+from aeroloop.exchanges.wire import Wire
 from aeroloop.links.base import Link
-from aeroloop.protocols.board import Missing, Start, Told
+from aeroloop.protocols.board import BoardReport, MissingReports, Start
 from aeroloop.protocols.handshake import Claim, Presence, objection
 from aeroloop.protocols.interface import WING
 from aeroloop.protocols.wing import CYCLES, Done, FromBoard, Goal, PlantEnd, Servos
@@ -31,26 +33,27 @@ PATIENCE_S = 30.0
 """Wall time after which a board that does not end a control period in lockstep counts as hung."""
 POLL_S = 0.2
 MOST_COMMANDED = 3
-"""How often the ground repeats a goal that nobody has taken up."""
+"""Maximum number of times the ground sends a goal while the board keeps loitering."""
 COMMAND_AGAIN_NS = NS
 NOT_WHILE_WAITING = (
-    "in lockstep and on pil time waits for every message, so none may be lost or late; fly mil or sil with --pace real"
+    "in lockstep and on pil, time waits for every message, so none may be lost or late; give the scenario an "
+    "impairment to switch from, or fly mil or sil with --pace real"
 )
 
 
 class Flown(Protocol):
-    """What it needs of a vehicle."""
+    """The part of a vehicle that this exchange uses."""
 
     t_ns: int
     ended: str
 
     def tap(self) -> list[Any]: ...
-    def say(self, event: Event, value: float) -> None: ...
+    def log_event(self, event: Event, value: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What the ground sends, and how long the flight goes on at the goal."""
+class MissionRequest:
+    """Messages from the ground, and the time to fly on after the goal is reached."""
 
     goal_m: tuple[float, float]
     command_at_ns: int
@@ -61,42 +64,43 @@ class Errand:
 class Settings:
     period_ns: int
     end_ns: int
-    waits: bool  # for the end of the board's work, each period
-    paced: bool  # by the wall
-    silence_ns: int = NS  # of simulated time, after which a board that is not waited for has failed
-    wanted_image: int = 0  # what the board must say it runs; 0 takes any
+    waits: bool  # for the board's message that a period's work is done
+    paced: bool  # by the wall clock
+    silence_ns: int = NS  # simulated time without a message after which a board that is not waited for has failed
+    expected_image: int = 0  # image hash that the board must report; 0 accepts any
     board: str = "board"
 
 
 def _await_bytes(link: Link) -> float:
-    """Wait for a moment, or until there is something to read; how long that was, in s."""
+    """Wait for a moment, or until bytes are readable; returns the time waited in s."""
     began_s = time.monotonic()
     select.select([link.fileno()], [], [], POLL_S)
-    return min(time.monotonic() - began_s, POLL_S)  # while the whole bench is suspended nobody waits
+    return min(time.monotonic() - began_s, POLL_S)  # time for which the whole bench is suspended does not count
 
 
 class BoardPeriod:
-    """One board on one link. Rows go to `sensors`, `command`, `link`, and what the board tells by its name."""
+    """One board on one link. Rows go to `sensors`, `command` and `link`; the board's reports go to streams of the same
+    name."""
 
     cuts = True  # a control period need not be a multiple of the vehicle's step
 
     def __init__(
         self,
         vehicle: Flown,
-        link: Link,
+        wire: Wire,
         settings: Settings,
-        errand: Errand,
+        mission_request: MissionRequest,
         readings: Readings,
         publish: Mapping[str, Publish],
-        *,
-        line: LineFaults | None = None,
-        bare: Link | None = None,
     ) -> None:
-        """`line` changes the link's impairments in flight; `bare` is the link without them, which begin with the
-        flight."""
-        self._line = line
-        self._vehicle, self._link, self._bare = vehicle, link, bare or link
-        self._settings, self._errand, self._readings, self._publish = settings, errand, readings, publish
+        self._vehicle, self._link, self._bare = vehicle, wire.link, wire.bare
+        self._faults, self._barrier = wire.faults, wire.barrier
+        self._settings, self._mission_request, self._readings, self._publish = (
+            settings,
+            mission_request,
+            readings,
+            publish,
+        )
         self._inbox = vehicle.tap()
         self.locked = True
         self.over = False
@@ -104,21 +108,23 @@ class BoardPeriod:
         self._presence = Presence(settings.period_ns)
         self._started = False
         self.command: Row | None = None
-        self.cycle = -1  # the control period that goes on
+        self.cycle = -1  # the current control period
         self._next_ns = 0
         self._woken_ns = 0
         self._answered = self._done = -1
         self._goals = 0
-        self._command_ns = errand.command_at_ns
+        self._command_ns = mission_request.command_at_ns
         self._step = Step.LOITER
         self._arrived_ns = -1
-        self._heard_ns = self._counters_ns = 0
+        self._received_ns = self._counters_ns = 0
 
     def await_ready(self, timeout_s: float, stopped: Stopped) -> None:
-        """Nothing moves before the board's start message: on some links it cannot be reached until then."""
+        """Time starts with the board's start message: on some links the board cannot be reached before."""
         waited_s = 0.0
+        if self._barrier is not None:
+            self._barrier.begin()
         while not self._started and not stopped():
-            if self._hear(self._bare.poll()):
+            if self._look_for_start(self._bare.poll()):
                 continue
             if waited_s >= timeout_s:
                 raise LinkError(
@@ -127,8 +133,20 @@ class BoardPeriod:
                 )
             waited_s += _await_bytes(self._bare)
 
+    def _look_for_start(self, chunk: bytes) -> bool:
+        """Whether the bytes contain any message. Other messages belong to a previous flight: an external board may not
+        have noticed its end yet."""
+        messages = self.protocol.receive(chunk) if chunk else []
+        for message in messages:
+            if isinstance(message, Start):
+                self.protocol.new_board()
+                self._take(message)
+        return bool(messages)
+
     def next_ns(self) -> int:
         wanted_ns = self._next_ns
+        if self._barrier is not None:
+            return min(wanted_ns, self._barrier.next_ns(self._vehicle.t_ns))
         if self._settings.paced:
             if self._woken_ns > self._vehicle.t_ns:
                 wanted_ns = min(wanted_ns, self._woken_ns)
@@ -143,34 +161,39 @@ class BoardPeriod:
     def wake(self, t_ns: int) -> None:
         self._woken_ns = t_ns
 
-    def hear(self, t_ns: int) -> None: ...
+    def receive(self, t_ns: int) -> None: ...
 
     def serve(self) -> None:
-        """A control period begins: the sensors go out, and what the ground has to say. Of a board that keeps its own
-        time, what the link has brought."""
+        """A control period begins: send the sensors and the ground's messages. From a board that keeps its own time,
+        read the link."""
         t_ns, settings = self._vehicle.t_ns, self._settings
         self._readings.add(self._inbox)
         self._inbox.clear()
         if t_ns >= self._counters_ns:
             self._counters_ns = (t_ns // COUNTERS_PERIOD_NS + 1) * COUNTERS_PERIOD_NS
             self._note_counters()
-        if not settings.waits and not self._hear(self._link.poll()) and t_ns - self._heard_ns > settings.silence_ns:
+        heard = not settings.waits and self._receive(self._link.poll())
+        on_its_own = not settings.waits and self._barrier is None
+        if on_its_own and not heard and t_ns - self._received_ns > settings.silence_ns:
             raise LinkError(
-                f"the {settings.board} has been silent on {self._link.url} for {settings.silence_ns / NS:g} s "
+                f"the {settings.board} has sent nothing on {self._link.url} for {settings.silence_ns / NS:g} s "
                 f"(at {t_ns / NS:.2f} s of the flight)"
             )
         if t_ns >= self._next_ns and not self._vehicle.ended and t_ns < settings.end_ns:
-            # It has loitered at the goal for long enough; asked where a period ends, whoever else shares its time.
-            self.over = self._arrived_ns >= 0 and t_ns - self._arrived_ns >= self._errand.linger_ns
+            # It has loitered at the goal for long enough; checked at the end of a period, independent of other
+            # aircraft.
+            self.over = self._arrived_ns >= 0 and t_ns - self._arrived_ns >= self._mission_request.linger_ns
             if not self.over:
                 self._next_ns += settings.period_ns
-                self._speak(t_ns)
+                self._send(t_ns)
 
     def settle(self, stopped: Stopped) -> None:
-        """Nothing moves before the board says that it has done this period's work."""
+        """Wait until the board reports that this period's work is done, or has returned the baton."""
+        if self._barrier is not None and not self._vehicle.ended and self._vehicle.t_ns < self._settings.end_ns:
+            self._barrier.settle(self._vehicle.t_ns)
         waited_s = 0.0
         while self._settings.waits and self._done < self.cycle and not stopped():
-            if self._hear(self._link.poll()):
+            if self._receive(self._link.poll()):
                 waited_s = 0.0
             elif waited_s >= PATIENCE_S:
                 raise LinkError(
@@ -181,19 +204,21 @@ class BoardPeriod:
                 waited_s += _await_bytes(self._link)
 
     def switch(self, switch: Switch) -> Switched:
-        if self._line is None:
+        if self._faults is None:
             raise ConfigError(f"{switch.target}: {NOT_WHILE_WAITING}")
-        return self._line.switch(switch)
+        return self._faults.switch(switch)
 
     def finish(self) -> None:
         self._note_counters()
+        if self._barrier is not None:
+            self._barrier.close()
 
     def close(self) -> None:
         self._link.close()
 
-    def _speak(self, t_ns: int) -> None:
+    def _send(self, t_ns: int) -> None:
         if self.cycle >= 0 and self._answered < self.cycle:
-            self._vehicle.say(Event.SENSORS_LOST, self.cycle)
+            self._vehicle.log_event(Event.SENSORS_LOST, self.cycle)
         self.cycle += 1
         sensors = self._readings.take(self.cycle, t_ns)
         out = self.protocol.sensors(sensors)
@@ -210,26 +235,26 @@ class BoardPeriod:
             sensors.alt_m,
             *sensors.vel_W,
         )
-        # The sensors end what a period's bytes are: who has them has all.
+        # The sensors are sent last: a board that has received them has received all messages of the period.
         self._link.send(self._goal(t_ns) + out)
 
     def _goal(self, t_ns: int) -> bytes:
-        """The user's command; again while the board has not gone beyond its first circle, as over a radio."""
+        """The user's command; repeated until the board has left its first circle, as over a radio."""
         due = t_ns >= self._command_ns and self._goals < MOST_COMMANDED and self._step == Step.LOITER
         if not due:
             return b""
         self._goals += 1
         self._command_ns = t_ns + COMMAND_AGAIN_NS
-        return self.protocol.goal(Goal(0, *self._errand.goal_m))
+        return self.protocol.goal(Goal(0, *self._mission_request.goal_m))
 
-    def _hear(self, chunk: bytes) -> bool:
-        """Whether there was any message in it. Bytes alone are no sign of life, nor is a board that still starts: we
-        have not reached it."""
+    def _receive(self, chunk: bytes) -> bool:
+        """Whether the bytes contain any message. Bytes alone do not prove that the board works, nor do start messages:
+        the board has not received ours."""
         messages = self.protocol.receive(chunk) if chunk else []
         for message in messages:
             self._take(message)
             if not isinstance(message, Start):
-                self._heard_ns = self._vehicle.t_ns
+                self._received_ns = self._vehicle.t_ns
         return bool(messages)
 
     def _take(self, message: FromBoard) -> None:
@@ -241,27 +266,27 @@ class BoardPeriod:
                     self._publish["command"](t_s, *command, number, latency_s)
             case Done(cycle, _):
                 self._done = max(self._done, self._number(cycle))
-            case Told(stream, row):
+            case BoardReport(stream, row):
                 self._publish[stream](t_s, *row)
                 if stream == "mission_step":
                     self._note_mission(Step(int(row[0])))
-            case Missing(count):
-                self._vehicle.say(Event.MESSAGES_LOST, count)
+            case MissingReports(count):
+                self._vehicle.log_event(Event.MESSAGES_LOST, count)
             case Start(Claim() as claim):
-                self._greet(claim)
+                self._check_start(claim)
 
-    def _greet(self, claim: Claim) -> None:
-        """A board says what it is, and flies only if that fits; one that we know already has started anew."""
-        reason = objection(WING, claim, self._settings.wanted_image)
+    def _check_start(self, claim: Claim) -> None:
+        """Check the start message of a board; a second one from the same board is a restart."""
+        reason = objection(WING, claim, self._settings.expected_image)
         if reason:
             raise LinkError(reason)
         self._started = True
         if self._presence.restarted(claim, self._vehicle.t_ns):
             self.protocol.new_board()
-            self._vehicle.say(Event.BOARD_RESTARTED, claim.cause)
+            self._vehicle.log_event(Event.BOARD_RESTARTED, claim.cause)
 
     def _number(self, cycle: int) -> int:
-        """A control period's number from its last sixteen bits; one that has not begun is none."""
+        """The number of a control period from its last sixteen bits; -1 if that period has not begun."""
         behind = (self.cycle - cycle) % CYCLES
         return self.cycle - behind if behind < CYCLES // 2 else -1
 

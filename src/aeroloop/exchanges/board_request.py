@@ -1,7 +1,8 @@
-"""A board that owns its timer and asks: a sensor request marks a cycle, the plant answers it at the request's own time.
+"""Exchange with a board that has its own timer: it requests the sensors, and the plant answers at the time of the
+request.
 
-In lockstep the time of a request comes with the baton; in wall time it is the moment at which its bytes arrived. Either
-way the vehicle's step is cut there, so that a delay of 6 ms is 6 ms and not 8.
+In lockstep the baton carries the time of a request; in wall time it is the moment at which its bytes arrived. In both
+cases the vehicle's step is cut there, so that a delay of 6 ms is 6 ms and not 8.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from aeroloop.core.errors import LinkError
+from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
-from aeroloop.exchanges.barriers import BatonBarrier
-from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.links.base import Link
-from aeroloop.protocols.board import Actuators, FromBoard, Missing, PlantEnd, Request, Start, Told
+from aeroloop.exchanges.wire import Wire
+from aeroloop.protocols.board import Actuators, BoardReport, FromBoard, MissingReports, PlantEnd, Request, Start
 from aeroloop.protocols.handshake import Presence, objection
 from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds
@@ -29,70 +28,59 @@ Publish = Callable[..., None]
 COUNTERS_PERIOD_NS = NS
 START_POLL_S = 0.1
 MOST_STALE_B, MOST_STALE_S = 1_000_000, 1.0
-"""A board that has sent more than this, or longer, before it is heard is sending for ever."""
+"""Limits on what is read before the first start message: a board that exceeds them never stops sending."""
 
 
 class Flown(Protocol):
-    """What it needs of a vehicle."""
+    """The part of a vehicle that this exchange uses."""
 
     t_ns: int
     ended: str
 
     def measured(self) -> Row | None: ...
-    def say(self, event: Event, value: float) -> None: ...
+    def log_event(self, event: Event, value: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is known of the board before it speaks."""
+    """Board settings known before its first message."""
 
     bounds: Bounds  # of a plausible command
     first_command: Row
     period_ns: int
     end_ns: int
-    silence_ns: int  # of simulated time, which a plant that stands still does not spend; then the board has failed
+    silence_ns: int  # timeout of the board in simulated time, which stops while the plant waits
     speed: float = 1.0  # simulated seconds a second
-    wanted_image: int = 0  # what the board must say it runs; 0 takes any
+    expected_image: int = 0  # image hash that the board must report; 0 accepts any
     board: str = "board"
 
 
 class BoardRequest:
-    """One board on one link. Rows go to `sensors`, `command`, `cycle`, `link`, and what the board tells by its name."""
+    """One board on one link. Rows go to `sensors`, `command`, `cycle` and `link`; the board's reports go to streams of
+    the same name."""
 
     cuts = True
     over = False
     locked = True
 
-    def __init__(
-        self,
-        vehicle: Flown,
-        link: Link,
-        settings: Settings,
-        publish: Mapping[str, Publish],
-        *,
-        line: LineFaults,
-        bare: Link | None = None,
-        barrier: BatonBarrier | None = None,
-    ) -> None:
-        """`line` changes the link's impairments in flight; `bare` is the link without them: they begin with the flight.
-        Without a `barrier` nobody waits."""
-        self._line = line
-        self._vehicle, self._link, self._bare = vehicle, link, bare or link
-        self._settings, self._publish, self._barrier = settings, publish, barrier
+    def __init__(self, vehicle: Flown, wire: Wire, settings: Settings, publish: Mapping[str, Publish]) -> None:
+        self._vehicle, self._link, self._bare = vehicle, wire.link, wire.bare
+        self._settings, self._publish = settings, publish
+        self._faults, self._barrier = wire.faults, wire.barrier
         self._presence = Presence(settings.period_ns)
         self.protocol = PlantEnd(settings.bounds, self._suspect, settings.first_command)
         self.command: Row | None = None
-        self._heard_ns = self._counters_ns = self._woken_ns = 0
+        self._received_ns = self._counters_ns = self._woken_ns = 0
         self._request_wall_ns = 0
 
     def _suspect(self, index: int) -> None:
-        self._vehicle.say(Event.IMPLAUSIBLE_COMMAND, index)
+        self._vehicle.log_event(Event.IMPLAUSIBLE_COMMAND, index)
 
     def await_ready(self, timeout_s: float, stopped: Stopped) -> None:
-        """In wall time nothing moves before the board's start message; in lockstep the baton waits.
+        """In wall time, simulated time starts with the board's start message; in lockstep the baton waits.
 
-        A board repeats start and request in every cycle until it is answered, so what has piled up since it began is
-        stale: the first start message behind which the line falls silent for half a cycle is new.
+        A board repeats start and request in every cycle until it is answered, so the bytes received since then are
+        stale: the first start message followed by half a cycle without bytes is new.
         """
         if self._barrier is not None:
             return
@@ -109,7 +97,7 @@ class BoardRequest:
                     asked = asked or isinstance(message, Request)
                     start = message if isinstance(message, Start) else start
             if start is not None and (endless or not self._readable(quiet_s)):
-                self._greet(start)
+                self._check_start(start)
                 return
             if start is None:
                 if waited_s > timeout_s:
@@ -134,10 +122,10 @@ class BoardRequest:
     def wake(self, t_ns: int) -> None:
         self._woken_ns = t_ns
 
-    def hear(self, t_ns: int) -> None: ...
+    def receive(self, t_ns: int) -> None: ...
 
     def serve(self) -> None:
-        """Answer what the link has brought."""
+        """Answer the messages that have arrived."""
         t_ns = self._vehicle.t_ns
         if t_ns >= self._counters_ns:
             self._counters_ns = (t_ns // COUNTERS_PERIOD_NS + 1) * COUNTERS_PERIOD_NS
@@ -147,18 +135,18 @@ class BoardRequest:
         if self._barrier is None:
             messages = self._newest(messages)
         if messages:
-            self._heard_ns = t_ns
+            self._received_ns = t_ns
             read_ns = time.monotonic_ns()
             for message in messages:
                 self._take(message, read_ns)
-        elif self._barrier is None and t_ns - self._heard_ns > self._settings.silence_ns:
+        elif self._barrier is None and t_ns - self._received_ns > self._settings.silence_ns:
             raise LinkError(
-                f"the {self._settings.board} has been silent on {self._link.url} for "
+                f"the {self._settings.board} has sent nothing on {self._link.url} for "
                 f"{self._settings.silence_ns / NS:g} s (at {t_ns / NS:.2f} s of the flight)"
             )
 
     def _newest(self, messages: list[FromBoard]) -> list[FromBoard]:
-        """Of several requests that have piled up, the newest: the sensors of now answer no other."""
+        """The newest of several queued requests: the present sensors answer no older one."""
         requests = [message for message in messages if isinstance(message, Request)]
         if len(requests) < 2:
             return messages
@@ -172,7 +160,9 @@ class BoardRequest:
             self._barrier.settle(vehicle.t_ns)
 
     def switch(self, switch: Switch) -> Switched:
-        return self._line.switch(switch)
+        if self._faults is None:
+            raise ConfigError(f"{switch.target}: nothing can be switched on this link")
+        return self._faults.switch(switch)
 
     def finish(self) -> None:
         self._note_counters()
@@ -188,30 +178,30 @@ class BoardRequest:
             case Request():
                 late_s = self._presence.late_s(self._vehicle.t_ns)
                 if late_s is not None:
-                    self._vehicle.say(Event.LATE_CYCLE, late_s)
+                    self._vehicle.log_event(Event.LATE_CYCLE, late_s)
                 self._answer(read_ns)
             case Actuators(command):
                 self.command = command
                 self._publish["command"](t_s, *command)
             case Start():
-                self._greet(message)
-            case Told(stream, row) if stream in self._publish:
+                self._check_start(message)
+            case BoardReport(stream, row) if stream in self._publish:
                 self._publish[stream](t_s, *row)
-            case Missing(count):
-                self._vehicle.say(Event.MESSAGES_LOST, count)
+            case MissingReports(count):
+                self._vehicle.log_event(Event.MESSAGES_LOST, count)
 
-    def _greet(self, start: Start) -> None:
-        """A board that says what it is gets the same from us, and flies only if that fits."""
+    def _check_start(self, start: Start) -> None:
+        """Answer a start message with ours, and fly only if both match."""
         claim = start.claim
         if claim is None:
             return
-        reason = objection(TILTROTOR, claim, self._settings.wanted_image)
+        reason = objection(TILTROTOR, claim, self._settings.expected_image)
         if reason:
             raise LinkError(reason)
         self._link.send(self.protocol.hello())
         if self._presence.restarted(claim, self._vehicle.t_ns):
             self.protocol.new_board()
-            self._vehicle.say(Event.BOARD_RESTARTED, claim.cause)
+            self._vehicle.log_event(Event.BOARD_RESTARTED, claim.cause)
 
     def _answer(self, read_ns: int) -> None:
         period_s = (read_ns - self._request_wall_ns) / NS if self._request_wall_ns else math.nan

@@ -1,4 +1,4 @@
-"""What the sensors of an aircraft delivered, and its true state, as MAVLink HIL's samples."""
+"""Converts sensor samples and the true state of an aircraft to MAVLink HIL samples."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ SEA_LEVEL_KG_M3 = 1.225
 def gathered(
     t_ns: int, samples: Iterable[Sample], without_imu: bool = False
 ) -> tuple[hil.HilSample | None, list[hil.HilFix], list[hil.HilRange]]:
-    """What arrived at one instant: one HIL_SENSOR, as a rule only with a new IMU sample, fixes and ranges."""
+    """The samples delivered at one time: one HIL_SENSOR, normally only with a new IMU sample, plus GNSS fixes and
+    ranges."""
     accel_B = rate_B = field_B_T = barometer = diff_pressure_Pa = None
     fixes: list[hil.HilFix] = []
     ranges: list[hil.HilRange] = []

@@ -1,39 +1,38 @@
-"""How often signals cross a link: what was set, what came, and in how much wall time."""
+"""Counts how often each signal crosses a link: configured rate, received rate and wall time."""
 
 from __future__ import annotations
-
-from time import monotonic_ns
 
 from aeroloop.core.signals import LINK_SIGNALS, NS
 from aeroloop.core.stream import Publish
 
 
-class _Signal:
+class Signal:
+    """Count and wall-clock times of one signal."""
+
     __slots__ = ("count", "first_ns", "newest_ns")
 
     def __init__(self) -> None:
         self.count = self.first_ns = self.newest_ns = 0
 
+    def crossed(self, now_ns: int) -> None:
+        if not self.count:
+            self.first_ns = now_ns
+        self.newest_ns = now_ns
+        self.count += 1
+
 
 class SignalCounts:
-    """One aircraft's signals at one end; a row each, once a second of simulated time and at the end."""
+    """The signals of one aircraft at one end; one row each per simulated second and at the end."""
 
     def __init__(self, set_hz: dict[str, float], send: Publish) -> None:
         self._set_hz, self._send = set_hz, send
-        self._signals = {name: _Signal() for name in set_hz}
+        self._signals = {name: Signal() for name in set_hz}
         self._numbers = {name: LINK_SIGNALS.index(name) for name in set_hz}
 
-    def count(self, *names: str) -> None:
-        """What has just crossed, a name each."""
-        now_ns = monotonic_ns()
-        for name in names:
-            signal = self._signals[name]
-            if not signal.count:
-                signal.first_ns = now_ns
-            signal.newest_ns = now_ns
-            signal.count += 1
+    def __getitem__(self, name: str) -> Signal:
+        return self._signals[name]
 
-    def tell(self, t_ns: int) -> None:
+    def publish(self, t_ns: int) -> None:
         for name, signal in self._signals.items():
             if signal.count:
                 wall_s = (signal.newest_ns - signal.first_ns) / NS

@@ -1,8 +1,7 @@
-"""Flights within one process: plant and controllers in turns over links in memory, every row kept in memory.
+"""Flights within one process: plant and controllers alternate over links in memory, and all rows are kept in memory.
 
-The same crafts, bytes and rows as on the bench, so the same log hash; several scenarios, of any families, share one
-time. What the processes of a flight protect against (a law that hangs, a controller that crashes) is not protected
-against here.
+Vehicles, bytes and rows are the same as with separate processes, so the log hash is the same; several scenarios of any
+families share one simulation. There is no protection against a law that hangs or a controller that crashes.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ from pathlib import Path
 import numpy as np
 
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fleet import Fleet, Plan, parts_of
+from aeroloop.core.fleet_files import expanded
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.stream import Publish, Stream
 from aeroloop.core.streams import streams_of
-from aeroloop.core.tables import MEMORY, family, made, part
+from aeroloop.core.tables import MEMORY, calling
+from aeroloop.flight.part import FlightPart
 from aeroloop.flight.process_table import launch_settings
-from aeroloop.flight.processes.common import Orders
-from aeroloop.flight.seat import Inlined, Seat
+from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.recording.log import Log
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
@@ -31,50 +32,56 @@ from aeroloop.sim.pace import Pace
 
 @dataclass(frozen=True)
 class InlineFlight:
-    """How the flight ended, and a log of each scenario."""
+    """The end reason of the flight, and a log of each part, in order."""
 
     ended: str
     logs: tuple[Log, ...]
 
 
-def fly_inline(*scenarios: Scenario, stopped: Callable[[], bool] = lambda: False) -> InlineFlight:
-    """In lockstep, to the end of every scenario; a vehicle that diverges or crashes ends the flight of all."""
-    if not scenarios:
+def fly_inline(
+    *plans: Plan,
+    stopped: Callable[[], bool] = lambda: False,
+    attend: Callable[[Sequence[Craft]], str | None] = lambda fleet: None,
+) -> InlineFlight:
+    """Fly in lockstep to the end of every scenario; a vehicle that diverges or crashes ends the flight of all. `attend`
+    is called once per round, for external input; if it returns a reason, the flight ends."""
+    if not plans:
         raise ConfigError("a flight needs at least one scenario")
+    scenarios = [part for plan in plans for part in parts_of(plan if isinstance(plan, Fleet) else expanded(plan))]
     with tempfile.TemporaryDirectory(prefix="inline-", dir=runtime_dir()) as folder:
-        kept = [_Kept(scenario) for scenario in scenarios]
-        fleet: list[Craft] = []
-        finishers: list[Callable[[], None]] = []
+        kept = [KeptRows(scenario) for scenario in scenarios]
+        parts: list[FlightPart] = []
         try:
             for index, (scenario, rows) in enumerate(zip(scenarios, kept, strict=True)):
                 place = Path(folder) / str(index)
                 place.mkdir()
-                for craft, finish in _crafts(scenario, place, rows):
-                    fleet.append(craft)
-                    finishers.append(finish)
+                prefix = f"{scenario.name}/" if len(scenarios) > 1 else ""
+                part = FlightPart(_launch(scenario, place, prefix), rows.publish)
+                parts.append(part)
+                part.open({}, lambda words: None)
+            fleet = [craft for part in parts for craft in part.crafts]
             pace = Pace(min(craft.vehicle.step_ns for craft in fleet), lockstep=True)
-            for craft in fleet:
-                for exchange in craft.exchanges:
-                    exchange.await_ready(scenarios[0].link.start_timeout_s, stopped)
-            ended = run(fleet, pace, stopped)
-            for craft in fleet:
-                for exchange in craft.exchanges:
-                    exchange.finish()
+            for part in parts:
+                part.await_ready(stopped)
+            with calling(part.build for part in parts):
+                ended = run(fleet, pace, stopped, lambda: attend(fleet))
+            for part in parts:
+                part.finish()
         finally:
-            for finish in finishers:
-                finish()
+            for part in parts:
+                part.end_controllers()
         return InlineFlight(ended, tuple(rows.log() for rows in kept))
 
 
-class _Kept:
-    """The rows of one scenario, packed: a million tuples would be searched for garbage again and again."""
+class KeptRows:
+    """The rows of one scenario, packed: the garbage collector would scan a million tuples repeatedly."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._streams = streams_of(scenario)
         self._rows = {stream.name: bytearray() for stream in self._streams}
 
     def publish(self, vehicle: int) -> dict[str, Publish]:
-        """For the rows of one aircraft, which are given without its number."""
+        """Adds the aircraft's number to the rows of one aircraft."""
         return {stream.name: _keeper(stream, self._rows[stream.name], vehicle) for stream in self._streams}
 
     def log(self) -> Log:
@@ -91,22 +98,14 @@ def _keeper(stream: Stream, rows: bytearray, vehicle: int) -> Publish:
     return lambda t_s, *values: keep(pack(t_s, vehicle, *values))
 
 
-def _crafts(scenario: Scenario, folder: Path, kept: _Kept) -> Sequence[tuple[Craft, Callable[[], None]]]:
+def _launch(scenario: Scenario, folder: Path, prefix: str) -> LaunchSettings:
     scenario = with_value(scenario, "link.url", MEMORY)
-    orders = Orders(
+    return LaunchSettings(
         scenario=scenario,
         folder=str(folder),
         log="",
         supervisor_pid=os.getpid(),
         core_draw=0,
+        prefix=prefix,
         **launch_settings(scenario, folder),
     )
-    row, controller = family(scenario.kind), scenario.flown_by
-    found = []
-    for number in range(scenario.aircraft.count):
-        own = kept.publish(number)
-        vehicle = made(row.vehicle, scenario, number, own)
-        seat = Seat(scenario, orders, number, vehicle, own, {}, lambda words: None)
-        inlined: Inlined = part(controller.inline)(seat)
-        found.append((Craft(vehicle, [inlined.exchange], scenario.end_ns), inlined.finish))
-    return found

@@ -1,52 +1,72 @@
-"""A run's folder: what a flight leaves behind, and how it is made from the log alone.
+"""A run's folder: its files, and how they are created from the log alone.
 
 scenario.toml   the resolved scenario        flight.mcap   the log
 summary.json    numbers and verdict          report.html   pictures
-law.py, ...     copies of the files that the scenario names
+law.py, ...     copies of the files that the scenario names; those of a fleet's part begin with its name
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
+from aeroloop.analysis.fleet import summarise_fleet
 from aeroloop.analysis.summary import summarise
-from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.core import trust
+from aeroloop.core.errors import EXIT_LINK, ConfigError, not_written
+from aeroloop.core.fleet import Fleet, Plan, parts_of, prefix
+from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario import Scenario
-from aeroloop.core.scenario_files import load
-from aeroloop.core.streams import streams_of
+from aeroloop.core.streams import channels
+from aeroloop.flight import run_summary, running
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
-NAME_LENGTH = 160  # of a file; many file systems take 255 bytes
-KEYS = ("scenario", "loop", "pace", "exit_code", "ended", "checks", "metrics", "timing", "links", "events", "versions")
-"""What a report needs of a summary."""
+NAME_LENGTH = 160  # of a file name; many file systems allow 255 bytes
+UNFINISHED = {
+    "ended": "incomplete",
+    "wall_s": 0.0,
+    "exit_code": EXIT_LINK,
+    "error": "incomplete: the flight was aborted or killed before its verdict; results are from its log",
+}
+"""The outcome of a flight with a log and without a summary."""
 
 
-def make_folder(folder: Path, scenario: Scenario) -> None:
-    """A new run folder with its scenario; one that exists is never touched."""
-    files = scenario.files()
-    copies = {key: _content(key, name) for key, name in files.items()}
-    names = {key: _copy_name(scenario.file_names[key], file) for key, file in files.items()}
+def make_folder(folder: Path, plan: Plan) -> None:
+    """Create a run folder with its scenario; an existing one is never changed."""
+    copies: dict[str, bytes] = {}
+    parts = []
+    for part in parts_of(plan):
+        files = part.files()
+        names = {key: _own(plan, part) + _copy_name(part.file_names[key], file) for key, file in files.items()}
+        copies |= {names[key]: _content(key, file) for key, file in files.items()}
+        parts.append(part.with_files(names))
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise ConfigError(f"{folder}: exists already, and a run is never overwritten; choose another --out") from None
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
-    for key, content in copies.items():  # the run keeps what it flew: its author goes on changing the file
-        _write_bytes(folder / names[key], content)
-    table = scenario.with_files(names).flat()
-    _write(folder / SCENARIO, tomli_w.dumps(_without_none(table)))
+    for name, content in copies.items():  # a copy: the author may change the file later
+        _write_bytes(folder / name, content)
+    table = (replace(plan, parts=tuple(parts)) if isinstance(plan, Fleet) else parts[0]).flat()
+    _write(folder / SCENARIO, tomli_w.dumps(without_none(table)))
+
+
+def _own(plan: Plan, part: Scenario) -> str:
+    """Prefix for the file names of a fleet's part."""
+    return prefix(plan, part).replace("/", "-")
 
 
 def _copy_name(name: str, file: str) -> str:
-    """A name without an ending takes the file's: there it says what the file holds."""
+    """A name without an extension gets that of the file."""
     return name if Path(name).suffix else f"{name}{Path(file).suffix.lower()}"
 
 
@@ -57,18 +77,19 @@ def _content(key: str, file: str) -> bytes:
         raise ConfigError(f"{key}: {file}: cannot be read: {error.strerror}") from None
 
 
-def discard(folder: Path, scenario: Scenario) -> None:
-    """Take back the folder of a flight that never began; what somebody else put there stays."""
-    for name in (SCENARIO, LOG, *scenario.file_names.values()):
+def discard(folder: Path, plan: Plan) -> None:
+    """Remove the folder of a flight that never started; other files in it are kept."""
+    copies = [_own(plan, part) + name for part in parts_of(plan) for name in part.file_names.values()]
+    for name in (SCENARIO, LOG, *copies):
         for path in [folder / name] if Path(name).suffix else folder.glob(f"{name}.*"):
             path.unlink(missing_ok=True)
     with suppress(OSError):
         folder.rmdir()
 
 
-def read_log(folder: Path, scenario: Scenario) -> Log:
-    """The log of a run; an empty one of a flight that recorded nothing."""
-    path, streams = folder / LOG, streams_of(scenario)
+def read_log(folder: Path, plan: Plan) -> Log:
+    """The log of a run; an empty one if nothing was recorded."""
+    path, streams = folder / LOG, channels(plan)
     if not (path.exists() and path.stat().st_size):
         return Log.empty(streams)
     log, ours = read(path, streams), {stream.name: stream.names for stream in streams}
@@ -80,30 +101,64 @@ def read_log(folder: Path, scenario: Scenario) -> Log:
     return log
 
 
-def write_summary(folder: Path, scenario: Scenario, log: Log, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """summary.json from the log; also of a flight that was cut short."""
-    summary = summarise(scenario, log, outcome=outcome)
-    _write(folder / SUMMARY, json.dumps(summary, indent=2, allow_nan=False) + "\n")
+def summary_of(plan: Plan, log: Log, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers and verdict from the log; also for a flight that was aborted."""
+    if isinstance(plan, Fleet):
+        return summarise_fleet(plan, log, outcome=outcome)
+    return summarise(plan, log, outcome=outcome)
+
+
+def as_text(summary: Mapping[str, Any]) -> str:
+    """The content of summary.json."""
+    return json.dumps(summary, indent=2, allow_nan=False) + "\n"
+
+
+def write_summary(folder: Path, plan: Plan, log: Log, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    """Write summary.json from the log."""
+    summary = summary_of(plan, log, outcome)
+    keep_summary(folder, summary)
     return summary
 
 
-def write_report(folder: Path, scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> Path:
-    """report.html of a run."""
-    from aeroloop.analysis import page  # templates and drawing take a moment to import
+def keep_summary(folder: Path, summary: Mapping[str, Any]) -> None:
+    _write(folder / SUMMARY, as_text(summary))
+
+
+def write_report(folder: Path, plan: Plan, log: Log, summary: Mapping[str, Any]) -> Path:
+    """Write report.html of a run."""
+    from aeroloop.analysis import page  # imported here: templates and drawing are slow to import
+    from aeroloop.analysis.fleet_report import render_fleet
     from aeroloop.analysis.report import render_report
 
-    page.write(folder / REPORT, render_report(scenario, log, summary), "report")
+    html = render_fleet(plan, log, summary) if isinstance(plan, Fleet) else render_report(plan, log, summary)
+    page.write(folder / REPORT, html, "report")
     return folder / REPORT
 
 
 def report_again(folder: Path) -> Path:
-    """report.html of a run, from what its folder holds."""
-    scenario, summary = load_run(folder)
-    return write_report(folder, scenario, read_log(folder, scenario), summary)
+    """Write report.html of a run from its folder; if there is no summary, also write that, marked incomplete."""
+    if _lacks_summary(folder):
+        plan = _flown(folder)
+        log = read_log(folder, plan)
+        return write_report(folder, plan, log, write_summary(folder, plan, log, UNFINISHED))
+    plan, summary = load_run(folder)
+    log = read_log(folder, plan)
+    with run_summary.attributed_errors(folder / SUMMARY, summary, partial(summary_of, plan, log, UNFINISHED)):
+        return write_report(folder, plan, log, summary)
+
+
+def _lacks_summary(folder: Path) -> bool:
+    """Whether a flight has left a log here without results."""
+    if (folder / SUMMARY).exists() or not all((folder / name).is_file() for name in (SCENARIO, LOG)):
+        return False
+    log = str((folder / LOG).resolve())
+    if any(launch.log == log for launch in running.flights()):
+        raise ConfigError(f"{folder}: its flight is still running; expected one that has ended")
+    return True
 
 
 def comparison_path(folders: list[Path]) -> Path:
-    """Where the page of a comparison goes when nobody says: beside the first run."""
+    """Default path of a comparison page: beside the first run."""
     names = [folder.resolve().name for folder in folders]
     stem = f"compare-{'-'.join(names)}"
     if len(stem) > NAME_LENGTH:
@@ -111,41 +166,62 @@ def comparison_path(folders: list[Path]) -> Path:
     return folders[0].resolve().parent / f"{stem}.html"
 
 
-def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
-    """The page of a comparison of runs, written to `out`; returns its numbers."""
-    from aeroloop.analysis import page
-    from aeroloop.analysis.compare import Run, compare
-    from aeroloop.analysis.compare_page import render
-
+def check_comparison_path(out: Path) -> None:
+    """ConfigError where the page of a comparison cannot go there."""
     if out.suffix != ".html":
         raise ConfigError(f"{out}: expected the name of an .html file for the comparison")
     if not out.parent.is_dir():
         raise ConfigError(f"{out}: the folder {out.parent} does not exist")
     if out.name == REPORT and (out.parent / SCENARIO).exists():
         raise ConfigError(f"{out}: is the report of a run; choose another name for the comparison")
-    runs = []
+
+
+def compare_runs(folders: list[Path], out: Path) -> dict[str, Any]:
+    """Write the comparison page of runs to `out`; returns its numbers."""
+    from aeroloop.analysis import page
+    from aeroloop.analysis.compare import Run, compare
+    from aeroloop.analysis.compare_page import render
+    from aeroloop.analysis.fleet_compare import FleetRun, compare_fleets
+
+    check_comparison_path(out)
+    fleets, runs, attributions = [], [], ExitStack()
     for folder in folders:
-        scenario, summary = load_run(folder)
-        runs.append(Run(folder.resolve().name, scenario, read_log(folder, scenario), summary))
-    comparison = compare(runs)
-    page.write(out, render(runs, comparison), "comparison")
+        plan, summary = load_run(folder)
+        name, log = folder.resolve().name, read_log(folder, plan)
+        attributions.enter_context(
+            run_summary.attributed_errors(folder / SUMMARY, summary, partial(summary_of, plan, log, UNFINISHED))
+        )
+        if isinstance(plan, Fleet):
+            fleets.append(FleetRun(name, plan, log, summary))
+        else:
+            runs.append(Run(name, plan, log, summary))
+    if fleets and runs:
+        raise ConfigError(f"{fleets[0].name} flew a fleet and {runs[0].name} did not: nothing to compare")
+    with attributions:
+        if fleets:
+            comparison, html = compare_fleets(fleets)
+        else:
+            comparison = compare(runs)
+            html = render(runs, comparison)
+    page.write(out, html, "comparison")
     return comparison
 
 
-def load_run(folder: Path) -> tuple[Scenario, dict[str, Any]]:
+def load_run(folder: Path) -> tuple[Plan, dict[str, Any]]:
     if not folder.is_dir():
         raise ConfigError(f"{folder}: no such run; expected a folder that `aeroloop fly` made")
     for name in (SCENARIO, SUMMARY):
         if not (folder / name).is_file():
-            raise ConfigError(f"{folder}: not a run, it holds no {name}")
-    try:
-        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise ConfigError(f"{folder / SUMMARY}: expected JSON: {error}") from None
-    missing = [key for key in KEYS if not (isinstance(summary, dict) and key in summary)]
-    if missing:
-        raise ConfigError(f"{folder / SUMMARY}: expected the summary of a flight, with the key {missing[0]}")
-    return load(folder / SCENARIO), summary
+            unfinished = name == SUMMARY and (folder / LOG).is_file()
+            hint = f"; `aeroloop report {folder}` makes it from the log" if unfinished else ""
+            raise ConfigError(f"{folder}: not a run, it holds no {name}{hint}")
+    return _flown(folder), run_summary.read(folder / SUMMARY)
+
+
+def _flown(folder: Path) -> Plan:
+    """The plan of a run."""
+    trust.consent_to_own(folder)
+    return load_plan(folder / SCENARIO)
 
 
 def _write(path: Path, text: str) -> None:
@@ -156,14 +232,15 @@ def _write_bytes(path: Path, content: bytes) -> None:
     try:
         path.write_bytes(content)
     except OSError as error:
-        path.unlink(missing_ok=True)  # half a file would pass for a whole one
-        raise AeroloopError(f"{path}: cannot be written: {error.strerror}") from None
+        # Written to another file first: a partial file must not be taken for a complete one.
+        path.unlink(missing_ok=True)
+        raise not_written(path, error) from None
 
 
-def _without_none(table: Any) -> Any:
-    """TOML has no null: a key that is not set is left out."""
+def without_none(table: Any) -> Any:
+    """TOML has no null: keys without a value are omitted."""
     if isinstance(table, dict):
-        return {key: _without_none(value) for key, value in table.items() if value is not None}
+        return {key: without_none(value) for key, value in table.items() if value is not None}
     if isinstance(table, list | tuple):
-        return [_without_none(value) for value in table]
+        return [without_none(value) for value in table]
     return table

@@ -1,6 +1,6 @@
-"""`aeroloop route`: a router that stands alone, in a folder of its own where others find it.
+"""`aeroloop route`: a standalone router, in its own folder, where other programs find it.
 
-The one who watches is another process: a table that is drawn ten times a second would hold up frames.
+`--watch` is a separate process: drawing a table ten times a second would delay frames.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from aeroloop.flight import running
 from aeroloop.flight.processes.common import stop
 from aeroloop.protocols.mavlink_signing import read_key
 from aeroloop.realtime.feed import FeedIn, FeedOut
-from aeroloop.realtime.setup import die_with_parent, end
+from aeroloop.realtime.setup import die_with_parent, end, without_long_collections
 from aeroloop.realtime.topics import Topics, sweep
 from aeroloop.router import control
 from aeroloop.router.config import RouterConfig, load
-from aeroloop.router.statistics import LINES, LineInfo, LineMessage, LineState
+from aeroloop.router.statistics import LINKS, LinkInfo, LinkMessage, LinkState
 
 NOTE = "router.json"
 PREFIX = "route-"
 PATIENCE_S = 10.0
 KEPT_WORDS = 5
 
-Say = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 class RouterNote(msgspec.Struct, frozen=True):
-    """How others find a router that stands alone."""
+    """The file by which other programs find a standalone router."""
 
     name: str
     pid: int
 
 
 @dataclass(frozen=True)
-class Place:
-    """A running router: its own, or that of a flight."""
+class RunningRouter:
+    """A running router: standalone, or that of a flight."""
 
     id: str
     name: str
@@ -59,7 +59,7 @@ class Place:
 
 
 def check(path: Path) -> RouterConfig:
-    """The file as the router would take it, its keys and hosts included."""
+    """The configuration as the router uses it, with keys and hosts resolved."""
     config = load(path)
     for index, endpoint in enumerate(config.endpoints):
         key = "url"
@@ -73,21 +73,21 @@ def check(path: Path) -> RouterConfig:
     return config
 
 
-def places() -> list[Place]:
-    """Routers that stand alone, then those of flights."""
-    alone = [place for path in sorted(runtime_dir().glob(f"{PREFIX}*/{NOTE}")) if (place := _alone(path)) is not None]
+def places() -> list[RunningRouter]:
+    """Standalone routers, then those of flights."""
+    alone = [router for path in sorted(runtime_dir().glob(f"{PREFIX}*/{NOTE}")) if (router := _alone(path)) is not None]
     flying = [
-        Place(running.flight_id(orders), orders.scenario.name, orders.folder_path)
-        for orders in running.flights()
-        if (orders.folder_path / control.SOCKET).exists()
+        RunningRouter(running.flight_id(launch), launch.scenario.name, launch.folder_path)
+        for launch in running.flights()
+        if (launch.folder_path / control.SOCKET).exists()
     ]
     return alone + flying
 
 
-def find(wanted: str = "") -> Place:
+def find(wanted: str = "") -> RunningRouter:
     running_now = places()
-    found = [place for place in running_now if not wanted or wanted in (place.id, place.name)]
-    names = ", ".join(f"{place.id} ({place.name})" for place in found or running_now)
+    found = [router for router in running_now if not wanted or wanted in (router.id, router.name)]
+    names = ", ".join(f"{router.id} ({router.name})" for router in found or running_now)
     if not running_now:
         raise ConfigError("no router is running; start one: aeroloop route FILE")
     if not found:
@@ -97,15 +97,15 @@ def find(wanted: str = "") -> Place:
     return found[0]
 
 
-def take_over(name: str, wanted: str = "") -> Place:
-    place = find(wanted)
-    control.take_over(place.folder, name)
-    return place
+def take_over(name: str, wanted: str = "") -> RunningRouter:
+    router = find(wanted)
+    control.take_over(router.folder, name)
+    return router
 
 
 @contextmanager
 def folder_of_its_own() -> Iterator[Path]:
-    """For sockets and topics; what routers that were killed have left goes with it."""
+    """A folder for sockets and topics; folders of killed routers are removed."""
     _tidy()
     folder = runtime_dir() / f"{PREFIX}{secrets.token_hex(4)}"
     folder.mkdir(mode=0o700)
@@ -116,8 +116,8 @@ def folder_of_its_own() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def route(config: RouterConfig, folder: Path, duration_s: float | None, say: Say) -> None:
-    """Route until somebody stops us, or for so long."""
+def route(config: RouterConfig, folder: Path, duration_s: float | None, notify: Notify) -> None:
+    """Route until stopped, or for the given duration."""
     began_s = time.monotonic()
 
     def clock_s() -> float:
@@ -127,41 +127,43 @@ def route(config: RouterConfig, folder: Path, duration_s: float | None, say: Say
         return stop.requested or (duration_s is not None and clock_s() >= duration_s)
 
     def ready() -> None:
-        # In one move: who tidies up takes half a note for a dead router's.
+        # Renamed into place: a partly written note would be taken for that of a dead router.
         (folder / "note").write_bytes(msgspec.json.encode(RouterNote(config.name, os.getpid())))
         (folder / "note").rename(folder / NOTE)
-        say(f"router {folder.name.removeprefix(PREFIX)} ({config.name}) has {len(config.endpoints)} endpoints")
+        notify(f"router {folder.name.removeprefix(PREFIX)} ({config.name}) has {len(config.endpoints)} endpoints")
+        without_long_collections()
 
-    from aeroloop.router.serving import serve_router  # costs every dialect; the command line has other commands too
+    # Imported here: it loads every dialect, which other commands do not need.
+    from aeroloop.router.serving import serve_router
 
     feed = FeedOut(folder, ROUTER_STREAMS)
     try:
-        serve_router(config, folder, Topics(folder, wait=False), clock_s, over, say, feed=feed, ready=ready)
+        serve_router(config, folder, Topics(folder, wait=False), clock_s, over, notify, feed=feed, ready=ready)
     finally:
         feed.close()
 
 
-class Watched:
-    """What is known of a router's lines, learnt from its feed."""
+class RouterStatus:
+    """The state of a router's links, read from its feed."""
 
     def __init__(self, folder: Path) -> None:
-        self.infos: list[LineInfo] = []
-        self.lines: dict[int, LineState] = {}
-        self.messages: dict[tuple[int, int, int, int, int], LineMessage] = {}
+        self.infos: list[LinkInfo] = []
+        self.links: dict[int, LinkState] = {}
+        self.messages: dict[tuple[int, int, int, int, int], LinkMessage] = {}
         self._folder = folder
         self._feed = FeedIn(folder)
 
     def look(self) -> bool:
-        """Take in what has come; False once the router has gone."""
+        """Read what has arrived; False once the router has ended."""
         if not self.infos:
-            self.infos = _line_infos(self._folder)
+            self.infos = _link_infos(self._folder)
         for stream, row in self._feed.rows():
-            if stream.name == "line":
-                line = LineState(*map(_whole, row[1:]))  # type: ignore[arg-type]
-                self.lines[int(line.line)] = line
-            elif stream.name == "line_message":
-                message = LineMessage(*map(_whole, row[1:]))  # type: ignore[arg-type]
-                key = (message.line, message.outbound, message.system, message.component, message.message)
+            if stream.name == "router_link":
+                line = LinkState(*map(_whole, row[1:]))  # type: ignore[arg-type]
+                self.links[int(line.link)] = line
+            elif stream.name == "router_message":
+                message = LinkMessage(*map(_whole, row[1:]))  # type: ignore[arg-type]
+                key = (message.link, message.outbound, message.system, message.component, message.message)
                 self.messages[key] = message
         return (self._folder / control.SOCKET).exists()
 
@@ -171,7 +173,8 @@ class Watched:
 
 @contextmanager
 def in_background(path: Path, duration_s: float | None) -> Iterator[tuple[Path, deque[str]]]:
-    """The router of this file in a process of its own: its folder and its last words. Gone when the context is left."""
+    """Run the router of this file in its own process; returns its folder and its last output lines. Ends with the
+    context."""
     with folder_of_its_own() as folder:
         command = [sys.executable, "-m", "aeroloop.flight.routing", str(path.absolute()), str(folder)]
         process = subprocess.Popen(
@@ -193,7 +196,7 @@ def in_background(path: Path, duration_s: float | None) -> Iterator[tuple[Path, 
 
 
 def _listen(process: subprocess.Popen[str], words: deque[str]) -> None:
-    """A pipe that nobody reads would hold up the router."""
+    """Read the pipe: a full pipe would block the router."""
     assert process.stdout is not None
     with process.stdout as pipe:
         for line in pipe:
@@ -211,15 +214,15 @@ def _await(process: subprocess.Popen[str], path: Path, listener: threading.Threa
         time.sleep(0.01)
 
 
-def _alone(path: Path) -> Place | None:
+def _alone(path: Path) -> RunningRouter | None:
     note = _note(path)
     if note is None:
         return None
-    return Place(path.parent.name.removeprefix(PREFIX), note.name, path.parent)
+    return RunningRouter(path.parent.name.removeprefix(PREFIX), note.name, path.parent)
 
 
 def _note(path: Path) -> RouterNote | None:
-    """None where the router has ended, or has not yet begun."""
+    """None if the router has ended, or has not started yet."""
     try:
         note = msgspec.json.decode(path.read_bytes(), type=RouterNote)
         os.kill(note.pid, 0)
@@ -235,15 +238,15 @@ def _tidy() -> None:
             shutil.rmtree(path.parent, ignore_errors=True)
 
 
-def _line_infos(folder: Path) -> list[LineInfo]:
+def _link_infos(folder: Path) -> list[LinkInfo]:
     try:
-        return msgspec.json.decode((folder / LINES).read_bytes(), type=list[LineInfo])
+        return msgspec.json.decode((folder / LINKS).read_bytes(), type=list[LinkInfo])
     except (OSError, msgspec.MsgspecError):
         return []  # not yet written
 
 
 def _whole(value: float) -> float:
-    """Counters travel as doubles."""
+    """Counters are sent as doubles."""
     return int(value) if value.is_integer() else value
 
 
@@ -252,9 +255,9 @@ def _print(words: str) -> None:
 
 
 def main() -> None:
-    """The router's own process, for the one who watches: FILE FOLDER [SECONDS]."""
+    """The router's own process, started by the watching one: FILE FOLDER [SECONDS]."""
     die_with_parent(signal.SIGTERM)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the watcher, who ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the parent, which ends this process
     signal.signal(signal.SIGTERM, stop.request)
     path, folder, *seconds = sys.argv[1:]
     try:

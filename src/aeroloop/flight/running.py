@@ -1,4 +1,4 @@
-"""The flights that run on this machine just now."""
+"""The running flights of this machine, and the request to end one."""
 
 from __future__ import annotations
 
@@ -7,23 +7,35 @@ from pathlib import Path
 
 import msgspec
 
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import runtime_dir
-from aeroloop.flight.processes.common import Orders, read_orders
+from aeroloop.flight.processes.common import LaunchSettings, read_launch_settings
 
 
-def flights() -> list[Orders]:
+def flights() -> list[LaunchSettings]:
     """In the order of their folders' names."""
-    return [orders for orders in map(_running, sorted(runtime_dir().glob("flight-*/orders.json"))) if orders]
+    return [launch for launch in map(_running, sorted(runtime_dir().glob("flight-*/launch.json"))) if launch]
 
 
-def flight_id(orders: Orders) -> str:
-    return Path(orders.folder).name.removeprefix("flight-")
+def chosen(wanted: str = "") -> LaunchSettings:
+    """The running flight, or of several the one with this ID; for a fleet any part represents all."""
+    found = {launch.supervisor_pid: launch for launch in reversed(flights()) if wanted in ("", flight_id(launch))}
+    if not found:
+        raise ConfigError(f"no flight{f' {wanted!r}' if wanted else ''} is running")
+    if len(found) > 1:
+        names = ", ".join(map(flight_id, found.values()))
+        raise ConfigError(f"several flights are running; choose one with --flight: {names}")
+    return next(iter(found.values()))
 
 
-def _running(path: Path) -> Orders | None:
+def flight_id(launch: LaunchSettings) -> str:
+    return Path(launch.folder).name.removeprefix("flight-")
+
+
+def _running(path: Path) -> LaunchSettings | None:
     try:
-        orders = read_orders(path)
-        os.kill(orders.supervisor_pid, 0)
+        launch = read_launch_settings(path)
+        os.kill(launch.supervisor_pid, 0)
     except (OSError, msgspec.MsgspecError):
         return None  # ended, or not yet written
-    return orders
+    return launch

@@ -1,8 +1,12 @@
-"""The supervisor: starts the processes a scenario needs, watches them, and takes them down again.
+"""The supervisor: starts the processes of a scenario, monitors them, and ends them.
 
-Whatever happens (the end of the flight, Ctrl-C, SIGTERM, a child that dies, a link that vanishes) everything is
-down within two seconds, the log is complete up to that point, and the outcome says why. Only a recorder that still
-has rows to write may take longer.
+In every case (end of the flight, Ctrl-C, SIGTERM, a child that dies, a lost link) all processes end within a few
+seconds, the log is complete up to that time, and the outcome gives the reason. Only a recorder that still has rows to
+write may take longer.
+
+Ctrl-C or SIGTERM in flight requests the plant to end the flight, as `aeroloop cmd end` does; a second one aborts: every
+process is killed. Signals are recorded by their handler and checked in the loops here, so that none interrupts a
+clean-up.
 """
 
 from __future__ import annotations
@@ -18,38 +22,37 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
 
-from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_TERMINATED, AeroloopError, ConfigError
+from aeroloop.core.errors import EXIT_LINK, EXIT_OK, AeroloopError, ConfigError, LinkError
+from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of, prefix
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import Role
-from aeroloop.flight import process_table
-from aeroloop.flight.processes.common import Orders, read_supervisor_pid
+from aeroloop.flight import process_table, signals
+from aeroloop.flight.live_control import ENDED
+from aeroloop.flight.process_table import Process
+from aeroloop.flight.processes.common import LAUNCH_FILE, LaunchSettings, read_supervisor_pid
 from aeroloop.flight.results import LOG
+from aeroloop.flight.signals import Interrupted
+from aeroloop.realtime.controls import Controls
+from aeroloop.realtime.limits import lacking_words, raise_open_files
 from aeroloop.realtime.topics import sweep
 
 STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
-"""What plant, board and ground get to end by themselves before they are killed."""
+"""Time for plant, board and ground to end by themselves before they are killed."""
 RECORDER_GRACE_S = 5.0
-"""The recorder's, since it last wrote something: what has come is worth waiting for."""
+"""The same for the recorder, counted from its last progress: rows received are to be written."""
 BLAME_S = 0.2
-"""After a failure, how long to listen for what the others have to say before naming the cause."""
-
-
-class Interrupted(Exception):  # noqa: N818 - a request, not an error
-    """Ctrl-C or SIGTERM."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+"""Time after a failure to receive the other processes' messages before the cause is named."""
+END_S = 2.0
+"""Time for the plant to end the flight on request: one that waits for its board cannot."""
 
 
 @dataclass
@@ -58,30 +61,33 @@ class Child:
     process: subprocess.Popen[bytes]
     line: socket.socket
     messages: list[dict[str, Any]] = field(default_factory=list)
-    missed: bool = False  # it has failed in flight, and the flight went on without it
+    part: int | None = None  # the part of a fleet that it belongs to; None: it serves all
+    killed: bool = False  # by the supervisor, since it made no progress when requested to end
+    missed: bool = False  # it failed in flight, and the flight continued without it
+    left: bool = False  # its part of the flight ended before the others, and it was ended
 
-    def said(self, kind: str) -> dict[str, Any] | None:
+    def received(self, kind: str) -> dict[str, Any] | None:
         return next((message for message in self.messages if message["kind"] == kind), None)
 
     def taken(self, kind: str) -> list[dict[str, Any]]:
-        """What it has said of this kind since the last call."""
+        """Messages of this kind since the last call."""
         fresh = [message for message in self.messages if message["kind"] == kind]
         self.messages = [message for message in self.messages if message["kind"] != kind]
         return fresh
 
     @property
     def failed_at_ns(self) -> int:
-        """When it said that it failed; one that was killed could not, and comes before all others.
+        """Time at which it reported its failure; a killed process could not report, and comes first.
 
-        One that ended in peace comes last: mostly it left because another had failed.
+        A process that ended normally comes last: usually it ended because another had failed.
         """
-        failed = self.said("failed")
+        failed = self.received("failed")
         if failed:
             return int(failed["at_ns"])
         return time.monotonic_ns() if self.process.poll() == 0 else 0
 
     def listen(self) -> None:
-        """Take in what it has said; an ended process may still have last words in the line."""
+        """Read its messages; an ended process may have left messages in the socket."""
         while True:
             try:
                 packet = self.line.recv(65536, socket.MSG_DONTWAIT)
@@ -94,23 +100,34 @@ class Child:
                 self.messages = [m for m in self.messages if m["kind"] != "progress"]
             self.messages.append(message)
 
-    def order(self, word: str) -> None:
+    def send(self, word: str) -> None:
         try:
             self.line.send(word.encode())
         except OSError:
-            return  # it has ended: the watch says so
+            return  # it has ended, which the loop detects
 
     def verdict(self, *, flying: bool = False) -> AeroloopError | None:
-        """What this process did wrong, if anything; in flight, leaving is wrong too."""
-        failed = self.said("failed")
+        """The error of this process, if any; in flight, ending is an error too."""
+        if self.left:
+            return None
+        failed = self.received("failed")
         if failed:
             error = AeroloopError(failed["message"])
             error.exit_code = failed["exit_code"]
+            return error
+        if self.killed:  # not its own error
+            error = AeroloopError(
+                f"the {self.role.name} process made no progress for {RECORDER_GRACE_S:g} s after the flight and was "
+                "stopped: the log may be incomplete"
+            )
+            error.exit_code = EXIT_LINK
             return error
         code = self.process.poll()
         if code is None or (code == 0 and not flying):
             return None
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        if code == -signal.SIGBUS:  # shared memory is exhausted
+            how += f": {lacking_words()}"
         if code == 0:
             how = "ended before the flight did"
         error = AeroloopError(f"the {self.role.name} process {how}")
@@ -122,6 +139,7 @@ class Child:
 class Outcome:
     ended: str
     began: bool = False
+    aborted: bool = False  # its processes were killed: missing rows are not waited for
     wall_s: float = 0.0
     exit_code: int = EXIT_OK
     error: str | None = None
@@ -135,42 +153,59 @@ Progress = Callable[[float], None]
 class Flight:
     """One flight from start to end; use it as a context manager."""
 
-    def __init__(self, scenario: Scenario, out: Path) -> None:
-        self.scenario = scenario
-        self.id = secrets.token_hex(4)
-        self.folder = runtime_dir() / f"flight-{self.id}"
+    def __init__(self, plan: Plan, out: Path) -> None:
+        self.plan = plan
+        # Each part of a fleet has a folder, whose name is no longer than that of a single flight.
+        drawn = secrets.token_hex(4)
+        ids = [f"{drawn[:6]}-{n}" for n in range(len(parts_of(plan)))] if isinstance(plan, Fleet) else [drawn]
+        self.id = ids[0]
+        self._folders = [runtime_dir() / f"flight-{each}" for each in ids]
+        self._core_draw = int(drawn, 16)
         self._out = out
         self._children: dict[str, Child] = {}
-        self._handlers: dict[int, Any] = {}
+        self._signals: list[int] = []  # received signals, in order
+        self._end_by_s: float | None = None  # deadline of the plant for a requested end of the flight
         _clear_away_dead_flights()
-        self.orders = self._write_orders()
+        self.launch = self._write_orders()
 
     def __enter__(self) -> Flight:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._handlers[number] = signal.signal(number, _interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
+        with signals.noted():
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        """May be called twice."""
         self._take_down()
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
         for child in self._children.values():
             child.line.close()
-        sweep(self.folder)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in self._folders:
+            sweep(folder)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def fly(
         self,
         progress: Progress,
-        ready: Callable[[Orders], None] = lambda _: None,
+        ready: Callable[[LaunchSettings], None] = lambda _: None,
         notice: Callable[[str], None] = lambda _: None,
     ) -> Outcome:
-        """`notice` is for what somebody who waits should read at once; remarks come with the outcome."""
+        """`notice` is for messages that are shown at once; remarks are part of the outcome."""
+        with signals.noted() as self._signals:
+            try:
+                return self._flown(progress, ready, notice)
+            finally:
+                self._clean_up()
+
+    def _flown(
+        self, progress: Progress, ready: Callable[[LaunchSettings], None], notice: Callable[[str], None]
+    ) -> Outcome:
         outcome = Outcome("failed")
         try:
             self._start()
             outcome.began = True
-            ready(self.orders)
+            for launch in self.launch:
+                ready(launch)
             outcome.ended = self._watch(progress, notice)
         except Interrupted as interrupted:
             outcome.ended = f"interrupted by {interrupted}"
@@ -179,125 +214,189 @@ class Flight:
             outcome.error, outcome.exit_code = str(error), error.exit_code
         finally:
             self._take_down()
-        done = self._children["plant"].said("done") if "plant" in self._children else None
+        if self._signals and outcome.exit_code == EXIT_OK and not (self._end_requested and self.plan.open_ended):
+            outcome.exit_code = signals.exit_code(self._signals[0])
+        if self._aborted:
+            outcome.aborted, outcome.exit_code = True, signals.exit_code(self._signals[-1])
+            outcome.ended = f"aborted by {signal.Signals(self._signals[-1]).name}"
+        done = self._children["plant"].received("done") if "plant" in self._children else None
         outcome.wall_s = done["wall_s"] if done else 0.0
         recorder = self._children.get("recorder")
-        if recorder and outcome.exit_code == EXIT_OK and (lost := recorder.verdict()):
+        lost = recorder.verdict() if recorder else None
+        if lost and outcome.exit_code == EXIT_OK:
             outcome.error, outcome.exit_code = str(lost), lost.exit_code
+        if done and not lost:
+            for part in parts_of(self.plan):
+                for words in part.controller.log_complete(part):
+                    notice(words)
         outcome.remarks = [
             message["message"]
             for child in self._children.values()
             for message in child.messages
-            if message["kind"] == "say"
+            if message["kind"] == "remark"
         ]
         return outcome
 
-    def _write_orders(self) -> Orders:
-        orders = Orders(
-            scenario=self.scenario,
-            folder=str(self.folder),
-            log=str(self._out.resolve() / LOG),
-            supervisor_pid=os.getpid(),
-            core_draw=int(self.id, 16),
-            **process_table.launch_settings(self.scenario, self.folder),
-        )
+    def _write_orders(self) -> tuple[LaunchSettings, ...]:
+        """Of each part."""
+        parts, folders = parts_of(self.plan), self._folders
+        settings = [self._settings(part, folder) for part, folder in zip(parts, folders, strict=True)]
+        process_table.check_links(settings)
+        written: list[LaunchSettings] = []
+        for part, folder, own in zip(parts, folders, settings, strict=True):
+            launch = LaunchSettings(
+                scenario=part,
+                folder=str(folder),
+                log=str(self._out.resolve() / LOG),
+                supervisor_pid=os.getpid(),
+                core_draw=self._core_draw,
+                prefix=prefix(self.plan, part),
+                parts=[str(each) for each in folders] if isinstance(self.plan, Fleet) else (),
+                aircraft_before=sum(each.scenario.aircraft.count for each in written),
+                **own,
+            )
+            try:
+                folder.mkdir(mode=0o700)
+                # Written by renaming: other programs find the flight by this file, which must be complete.
+                draft = folder / "launch.draft"
+                draft.write_bytes(launch.encode())
+                draft.rename(folder / LAUNCH_FILE)
+            except OSError as error:
+                for each in folders:
+                    shutil.rmtree(each, ignore_errors=True)
+                raise ConfigError(f"{folder}: cannot be written: {error.strerror}") from None
+            written.append(launch)
+        return tuple(written)
+
+    def _settings(self, part: Scenario, folder: Path) -> dict[str, Any]:
         try:
-            self.folder.mkdir(mode=0o700)
-            # Others look for this file to find the flight: it is there whole, or not at all.
-            draft = self.folder / "orders.draft"
-            draft.write_bytes(orders.encode())
-            draft.rename(self.folder / "orders.json")
-        except OSError as error:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            raise ConfigError(f"{self.folder}: cannot be written: {error.strerror}") from None
-        return orders
+            return process_table.launch_settings(part, folder)
+        except ConfigError as error:
+            if not isinstance(self.plan, Fleet):
+                raise
+            raise ConfigError(f"{part_key(self.plan, part)}.{error}") from None
 
     def _start(self) -> None:
-        roles = process_table.roles(self.scenario)
-        batons = _batons(roles) if self.scenario.lockstep else {role.name: {} for role in roles}
+        processes = process_table.processes(self.plan)
+        roles = tuple(process.role for process in processes)
+        raise_open_files()
         try:
-            for role in roles:
-                self._spawn(role, {peer: end.fileno() for peer, end in batons[role.name].items()})
-        finally:
-            for mine in batons.values():
-                for end in mine.values():
-                    end.close()
+            with ExitStack() as open_ends:
+                batons = _batons(roles, open_ends)
+                for process in processes:
+                    ends = batons[process.role.name]
+                    self._spawn(process, {peer: end.fileno() for peer, end in ends.items()})
+        except OSError as error:
+            raise LinkError(f"the flight cannot be started: {error.strerror}: {lacking_words()}") from None
         for role in roles:
             child = self._children[role.name]
-            child.order("open")
+            child.send("open")
             self._await_ready(child)
         for child in self._children.values():
-            child.order("start")
+            child.send("start")
 
-    def _spawn(self, role: Role, batons: dict[str, int]) -> None:
+    def _spawn(self, launched: Process, batons: dict[str, int]) -> None:
+        role = launched.role
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             process = subprocess.Popen(
                 [
                     sys.executable,
-                    "-P",  # a file in the user's folder must not stand in for a library
+                    "-P",  # a file in the user's folder must not shadow a library
                     "-m",
                     role.main,
-                    str(self.folder / "orders.json"),
+                    str(self._folders[launched.part or 0] / LAUNCH_FILE),
                     str(theirs.fileno()),
-                    *(f"{peer}={fd}" for peer, fd in batons.items()),
+                    *(f"{peer.removeprefix(launched.prefix)}={fd}" for peer, fd in batons.items()),
                 ],
                 pass_fds=(theirs.fileno(), *batons.values()),
-                # No process of a flight draws, and MuJoCo would start a program of its own to look for a screen; nor
-                # has any a matrix large enough for numpy's threads, which are costly to start.
+                # No process of a flight draws, and MuJoCo would start a program to look for a display; no matrix is
+                # large enough for numpy's threads, which are slow to start.
                 env={**os.environ, "MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"},
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is ours to hand on
+                start_new_session=True,  # Ctrl-C is handled by the supervisor
             )
-        self._children[role.name] = Child(role, process, ours)
+        self._children[role.name] = Child(role, process, ours, part=launched.part)
 
     def _await_ready(self, child: Child) -> None:
         deadline_s = time.monotonic() + STARTUP_TIMEOUT_S
-        while child.said("ready") is None:
+        while child.received("ready") is None:
             self._listen(0.1)
             self._raise_failure()
-            if child.process.poll() is not None and child.said("ready") is None:
-                raise AeroloopError(f"the {child.role.name} process ended before the flight began")
+            if child.process.poll() is not None and child.received("ready") is None:
+                raise LinkError(f"the {child.role.name} process ended before the flight began")
             if time.monotonic() > deadline_s:
-                raise AeroloopError(f"the {child.role.name} process was not ready within {STARTUP_TIMEOUT_S:g} s")
+                raise LinkError(f"the {child.role.name} process was not ready within {STARTUP_TIMEOUT_S:g} s")
 
     def _watch(self, progress: Progress, notice: Callable[[str], None]) -> str:
-        """Until the plant is done or somebody fails."""
+        """Run until the plant is done or a process fails."""
         plant = self._children["plant"]
         while True:
             self._listen(0.1)
             for child in self._children.values():
                 for message in child.taken("notice"):
                     notice(message["message"])
-            recorded = self._children["recorder"].said("progress")
+            recorded = self._children["recorder"].received("progress")
             if recorded:
                 progress(recorded["flown_s"])
-            if done := plant.said("done"):
+            if done := plant.received("done"):
                 return str(done["ended"])
+            if self._end_by_s is not None and time.monotonic() > self._end_by_s:
+                return ENDED[signals.ender(self._signals[0])]  # it may wait for its board without end
+            for message in plant.taken("left"):
+                self._part_left(message["part"])
             self._miss(notice)
             self._raise_failure(vital_alone=True)
+
+    def _part_left(self, part: int) -> None:
+        """At a wall-clock pace a board would continue without its plant, and log the effects."""
+        gone = [child for child in self._children.values() if child.part == part]
+        for child in gone:
+            child.left = True
+        self._end(gone, GRACE_S)
 
     def _listen(self, timeout_s: float) -> None:
         alive = [child.line for child in self._children.values() if child.process.poll() is None]
         if alive:
             select.select(alive, [], [], timeout_s)
-        for child in self._children.values():  # one that has ended meanwhile may have said why, or that it is done
+        for child in self._children.values():  # one that has just ended may have reported why, or that it is done
             child.listen()
+        self._handle_signals()
+
+    @property
+    def _aborted(self) -> bool:
+        """A second signal: abort without waiting."""
+        return len(self._signals) > 1
+
+    @property
+    def _end_requested(self) -> bool:
+        return self._end_by_s is not None
+
+    def _handle_signals(self) -> None:
+        """The first signal in flight requests the plant to end it; before the flight, and any further one, it
+        interrupts."""
+        if not self._signals or (self._end_requested and not self._aborted):
+            return
+        plant = self._children.get("plant")
+        if self._aborted or plant is None or plant.received("flying") is None:
+            raise Interrupted(self._signals[-1])
+        self._end_by_s = time.monotonic() + END_S
+        with suppress(LinkError):  # it has just ended, which the loop detects
+            Controls(self._folders[0]).end(signals.ender(self._signals[0]))
 
     def _miss(self, notice: Callable[[str], None]) -> None:
-        """Say at once, and in the outcome, that a process is gone without which the flight goes on."""
+        """Report at once, and in the outcome, that a process has ended without which the flight continues."""
         for child in self._children.values():
-            if child.role.vital or child.missed or not (error := child.verdict(flying=True)):
+            if child.role.vital or child.missed or child.left or not (error := child.verdict(flying=True)):
                 continue
             child.missed = True
-            words = f"{error}: the flight goes on, and nobody on the ground hears or reaches its aircraft any more"
-            child.messages.append({"kind": "say", "message": words})
+            words = f"{error}: the flight continues without telemetry and ground commands"
+            child.messages.append({"kind": "remark", "message": words})
             notice(words)
 
     def _raise_failure(self, *, vital_alone: bool = False) -> None:
-        """Name the cause: a process that was killed, else the one that failed first; the others only noticed.
-
-        A flight does not begin without all of its processes; once it has begun it ends with a vital one alone."""
+        """Name the cause: a process that was killed, else the one that failed first; the others report its effects.
+        A flight starts only with all of its processes; once started, it ends only with a vital one."""
         vital = [child for child in self._children.values() if child.role.vital or not vital_alone]
         if not any(child.verdict(flying=True) for child in vital):
             return
@@ -305,68 +404,77 @@ class Flight:
         while time.monotonic() < deadline_s:
             for child in self._children.values():
                 child.listen()
-            if self._children.get("plant") and self._children["plant"].said("done"):
-                return  # the flight was over: what the others saw was its end
+            if self._children.get("plant") and self._children["plant"].received("done"):
+                return  # the flight had ended: the others reported that
             time.sleep(0.01)
         failures = [(child.failed_at_ns, error) for child in vital if (error := child.verdict(flying=True))]
         raise min(failures, key=lambda failure: failure[0])[1]
 
     def _take_down(self) -> None:
-        """The recorder when nothing more can come. A plant that has flown to its end goes last: PX4 spins at full speed
-        once its link has ended, and would starve whoever still has to write."""
+        """End the recorder when nothing more can arrive. A plant that has completed its flight ends last: PX4 spins at
+        full speed once its link is closed, and would take processor time from processes that still write."""
         plant, recorder = self._children.get("plant"), self._children.get("recorder")
-        last = plant if plant is not None and plant.said("done") else None
+        last = plant if plant is not None and plant.received("done") else None
         self._end([child for child in self._children.values() if child not in (recorder, last)], GRACE_S)
         if recorder is not None:
-            self._end([recorder], RECORDER_GRACE_S)
+            self._end([recorder], RECORDER_GRACE_S, progress=self._log_bytes)
         if last is not None:
-            last.order("close")
+            last.send("close")
             self._end([last], GRACE_S, terminate=False)
 
-    def _end(self, children: list[Child], grace_s: float, *, terminate: bool = True) -> None:
-        """Whoever makes progress has time; whoever makes none for `grace_s` is killed."""
+    def _log_bytes(self) -> int:
+        """Progress of the log; a recorder that closes it reports no more rows."""
+        try:
+            return (self._out / LOG).stat().st_size
+        except OSError:
+            return 0
+
+    def _end(
+        self,
+        children: list[Child],
+        grace_s: float,
+        *,
+        terminate: bool = True,
+        progress: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """Wait for processes that make progress; one without progress for `grace_s` is killed."""
         for child in children:
             if child.process.poll() is None and terminate:
                 child.process.terminate()
-                with suppress(OSError):  # wakes one that still waits for an order, which no signal does
+                with suppress(OSError):  # wakes one that still waits for a message, which no signal does
                     child.line.shutdown(socket.SHUT_WR)
-        deadline_s = time.monotonic() + grace_s
+        deadline_s, done = time.monotonic() + grace_s, progress()
         for child in children:
-            while child.process.poll() is None and time.monotonic() < deadline_s:
+            while child.process.poll() is None and time.monotonic() < deadline_s and not self._aborted:
                 child.listen()
-                if child.taken("progress"):
-                    deadline_s = time.monotonic() + grace_s
+                if child.taken("progress") or progress() != done:
+                    deadline_s, done = time.monotonic() + grace_s, progress()
                 time.sleep(0.005)
             if child.process.poll() is None:
+                child.killed = True
                 child.process.kill()
                 child.process.wait()
             child.listen()
 
 
 def _clear_away_dead_flights() -> None:
-    """What a supervisor left that was killed itself."""
-    for path in runtime_dir().glob("flight-*/orders.json"):
+    """Remove what a killed supervisor left."""
+    for path in runtime_dir().glob("flight-*/launch.json"):
         try:
             os.kill(read_supervisor_pid(path), 0)
         except ProcessLookupError:
             sweep(path.parent)
             shutil.rmtree(path.parent, ignore_errors=True)
         except (OSError, msgspec.MsgspecError, KeyError, TypeError, ValueError):
-            continue  # another user's, or being written
+            continue  # another user's, or incomplete
 
 
-def _interrupt(number: int, _: FrameType | None) -> None:
-    # A second one must not break the clean-up that the first one started.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
-    raise Interrupted(number)
-
-
-def _batons(roles: tuple[Role, ...]) -> dict[str, dict[str, socket.socket]]:
+def _batons(roles: tuple[Role, ...], open_ends: ExitStack) -> dict[str, dict[str, socket.socket]]:
     """A packet socket between each pair of peers: role -> peer -> its end."""
     held: dict[str, dict[str, socket.socket]] = {role.name: {} for role in roles}
     for role in roles:
         for peer in role.peers:
             if peer in held and peer not in held[role.name]:
-                held[role.name][peer], held[peer][role.name] = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                held[role.name][peer], held[peer][role.name] = map(open_ends.enter_context, ends)
     return held

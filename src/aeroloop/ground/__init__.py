@@ -1,1 +1,1 @@
-"""The ground side: where the aircraft should be, from a trajectory or from a pilot's stick."""
+"""The ground side: setpoints of the aircraft, from a trajectory or from a pilot's stick."""

@@ -1,4 +1,4 @@
-"""What a stick is to the rest: axes with a range, events in time, and where the events come from."""
+"""Interface of a stick: axes with a range, events in time, and the source of the events."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ class AxisRange(Struct, frozen=True, array_like=True, forbid_unknown_fields=True
 class AxisEvent:
     """An axis has moved."""
 
-    t_s: float  # time at which it was polled, so that a recording acts in the same cycle again
+    t_s: float  # time of the poll, so that a recording acts in the same cycle again
     axis: str
     value: int
 
 
 class AxisSource(Protocol):
-    """Where axis events come from: a stick, or a recording that stands in for one."""
+    """Source of axis events: a stick, or a recording of one."""
 
     name: str  # for messages
 
     @property
     def ranges(self) -> Mapping[str, AxisRange]:
-        """Of every axis it has."""
+        """Ranges of all its axes."""
 
     def poll(self, now_s: float) -> list[AxisEvent]:
-        """What has happened since the last call, oldest first; LinkError if the stick is gone."""
+        """Events since the last call, oldest first; LinkError if the stick is disconnected."""
 
     def close(self) -> None:
         """Release the device; closing twice is harmless."""

@@ -1,4 +1,4 @@
-"""The axis map: which axis of a stick commands what, how sharply, and how far it may go (TOML)."""
+"""The axis map (TOML): which axis of a stick commands which quantity, with scale, expo and limits."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ MAX_BYTES = 64 * 1024
 
 
 class Channel(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One commanded quantity and the axis that commands it."""
+    """One commanded quantity and its axis."""
 
     axis: AxisName
     scale: Annotated[float, Meta(gt=0, le=100)]  # m/s, or rad/s for yaw, at full deflection
     invert: bool = False
-    dead_zone: Annotated[float, Meta(ge=0, le=0.9)] = 0.05  # of the way from the centre to an end
+    dead_zone: Annotated[float, Meta(ge=0, le=0.9)] = 0.05  # fraction of the travel from the centre to an end
     expo: Annotated[float, Meta(ge=0, le=1)] = 0.0  # 0 linear, 1 cubic
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Between which heights the stick can move the reference."""
+    """Height range of the reference under stick control."""
 
     floor_m: Annotated[float, Meta(ge=-1e4, le=1e4)] = 0.3
     ceiling_m: Annotated[float, Meta(ge=-1e4, le=1e4)] = 30.0
@@ -39,7 +39,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class AxisMap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The whole file. Forward and left follow the heading of the reference, up is up."""
+    """The whole file. Forward and left follow the heading of the reference."""
 
     forward: Channel
     left: Channel
@@ -59,7 +59,7 @@ class AxisMap(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def load(file: str = "") -> AxisMap:
-    """The map in a file, or the one that ships with Aeroloop."""
+    """The map in a file, or the default map of Aeroloop."""
     path = Path(file) if file else DEFAULT
     try:
         table = tomllib.loads(read_text(path, max_bytes=MAX_BYTES))

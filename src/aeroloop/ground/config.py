@@ -1,4 +1,4 @@
-"""The tables of a scenario about references: who sends them to the board, and along which trajectory."""
+"""Scenario tables of references: their sender and their trajectory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Spiral(Config, frozen=True, tag_field="kind", tag="spiral"):
     """The paper's spiral: `turns` circles of `radius_m` while climbing `height_m`, starting at `start_W`."""
 
     radius_m: Annotated[float, meta("m", "radius", gt=0, le=1e4)] = 5.0
-    height_m: Annotated[float, meta("m", "climb over the whole path", ge=-1e4, le=1e4)] = 10.0
+    height_m: Annotated[float, meta("m", "climb over the whole trajectory", ge=-1e4, le=1e4)] = 10.0
     turns: Annotated[float, meta("-", "number of circles", gt=0, le=1000)] = 3.0
     period_s: Annotated[float, meta("s", "time for all turns", gt=0, le=1e5)] = 60.0
     start_W: Annotated[Vec3, meta("m", "first point")] = (2.0, 0.0, 0.5)
@@ -59,15 +59,15 @@ class Ground(Config, frozen=True):
         note("sender on the reference link; `external`: a command in another terminal"),
     ] = "base-station"
     url: Annotated[str, note("the reference link, as for `link.url`")] = "loopback://"
-    trajectory: Annotated[Trajectory, note("what the base station streams")] = Spiral()
-    velocity_feedforward: Annotated[bool, note("send the path's velocity, not only its position")] = True
+    trajectory: Annotated[Trajectory, note("trajectory sent by the base station")] = Spiral()
+    velocity_feedforward: Annotated[bool, note("send the trajectory's velocity, not only its position")] = True
     joystick_device: Annotated[str, note("`/dev/input/event*`, or empty for the first stick found")] = ""
-    joystick_map: Annotated[str, note("axis map file, or empty for the map that ships with Aeroloop")] = ""
+    joystick_map: Annotated[str, note("axis map file, or empty for the default map of Aeroloop")] = ""
     joystick_recording: Annotated[str, note("recorded event stream to fly instead of a joystick")] = ""
-    impair: Annotated[Impairment, note("impairment on the way to the board")] = Impairment()
+    impair: Annotated[Impairment, note("impairment of the link to the board")] = Impairment()
 
 
 def ground_of(scenario: Scenario) -> Ground | None:
-    """Who sends references to its board; None of a scenario whose controller takes none."""
+    """Source of the references of its board; None if the scenario's controller takes none."""
     ground = value_at(scenario, "ground")
     return ground if isinstance(ground, Ground) else None

@@ -26,7 +26,7 @@ class InputEvent(Protocol):
 
 
 class Device(Protocol):
-    """What is used of `evdev.InputDevice`."""
+    """The part of `evdev.InputDevice` that is used."""
 
     path: Any
     name: str
@@ -62,7 +62,7 @@ class EvdevSource:
                 if event.type == EV_ABS and event.code in self._axes:
                     events.append(AxisEvent(now_s, self._axes[event.code], event.value))
                 dropped |= event.type == EV_SYN and event.code == SYN_DROPPED
-            if dropped:  # the kernel's buffer overflowed: what the axes say now is all that is certain
+            if dropped:  # the kernel's buffer overflowed: only the present axis values are certain
                 events += [
                     AxisEvent(now_s, axis, self._device.absinfo(code).value) for code, axis in self._axes.items()
                 ]

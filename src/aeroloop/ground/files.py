@@ -1,4 +1,4 @@
-"""Small text files that users hand in: read whole, but only if regular and of a sane size."""
+"""Reads small text files from users: whole files, but only if regular and of a limited size."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aeroloop.core.errors import ConfigError
 
 
 def read_text(path: Path, *, max_bytes: int) -> str:
-    """The text of a file with `\\n` line ends, without a byte order mark; ConfigError if it cannot be had."""
+    """The text of a file with `\\n` line ends, without a byte order mark; ConfigError if it cannot be read."""
     if path.exists() and not path.is_file():
         raise ConfigError(f"{path}: expected a regular file")
     try:

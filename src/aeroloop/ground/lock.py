@@ -1,7 +1,7 @@
-"""Only one program may drive a reference link: a lock that dies with its process.
+"""Lock of a reference link for one program; it is released when its process ends.
 
-The lock is flock() on a file named after the link. The file stays, empty, when the lock is released: were it
-removed, a program that had just opened it would lock a file that nobody else can find.
+The lock is flock() on a file named after the link. The file stays, empty, when the lock is released: were it removed, a
+program that had just opened it would lock a file that no other program can find.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from aeroloop.core.paths import runtime_dir
 
 @contextmanager
 def claim(link_url: str, owner: str) -> Iterator[None]:
-    """Hold the right to drive a reference link; ConfigError while another program has it."""
+    """Lock a reference link; ConfigError while another program holds it."""
     line = canonical(link_url)
-    if line == "loopback://":  # no path yet: every flight makes its own
+    if line == "loopback://":  # no path yet: every flight creates its own
         yield
         return
     path = _home(link_url) / f"reference-{hashlib.sha256(line.encode()).hexdigest()[:16]}.lock"
     with _held(path, link_url) as fd:
-        with suppress(OSError):  # a full disk costs the name in the message, not the lock
+        with suppress(OSError):  # on a full disk the message has no name, but the lock holds
             os.ftruncate(fd, 0)
             os.write(fd, f"{os.getpid()} {owner}".encode())
         try:
@@ -38,11 +38,11 @@ def claim(link_url: str, owner: str) -> Iterator[None]:
 
 
 def canonical(link_url: str) -> str:
-    """The link itself, without how it is opened: one line has one name."""
+    """The link itself, without how it is opened: one name for each link."""
     url = urlsplit(link_url)
     if url.scheme in ("pty", "serial"):
-        # Names under /dev/serial/by-id are links to the same port. Elsewhere the file is one that a link
-        # makes, and what it points to changes.
+        # Names under /dev/serial/by-id are symlinks to the same port. Elsewhere the file is created by the link, and
+        # its target changes.
         path = os.path.realpath(url.path) if url.path.startswith("/dev/") else os.path.normpath(url.path)
         return f"line:{path}"
     host = url.netloc.lower().replace("localhost", "127.0.0.1")
@@ -50,7 +50,7 @@ def canonical(link_url: str) -> str:
 
 
 def _home(link_url: str) -> Path:
-    """A link inside a flight's folder has its lock there too: both go with the flight."""
+    """The lock of a link inside a flight's folder is there too: both are removed with the flight."""
     folder = Path(urlsplit(link_url).path).parent
     return folder if folder.parent == runtime_dir() else runtime_dir()
 
@@ -65,7 +65,7 @@ def _held(path: Path, link_url: str) -> Iterator[int]:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConfigError(f"reference link {link_url} is already driven by {_holder(fd)}; stop it first") from None
+            raise ConfigError(f"reference link {link_url} is already used by {_holder(fd)}; stop it first") from None
         yield fd
     finally:
         os.close(fd)

@@ -14,7 +14,7 @@ _LOCAL = frozenset((_M.MAV_FRAME_LOCAL_NED, _M.MAV_FRAME_LOCAL_ENU, _M.MAV_FRAME
 
 
 def item_message(item: Item, number: int, to: tuple[int, int]) -> Message:
-    """`to` is the system and component that it is for."""
+    """`to` is the target system and component."""
     scale = _scale(item.frame)
     x, y = (OPEN if math.isnan(value) else round(value * scale) for value in (item.lat_deg, item.lon_deg))
     return _M.MAVLink_mission_item_int_message(
@@ -33,7 +33,7 @@ def item_message(item: Item, number: int, to: tuple[int, int]) -> Message:
 
 
 def item_from(message: Message) -> Item:
-    """Of either message."""
+    """Item from either message."""
     x, y = float(message.x), float(message.y)
     if message.get_type() == "MISSION_ITEM_INT":
         scale = _scale(message.frame)
@@ -43,7 +43,7 @@ def item_from(message: Message) -> Item:
 
 
 def _scale(frame: int) -> float:
-    """Units of a whole number in a degree or a metre; a frame without places carries plain numbers."""
+    """Integer units per degree or metre; 1 for a frame without coordinates."""
     if frame == _M.MAV_FRAME_MISSION:
         return 1.0
     return 1e4 if frame in _LOCAL else 1e7

@@ -1,4 +1,4 @@
-"""Missions as MAVLink items: from waypoints in metres, or from a plan of QGroundControl, and as such a plan."""
+"""Missions as MAVLink items: from waypoints in metres, from a QGroundControl plan, and written as such a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.ground.files import read_text
-from aeroloop.ground.orders import PilotConfig, Waypoint
+from aeroloop.ground.pilot_commands import PilotConfig, Waypoint
 
 MAX_BYTES = 4 * 1024 * 1024
 MAX_ITEMS = 1000
@@ -22,19 +22,19 @@ WHOLE_FRAMES = {
     dialect.MAV_FRAME_GLOBAL: dialect.MAV_FRAME_GLOBAL_INT,
     dialect.MAV_FRAME_GLOBAL_RELATIVE_ALT: ABOVE_HOME,
 }
-"""By the frame that a plan names, the one whose coordinates travel as whole numbers."""
+"""For each frame of a plan, the one with integer coordinates."""
 PLAN_FRAMES = {whole: named for named, whole in WHOLE_FRAMES.items()}
 SPEED_OVER_GROUND = 1
 OPEN = 2**31 - 1
-"""MAVLink's whole number for a coordinate that is left to the autopilot; NaN here, and null in a plan."""
+"""MAVLink's integer for a coordinate that the autopilot chooses; NaN here, and null in a plan."""
 
 Geodetic = Callable[[tuple[float, float, float]], tuple[float, float]]
-"""Latitude and longitude in degrees of a place east, north and up of the start, in metres."""
+"""Latitude and longitude in degrees of a position east, north and up of the start, in metres."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One mission item, as MISSION_ITEM_INT carries it, in degrees and metres."""
+    """One mission item, as in MISSION_ITEM_INT, in degrees and metres."""
 
     command: int
     lat_deg: float = 0.0
@@ -46,7 +46,7 @@ class Item:
 
 
 def mission(config: PilotConfig, geodetic: Geodetic) -> tuple[Item, ...]:
-    """What the pilot uploads; empty where he has no mission."""
+    """The mission that the pilot uploads; empty if there is none."""
     if config.plan_file:
         return read_plan(Path(config.plan_file))
     if not config.waypoints:
@@ -73,7 +73,7 @@ def _waypoint(waypoint: Waypoint, geodetic: Geodetic) -> list[Item]:
 
 
 def read_plan(path: Path) -> tuple[Item, ...]:
-    """The simple items of a `.plan` file; anything that we cannot fly is refused, not left out."""
+    """The simple items of a `.plan` file; unsupported items raise an error instead of being skipped."""
     try:
         items = json.loads(read_text(path, max_bytes=MAX_BYTES))["mission"]["items"]
         if len(items) > MAX_ITEMS:
@@ -96,7 +96,9 @@ def _item(item: dict[str, object], where: str) -> Item:
     if not (isinstance(command, int) and isinstance(frame, int)):
         raise ConfigError(f"{where}: expected command and frame as numbers")
     p1, p2, p3, p4, lat_deg, lon_deg, alt_m = numbers
-    may_be_open = command != dialect.MAV_CMD_NAV_WAYPOINT  # landing where it is, returning: their place is null
+    may_be_open = (
+        command != dialect.MAV_CMD_NAV_WAYPOINT
+    )  # land at the present position, return: their coordinates are null
     if not all(math.isfinite(n) or (v is None and may_be_open) for v, n in zip(given[4:], numbers[4:], strict=True)):
         raise ConfigError(f"{where}: expected latitude, longitude and altitude as numbers")
     return Item(command, lat_deg, lon_deg, alt_m, (p1, p2, p3, p4), WHOLE_FRAMES.get(frame, frame))

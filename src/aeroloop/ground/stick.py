@@ -1,4 +1,4 @@
-"""From axis values to a reference: `Stick` shapes deflections, `Pilot` integrates the velocity they ask for.
+"""From axis values to a reference: `Stick` shapes deflections, `Pilot` integrates the commanded velocity.
 
 Deterministic: the same events and the same steps give the same reference.
 """
@@ -18,7 +18,7 @@ from aeroloop.ground.trajectories import Point
 
 
 class Deflection(NamedTuple):
-    """How far the stick asks to go each way, -1 to 1."""
+    """Commanded deflection of each axis, -1 to 1."""
 
     forward: float = 0.0
     left: float = 0.0
@@ -30,21 +30,21 @@ def shaped(x: float, *, dead_zone: float, expo: float) -> float:
     """Zero inside the dead zone, then rising from zero to +-1 at the ends; `expo` blends in a cubic."""
     travel = max(abs(x) - dead_zone, 0.0) / (1.0 - dead_zone)
     bent = travel * (1.0 + expo * (travel * travel - 1.0))
-    return math.copysign(min(bent, abs(x)), x)  # rounding alone could ask for more than the hand did
+    return math.copysign(min(bent, abs(x)), x)  # rounding alone could exceed the physical deflection
 
 
 def deflection_of(value: int, span: AxisRange, channel: Channel) -> float:
-    """What a raw value asks for; one beyond the range, which the kernel lets through, is full deflection."""
+    """Deflection of a raw value; a value beyond the range, which the kernel allows, is full deflection."""
     x = (2.0 * value - span.low - span.high) / (span.high - span.low)
     x = max(-1.0, min(1.0, -x if channel.invert else x))
     return shaped(x, dead_zone=channel.dead_zone, expo=channel.expo)
 
 
 class Stick:
-    """Where the stick stands. An axis counts as centred until its first event.
+    """Position of the stick. An axis counts as centred until its first event.
 
-    The value that a driver reports before that is often zero, an end of the range on many gamepads: an
-    aircraft must not fly off on it.
+    The value that a driver reports before that is often zero, an end of the range on many gamepads, which must not move
+    the aircraft.
     """
 
     def __init__(self, axis_map: AxisMap, ranges: Mapping[str, AxisRange], name: str) -> None:
@@ -54,7 +54,7 @@ class Stick:
             if channel.axis not in ranges:
                 known = ", ".join(ranges) or "none"
                 raise ConfigError(
-                    f"{name}: has no axis {channel.axis}, which the axis map wants for {quantity}; it has: {known}"
+                    f"{name}: has no axis {channel.axis}, which the axis map needs for {quantity}; it has: {known}"
                 )
             self._channels[channel.axis] = quantity, channel, ranges[channel.axis]
 
@@ -67,7 +67,7 @@ class Stick:
 
 
 class Pilot:
-    """Flies the reference with a stick: deflection is velocity; a released stick leaves it where it is."""
+    """Moves the reference by a stick: deflection is velocity; a released stick holds the reference."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A recorded stick: `Recorder` writes what was moved, `RecordedSource` moves it again.
+"""Stick recordings: `Recorder` writes axis events, `RecordedSource` replays them.
 
 Text. The first line is JSON with the range of each axis, `{"axes":{"ABS_X":[-32768,32767]}}`; each further
 line is an event, `t_s,axis,value`, in order of time.
@@ -32,7 +32,7 @@ class Header(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RecordedSource:
-    """A file that stands in for a stick; after its last event the stick stays as it is."""
+    """A file used as a stick; after its last event the stick keeps its position."""
 
     def __init__(self, path: Path) -> None:
         self.name = str(path)
@@ -48,7 +48,7 @@ class RecordedSource:
         return self._events[first : self._next]
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """No file is open."""
 
 
 class Recorder:

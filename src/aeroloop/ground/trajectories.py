@@ -1,4 +1,4 @@
-"""Trajectories as pure functions of time: where to be at `t_s`, with the exact derivative beside it.
+"""Trajectories as pure functions of time: position at `t_s` with its exact derivative.
 
 The spiral is equation (1) of the tilt-rotor paper. Waypoints are joined by rest-to-rest minimum-jerk legs,
 s(u) = 10 u^3 - 15 u^4 + 6 u^5 for u from 0 to 1, in position and in yaw.
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+import msgspec
+
 from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
@@ -28,7 +30,7 @@ FADE_M_S = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where to be and how to be moving, at one instant."""
+    """Position and velocity at one time."""
 
     pos_W: Vec3  # m
     yaw_rad: float  # -pi to pi, as sensors report it
@@ -40,9 +42,9 @@ Path: TypeAlias = Callable[[float], Point]
 
 
 def build(trajectory: Trajectory) -> Path:
-    """The path that a scenario asks for; all reading and checking happens here, none per call."""
+    """The trajectory of a scenario; all reading and checking happens here, none per call."""
     path = _path(trajectory)
-    start = path(0.0)  # where every closed form is at its fastest
+    start = path(0.0)  # where every closed form has its maximum speed
     if not all(abs(value) <= waypoints.MAX_VALUE for value in (*start.pos_W, *start.vel_W)):
         raise ConfigError(
             f"ground.trajectory: expected coordinates and speeds within +-{waypoints.MAX_VALUE:g} m and m/s"
@@ -51,7 +53,7 @@ def build(trajectory: Trajectory) -> Path:
 
 
 def joined(path: Path, here: Point, t_s: float) -> Path:
-    """`path` begun at `t_s` by an aircraft that hovers elsewhere: faded in, slowly enough for the law to follow."""
+    """`path` started at `t_s` by an aircraft that hovers elsewhere: blended in, slowly enough for the law to follow."""
     start = path(0.0)
     fade_s = max(SHORTEST_FADE_S, math.dist(here.pos_W, start.pos_W) / FADE_M_S)
 
@@ -78,7 +80,7 @@ def reference_at(path: Path, t_ns: int, *, feedforward: bool) -> Reference:
 
 
 def as_reference(point: Point, t_ns: int, *, feedforward: bool) -> Reference:
-    """What to send for a point: without feed-forward the aircraft is asked to be there at rest."""
+    """Reference for a point: without feed-forward its velocity is zero."""
     return Reference(
         t_ms=t_ns // 1_000_000,
         pos_W=point.pos_W,
@@ -86,6 +88,17 @@ def as_reference(point: Point, t_ns: int, *, feedforward: bool) -> Reference:
         vel_W=point.vel_W if feedforward else REST,
         yaw_rate_rad_s=point.yaw_rate_rad_s if feedforward else 0.0,
     )
+
+
+def moved(trajectory: Trajectory, east_m: float) -> Trajectory:
+    """The same trajectory farther east."""
+    if not east_m:
+        return trajectory
+    for key in ("start_W", "pos_W", "center_W"):
+        if key in trajectory.__struct_fields__:
+            x_m, *rest = getattr(trajectory, key)
+            return msgspec.structs.replace(trajectory, **{key: (x_m + east_m, *rest)})
+    raise ConfigError("vehicle.count: waypoints of a file are one aircraft's; expected 1, or another trajectory")
 
 
 def _path(trajectory: Trajectory) -> Path:

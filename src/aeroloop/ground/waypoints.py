@@ -15,7 +15,7 @@ MAX_BYTES = 16 * 1024 * 1024
 MAX_VALUE = 1e6
 """Bound of every number: far beyond any flight, and its speeds still fit the float32 of the wire."""
 MIN_LEG_S = 0.001
-"""References are stamped in milliseconds, so points closer than that cannot be told apart."""
+"""References have millisecond timestamps, so points closer than that cannot be distinguished."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Byte links behind one URL: serial, pty, udp, tcp, loopback; and the impairments any of them can wear."""
+"""Byte links behind one URL: serial, pty, udp, tcp, loopback; and impairments for any of them."""

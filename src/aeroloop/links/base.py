@@ -1,6 +1,6 @@
-"""What a link is: bytes out, bytes in, never blocking.
+"""Interface of a byte link: send and receive without blocking.
 
-Transport only. A link knows nothing of frames or messages; a protocol knows nothing of links.
+Transport only. Links do not interpret frames or messages; protocols do not use links.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ class Link(Protocol):
     url: str
 
     def fileno(self) -> int:
-        """Descriptor to select() on for reading, -1 once closed; ask each time, a new peer may change it."""
+        """Descriptor to select() on for reading, -1 once closed; call it each time, since a new peer may change it."""
 
     def send(self, data: bytes) -> None:
-        """Queue all of `data`. Raises LinkError when the link is gone or its peer stopped reading."""
+        """Queue all of `data`. Raises LinkError when the link is lost or its peer stopped reading."""
 
     def poll(self) -> bytes:
-        """What has arrived, b"" if nothing; also pushes queued bytes on. Raises LinkError when the peer has
-        gone for good."""
+        """Received bytes, b"" if none; also continues sending queued bytes. Raises LinkError when the peer has
+        disconnected for good."""
 
     def next_due_ns(self) -> int | None:
-        """When poll() has held-back bytes to move, on its holder's clock; None if there are none."""
+        """When poll() has delayed bytes to move, on the clock of the link's user; None if there are none."""
 
     def close(self) -> None:
-        """Release everything, also files it made; closing twice is harmless."""
+        """Release everything, also files it created; closing twice is harmless."""

@@ -1,14 +1,14 @@
-"""Impairments that any link can wear: loss, corruption, duplication, pacing, delay, jitter, reordering.
+"""Impairments for any link: loss, corruption, duplication, pacing, delay, jitter, reordering.
 
-They work on units: outbound, one send(); inbound, what a cutter makes of the bytes, a frame for instance. So
-a unit is lost as a whole, and the random draws do not depend on how the kernel chunked the bytes.
+They apply to units: outbound, one send(); inbound, a unit from the cutter, for instance a frame. So a unit is lost as a
+whole, and the random draws do not depend on how the kernel chunked the bytes.
 
     start   = max(now, end of the unit before on the wire)
     release = start + 10 bits * length / baud + delay + uniform(0, jitter), never before the unit ahead of it
 
 Time and randomness are passed in: the same seed, units and times give the same result.
 
-Impairments may change in flight. A direction that has none, and nothing under way, passes its bytes on as they come.
+Impairments may change in flight. A direction without impairments and without bytes in transit passes bytes on at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from aeroloop.links.base import Link
 
 QUEUE_LIMIT = 4096  # units
 OVERTAKING_TIMEOUT_NS = 50_000_000
-LONG_AGO_NS = -(1 << 62)  # a clock may begin below zero
+LONG_AGO_NS = -(1 << 62)  # a clock may start below zero
 BITS_PER_BYTE = 10  # start bit, 8 data bits, stop bit
 
 
@@ -37,11 +37,11 @@ class Cutter(Protocol):
         """The units that `data` completes, in order."""
 
     def rest(self) -> bytes:
-        """What is left of an unfinished unit, and from now on forgotten."""
+        """Returns and clears the bytes of an unfinished unit."""
 
 
 class WholeChunks:
-    """Every chunk is a unit; fit for datagrams, or where chunking does not matter."""
+    """Every chunk is a unit; suits datagrams, or where chunking does not matter."""
 
     def feed(self, data: bytes) -> list[bytes]:
         return [data]
@@ -51,26 +51,26 @@ class WholeChunks:
 
 
 @dataclass(slots=True)
-class LineCounts:
-    """What happened to the units of one direction."""
+class LinkCounts:
+    """Statistics of the units of one direction."""
 
     units: int = 0
     lost: int = 0
     corrupted_bytes: int = 0
     duplicated: int = 0
     reordered: int = 0
-    dropped: int = 0  # the oldest, when too many were on their way
+    dropped: int = 0  # the oldest, when too many were in transit
 
 
-class Line:
-    """One direction: units go in at a time and come out later, or never, or twice, or in another order."""
+class ImpairedDirection:
+    """One direction: each unit goes in at a time and comes out later, never, twice, or in another order."""
 
     def __init__(self, impairment: Impairment, rng: np.random.Generator) -> None:
-        self.counts = LineCounts()
+        self.counts = LinkCounts()
         self._rng = rng
         self._wear(impairment)
         self._queue: deque[tuple[int, bytes]] = deque()  # release time and unit, in order of release
-        self._held: list[bytes] = []  # a unit that waits to be overtaken, with its duplicate
+        self._held: list[bytes] = []  # a unit waiting to be overtaken, with its duplicate
         self._held_until_ns = 0  # not before any release time in the queue
         self._busy_until_ns = self._last_release_ns = LONG_AGO_NS
 
@@ -82,12 +82,12 @@ class Line:
 
     @property
     def plain(self) -> bool:
-        """It does nothing to what comes next."""
+        """It does not change what is sent next."""
         return not (self.active or self._queue or self._held)
 
     def change(self, impairment: Impairment, now_ns: int) -> None:
-        """Another impairment from now on. What is under way stays in its order, and comes no later than the line as
-        it now is would bring it: a slow line that is slow no longer must not go on for hours."""
+        """Change the impairment. Units in transit keep their order, and arrive no later than with the new settings:
+        after a change from a slow to a fast link they must not take hours."""
         self._let_go(now_ns)
         if self._held:
             self._enqueue_held(self._last_release_ns)
@@ -109,7 +109,7 @@ class Line:
         if self._happens(self._impairment.duplicate):
             self.counts.duplicated += 1
             copies *= 2
-        # One that overtakes is not held itself: with probability 1 neighbours swap, and none waits for ever.
+        # A unit that overtakes is not held itself: with probability 1 neighbours swap, and none waits for ever.
         if self._happens(self._impairment.reorder) and not self._held:
             for copy in copies:
                 self._release_ns(copy, now_ns)
@@ -144,9 +144,9 @@ class Line:
         if not len(hits):
             return unit
         self.counts.corrupted_bytes += len(hits)
-        worn = np.frombuffer(unit, dtype=np.uint8).copy()
-        worn[hits] += self._rng.integers(1, 256, size=len(hits), dtype=np.uint8)  # wraps, never the same byte
-        return worn.tobytes()
+        is_impaired = np.frombuffer(unit, dtype=np.uint8).copy()
+        is_impaired[hits] += self._rng.integers(1, 256, size=len(hits), dtype=np.uint8)  # wraps, never the same byte
+        return is_impaired.tobytes()
 
     def _release_ns(self, unit: bytes, now_ns: int) -> int:
         self._busy_until_ns = max(now_ns, self._busy_until_ns) + self._wire_ns(unit)
@@ -161,7 +161,7 @@ class Line:
         return len(unit) * BITS_PER_BYTE * NS // baud if baud else 0
 
     def _let_go(self, now_ns: int) -> None:
-        """Release the held unit when nothing came to overtake it."""
+        """Release the held unit when no other unit arrived to overtake it."""
         if self._held and self._held_until_ns <= now_ns:
             self._enqueue_held(self._held_until_ns)
 
@@ -178,7 +178,7 @@ class Line:
 
 
 class Impaired:
-    """A link that wears impairments; its holder wakes it by `next_due_ns()`, on the clock it was given."""
+    """A link with impairments; its user polls it at `next_due_ns()`, on the clock passed in."""
 
     def __init__(
         self,
@@ -191,32 +191,32 @@ class Impaired:
         cut: Callable[[], Cutter] = WholeChunks,
         cut_sent: Callable[[], Cutter] = WholeChunks,
     ) -> None:
-        """`cut_sent` is for a holder who sends several frames at once."""
+        """`cut_sent` is for a user that sends several frames at once."""
         self.url = link.url
         self._link = link
         self._clock_ns = clock_ns
         self._cutter, self._sent_cutter = cut(), cut_sent()
         inbound_seed, outbound_seed = np.random.SeedSequence(seed).spawn(2)
-        self._inbound = Line(inbound, np.random.default_rng(inbound_seed))
-        self._outbound = Line(outbound, np.random.default_rng(outbound_seed))
-        self.worn = not (self._inbound.plain and self._outbound.plain)
-        """Whether anything is done to what passes; as a rule not, and then it costs next to nothing."""
+        self._inbound = ImpairedDirection(inbound, np.random.default_rng(inbound_seed))
+        self._outbound = ImpairedDirection(outbound, np.random.default_rng(outbound_seed))
+        self.is_impaired = not (self._inbound.plain and self._outbound.plain)
+        """Whether any impairment is active; normally none, which costs next to nothing."""
 
     @property
-    def inbound_counts(self) -> LineCounts:
+    def inbound_counts(self) -> LinkCounts:
         return self._inbound.counts
 
     @property
-    def outbound_counts(self) -> LineCounts:
+    def outbound_counts(self) -> LinkCounts:
         return self._outbound.counts
 
     @property
     def departures(self) -> int:
-        """Of peers, where the link outlives them."""
+        """Number of peers that have left, if the link outlives them."""
         return getattr(self._link, "departures", 0)
 
     def change(self, *, inbound: Impairment, outbound: Impairment) -> None:
-        """Other impairments from now on; the change itself loses nothing and changes no order."""
+        """Change the impairments; the change itself loses nothing and keeps the order."""
         now_ns = self._clock_ns()
         for line, cutter, impairment in (
             (self._inbound, self._cutter, inbound),
@@ -225,13 +225,13 @@ class Impaired:
             line.change(impairment, now_ns)
             if not impairment.active and (rest := cutter.rest()):
                 line.push(rest, now_ns)
-        self.worn = True  # until the next poll finds nothing under way
+        self.is_impaired = True  # until the next poll finds nothing in transit
 
     def fileno(self) -> int:
         return self._link.fileno()
 
     def send(self, data: bytes) -> None:
-        if not self.worn or self._outbound.plain:
+        if not self.is_impaired or self._outbound.plain:
             self._link.send(data)
             return
         now_ns = self._clock_ns()
@@ -240,18 +240,18 @@ class Impaired:
 
     def poll(self) -> bytes:
         data = self._link.poll()
-        if not self.worn:
+        if not self.is_impaired:
             return data
         now_ns = self._clock_ns()
         if data:
             _push(self._inbound, self._cutter, data, now_ns)
         self._push_on(now_ns)
         arrived = b"".join(self._inbound.pop_due(now_ns))
-        self.worn = not (self._inbound.plain and self._outbound.plain)
+        self.is_impaired = not (self._inbound.plain and self._outbound.plain)
         return arrived
 
     def next_due_ns(self) -> int | None:
-        if not self.worn:
+        if not self.is_impaired:
             return self._link.next_due_ns()
         due = (self._inbound.next_due_ns(), self._outbound.next_due_ns(), self._link.next_due_ns())
         return min((due_ns for due_ns in due if due_ns is not None), default=None)
@@ -264,7 +264,7 @@ class Impaired:
             self._link.send(unit)
 
 
-def _push(line: Line, cutter: Cutter, data: bytes, now_ns: int) -> None:
-    """What only waits behind others is not cut: nobody would come for the rest of a unit."""
+def _push(line: ImpairedDirection, cutter: Cutter, data: bytes, now_ns: int) -> None:
+    """Units that only wait behind others are not cut: the rest of a unit would never be fetched."""
     for unit in cutter.feed(data) if line.active else (data,):
         line.push(unit, now_ns)

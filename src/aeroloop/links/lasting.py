@@ -1,4 +1,4 @@
-"""What outlives its peer: a pty that waits for the next one, and a server port that is there again."""
+"""Links that outlive their peer: a pty that waits for the next one, and a server port that reopens."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from aeroloop.links.url import parse
 
 
 class LastingServer:
-    """A server's end that opens anew when its peer has left. Like on a serial port, what nobody hears is lost."""
+    """A server that reopens when its peer has disconnected. As on a serial port, bytes sent without a peer are lost."""
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.departures = 0  # of peers, so far
+        self.departures = 0  # number of peers that have disconnected
         parts = parse(url)
         self._listens = parts.listen and parts.scheme != "udp"
         self._ahead = b""  # read while sending
@@ -27,13 +27,13 @@ class LastingServer:
     def send(self, data: bytes) -> None:
         try:
             if self._alone:
-                self._link.send(b"")  # lets in whoever knocks, and leaves to `poll` what they say
+                self._link.send(b"")  # accepts a pending connection; `poll` reads its bytes
                 if self._alone:
                     return
             self._link.send(data)
         except LinkError:
             departed = self.departures
-            self._ahead += self._read()  # its last words
+            self._ahead += self._read()  # its last bytes
             if departed == self.departures:
                 self._leave()
 
@@ -43,7 +43,7 @@ class LastingServer:
 
     @property
     def _alone(self) -> bool:
-        """A listening link has its listener's descriptor until somebody comes."""
+        """A listening link has its listener's descriptor until a peer connects."""
         return self._listens and self._link.fileno() == self._listener
 
     def _read(self) -> bytes:
@@ -58,8 +58,8 @@ class LastingServer:
         self._link.close()
         try:
             self._open()
-        except LinkError as error:  # a serial line that was unplugged
-            raise LinkError(f"{self.url}: lost, and it does not open again: {error}") from None
+        except LinkError as error:  # a serial port was unplugged
+            raise LinkError(f"{self.url}: lost, and it cannot be reopened: {error}") from None
 
     def _open(self) -> None:
         self._link = open_link(self.url)
@@ -73,10 +73,10 @@ class LastingServer:
 
 
 class LastingPty(PtyLink):
-    """Like a serial port on a board: it is there whoever listens, and what nobody reads is lost."""
+    """Like a serial port on a board: it exists without a peer, and unread bytes are lost."""
 
     def poll(self) -> bytes:
-        # The link's own descriptor of the slave stays open, so that a peer that leaves is no hang-up.
+        # The link's own descriptor of the slave stays open, so that a disconnected peer causes no hang-up.
         data = super(PtyLink, self).poll()
         self._queue.clear()
         return data

@@ -1,4 +1,4 @@
-"""Loopback: a Unix-domain stream socket, so bytes stay in kernel memory yet cross between processes."""
+"""Loopback: a Unix-domain stream socket, so bytes stay in kernel memory but cross between processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link inside one process: what one end sends, the other has at once."""
+"""A link inside one process: bytes sent at one end are readable at the other at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from aeroloop.core.tables import MEMORY
 class MemoryLink:
     def __init__(self) -> None:
         self.url = MEMORY
-        self.on_data: Callable[[], None] | None = None  # called when bytes have come, while their sender waits
+        self.on_data: Callable[[], None] | None = None  # called when bytes have arrived, while their sender waits
         self._peer = self
         self._waiting = b""
 
     def fileno(self) -> int:
-        return -1  # there is nothing to wait for: what comes is there
+        return -1  # no descriptor: bytes are readable at once
 
     def send(self, data: bytes) -> None:
         peer = self._peer

@@ -1,4 +1,4 @@
-"""From a URL to a link."""
+"""Opens a link from its URL."""
 
 from __future__ import annotations
 

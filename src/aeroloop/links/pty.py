@@ -14,8 +14,8 @@ from aeroloop.links.url import LinkUrl
 class PtyLink(StreamLink):
     """Makes a pty in raw mode and a symlink to its slave.
 
-    Its own descriptor of the slave stays open until the peer's first byte: without it the pty counts as hung
-    up, and select() would spin until somebody comes; but with it nobody would see the peer vanish.
+    Its own descriptor of the slave stays open until the peer's first byte: without it the pty counts as hung up, and
+    select() would spin until a peer connects; but with it a disconnect could not be detected.
     """
 
     def __init__(self, url: LinkUrl) -> None:
@@ -54,7 +54,7 @@ class PtyLink(StreamLink):
 
 
 def _remove_stale(path: Path) -> None:
-    """What a killed run left: a link to a pty that is no more. Anything else at the path stays."""
+    """Remove what a killed run left: a symlink to a pty that no longer exists. Anything else at the path stays."""
     if _target(path).startswith("/dev/pts/") and not path.exists():
         path.unlink(missing_ok=True)
 

@@ -1,4 +1,4 @@
-"""One line for two: what comes from a second link goes out on the first, for a board that has but one."""
+"""Two links on one: bytes of a second link go out on the first, for a board that has only one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from aeroloop.links.base import Link
 
 
 class Relayed:
-    """A link that also carries what another one brings; only `poll` moves it on."""
+    """A link that also carries the bytes of another one; only `poll` forwards them."""
 
     def __init__(self, link: Link, source: Link) -> None:
         self.url = link.url

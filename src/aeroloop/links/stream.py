@@ -1,4 +1,4 @@
-"""What serial ports, ptys and stream sockets share: bytes through one non-blocking descriptor.
+"""Common base of serial ports, ptys and stream sockets: bytes through one non-blocking descriptor.
 
 `poll()` and `send()` run in every cycle of a control loop: in the common case each is one system call.
 """
@@ -41,22 +41,22 @@ class StreamLink:
             else:
                 self._queue += data[self._write(data) :]
         except OSError as error:
-            raise LinkError(f"{self.url}: cannot send, the peer has gone: {error.strerror}") from None
+            raise LinkError(f"{self.url}: cannot send, the peer disconnected: {error.strerror}") from None
         if len(self._queue) > QUEUE_LIMIT:
             raise LinkError(f"{self.url}: peer stopped reading, {len(self._queue)} bytes wait to be sent")
 
     def poll(self) -> bytes:
         if self._queue:
-            with suppress(OSError):  # the read below says so too, but only after the peer's last words
+            with suppress(OSError):  # the read below reports it too, but only after the peer's last bytes
                 self._flush()
         try:
             data = os.read(self._fd, READ_SIZE)
         except BlockingIOError:
             return b""
         except OSError as error:
-            raise LinkError(f"{self.url}: the peer has gone: {error.strerror}") from None
+            raise LinkError(f"{self.url}: the peer disconnected: {error.strerror}") from None
         if not data:
-            raise LinkError(f"{self.url}: the peer hung up")
+            raise LinkError(f"{self.url}: the peer disconnected")
         return data
 
     def next_due_ns(self) -> int | None:
@@ -78,9 +78,9 @@ class StreamLink:
 
 
 class ListeningLink(StreamLink):
-    """A stream link that waits for its one peer; what is sent before the peer comes waits with it.
+    """A stream link that waits for its only peer; bytes sent before the peer connects are queued.
 
-    Once the peer is there it no longer listens, so the system itself turns any other away.
+    Once the peer is connected it stops listening, so the kernel refuses any other.
     """
 
     def __init__(self, url: str, listener: socket.socket) -> None:
@@ -125,7 +125,7 @@ def connect(
         sock.settimeout(timeout_s)
         try:
             sock.connect(address)
-            # A free port on this machine can be given to the very socket that looks for a server there.
+            # The kernel may assign a free port of this machine to the very socket that looks for a server there.
             if family == socket.AF_INET and sock.getsockname() == sock.getpeername():
                 raise ConnectionRefusedError
         except BaseException:
@@ -139,14 +139,14 @@ def connect(
         return retried(attempt, on=absent, timeout_s=timeout_s)
     except absent:
         raise LinkError(
-            f"{url}: nobody listens there, or it has its one peer already; tried for {timeout_s:g} s"
+            f"{url}: no server is listening, or it already has its only peer; tried for {timeout_s:g} s"
         ) from None
     except OSError as error:
         raise LinkError(f"{url}: cannot connect: {error.strerror or error}") from None
 
 
 def retried(attempt: Callable[[], T], *, on: tuple[type[OSError], ...], timeout_s: float) -> T:
-    """The result of `attempt`, made again while it fails with one of `on`, until the timeout."""
+    """The result of `attempt`, repeated while it fails with one of `on`, until the timeout."""
     deadline_s = time.monotonic() + timeout_s
     while True:
         try:

@@ -1,4 +1,4 @@
-"""UDP: one send is one datagram; nobody notices a peer that comes late or goes away."""
+"""UDP link: one send is one datagram; a late or absent peer is not detected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aeroloop.links.url import LinkUrl
 
 DATAGRAM_SIZE = 64 * 1024
 PEER_LEFT_S = 1.0
-DATAGRAMS_PER_POLL = 64  # a flood must not hold up the loop
+DATAGRAMS_PER_POLL = 64  # a flood of datagrams must not block the loop
 
 Address = tuple[str, int]
 
@@ -22,7 +22,8 @@ def open_udp(url: LinkUrl) -> Link:
 
 
 class UdpLink:
-    """Talks to one address; a full send buffer or an absent peer costs the datagram, as on the network."""
+    """Exchanges datagrams with one address; a full send buffer or an absent peer loses the datagram, as on the
+    network."""
 
     def __init__(self, url: LinkUrl) -> None:
         self.url = str(url)
@@ -46,15 +47,19 @@ class UdpLink:
             raise LinkError(f"{self.url}: cannot send {len(data)} bytes: {error.strerror}") from None
 
     def poll(self) -> bytes:
+        return b"".join(self.datagrams())
+
+    def datagrams(self) -> list[bytes]:
+        """What has arrived, for protocols that know a message by its size; empty datagrams too."""
         datagrams: list[bytes] = []
         try:
             while len(datagrams) < DATAGRAMS_PER_POLL:
                 datagrams.append(self._receive())
         except (BlockingIOError, ConnectionRefusedError):
-            return b"".join(datagrams)
+            return datagrams
         except OSError as error:
             raise LinkError(f"{self.url}: cannot receive: {error.strerror}") from None
-        return b"".join(datagrams)
+        return datagrams
 
     def next_due_ns(self) -> int | None:
         return None
@@ -69,7 +74,7 @@ class UdpLink:
         try:
             self._socket.send(data)
         except ConnectionRefusedError:
-            # That was about an earlier datagram, and this one has not been sent.
+            # That error belongs to an earlier datagram; this one has not been sent.
             with suppress(ConnectionRefusedError):
                 self._socket.send(data)
 
@@ -78,14 +83,15 @@ class UdpLink:
 
 
 class UdpServer(UdpLink):
-    """Talks to the first address it hears; until then there is nobody to send to.
+    """Exchanges datagrams with the first address it receives from; before that it cannot send.
 
-    Datagrams have no hang-up: a peer that has been silent for a while has left, and the next one may come.
+    Datagrams have no hang-up: a peer without datagrams for a while counts as disconnected, and the next one may
+    connect.
     """
 
     def __init__(self, url: LinkUrl) -> None:
         super().__init__(url)
-        self.strangers = 0  # datagrams from anyone else, ignored
+        self.strangers = 0  # datagrams from other addresses, ignored
         self._peer: Address | None = None
         self._heard_s = 0.0
 

@@ -28,7 +28,7 @@ _HOST = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class LinkUrl:
-    """A link URL taken apart; `str()` puts it together again."""
+    """A parsed link URL; `str()` formats it again."""
 
     scheme: str
     path: str = ""  # serial, pty, loopback
@@ -44,7 +44,7 @@ class LinkUrl:
 
 
 def parse(url: str, *, template: bool = False) -> LinkUrl:
-    """The parts of `url`; a template may leave out path or port (0) for `ends` to fill in."""
+    """Parse `url`; a template may leave out path or port (0) for `ends` to fill in."""
     scheme, separator, _ = url.partition("://")
     if not separator or scheme not in _EXAMPLES:
         raise ConfigError(f"link URL {url!r}: expected one of {', '.join(f'{s}://' for s in _EXAMPLES)}")
@@ -61,9 +61,9 @@ def parse(url: str, *, template: bool = False) -> LinkUrl:
 
 
 def ends(url: str, *, folder: Path, name: str) -> tuple[str, str | None]:
-    """The server's and the client's URL of a scenario's link; no client where the peer is outside.
+    """The server's and the client's URL of a scenario's link; no client where the peer is external.
 
-    What the scenario leaves open is filled in: the path with a file in `folder`, port 0 with a free port.
+    Missing parts are filled in: the path with a file in `folder`, port 0 with a free port.
     """
     link = parse(url, template=True)
     if link.scheme == "serial":
@@ -87,8 +87,8 @@ def _address(parts: SplitResult, template: bool) -> LinkUrl:
     if parts.port is None:
         raise ValueError("missing port")
     if not parts.port and not template:
-        raise ValueError("port 0 names no place")
-    # Only a host that is written out may open the link to other machines.
+        raise ValueError("port 0 is not an address")
+    # Only an explicit host opens the link to other machines.
     return LinkUrl(parts.scheme, host=host or LOCALHOST, port=parts.port)
 
 

@@ -2,16 +2,16 @@
 
 State: (pos_W, quat_WB, vel_W, rate_B) as in `rigid_body`. Inputs: aileron, elevator, rudder (rad), throttle (0..1),
 wind, air density, gravity. The equations are those of Beard & McLain, Small Unmanned Aircraft, chapters 3 and 4 with
-the supplement's propeller; they are written in body axes forward, right, down and turned to ours at the very end.
+the supplement's propeller; they are written in body axes forward, right, down and converted to ours at the end.
 
     CL = (1 - s) (CL0 + CLa alpha) + s 2 sin(alpha)|sin(alpha)| cos(alpha) + CLq q c/2V + CLde de
     s  = 1 - L(-M (alpha - alpha0)) L(M (alpha + alpha0)),   L(x) = 1/(1 + exp(-x))
 
 The literature has two drags. Polar: CD = CDp + (CL0 + CLa alpha)^2/(pi e AR). Linear: CD = CD0 + CDa alpha. Both here
-add CDq q c/2V + CDde |de|; the file says which. With the polar the Aerosonde trims where it is known to (20 m/s:
+add CDq q c/2V + CDde |de|; the file selects one. With the polar the Aerosonde trims at its published values (20 m/s:
 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle of 0.62.
 
-Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: standing still is no special case.
+Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: zero airspeed is no special case.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ INPUTS = CONTROLS + 5
 FLIP = (1.0, -1.0, -1.0)
 """Forward, left, up from forward, right, down; its own inverse."""
 TINY = 1e-12
-"""The root of nothing has no derivative."""
+"""Avoids the root of zero, which has no derivative."""
 
 
 def state_dot(p: Parameters) -> ca.Function:
@@ -43,7 +43,7 @@ def state_dot(p: Parameters) -> ca.Function:
     quat, rate_B = state[QUAT], state[RATE]
     force_B, torque_B = _wrench_B(state, controls, wind_W, density, p)
     accel_W = rigid_body.rotation(quat) @ force_B / p.body.mass_kg - ca.vertcat(0, 0, gravity)
-    # The product of inertia couples roll and yaw, which rigid_body's principal axes have not.
+    # The product of inertia couples roll and yaw; rigid_body's principal axes have none.
     inertia = _inertia_B(p)
     rate_dot_B = ca.inv(inertia) @ (torque_B - ca.cross(rate_B, inertia @ rate_B))
     return ca.Function(
@@ -56,7 +56,7 @@ def state_dot(p: Parameters) -> ca.Function:
 
 
 def dynamics(p: Parameters) -> ca.Function:
-    """The same with one stacked input, as integrators want it: (state, (controls, wind, density, gravity))."""
+    """The same with one stacked input, for integrators: (state, (controls, wind, density, gravity))."""
     state, u = ca.SX.sym("state", STATES), ca.SX.sym("u", INPUTS)
     dot = state_dot(p)(state, u[:4], u[4:7], u[7], u[8])
     return ca.Function("dynamics", [state, u], [dot], ["state", "u"], ["state_dot"])
@@ -95,7 +95,7 @@ def airdata() -> ca.Function:
 
 
 def _wrench_B(state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, p: Parameters) -> tuple[ca.SX, ca.SX]:
-    """Everything but gravity; forward, right, down until the last line."""
+    """All forces and torques except gravity; forward, right, down until the last line."""
     aileron, elevator, rudder, throttle = (controls[i] for i in range(CONTROLS))
     speed, alpha, beta = _flow(_vel_air(state, wind_W))
     rate = ca.DM(FLIP) * state[RATE]
@@ -170,8 +170,8 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
     b = density * d**4 * q1 / turn * speed + constant**2 / m.resistance_ohm
     c = density * d**3 * q2 * speed**2 - constant * (m.voltage_V * throttle / m.resistance_ohm - m.idle_A)
     root = ca.sqrt(ca.fmax(b * b - 4 * a * c, TINY))
-    # -2c/(b + root) is (root - b)/2a, and good for no air too. A propeller does not turn backwards: it stands.
-    # A maximum would pass over a throttle that is no number; the absolute value does not.
+    # -2c/(b + root) is (root - b)/2a, and also valid without air. A propeller does not turn backwards: it stops. A
+    # maximum would ignore a throttle that is NaN; the absolute value does not.
     wanted = -2 * c / ca.fmax(b + root, TINY) / turn
     n = (wanted + ca.fabs(wanted)) / 2
     thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)

@@ -1,4 +1,4 @@
-"""The numbers of a fixed wing: tables of its parameter file.
+"""Parameters of a fixed wing: tables of its parameter file.
 
 Derivatives are dimensionless and per radian, written as the literature does: body axes forward, right, down; rates are
 made dimensionless with the wing (q c / 2V, p b / 2V, r b / 2V). Positive aileron rolls right, positive elevator pitches
@@ -9,22 +9,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import Config, meta, note
 
-Derivative = Annotated[float, meta("-", "derivative, per radian", ge=-1000, le=1000)]
 Positive = Annotated[float, meta("-", "positive", gt=0)]
+Alpha = Annotated[float, meta("1/rad", "derivative by angle of attack", ge=-1000, le=1000)]
+Sideslip = Annotated[float, meta("1/rad", "derivative by angle of sideslip", ge=-1000, le=1000)]
+PitchRate = Annotated[float, meta("1/rad", "derivative by dimensionless pitch rate, q c / 2V", ge=-1000, le=1000)]
+RollRate = Annotated[float, meta("1/rad", "derivative by dimensionless roll rate, p b / 2V", ge=-1000, le=1000)]
+YawRate = Annotated[float, meta("1/rad", "derivative by dimensionless yaw rate, r b / 2V", ge=-1000, le=1000)]
+Aileron = Annotated[float, meta("1/rad", "derivative by aileron deflection", ge=-1000, le=1000)]
+Elevator = Annotated[float, meta("1/rad", "derivative by elevator deflection", ge=-1000, le=1000)]
+Rudder = Annotated[float, meta("1/rad", "derivative by rudder deflection", ge=-1000, le=1000)]
 
 
 class Body(Config, frozen=True):
-    """Mass and its distribution; the body frame sits in the centre of mass, and left mirrors right."""
+    """Mass and inertia; the body frame is at the centre of mass, and the aircraft is symmetric left and right."""
 
     mass_kg: Annotated[float, meta("kg", "mass with everything on board", gt=0)]
     inertia_kgm2: Annotated[tuple[Positive, Positive, Positive], meta("kg m2", "moments about x, y and z")]
-    product_xz_kgm2: Annotated[float, meta("kg m2", "integral of x z dm with z down; roll and yaw share it")]
+    product_xz_kgm2: Annotated[float, meta("kg m2", "integral of x z dm with z down; couples roll and yaw")]
 
 
 class Wing(Config, frozen=True):
-    """What forces and moments are made dimensionless with."""
+    """Reference dimensions of forces and moments."""
 
     area_m2: Annotated[float, meta("m2", "reference area S", gt=0)]
     span_m: Annotated[float, meta("m", "reference span b", gt=0)]
@@ -36,19 +43,21 @@ class Wing(Config, frozen=True):
 
 
 class Stall(Config, frozen=True):
-    """Where the linear lift gives way to that of a flat plate."""
+    """Transition from linear lift to that of a flat plate."""
 
     sharpness: Annotated[float, meta("1/rad", "M: how suddenly", gt=0, le=10000)]
-    angle_rad: Annotated[float, meta("rad", "alpha0: at which angle of attack, either way", gt=0, le=1.5)]
+    angle_rad: Annotated[
+        float, meta("rad", "alpha0: angle of attack of the stall, positive and negative", gt=0, le=1.5)
+    ]
 
 
 class Symmetric(Config, frozen=True):
     """Lift or pitching moment."""
 
-    zero: Annotated[float, meta("-", "at no angle of attack", ge=-10, le=10)]
-    alpha: Derivative
-    pitch_rate: Derivative
-    elevator: Derivative
+    zero: Annotated[float, meta("-", "at zero angle of attack", ge=-10, le=10)]
+    alpha: Alpha
+    pitch_rate: PitchRate
+    elevator: Elevator
 
 
 class PolarDrag(Config, frozen=True, tag="polar", tag_field="kind"):
@@ -56,28 +65,28 @@ class PolarDrag(Config, frozen=True, tag="polar", tag_field="kind"):
 
     parasitic: Annotated[float, meta("-", "without lift", ge=0, le=10)]
     oswald: Annotated[float, meta("-", "span efficiency e", gt=0, le=2)]
-    pitch_rate: Derivative
-    elevator: Annotated[float, meta("-", "times the elevator's deflection, either way", ge=0, le=10)]
+    pitch_rate: PitchRate
+    elevator: Annotated[float, meta("-", "times the absolute elevator deflection", ge=0, le=10)]
 
 
 class LinearDrag(Config, frozen=True, tag="linear", tag_field="kind"):
     """CD = zero + alpha * alpha."""
 
-    zero: Annotated[float, meta("-", "at no angle of attack", ge=0, le=10)]
-    alpha: Derivative
-    pitch_rate: Derivative
-    elevator: Annotated[float, meta("-", "times the elevator's deflection, either way", ge=0, le=10)]
+    zero: Annotated[float, meta("-", "at zero angle of attack", ge=0, le=10)]
+    alpha: Alpha
+    pitch_rate: PitchRate
+    elevator: Annotated[float, meta("-", "times the absolute elevator deflection", ge=0, le=10)]
 
 
 class Lateral(Config, frozen=True):
     """Side force, rolling or yawing moment."""
 
     zero: Annotated[float, meta("-", "in straight symmetric flight", ge=-10, le=10)]
-    sideslip: Derivative
-    roll_rate: Derivative
-    yaw_rate: Derivative
-    aileron: Derivative
-    rudder: Derivative
+    sideslip: Sideslip
+    roll_rate: RollRate
+    yaw_rate: YawRate
+    aileron: Aileron
+    rudder: Rudder
 
 
 class Propulsion(Config, frozen=True):
@@ -89,20 +98,20 @@ class Propulsion(Config, frozen=True):
     speed_constant_rpm_V: Annotated[float, meta("rpm/V", "KV of the motor", gt=0)]
     resistance_ohm: Annotated[float, meta("ohm", "resistance of the motor", gt=0)]
     idle_A: Annotated[float, meta("A", "current without load", ge=0)]
-    voltage_V: Annotated[float, meta("V", "at full throttle", gt=0)]
+    voltage_V: Annotated[float, meta("V", "voltage at full throttle", gt=0)]
     spin: Annotated[Literal[-1, 0, 1], meta("-", "1: clockwise seen from behind; 0: a pair whose torques cancel")]
 
 
 class Parameters(Config, frozen=True):
-    """What the design model needs of an airframe."""
+    """Airframe parameters of the design model."""
 
-    body: Body
-    wing: Wing
-    stall: Stall
-    lift: Symmetric
-    drag: PolarDrag | LinearDrag
-    pitch: Symmetric
-    side: Lateral
-    roll: Lateral
-    yaw: Lateral
-    propulsion: Propulsion
+    body: Annotated[Body, note("mass and its distribution")]
+    wing: Annotated[Wing, note("reference area, span and chord")]
+    stall: Annotated[Stall, note("stall angle and transition")]
+    lift: Annotated[Symmetric, note("lift coefficient CL")]
+    drag: Annotated[PolarDrag | LinearDrag, note("drag coefficient CD")]
+    pitch: Annotated[Symmetric, note("pitching moment coefficient Cm; positive: nose up")]
+    side: Annotated[Lateral, note("side force coefficient CY; positive: to the right")]
+    roll: Annotated[Lateral, note("rolling moment coefficient Cl; positive: right wing down")]
+    yaw: Annotated[Lateral, note("yawing moment coefficient Cn; positive: nose to the right")]
+    propulsion: Annotated[Propulsion, note("motor and propeller")]

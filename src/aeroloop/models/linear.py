@@ -27,7 +27,7 @@ def with_integrators(A: Vec, B: Vec, integrated: tuple[int, ...]) -> tuple[Vec, 
 
 def zero_order_hold(A: Vec, B: Vec, period_s: float) -> tuple[Vec, Vec]:
     """Ad = exp(A T), Bd = integral of exp(A s) ds B, from one exponential of the block matrix."""
-    from scipy.linalg import expm  # takes long to import, and most processes of a flight design nothing
+    from scipy.linalg import expm  # slow to import, and most processes of a flight need no design
 
     n, m = B.shape
     block = np.zeros((n + m, n + m))

@@ -1,7 +1,7 @@
 """One step of a multirotor in free air as CasADi expressions: motors, the loads held over the step, the rigid body.
 
-The same step as actuators/motors.py, families/multirotor/airframe.py (`loads`) and world/rigid.py with MuJoCo 4 make
-near the ground; tests/equivalence/test_multirotor_step.py holds them together. MuJoCo integrates by Runge, Kutta and
+The same step as that of actuators/motors.py, families/multirotor/airframe.py (`loads`) and world/rigid.py with MuJoCo 4
+near the ground; tests/equivalence/test_multirotor_step.py compares them. MuJoCo integrates by Runge, Kutta and
 Munthe-Kaas: with u the rotation vector since the start of the step, q = q0 exp(u), the classical tableau is applied to
 
     u' = w + 1/2 u x w + (1 - |u|/2 cot(|u|/2))/|u|^2 u x (u x w),
@@ -20,11 +20,12 @@ from aeroloop.models.rigid_body import rotation
 
 LARGEST = 1.7976931348623157e308
 TINY = 1e-40
-"""Added to a squared rate: no rate then needs no special case."""
+"""Added to a squared rate: zero rate then needs no special case."""
 
 
 class MotorGains(NamedTuple):
-    """Which part of the way to its setpoint a motor goes in a step, at the end and on average, up and down."""
+    """Fraction of the distance to its setpoint that a motor covers in a step, at the end and on average, up and
+    down."""
 
     up: ca.SX
     up_mean: ca.SX
@@ -41,10 +42,11 @@ class Effort(NamedTuple):
 
 
 class RotorSymbols(NamedTuple):
-    """As `models.rotors.Rotors`, of symbols."""
+    """`models.rotors.Rotors` of symbols."""
 
     pos_B_m: ca.SX  # (3, n)
     spin: ca.SX  # (n,)
+    shares: ca.SX  # (n,)
     thrust_Ns2: ca.SX
     torque_to_thrust_m: ca.SX
     inertia_kgm2: ca.SX
@@ -53,7 +55,7 @@ class RotorSymbols(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """A rigid body's state and its mean acceleration over the step before."""
+    """A rigid body's state and its mean acceleration over the previous step."""
 
     pos_W: ca.SX
     quat_WB: ca.SX
@@ -72,7 +74,7 @@ def motors(
     above = ca.logic_and(wanted > top_rad_s, wanted <= LARGEST)
     below = ca.logic_and(wanted < 0, wanted >= -LARGEST)
     inside = ca.logic_and(wanted >= 0, wanted <= top_rad_s)
-    # A comparison with NaN is false, so a command that is no number is in none of the three and stops its motor.
+    # A comparison with NaN is false, so a NaN command is in none of the three cases and stops its motor.
     target = ca.if_else(inside, wanted, 0) + ca.if_else(above, top_rad_s, 0)
     change = target - speed_rad_s
     rises = change > 0
@@ -85,7 +87,7 @@ def motors(
 
 
 def mid_step_air_B(before: Motion, wind_W: ca.SX, dt_s: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Velocity through the air and body rates in the middle of the step, if it goes on as in the step before."""
+    """Velocity through the air and body rates in the middle of the step, extrapolated from the previous step."""
     half_s = 0.5 * dt_s
     rate_B = before.rate_B + half_s * before.rate_dot_B
     vel_B = rotation(before.quat_WB).T @ (before.vel_W + (half_s * before.accel_W - wind_W))
@@ -95,7 +97,7 @@ def mid_step_air_B(before: Motion, wind_W: ca.SX, dt_s: ca.SX) -> tuple[ca.SX, c
 def held_loads_B(
     vel_air_B: ca.SX, rate_B: ca.SX, effort: Effort, density_kg_m3: ca.SX, drag_area_m2: ca.SX, rotors: RotorSymbols
 ) -> tuple[ca.SX, ca.SX]:
-    """Force and torque of rotors and air about the centre of mass, which turn with the body over the step."""
+    """Force and torque of rotors and air about the centre of mass, which are fixed in the body over the step."""
     ratio = density_kg_m3 / rotors.density_kg_m3
     force = -0.5 * density_kg_m3 * ca.sqrt(ca.sumsqr(vel_air_B)) * drag_area_m2 * vel_air_B
     torque, momentum = ca.SX.zeros(3), ca.SX(0)
@@ -104,7 +106,7 @@ def held_loads_B(
         thrust = ratio * rotors.thrust_Ns2 * speed * speed
         hub = vel_air_B + ca.cross(rate_B, lever)
         brake = -ratio * rotors.drag_Ns2_m * speed
-        push = ca.vertcat(brake * hub[0], brake * hub[1], thrust)
+        push = ca.vertcat(brake * hub[0], brake * hub[1], rotors.shares[i] * thrust)
         reaction = rotors.torque_to_thrust_m * thrust + rotors.inertia_kgm2 * effort.spin_up_rad_s2[i]
         force += push
         torque += ca.cross(lever, push) - ca.vertcat(0, 0, spin * reaction)
@@ -153,14 +155,14 @@ def rigid_step(
 
 
 def _vector_rate(u: ca.SX, rate_B: ca.SX) -> ca.SX:
-    """u' of the module's equation; the series is good to 1e-15 up to |u| = 0.3 and does not divide by nothing."""
+    """u' of the module's equation; the series is accurate to 1e-15 up to |u| = 0.3 and avoids a division by zero."""
     square, once = ca.sumsqr(u), ca.cross(u, rate_B)
     factor = 1 / 12 + square * (1 / 720 + square * (1 / 30240 + square * (1 / 1209600 + square / 47900160)))
     return rate_B + once / 2 + factor * ca.cross(u, once)
 
 
 def turned(quat: ca.SX, angle_B: ca.SX) -> ca.SX:
-    """The attitude after a turn by a rotation vector in body axes."""
+    """The attitude after a rotation by a vector in body axes."""
     angle = ca.sqrt(ca.sumsqr(angle_B) + TINY)
     cosine, v = ca.cos(angle / 2), ca.sin(angle / 2) / angle * angle_B
     w, xyz = quat[0], quat[1:4]

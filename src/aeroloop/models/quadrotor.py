@@ -43,7 +43,7 @@ def state_dot(p: Parameters) -> ca.Function:
 
 
 def dynamics(p: Parameters) -> ca.Function:
-    """The same with one stacked input, as integrators want it: (state, (speed, spin-up, wind, density, gravity))."""
+    """The same with one stacked input, for integrators: (state, (speed, spin-up, wind, density, gravity))."""
     n = p.rotors.count
     state, u = ca.SX.sym("state", STATES), ca.SX.sym("u", 2 * n + 5)
     parts = (u[:n], u[n : 2 * n], u[2 * n : 2 * n + 3], u[2 * n + 3], u[2 * n + 4])
@@ -51,18 +51,18 @@ def dynamics(p: Parameters) -> ca.Function:
 
 
 def hover_speeds_rad_s(p: Parameters, gravity_m_s2: float = GRAVITY_M_S2) -> Vec:
-    """(n,) Speeds that hold the aircraft still and level in still air of the coefficients' density.
+    """(n,) Speeds that hover level in still air of the coefficients' density.
 
     With more than four rotors many speeds do; these have the least sum of fourth powers (least squares of thrust).
     """
     r = p.rotors
-    pos, spin = np.array(r.pos_B_m), np.array(r.spin, dtype=float)
-    per_thrust = np.vstack([np.ones(r.count), pos[:, 1], -pos[:, 0], -spin * r.torque_to_thrust_m])
+    pos, spin, share = np.array(r.pos_B_m), np.array(r.spin, dtype=float), np.array(r.shares)
+    per_thrust = np.vstack([share, share * pos[:, 1], -share * pos[:, 0], -spin * r.torque_to_thrust_m])
     wanted = np.array([p.body.mass_kg * gravity_m_s2, 0.0, 0.0, 0.0])
     thrust = np.linalg.lstsq(per_thrust, wanted, rcond=None)[0]
     if np.max(np.abs(per_thrust @ thrust - wanted)) > 1e-9 * wanted[0] or np.min(thrust) <= 0.0:
         raise ConfigError(
-            "rotors: expected places and directions that balance thrust and torques at hover, but no thrusts do"
+            "rotors: expected positions and directions that balance thrust and torques at hover; no thrusts do"
         )
     speeds: Vec = np.sqrt(thrust / r.thrust_Ns2)
     return speeds

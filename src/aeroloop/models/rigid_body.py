@@ -17,15 +17,18 @@ from aeroloop.core.frames import Vec3, rotation_rows
 STATES = 13
 POS, QUAT, VEL, RATE = slice(0, 3), slice(3, 7), slice(7, 10), slice(10, 13)
 
+LEAST_KG, LEAST_KGM2 = 1e-3, 1e-9
+"""Smaller values are implausible, and the physics engine refuses zero mass."""
 Positive = Annotated[float, meta("-", "positive", gt=0)]
+Moment = Annotated[float, meta("kg m2", "moment of inertia", ge=LEAST_KGM2)]
 NotNegative = Annotated[float, meta("-", "not negative", ge=0)]
 
 
 class Body(Config, frozen=True):
-    """Mass and shape; the body frame sits in the centre of mass, along the principal axes of inertia."""
+    """Mass and shape; the body frame is at the centre of mass, along the principal axes of inertia."""
 
-    mass_kg: Annotated[float, meta("kg", "mass with everything on board", gt=0)]
-    inertia_kgm2: Annotated[tuple[Positive, Positive, Positive], meta("kg m2", "principal moments of inertia")]
+    mass_kg: Annotated[float, meta("kg", "mass with everything on board", ge=LEAST_KG)]
+    inertia_kgm2: Annotated[tuple[Moment, Moment, Moment], meta("kg m2", "principal moments of inertia")]
     drag_area_m2: Annotated[
         tuple[NotNegative, NotNegative, NotNegative],
         meta("m2", "drag coefficient times area of the airframe without rotors, for air along x, y and z"),
@@ -45,7 +48,7 @@ def quat_dot(quat: ca.SX, rate_B: ca.SX) -> ca.SX:
 
 def drag_B(vel_air_B: ca.SX, density_kg_m3: ca.SX, drag_area_m2: Vec3) -> ca.SX:
     """Drag of the airframe in N; `vel_air_B` is its velocity through the air."""
-    speed = ca.sqrt(ca.sumsqr(vel_air_B) + 1e-12)  # the root of nothing has no derivative
+    speed = ca.sqrt(ca.sumsqr(vel_air_B) + 1e-12)  # the root of zero has no derivative
     return -0.5 * density_kg_m3 * speed * ca.DM(drag_area_m2) * vel_air_B
 
 

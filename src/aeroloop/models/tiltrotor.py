@@ -1,7 +1,10 @@
 """Design model of the tilt-rotor: three rigid bodies, eight coordinates, Euler-Lagrange.
 
-    M(q) qdd + C(q, qd) qd + G(q) = B(q) u
+    M(q) qdd + C(q, qd) qd + G(q) = B(q) u + J(q)' R_WB F_B
     q = (x, y, z, roll, pitch, yaw, tilt R, tilt L),  u = (thrust R, thrust L, tilt torque R, tilt torque L)
+    F_B = -rho/2 |v_B| S v_B,  v_B: velocity of the drag centre through the air, S: drag areas of the three axes
+
+The paper has no air, so the gain is designed without it: `dynamics` has no drag, `dynamics_in_air` has it.
 
 Reference: Lara et al., "Hardware-in-the-loop simulation environment for testing of tilt-rotor UAV's control
 strategies"; Donadel et al. 2014 for the kinematics. The world describes the same aircraft independently.
@@ -32,6 +35,8 @@ class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
     drag_to_thrust_m: float
     spin: tuple[float, float]
     cant_rad: float
+    drag_area_m2: Row3 = (0.0, 0.0, 0.0)
+    drag_centre_B_m: Row3 = (0.0, 0.0, 0.0)
 
     @property
     def mass_kg(self) -> float:
@@ -59,22 +64,26 @@ def _euler_to_body_rates(roll: ca.SX, pitch: ca.SX) -> ca.SX:
     )
 
 
+def _attitude(q: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """R_WB, and W of `_euler_to_body_rates`."""
+    roll, pitch, yaw = q[3], q[4], q[5]
+    return _rot_z(yaw) @ _rot_y(pitch) @ _rot_x(roll), _euler_to_body_rates(roll, pitch)
+
+
+def _velocity_jacobian(R_WB: ca.SX, W: ca.SX, point_B: Row3) -> ca.SX:
+    """J in v_W = J qd, of a point of the fuselage."""
+    return ca.horzcat(ca.DM.eye(3), -R_WB @ ca.skew(ca.DM(point_B)) @ W, ca.DM.zeros(3, 2))
+
+
 def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
     """M(q), h(q, qd) = C qd + G, and B(q), as CasADi functions."""
     q, qd = ca.SX.sym("q", COORDINATES), ca.SX.sym("qd", COORDINATES)
-    roll, pitch, yaw = q[3], q[4], q[5]
-    R_WB = _rot_z(yaw) @ _rot_y(pitch) @ _rot_x(roll)
-    W = _euler_to_body_rates(roll, pitch)
+    R_WB, W = _attitude(q)
     e2, e3 = ca.DM([0, 1, 0]), ca.DM([0, 0, 1])
-    no_tilt = ca.DM.zeros(3, 2)
-
-    def velocity_jacobian(com_B: Row3) -> ca.SX:
-        return ca.horzcat(ca.DM.eye(3), -R_WB @ ca.skew(ca.DM(com_B)) @ W, no_tilt)
-
     fuselage = (
         p.fuselage_mass_kg,
-        velocity_jacobian(p.fuselage_com_B_m),
-        ca.horzcat(ca.DM.zeros(3, 3), W, no_tilt),
+        _velocity_jacobian(R_WB, W, p.fuselage_com_B_m),
+        ca.horzcat(ca.DM.zeros(3, 3), W, ca.DM.zeros(3, 2)),
         ca.SX(ca.DM(np.array(p.fuselage_inertia_kgm2))),
     )
     bodies = [fuselage]
@@ -83,7 +92,7 @@ def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
         canted = _rot_x(ca.SX(inward * p.cant_rad))
         R_BP = canted @ _rot_y(q[6 + i])
         tilt_axis = ca.horzcat(*(canted @ e2 if j == i else ca.DM.zeros(3) for j in range(2)))
-        Jv = velocity_jacobian(p.pod_pivot_B_m[i])
+        Jv = _velocity_jacobian(R_WB, W, p.pod_pivot_B_m[i])
         Jw = ca.horzcat(ca.DM.zeros(3, 3), W, tilt_axis)
         bodies.append((p.pod_mass_kg[i], Jv, Jw, R_BP @ ca.diag(ca.DM(p.pod_inertia_kgm2[i])) @ R_BP.T))
         thrust_axis_B = R_BP @ e3
@@ -112,6 +121,27 @@ def dynamics(p: Parameters) -> ca.Function:
     q, qd = state[:COORDINATES], state[COORDINATES:]
     qdd = ca.solve(M(q), B(q) @ u - h(q, qd))
     return ca.Function("dynamics", [state, u], [ca.vertcat(qd, qdd)], ["state", "u"], ["state_dot"])
+
+
+def drag(p: Parameters) -> ca.Function:
+    """(q, qd, wind_W, density) -> generalised forces of the air, eight."""
+    q, qd = ca.SX.sym("q", COORDINATES), ca.SX.sym("qd", COORDINATES)
+    wind_W, density_kg_m3 = ca.SX.sym("wind_W", 3), ca.SX.sym("density")
+    R_WB, W = _attitude(q)
+    J = _velocity_jacobian(R_WB, W, p.drag_centre_B_m)
+    vel_air_B = R_WB.T @ (J @ qd - wind_W)
+    force_B = -0.5 * density_kg_m3 * ca.norm_2(vel_air_B) * ca.DM(p.drag_area_m2) * vel_air_B
+    return ca.Function("drag", [q, qd, wind_W, density_kg_m3], [J.T @ R_WB @ force_B])
+
+
+def dynamics_in_air(p: Parameters) -> ca.Function:
+    """(state (16,), acting (8,)) -> state derivative; acting = (input (4,), wind_W (3,), density)."""
+    M, h, B = equations(p)
+    state, acting = ca.SX.sym("state", 2 * COORDINATES), ca.SX.sym("acting", INPUTS + 4)
+    q, qd = state[:COORDINATES], state[COORDINATES:]
+    u, wind_W, density_kg_m3 = acting[:INPUTS], acting[INPUTS : INPUTS + 3], acting[INPUTS + 3]
+    qdd = ca.solve(M(q), B(q) @ u + drag(p)(q, qd, wind_W, density_kg_m3) - h(q, qd))
+    return ca.Function("dynamics_in_air", [state, acting], [ca.vertcat(qd, qdd)], ["state", "acting"], ["state_dot"])
 
 
 def energy(p: Parameters) -> ca.Function:

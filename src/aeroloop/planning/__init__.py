@@ -1,1 +1,1 @@
-"""Finding a way: wavelet cells, search, path templates, mission. Pure; integers where the board must agree."""
+"""Path planning: wavelet cells, search, path templates, mission. Pure; integers where the board must agree."""

@@ -1,12 +1,12 @@
-"""Which squares the map is divided into: fine near the vehicle, coarse far away.
+"""Division of the map into square cells: fine near the vehicle, coarse far away.
 
-A cell (level j, column k, row l) covers 2^(N-j) units a side of a map of 2^N. All coarsest cells are there to begin
-with; a cell's details are kept, and so it is split in four, where it lies nearer to the vehicle (inf-norm) than its
-level's radius. What is not split is a leaf. The kept details of one level are a rectangle of indices: the window
-around the vehicle, within the children of the level above. So the tree needs no more memory than two rectangles a
-level, a leaf's number is arithmetic, and neighbours follow from the indices alone.
+A cell (level j, column k, row l) covers 2^(N-j) units a side of a map of 2^N. It starts with all coarsest cells; a cell
+nearer to the vehicle (inf-norm) than its level's radius keeps its details, which splits it in four. A cell that is not
+split is a leaf. The kept details of one level are a rectangle of indices: the window around the vehicle, within the
+children of the level above. So the tree needs no more memory than two rectangles a level, a leaf's number is
+arithmetic, and neighbours follow from the indices alone.
 
-Integers throughout: positions are in 1/16 of a unit, so that every processor divides the map alike.
+Integers throughout: positions are in 1/16 of a unit, so that every processor divides the map identically.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from aeroloop.core.config import Config, meta
 from aeroloop.core.wing_signals import Direction, Turn
 
 SUB = 16
-"""Parts of a unit that positions and distances are counted in."""
+"""Fractions of a unit in which positions and distances are counted."""
 MOST_ORDER = 12
 """A map has at most 2^12 units a side: costs then fit 32 bits."""
 
 
 TURNS = (Turn.STRAIGHT, Turn.LEFT, None, Turn.RIGHT)
-"""By (direction out - direction in) modulo 4; back where it came from is no turn at all."""
+"""By (direction out - direction in) modulo 4; a reversal is no turn."""
 
 STEPS = ((1, 0), (0, 1), (-1, 0), (0, -1))
 """Columns and rows of a step in each direction."""
@@ -58,7 +58,7 @@ class Box(NamedTuple):
 
 NOTHING = Box(0, 0, 0, 0)
 
-Level = Annotated[int, meta("-", "level of a cell: 2^level of them lie along a side of the map", ge=0, le=MOST_ORDER)]
+Level = Annotated[int, meta("-", "level of a cell: the map has 2^level along a side", ge=0, le=MOST_ORDER)]
 Radius = Annotated[int, meta("units", "cells nearer to the vehicle than this are split", ge=0, le=2**MOST_ORDER)]
 
 
@@ -69,7 +69,7 @@ class Resolution(Config, frozen=True):
     finest: Level = 6
     radii_units: Annotated[
         tuple[Radius, ...],
-        meta("units", "of each level from the coarsest on: nearer to the aircraft than this its cells are split"),
+        meta("units", "for each level from the coarsest on: cells nearer to the aircraft than this are split"),
     ] = (48, 32, 16)
 
     def __post_init__(self) -> None:
@@ -85,8 +85,8 @@ class Resolution(Config, frozen=True):
 class Leaves:
     """The map's leaves with the vehicle at `x`, `y` (in 1/16 units from the south-west corner).
 
-    `slots` numbers the leaves: level by level, in each row by row over the rectangle of cells there are. Where a
-    cell in it is split its number stays unused.
+    `slots` numbers the leaves: level by level, in each row by row over the rectangle of existing cells. The number of a
+    split cell stays unused.
     """
 
     def __init__(self, order: int, resolution: Resolution, x: int, y: int) -> None:
@@ -94,7 +94,7 @@ class Leaves:
         self.coarsest = resolution.coarsest
         self.finest = resolution.finest
         self.there: list[Box] = []  # cells that exist, leaves or split, by level from the coarsest
-        self.kept: list[Box] = []  # those that are split: whose details are kept
+        self.kept: list[Box] = []  # those that are split and keep their details
         self.bases: list[int] = []
         side = 1 << self.coarsest
         there, base = Box(0, side, 0, side), 0
@@ -138,7 +138,7 @@ class Leaves:
         return Cell(self.coarsest + index, there.col0 + col, there.row0 + row)
 
     def leaf_at(self, col: int, row: int) -> Cell:
-        """The leaf that covers a cell of the finest level: the deepest one there is."""
+        """The leaf that covers a cell of the finest level: the deepest one."""
         for index in range(len(self.there) - 1, 0, -1):
             if self.there[index].holds(col, row):
                 return Cell(self.coarsest + index, col, row)
@@ -146,7 +146,7 @@ class Leaves:
         return Cell(self.coarsest, col, row)
 
     def neighbours(self, leaf: Cell) -> Iterator[tuple[Direction, Cell]]:
-        """Leaves that share an edge: east, north, west, south, and along an edge from west or south on."""
+        """Leaves that share an edge: east, north, west, south, and along each edge starting from west or south."""
         shift = self.finest - leaf.level
         span = 1 << shift
         side = 1 << self.finest
@@ -164,8 +164,8 @@ class Leaves:
                 done += 1 << (self.finest - beyond.level)
 
     def edges(self) -> set[tuple[Cell, Cell]]:
-        """Pairs of neighbours, from the kept coefficients: each leaf looks for its equal or coarser neighbours, and
-        the finer ones find it from their side."""
+        """Pairs of neighbours, from the kept coefficients: each leaf finds its equal or coarser neighbours; the finer
+        ones find it."""
         found = set()
         for leaf in self:
             for step_col, step_row in STEPS:
@@ -181,7 +181,7 @@ class Leaves:
 
 
 def _window(there: Box, side: int, x: int, y: int, radius: int) -> Box:
-    """Those of the cells, `side` wide, whose inf-norm distance from the vehicle is under the radius."""
+    """The cells, `side` wide, whose inf-norm distance from the vehicle is less than the radius."""
     if radius == 0:
         return NOTHING
     col0, row0 = max(there.col0, (x - radius) // side), max(there.row0, (y - radius) // side)

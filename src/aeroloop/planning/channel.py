@@ -1,14 +1,14 @@
-"""From a channel, a run of fine cells, to its nodes and the templates between them.
+"""Converts a channel, a sequence of fine cells, to its nodes and the templates between them.
 
-Each cell but the first and last turns the way or passes it straight; the ends count as straight. Nodes (templates.py)
-are the centres of straight cells and the edges between two cells that turn in opposite directions. From node to node
-leads one template:
+In each cell but the first and last the path turns or goes straight; the ends count as straight. Nodes (templates.py)
+are the centres of straight cells and the edges between two cells that turn in opposite directions. One template leads
+from node to node:
 
     N-S-N  into a straight cell            N-L-N  around one turning cell     N-L-D  into a staircase
                                            D-L-N  out of a staircase          D-L-D  on along it
 
-and the same to the right. Two turns to the same side one after the other are a U turn, for which no template is: the
-aircraft could not fly it, and the planner excludes it.
+and the same to the right. Two consecutive turns to the same side are a U turn, which has no template: the aircraft
+could not fly it, and the planner excludes it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from aeroloop.planning.templates import NodeKind
 
 
 class ChannelError(ValueError):
-    """Why there is no path through a channel, in a sentence."""
+    """Reason why there is no path through a channel, as a sentence."""
 
 
-class Onward(NamedTuple):
-    """How a new plan goes on from a node: it starts at `start` with `entry`, and its channel is `lead` + its cells."""
+class PlanContinuation(NamedTuple):
+    """Continuation of a path from a node: a new plan starts at `start` with `entry`, and its channel is `lead` + its
+    cells."""
 
     lead: tuple[Cell, ...]
     start: Cell
@@ -41,17 +42,17 @@ class Place(NamedTuple):
 
     kind: NodeKind
     cell: int
-    """Its cell's place in the channel; of a D node, the first of the two."""
+    """Index of its cell in the channel; of a D node, the first of the two."""
     x: float
     y: float
     eighths: int
-    """Heading in eighths of a turn from east; runs on past a whole turn."""
-    onward: Onward | None
+    """Heading in eighths of a turn from east; continuous beyond a whole turn."""
+    onward: PlanContinuation | None
     """None where the channel ends before a new plan could start."""
 
 
 class Piece(NamedTuple):
-    """One template: from `begin`, coming in with `direction`, turning as the cell between does."""
+    """One template: from `begin`, entered with `direction`, with the turn of the cell between."""
 
     begin: Place
     direction: Direction
@@ -85,13 +86,13 @@ class _Channel:
             x, y = x + 0.5 * step[0], y + 0.5 * step[1]
         return Place(kind, cell, x, y, eighths, self._onward(kind, cell))
 
-    def _onward(self, kind: NodeKind, cell: int) -> Onward | None:
-        """Beyond N the next cell may turn as it likes; beyond D the next one must turn, and the one after may."""
+    def _onward(self, kind: NodeKind, cell: int) -> PlanContinuation | None:
+        """After N the next cell may turn or not; after D the next one must turn, and the one after may."""
         start = cell + (1 if kind == NodeKind.N else 2)
         if start >= len(self.cells):
             return None
         entry = Entry(self.directions[start - 1], self.turn(start - 1) if kind == NodeKind.D else Turn.STRAIGHT)
-        return Onward(self.cells[cell:start], self.cells[start], entry)
+        return PlanContinuation(self.cells[cell:start], self.cells[start], entry)
 
 
 def pieces(cells: Sequence[Cell], begin: NodeKind = NodeKind.N) -> tuple[Piece, ...]:
@@ -137,7 +138,7 @@ def _side(turn: Turn) -> int:
 
 def _directions(cells: Sequence[Cell]) -> tuple[Direction, ...]:
     if len(cells) < 2:
-        raise ChannelError(f"a path needs a channel of two cells at least, not {len(cells)}")
+        raise ChannelError(f"a path needs a channel of at least two cells, not {len(cells)}")
     found = []
     for index, (here, there) in enumerate(pairwise(cells)):
         step = (there.col - here.col, there.row - here.row)

@@ -1,4 +1,4 @@
-"""The map that is planned on: a square of elevations, and where in the world each cell lies.
+"""The planner's map: a square of elevations, and the position of each cell in the world.
 
 The origin of W is the map's centre; row 0 is the south and column 0 the west edge.
 """
@@ -31,7 +31,7 @@ class Elevation:
         limits = np.iinfo(np.int16)
         if given.min() < limits.min or given.max() > limits.max:
             raise ConfigError(
-                f"the elevation map reaches from {given.min()} to {given.max()} m; "
+                f"the elevation map ranges from {given.min()} to {given.max()} m; "
                 f"expected no less than {limits.min} and no more than {limits.max}"
             )
         if not (math.isfinite(unit_m) and unit_m > 0):
@@ -51,7 +51,7 @@ class Elevation:
         return x_m / self.unit_m + self.side / 2, y_m / self.unit_m + self.side / 2
 
     def subunits_at(self, x_m: float, y_m: float) -> tuple[int, int]:
-        """Unit coordinates in whole 1/16, which the planner reckons with."""
+        """Unit coordinates in whole 1/16, which the planner uses."""
         ux, uy = self.units_at(x_m, y_m)
         return math.floor(ux * SUB), math.floor(uy * SUB)
 

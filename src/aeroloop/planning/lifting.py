@@ -1,8 +1,8 @@
-"""The Haar transform by integer lifting: exact both ways, in place of divisions that lose a bit.
+"""The Haar transform by integer lifting: exactly invertible, without divisions that lose a bit.
 
-A pair (x, y) becomes d = y - x and a = x + floor(d / 2), and comes back as x = a - floor(d / 2), y = x + d. Applied
-along each row, then along each column, a map becomes its approximation at half the resolution and three details.
-An approximation is the mean rounded down, twice a level. (Jung and Tsiotras, ACC 2008.)
+A pair (x, y) becomes d = y - x and a = x + floor(d / 2), and is restored as x = a - floor(d / 2), y = x + d. Applied
+along each row, then along each column, a map becomes its approximation at half the resolution and three details. An
+approximation is the mean rounded down, twice a level. (Jung and Tsiotras, ACC 2008.)
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Grid = npt.NDArray[np.int32]
 
 
 class Details(NamedTuple):
-    """What halving the resolution takes away: differences along the rows, the columns, and both."""
+    """The information lost by halving the resolution: differences along the rows, the columns, and both."""
 
     across: Grid
     along: Grid
@@ -44,7 +44,7 @@ def forward(values: npt.ArrayLike) -> Pyramid:
 
 
 def inverse(pyramid: Pyramid) -> Grid:
-    """The map again, from the coarsest approximation and the details alone."""
+    """Reconstructs the map from the coarsest approximation and the details alone."""
     approximation = pyramid.approximations[0]
     for across, along, both in pyramid.details:
         low = _merge(approximation, along, axis=0)

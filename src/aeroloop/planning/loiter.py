@@ -1,4 +1,4 @@
-"""Circles to wait on, and the ways from a circle onto a path and from a path onto a circle."""
+"""Loiter circles, and transients from a circle onto a path and from a path onto a circle."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from aeroloop.core.config import Config, meta
 from aeroloop.planning.path import Allowed, Path, PathPoint
 from aeroloop.planning.transient import Bends, Reference, Scan, Transient, transient
 
-Spacing = Annotated[float, meta("m", "distance of the points that are tried", ge=1.0)]
+Spacing = Annotated[float, meta("m", "spacing of the points that are tried", ge=1.0)]
 
 
-class Joining(Config, frozen=True):
-    """How ways between circles and paths are sought."""
+class JoinSettings(Config, frozen=True):
+    """Settings of the search for transients between circles and paths."""
 
     least_radius_m: Annotated[float, meta("m", "tightest turn of a transient", gt=0.0)] = 93.0
-    """Wider than the 70.6 m that 30 degrees of bank give at 20 m/s: gusts want some of the bank."""
-    bend_rate_1_m2: Annotated[float, meta("1/m2", "most change of curvature along a transient", gt=0.0)] = 4e-4
-    """A roll rate of 19 degrees a second at 20 m/s; the templates have 2.3e-4 at most."""
+    """Wider than the 70.6 m of a 30 degree bank at 20 m/s: gusts need some of the bank."""
+    bend_rate_1_m2: Annotated[float, meta("1/m2", "maximum change of curvature along a transient", gt=0.0)] = 4e-4
+    """A roll rate of 19 degrees a second at 20 m/s; the templates have at most 2.3e-4."""
     leave_every_m: Spacing = 15.0
     join_every_m: Spacing = 15.0
-    reach_m: Annotated[float, meta("m", "how far along a path a transient may join it", gt=0.0)] = 450.0
+    reach_m: Annotated[float, meta("m", "maximum distance along a path to a joining point", gt=0.0)] = 450.0
 
     @property
     def bends(self) -> Bends:
@@ -32,7 +32,7 @@ class Joining(Config, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """To loiter on; s = 0 lies east of its centre."""
+    """A loiter circle; s = 0 lies east of its centre."""
 
     x_m: float
     y_m: float
@@ -58,13 +58,14 @@ class Circle:
         )
 
     def nearest_s(self, x_m: float, y_m: float) -> float:
-        """Arc length of the point next to this place."""
+        """Arc length of the nearest point to this position."""
         angle = math.atan2(y_m - self.y_m, x_m - self.x_m)
         return (angle if self.left else -angle) % (2.0 * math.pi) * self.radius_m
 
 
-def leave(loiter: Circle, now_m: float, onto: Reference, allowed: Allowed, settings: Joining) -> Transient:
-    """From a circle onto a path, or another circle, as early along it as can be; leaves within a round from `now_m`."""
+def leave(loiter: Circle, now_m: float, onto: Reference, allowed: Allowed, settings: JoinSettings) -> Transient:
+    """Transient from a circle onto a path, or another circle, as early along it as possible; leaves within one turn
+    from `now_m`."""
     return transient(
         loiter,
         Scan(now_m, now_m + loiter.length_m, settings.leave_every_m),
@@ -76,8 +77,8 @@ def leave(loiter: Circle, now_m: float, onto: Reference, allowed: Allowed, setti
     )
 
 
-def enter(path: Path, first_m: float, loiter: Circle, allowed: Allowed, settings: Joining) -> Transient:
-    """From a path onto a circle: the first way over, leaving the path from `first_m` on."""
+def enter(path: Path, first_m: float, loiter: Circle, allowed: Allowed, settings: JoinSettings) -> Transient:
+    """Transient from a path onto a circle: the first one possible, leaving the path from `first_m` on."""
     begin = path.at(first_m)
     nearest_m = loiter.nearest_s(begin.x_m, begin.y_m)
     return transient(

@@ -1,8 +1,8 @@
-"""PMAN: which step of the flight we are in, what is to be computed, and which path is followed.
+"""PMAN, the mission manager: the current step of the flight, the next computation and the path to follow.
 
-The paper's Figure 8, as a machine. TRANSITIONS is all of it: an event that the table does not name for a step changes
-nothing. There is a path to follow at every moment: each channel comes with its ending, legs that lead onto a circle,
-and whoever finds no better way until there takes it. Nothing is computed here: an Order goes out, a Result comes in.
+The state machine of the paper's Figure 8. TRANSITIONS is complete: an event that the table does not list for a step has
+no effect. There is a path to follow at every moment: each channel has an ending, legs that lead onto a circle, which is
+flown if no better path is found before. Nothing is computed here: a PathRequest goes out, a Result comes in.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from aeroloop.core.config import Config, meta
 from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.loiter import Circle
-from aeroloop.planning.mission_telling import Row, Telling, plan_row
-from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Reference, Result, tangent
+from aeroloop.planning.mission_messages import Kind, Leg, Node, PathRequest, Reference, Result, tangent
+from aeroloop.planning.mission_telemetry import Row, TelemetryQueue, plan_row
 
 __all__ = ["TRANSITIONS", "Event", "Mission", "MissionSettings"]
 
 FARTHEST_M = 1e6
-"""From the middle of the map; a goal beyond is none."""
+"""From the middle of the map; a goal beyond is rejected."""
 MOST_FLOWN = 16
-"""Cells that are remembered from order to order."""
+"""Number of cells kept from request to request."""
 
 
 class Event(Enum):
-    GOAL = auto()  # a goal that no plan knows yet
-    FOUND = auto()  # the order's path is there and can still be reached
-    FAILED = auto()  # the order has failed, or came too late
-    JOINED = auto()  # on the channel, and it goes on beyond its end
+    GOAL = auto()  # a goal without a plan yet
+    FOUND = auto()  # the requested path is ready and can still be reached
+    FAILED = auto()  # the request has failed, or its result was too late
+    JOINED = auto()  # on the channel, which continues beyond its end
     JOINED_LAST = auto()  # on the channel that leads to the goal
-    DUE = auto()  # far enough along the channel to think of the next
-    ENDING = auto()  # where the channel is left for its circle
+    DUE = auto()  # far enough along the channel to request the next
+    ENDING = auto()  # at the exit from the channel to its circle
     ROUND = auto()  # on a circle
-    AGAIN = auto()  # time to try once more
+    AGAIN = auto()  # time to try again
 
 
 TRANSITIONS: dict[tuple[Step, Event], Step] = {
@@ -66,21 +66,23 @@ TRANSITIONS: dict[tuple[Step, Event], Step] = {
 
 class MissionSettings(Config, frozen=True):
     budget_s: Annotated[float, meta("s", "time that planning may take in flight", gt=0)] = 8.0
-    speed_m_s: Annotated[float, meta("m/s", "speed over ground that the budget is turned into a way with", gt=0)] = 20.0
-    margin_m: Annotated[float, meta("m", "and what is added to it", ge=0)] = 40.0
-    replan_after_m: Annotated[float, meta("m", "way flown on a channel before the next is thought of", ge=0)] = 150.0
+    speed_m_s: Annotated[float, meta("m/s", "ground speed that converts the time budget to a distance", gt=0)] = 20.0
+    margin_m: Annotated[float, meta("m", "margin added to that distance", ge=0)] = 40.0
+    replan_after_m: Annotated[float, meta("m", "distance flown on a channel before the next is requested", ge=0)] = (
+        150.0
+    )
     again_after_s: Annotated[float, meta("s", "time on a circle before the next try", gt=0)] = 5.0
-    told_every_m: Annotated[float, meta("m", "distance of the points of a path in the telemetry", gt=0)] = 12.0
-    told_at_once: Annotated[int, meta("-", "most rows of cells and points told in a period", gt=0)] = 4
+    told_every_m: Annotated[float, meta("m", "spacing of the points of a path in the telemetry", gt=0)] = 12.0
+    told_at_once: Annotated[int, meta("-", "maximum rows of cells and points sent in a period", gt=0)] = 4
 
     @property
     def lead_m(self) -> float:
-        """How far ahead a node must lie for a plan from there to be ready in time."""
+        """Minimum distance to a node from which a new plan can be ready in time."""
         return self.budget_s * self.speed_m_s + self.margin_m
 
 
 class Mission:
-    """`step` once a period, after path following has moved the virtual point on."""
+    """Call `step` once a period, after path following has advanced the virtual point."""
 
     def __init__(
         self, settings: MissionSettings, circle: Circle, cell_at: Callable[[float, float], Cell], *, now_s: float = 0.0
@@ -91,21 +93,21 @@ class Mission:
         self.state = Step.LOITER
         self.reference: Reference = circle
         self.s_m = 0.0
-        self.order: Order | None = None
-        """What is being computed."""
-        self._numbers = count()  # of the paths, in the order in which they are flown
-        self._telling = Telling(settings.told_every_m, settings.told_at_once)
+        self.order: PathRequest | None = None
+        """The pending request."""
+        self._numbers = count()  # numbers of the paths, in the order in which they are flown
+        self._telling = TelemetryQueue(settings.told_every_m, settings.told_at_once)
         self.path_number = next(self._numbers)
         self._telling.path(self.path_number, Kind.START, circle)
         self._kind = Kind.START
         self._radius_m = circle.radius_m
         self._legs: deque[Leg] = deque()
-        self._next: Result | None = None  # whose channel the legs lead to
+        self._next: Result | None = None  # the result whose channel the legs lead to
         self._nodes: Sequence[Node] = ()
         self._ending: tuple[Leg, ...] = ()
-        self._from_s_m = 0.0  # nodes up to here have been tried, or are behind
+        self._from_s_m = 0.0  # nodes up to here have been tried, or are passed
         self._joined_s_m = 0.0
-        self._orders = 0
+        self._launch = 0
         self._goal_m: tuple[float, float] | None = None
         self._goal_new = False
         self._cell: Cell | None = None
@@ -113,22 +115,22 @@ class Mission:
         self._rows: list[Row] = [("mission_step", (float(Step.LOITER), 0.0))]
 
     def command(self, goal_m: tuple[float, float]) -> None:
-        """A goal, at any time; the newest counts. One that is no place is passed over."""
+        """Set a goal, at any time; the newest replaces earlier ones. An invalid position is ignored."""
         if not all(abs(part_m) <= FARTHEST_M for part_m in goal_m):
             return
         self._goal_m = goal_m
         self._goal_new = True
 
     def step(self, now_s: float, s_m: float, result: Result | None = None) -> list[Row]:
-        """One period: where the virtual point is, and what has been computed since. Then `reference`, `s_m` and
-        `order` say what to do, and the rows go to the ground."""
+        """One period: takes the position of the virtual point and new results. Then `reference`, `s_m` and `order` are
+        the output, and the rows go to the ground."""
         self.s_m = s_m
         self._switch(now_s)
         self._remember()
         if result is not None:
-            self._hear(now_s, result)
+            self._handle(now_s, result)
         elif self.order is not None and self.order.node is not None and self.s_m > self.order.node.s_m:
-            self._hear(now_s, Result(self.order.number, PlanStatus.TOO_LATE))
+            self._handle(now_s, Result(self.order.number, PlanStatus.TOO_LATE))
         if self._goal_new:
             self._on(Event.GOAL, now_s)
         if self.state == Step.FOLLOW and self._due() is not None:
@@ -146,7 +148,7 @@ class Mission:
         self._leave(before)
         self._enter(now_s)
         if after != before or event == Event.GOAL:
-            self._rows.append(("mission_step", (float(after), float(max(self._orders - 1, 0)))))
+            self._rows.append(("mission_step", (float(after), float(max(self._launch - 1, 0)))))
 
     def _leave(self, before: Step) -> None:
         if before in (Step.PLAN, Step.REPLAN):
@@ -155,28 +157,28 @@ class Mission:
     def _enter(self, now_s: float) -> None:
         if self.state == Step.PLAN:
             assert isinstance(self.reference, Circle)
-            self._ask(now_s, (self.reference.x_m, self.reference.y_m), None)
+            self._request_plan(now_s, (self.reference.x_m, self.reference.y_m), None)
         elif self.state == Step.REPLAN:
             node = self._due()
             assert node is not None
             self._from_s_m = node.s_m
-            self._ask(now_s, node.beyond_m, node)
+            self._request_plan(now_s, node.beyond_m, node)
         elif self.state == Step.FOLLOW and self._goal_new:
             self._from_s_m = self.s_m
 
-    def _ask(self, now_s: float, start_m: tuple[float, float], node: Node | None) -> None:
+    def _request_plan(self, now_s: float, start_m: tuple[float, float], node: Node | None) -> None:
         assert self._goal_m is not None
         circle = self.reference if isinstance(self.reference, Circle) else None
         path = None if circle else self.reference
         s_m = self.s_m if circle else 0.0
         flown, fresh = tuple(self._flown), self._goal_new
-        self.order = Order(self._orders, now_s, start_m, self._goal_m, circle, s_m, path, node, flown, fresh)
-        self._orders += 1
+        self.order = PathRequest(self._launch, now_s, start_m, self._goal_m, circle, s_m, path, node, flown, fresh)
+        self._launch += 1
         self._flown.clear()
         self._goal_new = False
 
     def _remember(self) -> None:
-        """The cell that the virtual point has come into, unless it goes round a circle."""
+        """Remember the cell of the virtual point, unless it flies a circle."""
         if not self.reference.closed:
             x_m, y_m, *_ = self.reference.at(self.s_m)
             cell = self._cell_at(x_m, y_m)
@@ -184,8 +186,8 @@ class Mission:
                 self._cell = cell
                 self._flown.append(cell)
 
-    def _hear(self, now_s: float, result: Result) -> None:
-        """A result; one that nobody waits for any more is passed over."""
+    def _handle(self, now_s: float, result: Result) -> None:
+        """Handle a result; an outdated one is ignored."""
         order = self.order
         if order is None or result.number != order.number:
             return
@@ -203,7 +205,7 @@ class Mission:
         self._on(Event.FOUND, now_s)
 
     def _follow(self, legs: tuple[Leg, ...]) -> None:
-        """These legs from here on; round a circle until its exit comes."""
+        """Follow these legs from here on; stay on a circle until its exit."""
         first = legs[0]
         if self.reference.closed:
             round_m = self.reference.length_m
@@ -214,7 +216,8 @@ class Mission:
         self._legs = deque(legs)
 
     def _switch(self, now_s: float) -> None:
-        """The next reference, where the virtual point has come to where this one is left; s goes on without a jump."""
+        """Change to the next reference when the virtual point reaches the exit of this one; s continues without a
+        jump."""
         while True:
             ending = self._ending_due()
             if self._legs and self.s_m >= self._legs[0].leave_s_m:
@@ -247,7 +250,7 @@ class Mission:
         self._on(Event.JOINED_LAST if joined.arrives and not self._goal_new else Event.JOINED, now_s)
 
     def _ending_due(self) -> tuple[Leg, ...]:
-        """The channel's ending, when the virtual point has come to it; without one, a circle at the channel's end."""
+        """The channel's ending, once the virtual point has reached it; without one, a circle at the channel's end."""
         if self._kind != Kind.CHANNEL or self._legs:
             return ()
         if self._ending:
@@ -258,7 +261,7 @@ class Mission:
         return (Leg(self.reference.length_m, circle, s_m, Kind.START),)
 
     def _due(self) -> Node | None:
-        """The node that the next plan starts from, once it is time for one."""
+        """The node from which the next plan starts, once it is due."""
         settings = self._settings
         if not self._goal_new and self.s_m < self._joined_s_m + settings.replan_after_m:
             return None

@@ -1,14 +1,14 @@
-"""PGEN: from an order and the planner's cells to legs that can be flown.
+"""PGEN, the path generator: converts a request and the planner's cells to flyable legs.
 
     from a circle   circle -> transient -> channel, from the first exit that gives a flyable curve; to a goal so near
                     that no channel leads there, straight onto its circle
     from a node     channel, which continues the flown one exactly
     ending          channel -> transient -> circle: the goal's, or a haven
 
-A haven is a circle for which four free cells in a square are enough. Its way in is one curve, always the same in units
-of a cell: it begins at a node N (the centre of a cell that is passed straight), and the circle lies ahead and to the
-side of it, over that cell, the next one ahead, and the two beside them. Nothing is searched, so the slow computer has
-it for nothing. The last node with such a square beside it is the ending.
+A haven is a fallback circle that needs only four free cells in a square. Its entry is one curve, always the same in
+units of a cell: it begins at a node N (the centre of a cell that is passed straight), and the circle lies ahead and to
+the side of it, over that cell, the next one ahead, and the two beside them. It needs no search, so it costs the slow
+computer almost nothing. The last node with such a square beside it is the ending.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from aeroloop.core.wing_signals import Direction, PlanStatus
 from aeroloop.planning.cells import STEPS, Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.loiter import Circle, Joining, enter, leave
-from aeroloop.planning.mission_words import Kind, Leg, Node, Order, Result
+from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave
+from aeroloop.planning.mission_messages import Kind, Leg, Node, PathRequest, Result
 from aeroloop.planning.path import Node as PathNode
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
 from aeroloop.planning.plan import Plan
@@ -34,20 +34,20 @@ from aeroloop.planning.transient import Quintic
 HAVEN_RADIUS = 19.0 / 30.0
 HAVEN_AHEAD = HAVEN_ASIDE = 0.6
 HAVEN_ANGLE_RAD = math.radians(10.0)
-"""In cells, from the node: the circle, its centre, and how far round it is joined from its nearest point on. The curve
-bends nowhere more than the circle, and stays 0.26 cells inside the square."""
+"""In cells, from the node: radius of the circle, its centre, and the angle from its nearest point to the joining point.
+The curve's curvature never exceeds the circle's, and it stays 0.26 cells inside the square."""
 SPARE_M = 20.0
-"""Transients stay so far inside the cells that they may use: the aircraft is not always on its path."""
+"""Margin of transients to the edge of the allowed cells: the aircraft is not always on its path."""
 ROOM_M = 100.0
-"""Free cells within so far of a loiter circle may be used to leave or enter it."""
+"""Free cells within this distance of a loiter circle may be used to leave or enter it."""
 WITHIN = 0.95
 APPROACH_M = 500.0
-"""Before the end of the channel, where transients to the goal's circle begin."""
+"""Distance before the end of the channel at which transients to the goal's circle begin."""
 
 
 @dataclass(frozen=True, slots=True)
-class Country:
-    """What path generation asks of the map."""
+class PathTerrain:
+    """Map queries of path generation."""
 
     elevation: Elevation
     finest: int
@@ -78,7 +78,7 @@ class Country:
         }
 
     def within(self, cells: set[Cell]) -> Callable[[float, float], bool]:
-        """Whether a point lies in one of the cells, with something to spare."""
+        """Whether a point lies in one of the cells, with the margin."""
         half_m, size_m = self.elevation.side_m / 2, self.cell_m
         places = {(cell.col, cell.row) for cell in cells}
 
@@ -91,23 +91,23 @@ class Country:
 
 
 class PathGenerator:
-    """`generate` an order's result, once its plan is there."""
+    """Call `generate` for a request's result, once its plan is ready."""
 
-    def __init__(self, country: Country, radius_m: float, joining: Joining | None = None) -> None:
-        self._country = country
+    def __init__(self, terrain: PathTerrain, radius_m: float, joining: JoinSettings | None = None) -> None:
+        self._terrain = terrain
         self._radius_m = radius_m
-        joining = joining or Joining()
-        # A transient ends with the circle's curvature, so a small circle has to be within its limit.
+        joining = joining or JoinSettings()
+        # A transient ends with the circle's curvature, so a small circle must be within its limit.
         least_m = min(joining.least_radius_m, WITHIN * radius_m)
         self._joining = msgspec.structs.replace(joining, least_radius_m=least_m)
 
-    def generate(self, order: Order, plan: Plan) -> Result:
+    def generate(self, order: PathRequest, plan: Plan) -> Result:
         if plan.status != PlanStatus.FOUND:
             return Result(order.number, plan.status, plan)
         made = self._from_circle(order, plan) if order.circle else self._from_node(order, plan)
         return made or Result(order.number, PlanStatus.NO_PATH, plan)
 
-    def _from_node(self, order: Order, plan: Plan) -> Result | None:
+    def _from_node(self, order: PathRequest, plan: Plan) -> Result | None:
         node = order.node
         assert node is not None
         cells = (*node.kept, *plan.fine)
@@ -116,13 +116,13 @@ class PathGenerator:
             return None
         return self._with_ending(order, plan, cells, channel, (Leg(node.s_m, channel, 0.0, Kind.CHANNEL),), 0.0)
 
-    def _from_circle(self, order: Order, plan: Plan) -> Result | None:
+    def _from_circle(self, order: PathRequest, plan: Plan) -> Result | None:
         circle = order.circle
         assert circle is not None
         channel = self._channel(plan.fine, NodeKind.N)
-        allowed = self._country.around(circle) | set(plan.fine)
+        allowed = self._terrain.around(circle) | set(plan.fine)
         if channel is not None:
-            way = leave(circle, order.circle_s_m, channel, self._country.within(allowed), self._joining)
+            way = leave(circle, order.circle_s_m, channel, self._terrain.within(allowed), self._joining)
             if way.path is not None:
                 legs = (
                     Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT),
@@ -133,11 +133,11 @@ class PathGenerator:
                     return made
         return self._across(order, plan, circle, allowed) if plan.reaches_goal else None
 
-    def _across(self, order: Order, plan: Plan, circle: Circle, allowed: set[Cell]) -> Result | None:
-        """From circle to circle."""
+    def _across(self, order: PathRequest, plan: Plan, circle: Circle, allowed: set[Cell]) -> Result | None:
+        """Transient from circle to circle."""
         goal = Circle(*order.goal_m, self._radius_m)
-        allowed = allowed | self._country.around(goal)
-        way = leave(circle, order.circle_s_m, goal, self._country.within(allowed), self._joining)
+        allowed = allowed | self._terrain.around(goal)
+        way = leave(circle, order.circle_s_m, goal, self._terrain.within(allowed), self._joining)
         if way.path is None:
             return None
         legs = (Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT), Leg(way.path.length_m, goal, way.join_m, Kind.GOAL))
@@ -145,12 +145,12 @@ class PathGenerator:
 
     def _channel(self, cells: Sequence[Cell], begin: NodeKind) -> Path | None:
         try:
-            return path_of_channel(cells, side_m=self._country.elevation.side_m, begin=begin)
+            return path_of_channel(cells, side_m=self._terrain.elevation.side_m, begin=begin)
         except ChannelError:
             return None
 
     def _with_ending(
-        self, order: Order, plan: Plan, cells: Sequence[Cell], channel: Path, legs: tuple[Leg, ...], from_m: float
+        self, order: PathRequest, plan: Plan, cells: Sequence[Cell], channel: Path, legs: tuple[Leg, ...], from_m: float
     ) -> Result | None:
         arrival = self._arrival(order, cells, channel, from_m) if plan.reaches_goal else ()
         ending = arrival or next(self._havens(channel, from_m), ())
@@ -162,14 +162,14 @@ class PathGenerator:
     def _nodes(self, channel: Path) -> Iterator[Node]:
         for node in channel.nodes:
             if node.onward is not None:
-                beyond_m = self._country.elevation.centre_m(node.onward.start)
+                beyond_m = self._terrain.elevation.centre_m(node.onward.start)
                 yield Node(node.s_m, beyond_m, node.onward.entry, node.kind, node.onward.lead)
 
-    def _arrival(self, order: Order, cells: Sequence[Cell], channel: Path, from_m: float) -> tuple[Leg, ...]:
+    def _arrival(self, order: PathRequest, cells: Sequence[Cell], channel: Path, from_m: float) -> tuple[Leg, ...]:
         first_m = max(from_m, channel.length_m - APPROACH_M)
         for left in (True, False):
             goal = Circle(*order.goal_m, self._radius_m, left)
-            allowed = self._country.within(self._country.around(goal) | set(cells))
+            allowed = self._terrain.within(self._terrain.around(goal) | set(cells))
             way = enter(channel, first_m, goal, allowed, self._joining)
             if way.path is not None:
                 return (
@@ -179,32 +179,32 @@ class PathGenerator:
         return ()
 
     def _havens(self, channel: Path, from_m: float) -> Iterator[tuple[Leg, ...]]:
-        """From the last node on backwards."""
+        """Havens from the last node backwards."""
         for node in reversed(channel.nodes):
             if node.kind == NodeKind.N and node.s_m >= from_m:
                 for left in (True, False):
                     if self._square_free(node, left=left):
-                        yield haven(node, self._country.cell_m, left=left)
+                        yield haven(node, self._terrain.cell_m, left=left)
 
     def _square_free(self, node: PathNode, *, left: bool) -> bool:
-        half_m, size_m = self._country.elevation.side_m / 2, self._country.cell_m
+        half_m, size_m = self._terrain.elevation.side_m / 2, self._terrain.cell_m
         col, row = (math.floor((place_m + half_m) / size_m) for place_m in (node.x_m, node.y_m))
         direction = Direction(round(node.psi_rad / (math.pi / 2)) % 4)
         ahead, aside = STEPS[direction], STEPS[(direction + (1 if left else 3)) % 4]
         return all(
-            self._country.is_free(col + a * ahead[0] + b * aside[0], row + a * ahead[1] + b * aside[1])
+            self._terrain.is_free(col + a * ahead[0] + b * aside[0], row + a * ahead[1] + b * aside[1])
             for a in (0, 1)
             for b in (0, 1)
         )
 
 
 def haven(node: PathNode, cell_m: float, *, left: bool) -> tuple[Leg, ...]:
-    """From a node onto the circle ahead of it and to its side."""
+    """The curve from a node onto the circle ahead and to its side."""
     side = 1.0 if left else -1.0
     cos, sin = math.cos(node.psi_rad), math.sin(node.psi_rad)
     ahead_m, aside_m, radius_m = HAVEN_AHEAD * cell_m, side * HAVEN_ASIDE * cell_m, HAVEN_RADIUS * cell_m
     one = Circle(node.x_m + cos * ahead_m - sin * aside_m, node.y_m + sin * ahead_m + cos * aside_m, radius_m, left)
-    # The circle's nearest point to the line lies square to it; from there on round by the angle.
+    # The circle's nearest point to the line lies at a right angle to it; from there continue by the angle.
     psi = node.psi_rad + side * HAVEN_ANGLE_RAD
     end = PathPoint(
         one.x_m + side * radius_m * math.sin(psi), one.y_m - side * radius_m * math.cos(psi), psi, side / radius_m

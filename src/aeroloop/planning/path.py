@@ -1,4 +1,4 @@
-"""A path: position, heading and curvature along its length, as a table with even steps of 2 m at most.
+"""A path: position, heading and curvature along its length, as a table with even steps of at most 2 m.
 
 Metres and radians, origin at the map's centre, headings counter-clockwise from east, curvature positive to the left.
 Between samples everything is linear.
@@ -16,16 +16,16 @@ import numpy as np
 from aeroloop.core.angles import wrap_pi
 from aeroloop.core.wing_signals import Turn
 from aeroloop.planning.cells import Cell
-from aeroloop.planning.channel import Onward, Piece, Place, pieces
+from aeroloop.planning.channel import Piece, Place, PlanContinuation, pieces
 from aeroloop.planning.spline import Array
 from aeroloop.planning.templates import Library, NodeKind, library
 
 LONGEST_STEP_M = 2.0
 MOST_POINTS = 960
-"""What the board has room for: a longer channel is followed as far as that."""
+"""Capacity of the board's table: a longer channel is followed up to that length."""
 SEAM_M = 0.01
 SEAM_RAD = 1e-3
-"""What two paths may differ by where one continues the other."""
+"""Maximum heading difference where one path continues another."""
 
 Allowed = Callable[[float, float], bool]
 """Whether a path may lead over this point, x and y in metres."""
@@ -39,14 +39,15 @@ class PathPoint(NamedTuple):
 
 
 class Node(NamedTuple):
-    """Where a new path can continue this one exactly: curvature is zero, and the heading a multiple of 45 degrees."""
+    """A point where a new path can continue this one exactly: curvature is zero, and the heading a multiple of 45
+    degrees."""
 
     kind: NodeKind
     s_m: float
     x_m: float
     y_m: float
     psi_rad: float
-    onward: Onward | None
+    onward: PlanContinuation | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +58,7 @@ class Path:
     x_m: Array
     y_m: Array
     psi_rad: Array
-    """Runs on past half a turn, so that it can be interpolated."""
+    """Continuous beyond half a turn, so that it can be interpolated."""
     kappa_1_m: Array
     nodes: tuple[Node, ...] = ()
 
@@ -74,7 +75,7 @@ class Path:
         return np.linspace(0.0, self.length_m, len(self.x_m))
 
     def at(self, s_m: float) -> PathPoint:
-        """Past an end: the end."""
+        """Beyond an end: the end."""
         place = min(max(s_m / self.step_m, 0.0), len(self.x_m) - 1.0)
         index = min(int(place), len(self.x_m) - 2)
         part = place - index
@@ -84,7 +85,7 @@ class Path:
         return PathPoint(x_m, y_m, wrap_pi(psi_rad), kappa_1_m)
 
     def nearest_s(self, x_m: float, y_m: float) -> float:
-        """How far along the path its nearest point to (x, y) lies; the first of several."""
+        """Arc length of the nearest point to (x, y); the first of several."""
         index = int(np.argmin((self.x_m - x_m) ** 2 + (self.y_m - y_m) ** 2))
         psi_rad = float(self.psi_rad[index])
         ahead_m = float((x_m - self.x_m[index]) * math.cos(psi_rad) + (y_m - self.y_m[index]) * math.sin(psi_rad))
@@ -97,20 +98,20 @@ class Path:
         return _resampled(begin_m, end_m, self.s_m, self._columns, nodes)
 
     def then(self, following: Path) -> Path:
-        """Both as one path; the second must begin where the first ends, with its heading."""
+        """Both as one path; the second must begin at the end of the first, with its heading."""
         mine, other = self.at(self.length_m), following.at(0.0)
         gap_m = math.hypot(other.x_m - mine.x_m, other.y_m - mine.y_m)
         bend_rad = abs(wrap_pi(other.psi_rad - mine.psi_rad))
         if gap_m > SEAM_M or bend_rad > SEAM_RAD:
             raise ValueError(
-                f"a path can continue another only where that ends: they are {gap_m:.3f} m and "
+                f"a path can continue another only at its end: they are {gap_m:.3f} m and "
                 f"{math.degrees(bend_rad):.3f} deg apart"
             )
         length_m = self.length_m + following.length_m
         s_m = np.concatenate([self.s_m, following.s_m[1:] + self.length_m])
         both = [np.concatenate([a, b[1:]]) for a, b in zip(self._columns, following._columns, strict=True)]
         both[2] = np.unwrap(both[2])
-        # Where they meet is a node of both; the second knows what lies beyond.
+        # The joint is a node of both; only the second has the continuation.
         nodes = tuple(node for node in self.nodes if node.s_m < self.length_m - SEAM_M or not following.nodes)
         nodes += tuple(node._replace(s_m=node.s_m + self.length_m) for node in following.nodes)
         return _resampled(0.0, length_m, s_m, both, nodes)
@@ -183,7 +184,7 @@ def path_of_channel(
 def _recalled(
     piece: Piece, templates: Library, origin_m: Sequence[float], cell_m: float, along_m: Array
 ) -> tuple[Array, Array, Array, Array]:
-    """A template at some of its arc lengths: mirrored, turned, scaled and put where it belongs."""
+    """A template at some of its arc lengths: mirrored, rotated, scaled and moved to its position."""
     samples = templates[piece.template].samples
     s_m = np.linspace(0.0, samples.length * cell_m, len(samples.x))
     x, y, psi, kappa = (np.interp(along_m, s_m, column) for column in samples[1:])

@@ -1,4 +1,4 @@
-"""What planning comes to: the cells on the way, or why there are none."""
+"""The result of planning: the cells of the path, or the reason for failure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from aeroloop.planning.cells import Cell
 from aeroloop.planning.search import Entry
 
 WHY = {
-    PlanStatus.UNREACHABLE: "no plan: every way from the start to the goal is blocked",
+    PlanStatus.UNREACHABLE: "no plan: every path from the start to the goal is blocked",
     PlanStatus.START_OUTSIDE: "no plan: the start lies outside the map",
     PlanStatus.GOAL_OUTSIDE: "no plan: the goal lies outside the map",
     PlanStatus.NO_PATH: "no path: no curve through the cells can be flown",
-    PlanStatus.TOO_LATE: "no path: it was ready when its beginning had been passed",
+    PlanStatus.TOO_LATE: "no path: it was ready after its start had been passed",
 }
 
 
@@ -21,17 +21,17 @@ WHY = {
 class Plan:
     status: PlanStatus
     cells: tuple[Cell, ...] = ()
-    """All leaves on the way, the start's first."""
+    """All leaves on the path, the start's first."""
     fine: tuple[Cell, ...] = ()
-    """The leading run of fine cells: what is smoothed and flown."""
+    """The leading sequence of fine cells, which is smoothed and flown."""
     reaches_goal: bool = False
-    """Whether the fine run ends in the goal's own cell."""
+    """Whether the fine sequence ends in the goal's own cell."""
     cost: int = 0
     """In 1/4096 of a unit's length over safe ground."""
     expanded: int = 0
-    """States that the search took up."""
+    """States that the search expanded."""
     pieces: int = 0
-    """Bounded pieces of work that it took, which a slow computer's planning time follows from."""
+    """Number of bounded pieces of work, which determines a slow computer's planning time."""
     leaves: int = 0
     start_blocked: bool = False
     goal_blocked: bool = False
@@ -50,7 +50,7 @@ class Plan:
             how_far = (
                 "fine all the way to the goal" if self.reaches_goal else f"the first {len(self.fine)} of them fine"
             )
-            return f"a way of {len(self.cells)} cells, {how_far}"
+            return f"a path of {len(self.cells)} cells, {how_far}"
         if self.entry is None or self.status != PlanStatus.UNREACHABLE:
             return WHY[self.status]
         direction, last_turn = (part.name.lower() for part in self.entry)
@@ -61,5 +61,5 @@ class Plan:
 
 
 def inside_obstacles(start: bool, goal: bool) -> list[str]:
-    """Clauses for those of the two that lie in one."""
+    """Clauses for start and goal if they lie in an obstacle."""
     return [f"the {name} lies inside an obstacle" for name, inside in (("start", start), ("goal", goal)) if inside]

@@ -1,13 +1,14 @@
-"""The planner: elevations, where to start and where to go -> the cells on the way.
+"""The planner: from elevations, start and goal to the cells of a path.
 
-Near the vehicle the way is a channel of fine cells, which is smoothed and flown; beyond, it is a coarse idea that the
-next plan refines. Averages hide narrow ridges, so the mean makes a coarse leaf dear but never blocks it: only fine
-cells above the threshold are blocked, and never those of the vehicle and of the goal. For the coarse cells' means a
-blocked cell counts as `obstacle_m` higher than it is, and their risk may go beyond 1: a thin wall then shows from afar.
+Near the vehicle the path is a channel of fine cells, which is smoothed and flown; beyond, it is a coarse route that the
+next plan refines. Averages hide narrow ridges, so the mean raises the cost of a coarse leaf but never blocks it: only
+fine cells above the threshold are blocked, and never those of the vehicle and of the goal. For the coarse cells' means
+a blocked cell counts as `obstacle_m` higher than it is, and their risk may go beyond 1: a thin wall is then visible at
+coarse levels.
 
-Still a coarse way may turn out blocked when it comes near; the vehicle turns away, the ridge becomes coarse again, and
-the old way looks as good as ever. So a planner that is told which cells were flown makes them dearer every time, and
-sooner or later tries elsewhere.
+A coarse route may still turn out to be blocked when the vehicle comes near; the vehicle turns away, the ridge becomes
+coarse again, and the old route has its old cost. So the planner raises the cost of cells with every flight over them,
+and eventually selects another route.
 """
 
 from __future__ import annotations
@@ -33,57 +34,56 @@ __all__ = ["Entry", "Plan", "Planner", "PlannerSettings", "Planning"]
 
 FULL_RISK = 256
 COARSE_RISK = 16 * FULL_RISK
-"""The most that a coarse cell's risk may be."""
+"""The maximum risk of a coarse cell."""
 HIGHEST = 2**15 - 1
 AGAIN = 1024
-"""What flying over a cell once more adds to its factor: four times its length over safe ground."""
+"""Increase of a cell's factor by each flight over it: four times its length over safe ground."""
 MOST_TIMES = 255
 
 
 class PlannerSettings(Config, frozen=True):
-    """How a way is found: over low ground rather than high, and over none that is too high."""
+    """Settings of the path search: prefers low ground, and excludes ground that is too high."""
 
     # Risk grows from 0 at `safe_m` to 1 at `highest_m`. The published weight is unknown; this one is our choice.
-    safe_m: Annotated[int, meta("m", "ground up to here costs no more than its length", ge=-(2**15), le=2**15 - 1)] = (
-        450
-    )
-    highest_m: Annotated[int, meta("m", "from here on ground is as dear as it gets", ge=-(2**15), le=2**15 - 1)] = 600
+    safe_m: Annotated[int, meta("m", "ground up to here adds no cost to the length", ge=-(2**15), le=2**15 - 1)] = 450
+    highest_m: Annotated[int, meta("m", "ground from here on has the maximum cost", ge=-(2**15), le=2**15 - 1)] = 600
     blocked_above_m: Annotated[
         int, meta("m", "fine cells whose mean is higher are never flown over", ge=-(2**15), le=2**15 - 1)
     ] = 600
     obstacle_m: Annotated[
-        int, meta("m", "how much higher than it is a blocked cell counts in the mean of a coarse one", ge=0, le=10_000)
+        int, meta("m", "height added to a blocked cell in the mean of a coarse one", ge=0, le=10_000)
     ] = 1500
-    risk_weight: Annotated[float, meta("-", "how much dearer the riskiest ground is than safe ground", ge=0, le=64)] = (
-        1.0
+    risk_weight: Annotated[float, meta("-", "additional cost factor of the riskiest ground", ge=0, le=64)] = 1.0
+    resolution: Annotated[Resolution, note("division into cells: fine near the aircraft, coarse far away")] = (
+        Resolution()
     )
-    resolution: Annotated[Resolution, note("which cells: fine near the aircraft, coarse far away")] = Resolution()
-    turn_rule: Annotated[bool, note("whether turning back and U turns in two cells are excluded")] = True
+    turn_rule: Annotated[bool, note("exclude reversals and U turns in two cells")] = True
 
     def __post_init__(self) -> None:
         if self.highest_m <= self.safe_m:
-            raise ValueError(f"highest_m, {self.highest_m}, must lie above safe_m, {self.safe_m}")
+            raise ValueError(f"highest_m, {self.highest_m}, must be greater than safe_m, {self.safe_m}")
 
     def full_grid(self) -> PlannerSettings:
-        """All of the map in fine cells and without the turn rule: what tells for certain whether there is a way."""
+        """Settings with the whole map in fine cells and without the turn rule: decides for certain whether a path
+        exists."""
         finest = self.resolution.finest
         everywhere = Resolution(coarsest=finest, finest=finest, radii_units=())
         return msgspec.structs.replace(self, resolution=everywhere, turn_rule=False)
 
     @property
     def weight_256(self) -> int:
-        """The weight in whole 1/256, as the search reckons with it."""
+        """The weight in whole 1/256, as used by the search."""
         return round(self.risk_weight * 256)
 
 
 class Planner:
-    """Knows the map; every plan starts from there."""
+    """Holds the map; every plan uses it."""
 
     def __init__(self, elevation: Elevation, settings: PlannerSettings) -> None:
         finest = settings.resolution.finest
         if finest > elevation.order:
             raise ConfigError(
-                f"cells of level {finest} are finer than the map's units: {elevation.side} a side give level "
+                f"cells of level {finest} are finer than the map's units: {elevation.side} a side allow level "
                 f"{elevation.order} at most"
             )
         self.elevation = elevation
@@ -105,18 +105,18 @@ class Planner:
         return int(self._values[cell.level][cell.row, cell.col])
 
     def factor(self, cell: Cell) -> int:
-        """What a way into this cell costs for each 1/16 unit of length: 256 where it is safe."""
+        """Cost of entering this cell for each 1/16 unit of length: 256 where it is safe."""
         factor = int(self._factors[cell.level][cell.row, cell.col])
         if self._times:
             factor += AGAIN * (int(self._times[cell.level][cell.row, cell.col]) >> (len(self._times) - 1 - cell.level))
         return factor
 
     def factors(self, level: int) -> npt.NDArray[np.int64]:
-        """The factors of all cells of a level, `[row, col]`, as if nothing had been flown."""
+        """The factors of all cells of a level, `[row, col]`, without flown cells."""
         return self._factors[level]
 
     def flown(self, cell: Cell) -> None:
-        """This fine cell was flown over (once more)."""
+        """This fine cell was flown over (again)."""
         finest = self.settings.resolution.finest
         if not self._times:
             self._times = [np.zeros((1 << level, 1 << level), np.uint8) for level in range(finest + 1)]
@@ -126,21 +126,21 @@ class Planner:
             times[place] = min(int(times[place]) + 1, MOST_TIMES)
 
     def forget(self) -> None:
-        """Nothing counts as flown: for a new goal."""
+        """Forget all flown cells, for a new goal."""
         self._times = []
 
     def blocked(self, cell: Cell) -> bool:
         return cell.level == self.settings.resolution.finest and self.value(cell) > self.settings.blocked_above_m
 
     def plan(self, start_m: tuple[float, float], goal_m: tuple[float, float], entry: Entry | None = None) -> Plan:
-        """All of it at once."""
+        """Plan in one call."""
         planning = self.begin(start_m, goal_m, entry)
         while not planning.step():
             pass
         return planning.plan
 
     def begin(self, start_m: tuple[float, float], goal_m: tuple[float, float], entry: Entry | None = None) -> Planning:
-        """A plan to be made in pieces; with `entry` from a path that is being flown, else free to leave anywhere."""
+        """Start a plan to be made in pieces; with `entry` from a path that is being flown, else with free direction."""
         if not self.elevation.inside(*start_m):
             return Planning(None, Plan(PlanStatus.START_OUTSIDE, entry=entry))
         if not self.elevation.inside(*goal_m):
@@ -165,7 +165,7 @@ class Planner:
 
 
 class _Ground:
-    """What the search asks of the map; some cells are open whatever they hold."""
+    """Map queries of the search; some cells are open regardless of their elevation."""
 
     def __init__(self, planner: Planner, always_open: set[Cell]) -> None:
         self._planner = planner
@@ -178,7 +178,8 @@ class _Ground:
 
 
 class Planning:
-    """A plan in the making: `step` does one bounded piece and says whether it was the last; then `plan` is there."""
+    """A plan in progress: `step` does one bounded piece and returns whether it was the last; then `plan` is
+    available."""
 
     def __init__(self, search: Search | None, plan: Plan) -> None:
         self._search = search

@@ -4,12 +4,12 @@ Cost of a step from leaf i to j, in 1/4096 of a unit's length:
 
     ceil(16 * distance of the centres) * (256 + (256 w * risk_j) / 256)        risk 0..256 from j's approximation
 
-and what is left to go is at least 256 * floor(16 * distance to the goal's centre). Rounded up there and down here,
-the estimate is consistent, so that no leaf is taken up twice. The lowest sum goes first; of equals the one nearer
-to the goal, then the one of the lower number.
+and the remaining cost is at least 256 * floor(16 * distance to the goal's centre). Rounded up there and down here, the
+estimate is consistent, so that no leaf is expanded twice. The lowest sum is expanded first; among equals the one nearer
+to the goal, then the one with the lower number.
 
-Among fine cells a state is (leaf, direction in, turn of the cell before): back is no way, nor are two left or two
-right turns one after the other, a U turn that no aircraft flies in two cells. Coarse leaves have no such memory.
+Among fine cells a state is (leaf, direction in, turn of the cell before): a reversal is excluded, and so are two
+consecutive left or right turns, a U turn that no aircraft flies in two cells. Coarse leaves have no such state.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from aeroloop.core.wing_signals import Direction, Turn
 from aeroloop.planning.cells import SUB, TURNS, Cell, Leaves
 
 CLEARED_AT_ONCE = 16
-"""Leaves that one piece of preparing takes."""
+"""Leaves per piece of preparation."""
 MOST_COST = 2**31 - 1
-"""A way that costs more counts as none: half a million units."""
+"""A path with a higher cost counts as none: half a million units."""
 HEADINGS = len(Direction) * len(Turn)
 
 
 class Entry(NamedTuple):
-    """How the first cell is entered, where a flown path leads into it."""
+    """Direction and turn with which a flown path enters the first cell."""
 
     direction: Direction
     last_turn: Turn = Turn.STRAIGHT
 
 
-class Ground(Protocol):
-    """What the search asks of the map."""
+class SearchTerrain(Protocol):
+    """Map queries of the search."""
 
     def factor(self, leaf: Cell) -> int | None:
-        """What a way into this leaf costs for each 1/16 unit of length; none where it is blocked."""
+        """Cost of entering this leaf for each 1/16 unit of length; None if it is blocked."""
 
 
 class Search:
-    """One search; `step` until it returns true. Then `found` and the way are there."""
+    """One search; call `step` until it returns true. Then `found` and the path are available."""
 
     def __init__(
-        self, leaves: Leaves, ground: Ground, start: Cell, goal: Cell, entry: Entry | None, *, turn_rule: bool
+        self, leaves: Leaves, ground: SearchTerrain, start: Cell, goal: Cell, entry: Entry | None, *, turn_rule: bool
     ) -> None:
         self.leaves = leaves
         self.done = False
@@ -71,7 +71,7 @@ class Search:
         self._last = -1
 
     def step(self) -> bool:
-        """One bounded piece of work: some leaves prepared, or one state taken up."""
+        """One bounded piece of work: some leaves prepared, or one state expanded."""
         if self.done:
             return True
         self.pieces += 1
@@ -105,7 +105,7 @@ class Search:
         return self._state(self._start_slot, self._entry.direction, self._entry.last_turn)
 
     def _expand(self) -> bool:
-        """Takes up the next state; false when there is nothing more to look for."""
+        """Expand the next state; false when no state is left."""
         while self._open:
             *_, state = heapq.heappop(self._open)
             if state not in self._closed:
@@ -136,7 +136,7 @@ class Search:
         heapq.heappush(self._open, (cost + to_go, to_go, state))
 
     def _ways_from(self, slot: int) -> list[tuple[int, Direction, int]]:
-        """Neighbour's slot, direction and cost of each step out of a leaf."""
+        """Neighbour's slot, direction and cost of each step from a leaf."""
         if slot not in self._ways:
             leaf = self.leaves.cell(slot)
             ways = []

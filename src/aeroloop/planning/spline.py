@@ -21,7 +21,8 @@ Array = NDArray[np.float64]
 
 
 class Samples(NamedTuple):
-    """Points of a curve at equal steps of arc length, the ends among them. Headings run on past half a turn."""
+    """Points of a curve at equal steps of arc length, including the ends. Headings are continuous beyond half a
+    turn."""
 
     step: float
     x: Array
@@ -35,14 +36,14 @@ class Samples(NamedTuple):
 
 
 def knots(count: int) -> Array:
-    """The knots of a curve with so many control points."""
+    """The knots of a curve with this number of control points."""
     inner = np.linspace(0.0, 1.0, count - DEGREE + 1)
     return np.concatenate([np.zeros(DEGREE), inner, np.ones(DEGREE)])
 
 
 @cache
 def basis(count: int, derivative: int) -> BSpline:
-    """u -> one row of `count` values: the basis functions, or a derivative of them."""
+    """u -> one row of `count` values: the basis functions, or one of their derivatives."""
     one = BSpline(knots(count), np.eye(count), DEGREE)
     return one.derivative(derivative) if derivative else one
 
@@ -79,7 +80,7 @@ def curvature(control: Array, u: Array) -> Array:
 
 
 def curvature_bound(control: Array, pieces: int = 32) -> float:
-    """A number that |curvature| nowhere exceeds.
+    """An upper bound of |curvature|.
 
     On each piece of each span, x'y'' - y'x'' and |b'|^2 are polynomials (of degree 5 and 6), which lie between the
     least and the greatest of their Bernstein coefficients: |kappa| <= max |numerator| / (min |b'|^2)^(3/2).

@@ -1,4 +1,4 @@
-"""The tables of planning as C, for the board: templates in single precision, and the mission's transitions.
+"""Generates the planning tables as C for the board: templates in single precision, and the mission's transitions.
 
 Their only sources are the library of templates and `mission.TRANSITIONS`.
 """
@@ -12,7 +12,7 @@ import numpy as np
 
 from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.planning.mission import TRANSITIONS, Event
-from aeroloop.planning.mission_words import Kind
+from aeroloop.planning.mission_messages import Kind
 from aeroloop.planning.templates import Library, NodeKind, Template, library
 
 HEADER = """\
@@ -64,7 +64,7 @@ def _rows(template: Template) -> str:
 
 
 def _number(value: float) -> str:
-    """Nine digits name one number of single precision."""
+    """Nine digits identify one number of single precision."""
     text = f"{float(np.float32(value)) + 0.0:.9g}"
     return f"{text}f" if any(mark in text for mark in ".en") else f"{text}.0f"
 

@@ -4,7 +4,8 @@ A node is a point where a path's heading and curvature are known before the path
 passed straight; D, the middle of the edge between two cells that turn in opposite directions, where the path runs
 diagonally. Curvature is zero at both, so templates join there with all of position, heading and curvature continuous.
 
-The file holds curves that come in eastwards and turn left; the others are mirrored (y to -y) and turned by quarters.
+The file holds curves that enter eastwards and turn left; the others are mirrored (y to -y) and rotated by quarter
+turns.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from aeroloop.planning.spline import Samples, sampled
 
 LIBRARY = Path(__file__).with_name("templates.toml")
 LONGEST_STEP = 1.0 / 150.0
-"""Of the tables: 1 m where a cell has 150. A straight line needs no points but its ends."""
+"""Of the tables: 1 m for a cell of 150 m. A straight line needs only its end points."""
 
 
 class NodeKind(IntEnum):
@@ -30,7 +31,7 @@ class NodeKind(IntEnum):
 
 
 class Shape(Config, frozen=True):
-    """A template as the file has it."""
+    """A template as stored in the file."""
 
     length: float
     margin: float
@@ -51,7 +52,7 @@ class Template:
 
 
 Library = dict[tuple[NodeKind, bool, NodeKind], Template]
-"""By the kind of the first node, whether a cell between turns, and the kind of the last node."""
+"""Keys: kind of the first node, whether a cell between turns, and kind of the last node."""
 
 
 @cache

@@ -1,11 +1,11 @@
-"""From one path onto another: a quintic with the position, heading and curvature of both where it leaves and joins.
+"""Transient from one path onto another: a quintic with position, heading and curvature of both at its ends.
 
     p(u) = sum_k c_k u^k,   p' = L t,   p'' = L^2 kappa n   at u = 0 and 1
 
 with t and n the paths' tangent and normal and L the chord's length times a stretch; then p'' has no part along t, and
-the curvature is the paths' own. Leaving and joining points are tried in order, downstream, until one gives a curve that
-bends no more than it may and stays where it may. The table is by arc length: Simpson's rule on a grid in u, inverted
-by cubics with the right slopes.
+the curvature is the paths' own. Leaving and joining points are tried in order, downstream, until one gives a curve
+within the curvature limit and inside the allowed cells. The table is by arc length: Simpson's rule on a grid in u,
+inverted by cubics with the right slopes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STRETCHES = (1.0, 1.25, 1.5)
 GRID = 64
 SHORTEST_M = 20.0
 MOST_POINTS = 300
-"""What the board has room for: a longer one does not count as flyable."""
+"""Capacity of the board's table: a longer transient does not count as flyable."""
 LONGEST_M = LONGEST_STEP_M * (MOST_POINTS - 1)
 
 # Coefficients by the ends' positions, first and second derivatives.
@@ -42,7 +42,7 @@ _QUINTIC = np.array(
 
 
 class Reference(Protocol):
-    """What a transient leaves and joins: a path, or a circle."""
+    """A path or circle that a transient leaves or joins."""
 
     @property
     def length_m(self) -> float: ...
@@ -51,7 +51,7 @@ class Reference(Protocol):
 
 
 class Scan(NamedTuple):
-    """Places along a path that are tried, in order; the last one too."""
+    """Arc lengths along a path that are tried, in order, including the last."""
 
     first_m: float
     last_m: float
@@ -65,7 +65,7 @@ class Scan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Transient:
-    """Leaves one path at `begin_m` and joins the other at `join_m`; or there is none, for a reason."""
+    """Leaves one path at `begin_m` and joins the other at `join_m`; or None with a reason."""
 
     path: Path | None
     begin_m: float = 0.0
@@ -75,7 +75,7 @@ class Transient:
 
 
 class Bends(NamedTuple):
-    """What the aircraft can fly: curvature is bank, and its change along the path a rate of roll."""
+    """Limits of the aircraft: curvature is bank, and its change along the path a roll rate."""
 
     kappa_most_1_m: float
     rate_most_1_m2: float
@@ -87,7 +87,7 @@ class Bends(NamedTuple):
 
 
 class Quintic:
-    """Relative to where it begins: its coefficients stay small, far from the map's centre too."""
+    """Relative to its beginning: its coefficients stay small, also far from the map's centre."""
 
     def __init__(self, begin: PathPoint, end: PathPoint, stretch: float) -> None:
         self.begin = begin
@@ -131,7 +131,8 @@ class Quintic:
 
 
 def _runs_ahead(begin: PathPoint, end: PathPoint) -> bool:
-    """Whether the end lies ahead, seen from both ends, and not too far: else the curve would loop, or find no room."""
+    """Whether the end lies ahead, seen from both ends, and not too far: else the curve would loop, or leave the
+    cells."""
     x, y = end.x_m - begin.x_m, end.y_m - begin.y_m
     if not SHORTEST_M**2 <= x * x + y * y <= LONGEST_M**2:
         return False
@@ -139,7 +140,7 @@ def _runs_ahead(begin: PathPoint, end: PathPoint) -> bool:
 
 
 def _inside(path: Path, allowed: Allowed) -> bool:
-    """Some points first, since most curves that stray do so by far."""
+    """Check a few points first, since most invalid curves leave the cells by far."""
     places = list(zip(path.x_m.tolist(), path.y_m.tolist(), strict=True))
     return all(allowed(x_m, y_m) for some in (places[::16], places) for x_m, y_m in some)
 
@@ -160,7 +161,7 @@ def transient(
     allowed: Allowed,
     join_early: bool = False,
 ) -> Transient:
-    """The first that can be flown: it leaves `source` early rather than joining `target` early, or the other way."""
+    """The first flyable one: it leaves `source` as early as possible, or joins `target` as early as possible."""
     bent = astray = tried = 0
     grid = np.linspace(0.0, 1.0, GRID + 1)
     for begin_m, join_m in _pairs(starts, joins, join_early):
@@ -185,6 +186,6 @@ def transient(
     return Transient(
         None,
         tried=tried,
-        reason=f"no transient in {tried} tries: {bent} bend more than a radius of {1.0 / bends.kappa_most_1_m:.0f} m "
-        f"or too abruptly, {astray} leave the allowed cells or are too long",
+        reason=f"no transient in {tried} tries: {bent} have a radius below {1.0 / bends.kappa_most_1_m:.0f} m "
+        f"or too high a rate of curvature, {astray} leave the allowed cells or are too long",
     )

@@ -1,16 +1,16 @@
 """The board protocol of the tilt-rotor paper: the board is the client, the plant the server.
 
-    board -> plant   start                the simulation; says what the board is
-    plant -> board   hello                what the bench speaks
+    board -> plant   start                the simulation, with the board's identity
+    plant -> board   hello                interface of the bench
     board -> plant   request              a cycle begins: send sensors
     plant -> board   answer               16 floats
     board -> plant   actuators            4 floats, the end of the cycle
-    board -> plant   cpu, task, counters, event    what the board tells of itself
-    plant -> board   reference            where the board has no reference link of its own
+    board -> plant   cpu, task, counters, event    the board's reports
+    plant -> board   reference            if the board has no separate reference link
 
-`interface.py` has every message's fields. There is no cycle number on the wire, so each end keeps count of what is
-due: a message that comes when none is due is ignored, and counted as late where one was missed before, else as a
-duplicate. A late one that comes while the next is due cannot be told from it, and is taken.
+`interface.py` has every message's fields. There is no cycle number on the wire, so each end counts the messages due: a
+message that arrives when none is due is ignored, and counted as late if one was missed before, else as a duplicate. A
+late one that arrives while the next is due cannot be distinguished from it, and is accepted.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ LONGEST_FROM_BOARD = TILTROTOR.longest("board")
 LONGEST_FROM_PLANT = interface.ANSWER.size
 
 LATEST_CYCLES = 8
-"""A message that is later than this is not told from a duplicate."""
+"""Messages later than this count as duplicates."""
 
 MOST_AHEAD = 127
-"""Half of the numbers of what the board tells: one that seems further ahead is behind."""
+"""Half of the sequence numbers of the board's reports: a number that seems further ahead is behind."""
 
 Suspect = Callable[[int], None]
-"""Called with the index of a value that passed the checksum and is not plausible."""
+"""Called with the index of a value that passed the checksum but is not plausible."""
 
 LINKS = ("board_link", "reference_link")
 """The streams that `counters` messages belong to, by their field `link`."""
@@ -46,14 +46,14 @@ LINKS = ("board_link", "reference_link")
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The board asks for the simulation to start; the paper's board does not say what it is."""
+    """The board requests the start of the simulation; the paper's board sends no identity."""
 
     claim: Claim | None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The board asks for sensors: a cycle begins."""
+    """The board requests sensors: a cycle begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,31 +64,31 @@ class Actuators:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the board tells of itself: a row of a stream, without its time."""
+class BoardReport:
+    """A report of the board: a row of a stream, without its time."""
 
     stream: str
     row: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """So many messages in which the board told something never came."""
+class MissingReports:
+    """Number of the board's reports that were lost."""
 
     count: int
 
 
-FromBoard = Start | Request | Actuators | Told | Missing
+FromBoard = Start | Request | Actuators | BoardReport | MissingReports
 
 
 class _Expectation:
-    """One message is due per cycle; says which ones to take and counts the others."""
+    """One message is due per cycle; decides which messages to accept and counts the others."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self._due = False
-        self._owed = 0  # cycles that ended without their message; each may still come, late
-        self._kept = 0  # cycles in a row that had theirs
+        self._owed = 0  # cycles that ended without their message; each may still arrive late
+        self._kept = 0  # consecutive cycles that had their message
 
     def begin(self) -> None:
         if self._due:
@@ -98,11 +98,11 @@ class _Expectation:
         elif self._owed:
             self._kept += 1
             if self._kept > LATEST_CYCLES:
-                self._owed = 0  # it never comes: a surplus message from here on is a duplicate
+                self._owed = 0  # it is lost: a surplus message from here on is a duplicate
         self._due = True
 
     def arrives(self) -> bool:
-        """Whether a message that has just come is the one that is due."""
+        """Whether a received message is the one that is due."""
         if self._due:
             return True
         if self._owed:
@@ -118,7 +118,7 @@ class _Expectation:
 
 
 class PlantEnd:
-    """The server's side: frames in, accepted messages out."""
+    """The server: frames in, accepted messages out."""
 
     def __init__(self, bounds: Bounds, suspect: Suspect, first_command: Command | None = None) -> None:
         self.counters = Counters()
@@ -138,7 +138,7 @@ class PlantEnd:
         return self._sent(HELLO_FRAME)
 
     def new_board(self) -> None:
-        """The board has started anew and counts its messages from the beginning."""
+        """The board has restarted and counts its messages from the beginning."""
         self._sequence = None
 
     def _sent(self, frame: bytes) -> bytes:
@@ -175,21 +175,21 @@ class PlantEnd:
         self._expected.met()
         return Actuators(command)
 
-    def _in_order(self, sequence: int, told: Told) -> list[FromBoard]:
-        """The message and, before it, what its number says of those before: a repeated one is dropped."""
+    def _in_order(self, sequence: int, told: BoardReport) -> list[FromBoard]:
+        """The message and, before it, the number of lost ones by its sequence number; a duplicate is dropped."""
         ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
         if ahead == 0:
             self.counters.duplicates += 1
             return []
-        if ahead > MOST_AHEAD:  # overtaken on the way, and counted as missing then
+        if ahead > MOST_AHEAD:  # it was overtaken, and has been counted as lost
             self.counters.late += 1
             return [told]
         self._sequence = sequence
-        return [Missing(ahead - 1), told] if ahead > 1 else [told]
+        return [MissingReports(ahead - 1), told] if ahead > 1 else [told]
 
 
-def _told(data: bytes) -> Told | None:
-    """What a message of the board about itself says; None when it says nothing that can be."""
+def _told(data: bytes) -> BoardReport | None:
+    """The content of a report of the board; None if it is invalid."""
     message = _TELLING.get((data[0], len(data)))
     if message is None:
         return None
@@ -197,13 +197,13 @@ def _told(data: bytes) -> Told | None:
     if not all(map(math.isfinite, values)):
         return None
     if message is interface.EVENT:
-        return Told("board_event", tuple(values)) if values[0] in _EVENT_CODES else None
+        return BoardReport("board_event", tuple(values)) if values[0] in _EVENT_CODES else None
     if message is interface.TASK:
-        return Told("task", tuple(values)) if values[0] < len(TASKS) else None
+        return BoardReport("task", tuple(values)) if values[0] < len(TASKS) else None
     if message is interface.COUNTERS:
-        return Told(LINKS[int(values[0])], tuple(values[1:])) if values[0] < len(LINKS) else None
+        return BoardReport(LINKS[int(values[0])], tuple(values[1:])) if values[0] < len(LINKS) else None
     *rest, uptime_ms = values
-    return Told("cpu", (*rest, uptime_ms / 1000))
+    return BoardReport("cpu", (*rest, uptime_ms / 1000))
 
 
 _TELLING = {
@@ -214,12 +214,12 @@ _EVENT_CODES = frozenset(map(int, Event))
 
 
 class BoardEnd:
-    """The client's side."""
+    """The client."""
 
     def __init__(self, bounds: Bounds, suspect: Suspect, refer: Callable[[bytes], None] = lambda _: None) -> None:
         self.counters = Counters()
         self._refer = refer
-        self.refused = False  # the bench speaks another interface: what it sends means something else
+        self.refused = False  # the bench uses another interface: its messages have another meaning
         self._deframer = Deframer(LONGEST_FROM_PLANT, self.counters)
         self._expected = _Expectation(self.counters)
         self._plausibility = Plausibility(bounds)

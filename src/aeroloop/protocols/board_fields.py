@@ -1,4 +1,4 @@
-"""The values that the tilt-rotor's messages carry, which are columns of its streams too."""
+"""The values of the tilt-rotor's messages, which are also columns of its streams."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ REFERENCE = (
 )
 COUNTERS = (
     *FRAME_COUNTERS,
-    ("malformed", "-", "frames too short, too long, badly escaped or of no known message"),
-    ("lost", "-", "messages that were due and never came"),
+    ("malformed", "-", "frames too short, too long, badly escaped or with an unknown message"),
+    ("lost", "-", "messages that were due and lost"),
     ("duplicates", "-", "second messages for one cycle, ignored"),
-    ("late", "-", "messages that came after their cycle had ended, ignored"),
-    ("implausible", "-", "messages that passed the checksum and failed the plausibility check"),
+    ("late", "-", "messages that arrived after the end of their cycle, ignored"),
+    ("implausible", "-", "messages that passed the checksum but failed the plausibility check"),
 )
 COUNTER_NAMES: tuple[str, ...] = tuple(name for name, _, _ in COUNTERS)

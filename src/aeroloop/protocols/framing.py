@@ -1,7 +1,7 @@
 """The byte frame of the tilt-rotor paper, after PPP: 0x7E | escaped(data + Fletcher-16) | 0x7E.
 
-0x7E and 0x7D inside are sent as 0x7D followed by the byte XOR 0x20. The checksum sums modulo 255 over the
-unescaped data and travels low byte first. It cannot tell 0x00 from 0xFF: `plausible.py` is the next barrier.
+0x7E and 0x7D inside are sent as 0x7D followed by the byte XOR 0x20. The checksum sums modulo 255 over the unescaped
+data and travels low byte first. It cannot distinguish 0x00 from 0xFF: `plausible.py` is the next check.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ESCAPED_ESCAPE = b"\x7d\x5d"
 
 @dataclass(slots=True)
 class Counters:
-    """What went over a link, at one end; the fields are those of the `*_link` streams."""
+    """Statistics of one end of a link; the fields are those of the `*_link` streams."""
 
     frames_in: int = 0
     frames_out: int = 0
@@ -46,7 +46,7 @@ def encode(data: bytes) -> bytes:
 
 
 class Deframer:
-    """Bytes in, checked data out, whatever lies between; memory is bounded by the longest legal frame."""
+    """Bytes in, checked data out, with any bytes between frames; memory is bounded by the longest legal frame."""
 
     def __init__(self, longest_data: int, counters: Counters) -> None:
         self._longest = longest_data + 2
@@ -113,7 +113,7 @@ class FrameCutter:
             if end >= 0:
                 cut = end + 1
             elif len(stream) - start >= self.LONGEST:
-                cut = start + self.LONGEST  # by place, not by what has come so far: chunks must not matter
+                cut = start + self.LONGEST  # by position, so that chunking has no effect
             else:
                 break
             units.append(stream[start:cut])
@@ -122,6 +122,6 @@ class FrameCutter:
         return units
 
     def rest(self) -> bytes:
-        """What is left of an unfinished frame, and from now on forgotten."""
+        """Returns and clears the bytes of an unfinished frame."""
         rest, self._open = self._open, b""
         return rest

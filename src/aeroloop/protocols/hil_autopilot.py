@@ -1,7 +1,8 @@
-"""MAVLink HIL, the autopilot's end: HIL_SENSOR and HIL_GPS to samples, motor commands to HIL_ACTUATOR_CONTROLS; no I/O.
+"""The autopilot's end of MAVLink HIL: HIL_SENSOR and HIL_GPS to samples, motor commands to HIL_ACTUATOR_CONTROLS; no
+I/O.
 
-The other end is mavlink_hil.py, whose types these are. Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa,
-degrees Celsius, degE7, mm, cm/s.
+The other end, and the types, are in mavlink_hil.py. Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa, degrees
+Celsius, degE7, mm, cm/s.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from aeroloop.protocols.mavlink_hil import (
 )
 
 DISARMED_MODE = dialect.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
-"""What PX4 says in `mode` besides the bit of arming."""
+"""PX4's value of `mode` without the arming bit."""
 
 _SENSOR = dialect.MAVLink_hil_sensor_message
 _GPS = dialect.MAVLink_hil_gps_message
@@ -44,33 +45,34 @@ _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
 _ACTUATORS_EXTRA = bytes([_ACTUATORS.crc_extra])
 _pack_actuators = _ACTUATORS.unpacker.pack
 _UNUSED = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
-"""Zeros for the channels behind so many motors."""
+"""Zeros for the channels after the motors."""
 _isfinite = math.isfinite
 
 
 @dataclass(slots=True)
 class HilInCounters:
-    """What came from the simulator and was of no use."""
+    """Received data that could not be used."""
 
-    not_finite: int = 0  # groups of HIL_SENSOR with NaN or infinity; the others of the message count
-    out_of_range: int = 0  # fixes that are nowhere on the earth
+    not_finite: int = 0  # groups of HIL_SENSOR with NaN or infinity; the others of the message are used
+    out_of_range: int = 0  # fixes outside the valid range of coordinates
     time_backwards: int = 0  # samples that are not newer than the last
     other_instances: int = 0  # second sensors (`id` is not 0)
 
 
 class SensorEnd:
-    """Reads what the simulator measures. The time of HIL_SENSOR is the autopilot's clock, so it must not go back."""
+    """Reads the simulator's measurements. The time of HIL_SENSOR is the autopilot's clock, so it must not go back."""
 
     def __init__(self) -> None:
         self.counters = HilInCounters()
         self._last_us = -1
 
     def restart(self) -> None:
-        """A new simulation: its clock may begin anew."""
+        """A new simulation: its clock may restart."""
         self._last_us = -1
 
     def sample(self, frame: Frame) -> HilSample | None:
-        """The groups of a HIL_SENSOR that are wholly marked as new, and finite; None if it is none or too old."""
+        """The groups of a HIL_SENSOR that are completely marked as new, and finite; None if it is no HIL_SENSOR or too
+        old."""
         if frame.msg_id != _SENSOR_ID:
             return None
         time_us, ax, ay, az, p, q, r, mx, my, mz, pressure, dynamic, altitude, celsius, updated, instance = (
@@ -115,7 +117,7 @@ class SensorEnd:
         return new_tuple(HilSample, (time_us * 1000, accel, rate, field, barometer, diff_pressure))
 
     def fix(self, frame: Frame) -> HilFix | None:
-        """A HIL_GPS as a fix, also one of a receiver that has none (`fix_type` below 2); None if it is no HIL_GPS."""
+        """A HIL_GPS as a fix, also from a receiver without one (`fix_type` below 2); None if it is no HIL_GPS."""
         if frame.msg_id != _GPS_ID:
             return None
         time_us, lat, lon, alt, eph, epv, _, north, east, down, _, fix_type, satellites, instance, _ = _unpack_gps(
@@ -134,7 +136,7 @@ class SensorEnd:
 
 
 def greeting() -> tuple[Message, Message]:
-    """What PX4 says when it has found a simulator. It asks for ground truth then; this one asks for none."""
+    """PX4's first messages after it has found a simulator. PX4 then requests ground truth; this autopilot does not."""
     beat = dialect.MAVLink_heartbeat_message(
         dialect.MAV_TYPE_QUADROTOR, dialect.MAV_AUTOPILOT_PX4, DISARMED_MODE, 0, dialect.MAV_STATE_STANDBY, 3
     )
@@ -147,17 +149,17 @@ def greeting() -> tuple[Message, Message]:
 
 
 class ActuatorsOut(MavlinkOut):
-    """A sender that needs no message object for HIL_ACTUATOR_CONTROLS, which is in every tick."""
+    """A sender that needs no message object for HIL_ACTUATOR_CONTROLS, which is sent in every tick."""
 
     def actuators(self, t_ns: int, motors: Sequence[float], *, armed: bool, lockstep: bool = True) -> bytes:
-        """The answer to the HIL_SENSOR of that time. Motors 0..1; they stand still if not armed."""
+        """The answer to the HIL_SENSOR of that time. Motors 0..1; zero if not armed."""
         mode = DISARMED_MODE
         if not armed:
             motors = ()
         else:
             mode |= ARMED
             for command in motors:
-                if not -1.0 <= command <= 1.0:  # nor is NaN
+                if not -1.0 <= command <= 1.0:  # also rejects NaN
                     raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
         flags = LOCKSTEP if lockstep else 0
         payload = _pack_actuators(t_ns // 1000, flags, *motors, *_UNUSED[len(motors)], mode)

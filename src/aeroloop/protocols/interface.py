@@ -25,7 +25,7 @@ C_TYPES = {"b": "i8", "B": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32",
 
 @dataclass(frozen=True)
 class Message:
-    """One message: its first byte where it has one, and its fields as name and struct format."""
+    """One message: its first byte if it has one, and its fields as name and struct format."""
 
     name: str
     sender: str  # "board", "plant" or "ground"
@@ -52,15 +52,15 @@ class Message:
 
     @property
     def numbered(self) -> bool:
-        """Whether it carries the running number of what a board tells of itself."""
+        """Whether it carries the sequence number of a board's reports."""
         return self.fields[:1] == (("sequence", "B"),)
 
 
 @dataclass(frozen=True)
 class Interface:
-    """What one kind of board and the bench say to each other."""
+    """The messages between one kind of board and the bench."""
 
-    revision: int  # raise it with every change of the table, so that the older of two sides can be told
+    revision: int  # incremented with every change of the table, to identify the older of two sides
     messages: tuple[Message, ...]
     enumerations: dict[str, tuple[IntEnum, ...]]
     tasks: tuple[Task, ...]
@@ -68,7 +68,7 @@ class Interface:
     sizes: dict[str, int]  # further macros of the firmware
 
     def describe(self) -> str:
-        """The whole table as text: what the hash is taken of."""
+        """The whole table as text, of which the hash is computed."""
         lines = ["frame 7e, escape 7d xor 20, fletcher-16 low byte first"]
         for message in self.messages:
             fields = " ".join(f"{name}:{C_TYPES[kind]}" for name, kind in message.fields)
@@ -95,7 +95,7 @@ START = Message(
     "board",
     1,
     (("cause", "B"), ("revision", "H"), ("interface", "I"), ("image", "I"), ("uptime_ms", "I")),
-    "the board has started: what it speaks, what it runs and since when; repeated until it is answered",
+    "start message: interface, image and uptime of the board; repeated until it is answered",
 )
 """Of every kind of board."""
 
@@ -137,9 +137,7 @@ COUNTERS = Message(
     (("sequence", "B"), ("link", "B"), *((name, "I") for name in COUNTER_NAMES)),
     "counters of the board link (0) or the reference link (1), once a second",
 )
-EVENT = Message(
-    "event", "board", 7, (("sequence", "B"), ("code", "B"), ("value", "f")), "something worth a line in the log"
-)
+EVENT = Message("event", "board", 7, (("sequence", "B"), ("code", "B"), ("value", "f")), "event for the log")
 ANSWER = Message(
     "answer",
     "plant",
@@ -152,17 +150,17 @@ HELLO = Message(
     "plant",
     129,
     (("revision", "H"), ("interface", "I")),
-    "the answer to a start message: what the bench speaks",
+    "the answer to a start message: interface of the bench",
 )
 REFERENCE = Message(
     "reference",
     "ground",
     None,
     (("t_ms", "I"), *_floats(board_fields.REFERENCE)),
-    "where the aircraft should be, and how it should be moving; on the reference link",
+    "setpoint of the aircraft, and how it should be moving; on the reference link",
 )
 BARE_START = bytes([1])
-"""A board that does not say what it speaks, such as the paper's."""
+"""A board that does not report its interface, such as the paper's."""
 
 TILTROTOR = Interface(
     revision=1,
@@ -177,10 +175,10 @@ TILTROTOR = Interface(
         "COUNTER_COUNT": len(COUNTER_NAMES),
     },
 )
-"""The tilt-rotor's: the board asks, the plant answers; `board.py` says who sends what when."""
+"""The tilt-rotor's: the board requests, the plant answers; `board.py` describes the order of messages."""
 
 DEGREES = 1e7
-"""Latitude and longitude travel as whole numbers of 1e-7 degrees, as receivers give them."""
+"""Latitude and longitude are integers of 1e-7 degrees, as receivers give them."""
 
 _WHOLE = {
     "step": "B",
@@ -209,7 +207,7 @@ _WHOLE = {
 
 
 def _told(number: int, name: str, values: tuple[tuple[str, str, str], ...], meaning: str) -> Message:
-    """What the board tells the ground: each message is a row of a stream, without its time."""
+    """A report of the board to the ground: each message is a row of a stream, without its time."""
     fields = tuple((value, _WHOLE.get(value, "f")) for value, _, _ in values)
     return Message(name, "board", number, (("sequence", "B"), *fields), meaning)
 
@@ -253,15 +251,15 @@ SERVOS = Message(
 DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
 GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
 TELLING: dict[str, Message] = {
-    "estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "where the board believes that it is, every period"),
+    "estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "the board's state estimate, every period"),
     "guidance": _told(0x31, "guidance", wing_fields.GUIDANCE, "path following, every period"),
-    "mission_step": _told(0x32, "step", wing_fields.STEP, "the mission goes on to another step"),
-    "plan": _told(0x33, "plan", wing_fields.PLAN, "a search for a way has ended"),
-    "plan_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the way"),
+    "mission_step": _told(0x32, "step", wing_fields.STEP, "the mission changes to another step"),
+    "plan": _told(0x33, "plan", wing_fields.PLAN, "a path search has ended"),
+    "plan_cell": _told(0x34, "cell", wing_fields.CELL, "a cell on the path"),
     "path": _told(0x35, "path", wing_fields.PATH, "a point of a path"),
     "cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
     "task": _told(0x37, "task", TASK_TIMES, "run-time statistics of one task, once a second"),
-    "board_event": _told(0x38, "event", EVENT_FIELDS, "something worth a line in the log"),
+    "board_event": _told(0x38, "event", EVENT_FIELDS, "event for the log"),
 }
 """By stream."""
 
@@ -275,7 +273,7 @@ WING = Interface(
         "PlanStatus": tuple(PlanStatus),
     },
     tasks=WING_TASKS,
-    rebuild="aeroloop fly SCENARIO --loop pil",
+    rebuild="aeroloop board flash SCENARIO, or aeroloop board run SCENARIO",
     sizes={"MOST_TOLD_VALUES": max(len(message.fields) for message in TELLING.values()) - 1},
 )
 """The fixed wing's: the plant drives. Two lines, the simulator's (HILS: sensors in, servos out) and the ground's (COMM:

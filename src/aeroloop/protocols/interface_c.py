@@ -1,4 +1,4 @@
-"""interface.h of a board's firmware, made from its table in `interface`."""
+"""Generates interface.h of a board's firmware from its table in `interface`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from aeroloop.core.signals import Task
 from aeroloop.protocols.interface import C_TYPES, Interface, Message
 
 ENUMERATIONS = ("Event", "Mode", "ResetCause")
-"""Those of the header; the others are in the headers of who works by them, such as mission_table.h."""
+"""Enumerations of the header; the others are in the headers of their users, such as mission_table.h."""
 
 
 def c_header(interface: Interface) -> str:
@@ -24,7 +24,7 @@ def c_header(interface: Interface) -> str:
         f"#define INTERFACE_REVISION {interface.revision}u",
         f"#define INTERFACE_HASH 0x{interface.hash:08x}u",
         *(f"#define {name} {value}" for name, value in interface.sizes.items()),
-        f"#define LONGEST_DATA {max(message.size for message in interface.messages)}",
+        *_longest(interface),
         "",
         *_messages(interface.messages),
         "",
@@ -38,6 +38,13 @@ def c_header(interface: Interface) -> str:
         "#endif",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _longest(interface: Interface) -> list[str]:
+    """Size of the data in a frame, if the table's sizes do not define it: messages there have variable length."""
+    if "LONGEST_DATA" in interface.sizes:
+        return []
+    return [f"#define LONGEST_DATA {max(message.size for message in interface.messages)}"]
 
 
 def _messages(messages: Iterable[Message]) -> list[str]:

@@ -1,6 +1,6 @@
 """MAVLink 2 frames out, MAVLink 1 and 2 frames in, with pymavlink's `common` dialect; no I/O.
 
-pymavlink packs messages and knows their layout; frames are found by `mavlink_framing.py`.
+pymavlink packs messages and defines their layout; `mavlink_framing.py` finds the frames.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from aeroloop.core.signals import new_tuple
 from aeroloop.protocols.mavlink_framing import HEAD, V2, FrameScanner, checksum, formats_of
 
 Message = Any
-"""An object of one of pymavlink's message classes, which carry no types."""
+"""An object of one of pymavlink's message classes, which have no type hints."""
 
 FORMATS = formats_of(dialect.mavlink_map)
 
 
 @dataclass(slots=True)
 class MavlinkCounters:
-    """What went over a link, at one end."""
+    """Statistics of one end of a link."""
 
     frames_in: int = 0
     frames_out: int = 0
     bytes_in: int = 0
     bytes_out: int = 0
     bad_checksums: int = 0
-    skipped_bytes: int = 0  # between frames, and starts that were none
-    unknown: int = 0  # frames of messages that the dialect lacks; their checksum cannot be known
-    other_system: int = 0  # good frames, but not from whom we listen to
-    lost: int = 0  # gaps in the sender's numbering; PX4 may number several links together
+    skipped_bytes: int = 0  # between frames, and false start bytes
+    unknown: int = 0  # frames of messages that the dialect lacks; their checksum cannot be verified
+    other_system: int = 0  # good frames of systems that are ignored
+    lost: int = 0  # gaps in the sender's sequence numbers; PX4 may number several links together
 
 
 class Frame(NamedTuple):
-    """A frame whose checksum holds."""
+    """A frame with a valid checksum."""
 
     msg_id: int
     system: int
     component: int
-    payload: bytes  # with the zeros that MAVLink 2 leaves out, as long as the dialect's message
+    payload: bytes  # with the zeros that MAVLink 2 truncates: the full length of the dialect's message
     wire: bytes
 
     def message(self) -> Message:
-        """pymavlink's object, for those who read fields by name and are in no hurry."""
+        """pymavlink's object, for reading fields by name where speed does not matter."""
         return _reader.decode(bytearray(self.wire))
 
 
@@ -56,18 +56,18 @@ _reader = dialect.MAVLink(None)
 
 
 class MavlinkIn(FrameScanner):
-    """Bytes in, checked frames out, whatever lies between; memory is bounded by the longest frame."""
+    """Bytes in, checked frames out, with any bytes between; memory is bounded by the longest frame."""
 
     _counters: MavlinkCounters
 
     def __init__(self, counters: MavlinkCounters, system: int | None = None) -> None:
-        """`system` is the only one listened to; None listens to all."""
+        """`system` is the only accepted sender; None accepts all."""
         super().__init__(FORMATS, counters)
         self._system = system
         self._numbers: dict[tuple[int, int], int] = {}
 
     def listen_to(self, system: int) -> None:
-        """From now on to this one alone."""
+        """Accept only this system from now on."""
         self._system = system
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -79,11 +79,11 @@ class MavlinkIn(FrameScanner):
         return self._accepted(self.scan(chunk)) if frame is None else [frame]
 
     def give_up(self) -> list[Frame]:
-        """Nothing more came for long enough: what waited as an unfinished frame was none. Frames found inside it."""
+        """Timeout of an unfinished frame: it was none. Returns the frames found inside it."""
         return self._accepted(self.scan_rest())
 
     def _single(self, chunk: bytes) -> Frame | None:
-        """A chunk that is just one MAVLink 2 frame of a sender that was heard before: in lockstep, the rule."""
+        """A chunk that is exactly one MAVLink 2 frame of a known sender: the common case in lockstep."""
         tail, counters, numbers = len(chunk) - 2, self._counters, self._numbers
         if self._open or tail <= HEAD or chunk[0] != V2 or chunk[1] != tail - HEAD or chunk[2]:
             return None
@@ -132,7 +132,7 @@ class MavlinkIn(FrameScanner):
 
 
 class MavlinkOut:
-    """Numbers and packs messages of one sender: to the byte what pymavlink makes of them, in a third of the time."""
+    """Numbers and packs messages of one sender: the same bytes as pymavlink's, in a third of the time."""
 
     def __init__(self, counters: MavlinkCounters, system: int, component: int) -> None:
         self._counters = counters
@@ -141,9 +141,9 @@ class MavlinkOut:
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
 
     def pack(self, message: Message) -> bytes:
-        if (numbers := _numbers(message.__class__)) is not None:
-            payload = message.unpacker.pack(*numbers(message))
-            return self._framed(payload, message.get_msgId(), bytes([message.crc_extra]))
+        if (layout := _layout(message.__class__)) is not None:
+            numbers, pack, msg_id, extra = layout
+            return self._framed(pack(*numbers(message)), msg_id, extra)
         self._sender.seq = self._number
         wire: bytes = message.pack(self._sender)
         self._number = (self._number + 1) & 0xFF
@@ -152,7 +152,7 @@ class MavlinkOut:
         return wire
 
     def _framed(self, payload: bytes, msg_id: int, extra: bytes) -> bytes:
-        # MAVLink 2 sends no zeros at the end, but one byte at least.
+        # MAVLink 2 truncates trailing zeros, but sends at least one byte.
         if payload[-1] == 0:
             payload = payload.rstrip(b"\0") or b"\0"
         number, counters = self._number, self._counters
@@ -166,18 +166,25 @@ class MavlinkOut:
 
 
 _START = bytes([V2])
-_pack_head = struct.Struct("<BBBBBBHB").pack  # without the start, which the checksum leaves out
+_pack_head = struct.Struct("<BBBBBBHB").pack  # without the start byte, which the checksum excludes
+
+
+class _Layout(NamedTuple):
+    """Packing of one kind of message."""
+
+    numbers: Callable[[Message], Sequence[float]]  # reads them in the order of the wire
+    pack: Callable[..., bytes]
+    msg_id: int
+    extra: bytes  # of the checksum
 
 
 @cache
-def _numbers(kind: Any) -> Callable[[Message], Sequence[float]] | None:
-    """Reads a message's numbers in the order of the wire; None where pymavlink must encode a text."""
+def _layout(kind: Any) -> _Layout | None:
+    """None if pymavlink must encode a text."""
     if "char" in kind.fieldtypes or len(kind.ordered_fieldnames) < 2:
         return None
     fields: Callable[[Message], tuple[Any, ...]] = attrgetter(*kind.ordered_fieldnames)
     lengths = kind.array_lengths
-    if not any(lengths):
-        return fields
 
     def spread(message: Message) -> list[float]:
         numbers: list[float] = []
@@ -185,4 +192,5 @@ def _numbers(kind: Any) -> Callable[[Message], Sequence[float]] | None:
             numbers += value[:length] if length else (value,)
         return numbers
 
-    return spread
+    numbers = spread if any(lengths) else fields
+    return _Layout(numbers, kind.unpacker.pack, kind.id, bytes([kind.crc_extra]))

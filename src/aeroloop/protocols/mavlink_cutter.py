@@ -6,9 +6,9 @@ from aeroloop.protocols.mavlink_framing import FrameSplitter
 
 
 class MavlinkCutter(FrameSplitter):
-    """Every byte comes out in its order: frames by the length they claim, and what lies between as units of its own.
+    """Every byte is returned in order: frames by their length field, and the bytes between as separate units.
 
-    No checksum is looked at, since whoever reads the frames does that.
+    Checksums are not verified: the reader of the frames does that.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class MavlinkCutter(FrameSplitter):
         return self._units
 
     def rest(self) -> bytes:
-        """What is left of an unfinished frame, and from now on forgotten."""
+        """Returns and clears the bytes of an unfinished frame."""
         rest, self._open = self._open, b""
         return rest
 

@@ -1,9 +1,9 @@
-"""Where MAVLink 1 and 2 frames begin and end in a byte stream, and whether their checksum holds; no I/O.
+"""Finds MAVLink 1 and 2 frames in a byte stream and verifies their checksums; no I/O.
 
-The one scanner behind the parser (`mavlink.py`), the router's wire and the cutter of impaired links.
+The one scanner of the parser (`mavlink.py`), the router's wire and the cutter of impaired links.
 
-pymavlink's byte parser is not used: a stray start byte makes it swallow up to 280 bytes with good frames among them,
-and it waits for them to come, which stalls lockstep. This one tries again at the byte behind every start that was none.
+pymavlink's byte parser is not used: after a stray start byte it consumes up to 280 bytes with good frames among them,
+and it waits for them to arrive, which stalls lockstep. This one tries again at the byte after every false start.
 """
 
 from __future__ import annotations
@@ -16,32 +16,32 @@ from typing import Any, NamedTuple, Protocol
 from fastcrc import crc16
 
 checksum = crc16.mcrf4xx
-"""Of length to payload, and the message's own byte."""
+"""Checksum over length to payload, and the message's CRC_EXTRA byte."""
 V1, V2 = 0xFE, 0xFD
 SIGNED = 0x01
-"""The only incompatibility flag that there is."""
+"""The only incompatibility flag that exists."""
 HEAD, SIGNATURE = 10, 13
 LONGEST_FRAME = HEAD + 255 + 2 + SIGNATURE  # header, payload, checksum, signature
 
 ANY_START = re.compile(b"[\xfd\xfe]")
-# MAVLink 2 with a flag that nobody knows is no start; so a run of start bytes is passed over at once.
+# MAVLink 2 with an unknown flag is no start; so a run of start bytes is skipped at once.
 READABLE_START = re.compile(b"\xfe|\xfd(?=.?\\Z|.[\x00\x01])", re.DOTALL)
 
 
 class Format(NamedTuple):
-    """What the framing must know of a message."""
+    """Properties of a message that the framing needs."""
 
     msg_id: int
     size: int  # of the whole payload
-    extra: bytes  # the byte that the checksum ends with
+    extra: bytes  # the last byte of the checksum's input (CRC_EXTRA)
 
 
 Formats = Mapping[bytes, Format]
-"""By the message's number as MAVLink 2 writes it: three bytes, little endian."""
+"""By message ID as in MAVLink 2: three bytes, little endian."""
 
 
 def formats_of(dialect: Mapping[int, Any]) -> Formats:
-    """Of pymavlink's classes, by number."""
+    """Formats of pymavlink's classes, by message ID."""
     return {
         msg_id.to_bytes(3, "little"): Format(msg_id, kind.unpacker.size, bytes([kind.crc_extra]))
         for msg_id, kind in dialect.items()
@@ -54,12 +54,12 @@ def sealed(frame: bytes, extra: bytes) -> bytes:
 
 
 def message_key(stream: bytes, begin: int) -> bytes:
-    """The number of the message whose frame begins here, as `Formats` has it."""
+    """The message ID of the frame that begins here, as a key of `Formats`."""
     return stream[begin + 7 : begin + 10] if stream[begin] == V2 else stream[begin + 5 : begin + 6] + b"\0\0"
 
 
 def frame_size(stream: bytes, begin: int) -> int | None:
-    """The length that a frame which begins here claims; None if too little is here to say."""
+    """The length of the frame that begins here by its length field; None if too few bytes are present."""
     if len(stream) - begin < 3:
         return None
     if stream[begin] == V1:
@@ -68,7 +68,7 @@ def frame_size(stream: bytes, begin: int) -> int | None:
 
 
 class FrameSplitter(ABC):
-    """Finds what claims to be a frame; a subclass judges it. Memory is bounded by the longest frame."""
+    """Finds candidate frames; a subclass checks them. Memory is bounded by the longest frame."""
 
     starts = ANY_START
 
@@ -76,7 +76,7 @@ class FrameSplitter(ABC):
         self._open = b""
 
     def _split(self, stream: bytes, more_to_come: bool = True) -> None:
-        """What may still become a frame is kept, unless nothing more will come."""
+        """An unfinished frame is kept, unless no more bytes will arrive."""
         at = 0
         while start := self.starts.search(stream, at):
             if start.start() > at:
@@ -99,11 +99,11 @@ class FrameSplitter(ABC):
 
     @abstractmethod
     def _take(self, stream: bytes, begin: int, size: int) -> bool | None:
-        """False if this is no frame after all; None if that depends on what follows it."""
+        """False if this is no frame after all; None if that depends on the bytes after it."""
 
     @abstractmethod
     def _skip(self, between: bytes) -> None:
-        """Bytes that belong to no frame."""
+        """Bytes outside of frames."""
 
 
 class FrameCounters(Protocol):
@@ -113,7 +113,7 @@ class FrameCounters(Protocol):
 
 
 class FrameScanner(FrameSplitter):
-    """Bytes in, whole frames out whose checksum holds, whatever lies between."""
+    """Bytes in, whole frames with valid checksums out, with any bytes between."""
 
     starts = READABLE_START
 
@@ -129,7 +129,7 @@ class FrameScanner(FrameSplitter):
         self._found = found = []
         formats = self._formats
         at, end = 0, len(stream)
-        # MAVLink 2 frames in a row, the rule, take a short way.
+        # Fast path for the common case: consecutive MAVLink 2 frames.
         while end - at > HEAD and stream[at] == V2 and (flags := stream[at + 2]) <= SIGNED:
             tail = at + HEAD + stream[at + 1]
             stop = tail + 2 + SIGNATURE if flags else tail + 2
@@ -149,7 +149,7 @@ class FrameScanner(FrameSplitter):
         return found
 
     def scan_rest(self) -> list[bytes]:
-        """Nothing more came for long enough: what waited as an unfinished frame was none. Frames found inside it."""
+        """Timeout of an unfinished frame: it was none. Returns the frames found inside it."""
         self._found = []
         self._split(self._open, more_to_come=False)
         return self._found
@@ -157,7 +157,7 @@ class FrameScanner(FrameSplitter):
     def _take(self, stream: bytes, begin: int, size: int) -> bool | None:
         known = self._formats.get(message_key(stream, begin))
         if known is None:
-            # No checksum vouches for an unknown message: its length is believed if another frame begins behind it.
+            # An unknown message has no verifiable checksum: its length is accepted if another frame begins after it.
             if begin + size == len(stream):
                 return None
             if stream[begin + size] not in (V1, V2):

@@ -1,7 +1,7 @@
-"""MAVLink HIL, the simulator's end: samples to HIL messages, actuator messages to commands; no I/O.
+"""The simulator's end of MAVLink HIL: samples to HIL messages, actuator messages to commands; no I/O.
 
-Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa, degrees Celsius, degE7, mm, cm/s, centidegrees.
-Facts of PX4's side and what they are good for: docs/px4-hil.md.
+Inside: SI, ENU, FLU. On the wire: FRD and NED, gauss, hPa, degrees Celsius, degE7, mm, cm/s, centidegrees. How PX4 uses
+these messages: docs/px4-hil.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GYRO = 0x38
 MAGNETOMETER = 0x1C0
 DIFFERENTIAL_PRESSURE = 0x400
 BAROMETER = 0x1A00  # absolute pressure, altitude, temperature
-"""Bits of `fields_updated`: PX4 takes a group only if every bit of it is set."""
+"""Bits of `fields_updated`: PX4 uses a group only if every bit of it is set."""
 
 ARMED = 128  # bit of `mode`
 LOCKSTEP = 1  # bit of `flags`
@@ -33,7 +33,7 @@ GAUSS_PER_T = 1e4
 HPA_PER_PA = 1e-2
 ZERO_CELSIUS_K = 273.15
 SLOWEST_COURSE_M_S = 0.1
-"""Below this ground speed a receiver's course is noise, so none is sent."""
+"""Below this ground speed a receiver's course is noise, so it is not sent."""
 
 _NONE: Vec3 = (0.0, 0.0, 0.0)
 _STOPPED = (0.0,) * CHANNELS
@@ -84,7 +84,7 @@ class HilFix:
 
 @dataclass(frozen=True, slots=True)
 class HilRange:
-    """What a range finder that looks down measures."""
+    """Measurement of a downward range finder."""
 
     t_ns: int
     range_m: float
@@ -110,14 +110,14 @@ class HilTruth:
 
 
 class Actuators(NamedTuple):
-    """What the autopilot wants: motors 0..1, surfaces -1..1."""
+    """The autopilot's command: motors 0..1, surfaces -1..1."""
 
     time_usec: int
     controls: tuple[float, ...]  # CHANNELS values
     armed: bool
     lockstep: bool
     axes: bool  # from HIL_CONTROLS: roll, pitch, yaw, throttle and four auxiliaries, then zeros, instead of motors
-    held: bool = False  # the controls could not be believed: those of the last command that could
+    held: bool = False  # the controls were not plausible: the last plausible command is held
 
 
 def hil_sensor(sample: HilSample) -> Message:
@@ -133,7 +133,7 @@ def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
     if accel_B is not None:
         updated |= ACCELEROMETER
         xacc, y, z = accel_B
-        yacc, zacc = -y, -z  # as `frd_from_flu`; these two come in every tick
+        yacc, zacc = -y, -z  # as `frd_from_flu`; computed here because it runs in every tick
     if rate_B is not None:
         updated |= GYRO
         p, y, z = rate_B
@@ -157,7 +157,7 @@ def _sensor_fields(sample: HilSample) -> tuple[float, ...]:
 
 
 class HilOut(MavlinkOut):
-    """A sender that needs no message object for HIL_SENSOR, which is in every tick."""
+    """A sender that needs no message object for HIL_SENSOR, which is sent in every tick."""
 
     def sensor(self, sample: HilSample) -> bytes:
         return self._framed(_pack_sensor(*_sensor_fields(sample)), _hil_sensor.id, _SENSOR_EXTRA)
@@ -190,7 +190,7 @@ def hil_gps(fix: HilFix) -> Message:
 
 
 def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
-    """Refused in HITL, where PX4 would take it for its own attitude and position."""
+    """Raises in HITL, where PX4 would use it as its own attitude and position."""
     if hitl:
         raise ValueError("HIL_STATE_QUATERNION overwrites PX4's estimate in HITL: send it in SITL only.")
     lat, lon, alt = _place(truth.lat_deg, truth.lon_deg, truth.alt_m, "HIL_STATE_QUATERNION")
@@ -219,7 +219,7 @@ def hil_state_quaternion(truth: HilTruth, *, hitl: bool) -> Message:
 
 
 def distance_sensor(measured: HilRange) -> Message:
-    """DISTANCE_SENSOR that looks down; its quality says whether there was an echo."""
+    """DISTANCE_SENSOR that points down; its quality tells whether there was an echo."""
     if not math.isfinite(measured.range_m):
         raise ValueError(f"DISTANCE_SENSOR: the range is not finite: {measured}")
     return dialect.MAVLink_distance_sensor_message(
@@ -236,7 +236,7 @@ def distance_sensor(measured: HilRange) -> Message:
 
 
 def truth_interval_us(frame: Frame) -> float | None:
-    """How often the sender wants HIL_STATE_QUATERNION, 0 or less for never; None if this is another message."""
+    """Requested interval of HIL_STATE_QUATERNION, 0 or less for never; None if this is another message."""
     if frame.msg_id != _COMMAND_ID:
         return None
     command = dict(zip(_COMMAND_FIELDS, _unpack_command(frame.payload), strict=True))
@@ -247,8 +247,18 @@ def truth_interval_us(frame: Frame) -> float | None:
     return float(command["param2"])
 
 
+def is_ardupilot(frame: Frame) -> bool:
+    """Whether this is the heartbeat of an ArduPilot."""
+    if frame.msg_id != dialect.MAVLINK_MSG_ID_HEARTBEAT:
+        return False
+    try:
+        return bool(frame.message().autopilot == dialect.MAV_AUTOPILOT_ARDUPILOTMEGA)
+    except dialect.MAVError:
+        return False
+
+
 def heartbeat() -> Message:
-    """Says that a simulator is here; a HITL board wants it once a second."""
+    """Heartbeat of a simulator; a HITL board expects it once a second."""
     return dialect.MAVLink_heartbeat_message(
         dialect.MAV_TYPE_GENERIC, dialect.MAV_AUTOPILOT_INVALID, 0, 0, dialect.MAV_STATE_ACTIVE, 3
     )
@@ -257,7 +267,7 @@ def heartbeat() -> Message:
 def _place(lat_deg: float, lon_deg: float, alt_m: float, message: str) -> tuple[int, int, int]:
     """degE7, degE7, mm."""
     if not (-90.0 <= lat_deg <= 90.0 and math.isfinite(lon_deg) and abs(alt_m) < 2e6):
-        raise ValueError(f"{message}: {lat_deg} deg, {lon_deg} deg, {alt_m} m is no place on or near the earth.")
+        raise ValueError(f"{message}: {lat_deg} deg, {lon_deg} deg, {alt_m} m is not a position on or near the earth.")
     return round(lat_deg * 1e7), round(((lon_deg + 180.0) % 360.0 - 180.0) * 1e7), round(alt_m * 1e3)
 
 
@@ -270,13 +280,13 @@ def _i16(value: float) -> int:
 
 
 class ActuatorEnd:
-    """Reads actuator messages and keeps the last that can be believed."""
+    """Reads actuator messages and keeps the last plausible one."""
 
     SLACK = 1e-6
     """Above 1: rounding of a sender's single precision is no fault."""
 
     def __init__(self, motor_channels: frozenset[int] = frozenset()) -> None:
-        """Channels of motors, counted from 0, take 0..1; all others -1..1."""
+        """Motor channels, counted from 0, range from 0 to 1; all others from -1 to 1."""
         self.latest: Actuators | None = None
         self.accepted = 0
         self.refused = 0
@@ -287,8 +297,8 @@ class ActuatorEnd:
     def accept(self, frame: Frame) -> Actuators | None:
         """The frame's command; None if it carries none.
 
-        Where its controls are not finite or out of range the last command stands, but its time still answers a
-        sample, or lockstep would wait for ever, and one that disarms still disarms.
+        If its controls are not finite or out of range the last command is held, but its time still answers a sample, or
+        lockstep would wait for ever, and a disarm still applies.
         """
         if frame.msg_id == _ACTUATORS_ID:
             fields = _unpack_actuators(frame.payload)

@@ -1,10 +1,12 @@
-"""MAVLink 2 signing: who does not know the key cannot command; no I/O but the reading of a key.
+"""MAVLink 2 signing: only senders with the key can command; no I/O except reading a key.
 
-A signed frame has bit 0 of its incompatibility flags set and 13 bytes behind its checksum: the number of the link,
-48 bits of time in units of 10 µs since 2015, and the first 48 bits of SHA-256(key, frame, link, time). A time that does
-not grow, or that lies more than a minute behind, is a frame that somebody recorded.
+A signed frame has bit 0 of its incompatibility flags set and 13 bytes behind its checksum: the number of the link, 48
+bits of time in units of 10 µs since 2015, and the first 48 bits of SHA-256(key, frame, link, time). A time that does
+not grow, or that lies more than a minute behind, is a replayed frame. One more than a minute ahead is refused too:
+accepting it would make every correct clock appear late. Our own clock decides; if it was never set (before 2025), the
+newest received time is used instead, as in the standard.
 
-The flag is under the checksum, and the checksum ends with a byte that only the dialect knows. But CRCs are linear:
+The flag is under the checksum, and the checksum ends with a byte that only the dialect defines. But CRCs are linear:
 setting one bit changes them by an amount that depends on the frame's length alone. So frames of any dialect can be
 signed.
 """
@@ -24,9 +26,10 @@ KEY_SIZE = 32
 MINUTE = 6_000_000
 """In units of the timestamp."""
 MOST_STREAMS = 256
-"""Senders remembered on one line: a holder of the key must not fill the memory either."""
+"""Senders remembered on one link: a sender with the key must not exhaust the memory either."""
 
 _EPOCH_NS = 1_420_070_400_000_000_000  # 2015-01-01 in Unix time
+_CLOCK_SET = (1_735_689_600_000_000_000 - _EPOCH_NS) // 10_000  # 2025-01-01: no clock that is set shows less
 _LAST_TIME = (1 << 48) - 1
 _LONGEST_KEY_FILE = 4096
 
@@ -34,10 +37,11 @@ _LONGEST_KEY_FILE = 4096
 class Verdict(Enum):
     GOOD = "good"
     UNSIGNED = "it is not signed"
-    FORGED = "its signature does not hold"
-    REPLAYED = "a frame as new or newer came before it"
+    FORGED = "its signature is wrong"
+    REPLAYED = "its timestamp is not newer than the last one"
     OLD = "it is more than a minute old"
-    CROWDED = "too many senders share this line"
+    AHEAD = "it is signed more than a minute ahead of this machine's clock"
+    CROWDED = "too many senders on this link"
 
 
 def timestamp(unix_ns: int) -> int:
@@ -72,7 +76,7 @@ def is_signed(wire: bytes) -> bool:
 
 
 def sign(wire: bytes, key: bytes, link_id: int, time: int) -> bytes | None:
-    """The whole frame with a signature, in place of one that it may have; None for MAVLink 1, which has no room."""
+    """The whole frame with a new signature; None for MAVLink 1, which cannot be signed."""
     if wire[0] != V2:
         return None
     signed = _flagged(strip(wire), SIGNED) + bytes((link_id,)) + time.to_bytes(6, "little")
@@ -85,7 +89,7 @@ def strip(wire: bytes) -> bytes:
 
 
 class Signing:
-    """What one line needs: its key, the newest time it knows, and how far each sender has come."""
+    """Signing state of one link: its key, the newest time seen, and the last timestamp of each sender."""
 
     def __init__(self, key: bytes, link_id: int = 0) -> None:
         self._key = key
@@ -94,15 +98,16 @@ class Signing:
         self._newest: dict[bytes, int] = {}
 
     def sign(self, wire: bytes, now: int) -> bytes | None:
-        """`now` by `timestamp`; two frames never have the same."""
+        """`now` comes from `timestamp`; two frames never have the same."""
         self._time = min(max(now, self._time + 1), _LAST_TIME)
         return sign(wire, self._key, self._link_id, self._time)
 
     def verify(self, wire: bytes, now: int, heard: dict[bytes, int] | None = None) -> Verdict:
-        """Only a good frame changes what is remembered.
+        """Verify a frame; only a valid one changes the state.
 
-        `heard` is what one of several peers on this line has said: programs of the same name do not overtake each
-        other. But a peer's first frame must be newer than all, so that nobody joins with what he recorded.
+        `heard` holds the timestamps of one of several peers on this link: programs with the same ID do not invalidate
+        each other's frames. But a peer's first frame must be newer than all others, so that a new peer cannot replay
+        recorded frames.
         """
         if not is_signed(wire):
             return Verdict.UNSIGNED
@@ -114,22 +119,26 @@ class Signing:
         stream = wire[5:7] + wire[-13:-12]
         latest = self._newest.get(stream)
         newest = latest if heard is None else heard.get(stream, latest)
-        if newest is not None and time <= newest:
+        # What was believed before the clock was set may lie beyond: that is forgotten.
+        last = now + MINUTE if now >= _CLOCK_SET else _LAST_TIME
+        if time > last:
+            return Verdict.AHEAD
+        if newest is not None and time <= newest <= last:
             return Verdict.REPLAYED
-        if time + MINUTE < max(now, self._time):
+        if time + MINUTE < (now if now >= _CLOCK_SET else max(now, self._time)):
             return Verdict.OLD
         if latest is None and len(self._newest) >= MOST_STREAMS:
             return Verdict.CROWDED
-        self._newest[stream] = time if latest is None else max(time, latest)
+        self._newest[stream] = time if latest is None or latest > last else max(time, latest)
         if heard is not None:
             heard[stream] = time
-        # A peer whose clock is ahead would take our frames for old ones.
+        # A peer whose clock is ahead would reject our frames as old.
         self._time = max(self._time, time)
         return Verdict.GOOD
 
 
 def _flagged(plain: bytes, flags: int) -> bytes:
-    """With the incompatibility flag set or cleared, and the checksum that belongs to it."""
+    """The frame with the incompatibility flag set or cleared, and the matching checksum."""
     if plain[2] & SIGNED == flags:
         return plain
     crc = int.from_bytes(plain[-2:], "little") ^ _crc_change(plain[1])
@@ -138,6 +147,6 @@ def _flagged(plain: bytes, flags: int) -> bytes:
 
 @cache
 def _crc_change(payload_size: int) -> int:
-    """What the flag does to the checksum over length, flags, seven more of the head, payload and the dialect's byte."""
+    """Change of the checksum by the flag, over length, flags, seven more header bytes, payload and CRC_EXTRA."""
     rest = bytes(7 + payload_size + 1)
     return checksum(b"\0\1" + rest) ^ checksum(b"\0\0" + rest)

@@ -1,7 +1,7 @@
-"""The barrier behind the checksum: values that are finite, within bounds, and not too far from the last ones.
+"""Plausibility check after the checksum: values must be finite, within bounds, and close to the last ones.
 
-Fletcher-16 cannot see 0x00 turned into 0xFF. In a float that either changes the value a little, which is
-harmless, or changes its exponent, which this catches.
+Fletcher-16 does not detect 0x00 changed to 0xFF. In a float that either changes the value a little, which is harmless,
+or changes its exponent, which this catches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Bounds(Protocol):
 
 
 class Plausibility:
-    """Remembers the last accepted row; each cycle that passes without one allows one more step of change."""
+    """Remembers the last accepted row; each cycle without one allows one more step of change."""
 
     def __init__(self, bounds: Bounds, last: tuple[float, ...] | None = None) -> None:
         self._bounds = bounds
@@ -33,11 +33,11 @@ class Plausibility:
         self._cycles = 0
 
     def cycle(self) -> None:
-        """A new cycle began."""
+        """A new cycle begins."""
         self._cycles += 1
 
     def fault(self, row: tuple[float, ...]) -> int | None:
-        """Index of the first value that cannot be believed; None accepts the row."""
+        """Index of the first implausible value; None accepts the row."""
         if not self._plainly_good(row):
             for index in range(len(row)):
                 if not self._believable(index, row[index]):

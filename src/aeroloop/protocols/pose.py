@@ -1,39 +1,53 @@
 """Pose packets of the Pixhawk paper: 0xAA 0x55 | type | length | payload | CRC-16; no I/O.
 
+The paper has types 1 to 4. The format `extended` adds 5 velocity, 6 specific force and 7 status, in the same frame;
+a receiver of the format `paper` counts them as malformed. Axes are north, east, down and forward, right, down.
+
 The paper's polynomial, 0xA001, is 0x8005 with its bits reversed: the CRC of Modbus and ARC, least significant bit
-first. It names neither the CRC's initial value nor byte orders nor number types, so `PoseFormat` holds them. Nothing is
-escaped and nothing is numbered: the reader must find its way back by itself, and only a rate shows what is lost.
+first. It defines neither the CRC's initial value nor byte orders nor number types, so `PoseFormat` holds them. There is
+no escaping and no sequence number: the reader must resynchronise by itself, and only the rate shows losses.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
-ATTITUDE, POSITION, RATES, MOTORS = 1, 2, 3, 4
-PAYLOAD_SIZES = {ATTITUDE: 12, POSITION: 12, RATES: 12, MOTORS: 8}
-LONGEST_FRAME = 4 + 12 + 2
+ATTITUDE, POSITION, RATES, MOTORS, VELOCITY, FORCE, STATUS = range(1, 8)
+PAYLOAD_SIZES = {ATTITUDE: 12, POSITION: 12, RATES: 12, MOTORS: 8, VELOCITY: 12, FORCE: 12, STATUS: 12}
+FORMATS = {"paper": frozenset((ATTITUDE, POSITION, RATES, MOTORS)), "extended": frozenset(PAYLOAD_SIZES)}
+"""Types that a sender or receiver of each format knows."""
+OVERHEAD_BYTES = 4 + 2
+LONGEST_FRAME = OVERHEAD_BYTES + max(PAYLOAD_SIZES.values())
 
 _POLYNOMIAL = 0xA001
 _FLOATS = struct.Struct("<3f")
 _PLACE = struct.Struct("<3i")
-_PULSES = struct.Struct("<4H")
+_MOTORS = struct.Struct("<4H")
+_STATUS = struct.Struct("<3I")
 _DEG_PER_COUNT = 1e-7
 _M_PER_COUNT = 1e-3
+_U32 = 0xFFFF_FFFF
 
 
 @dataclass(frozen=True, slots=True)
 class PoseFormat:
-    """What the paper leaves open. float32 degrees would place an aircraft at 116° East only to 0.65 m."""
+    """Parameters that the paper does not define. float32 degrees would resolve a position at 116° East only to 0.65
+    m."""
 
     header: bytes = b"\xaa\x55"
     crc_init: int = 0xFFFF  # Modbus; 0 is ARC
     crc_reflected: bool = True  # False: the printed constant taken most significant bit first
     crc_low_first: bool = True
     position: Literal["int32", "float32"] = "int32"  # 1e-7 deg and mm; or deg and m
+    types: Literal["paper", "extended"] = "paper"
+    motors: Literal["pulses", "speeds"] = (
+        "pulses"  # type 4 in us, as in the paper's Figure 3; or in rpm, as in its text
+    )
 
 
 DEFAULT = PoseFormat()
@@ -65,11 +79,51 @@ class Motors:
     pulses_us: tuple[int, int, int, int]
 
 
-Pose = Attitude | Position | Rates | Motors
+@dataclass(frozen=True, slots=True)
+class RotorSpeeds:
+    """Type 4 of a format with `motors = "speeds"`."""
+
+    speeds_rpm: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Velocity:
+    north_m_s: float
+    east_m_s: float
+    down_m_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SpecificForce:
+    """What an accelerometer measures: at rest (0, 0, -g)."""
+
+    forward_m_s2: float
+    right_m_s2: float
+    down_m_s2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Sent once with each set; both numbers restart at 0 after 2^32 - 1."""
+
+    time_ms: int  # simulated
+    number: int  # of the set: a gap shows loss
+
+
+Pose = Attitude | Position | Rates | Motors | RotorSpeeds | Velocity | SpecificForce | Status
+
+
+_OF_FLOATS: dict[int, Callable[[float, float, float], Pose]] = {
+    ATTITUDE: Attitude,
+    POSITION: Position,
+    RATES: Rates,
+    VELOCITY: Velocity,
+    FORCE: SpecificForce,
+}
 
 
 class PoseFrame(NamedTuple):
-    """A packet whose checksum holds."""
+    """A packet with a valid checksum."""
 
     kind: int
     payload: bytes
@@ -78,18 +132,18 @@ class PoseFrame(NamedTuple):
 
 @dataclass(slots=True)
 class PoseCounters:
-    """What came over a link."""
+    """Statistics of received packets."""
 
     frames_in: int = 0
     bytes_in: int = 0
     bad_checksums: int = 0
-    malformed: int = 0  # headers with a type that there is not, or a length that the type does not have
+    malformed: int = 0  # headers with a type that the format does not have, or a length that does not match the type
     skipped_bytes: int = 0
 
 
 def crc16(data: bytes, layout: PoseFormat = DEFAULT) -> int:
     """Over type, length and payload."""
-    table, crc = _table(layout.crc_reflected), layout.crc_init
+    table, crc = crc_table(layout.crc_reflected), layout.crc_init
     if layout.crc_reflected:
         for byte in data:
             crc = crc >> 8 ^ table[(crc ^ byte) & 0xFF]
@@ -100,7 +154,7 @@ def crc16(data: bytes, layout: PoseFormat = DEFAULT) -> int:
 
 
 @cache
-def _table(reflected: bool) -> tuple[int, ...]:
+def crc_table(reflected: bool) -> tuple[int, ...]:
     return tuple(_remainder(byte, reflected) for byte in range(256))
 
 
@@ -115,51 +169,77 @@ def _remainder(byte: int, reflected: bool) -> int:
 
 
 def encode(pose: Pose, layout: PoseFormat = DEFAULT) -> bytes:
+    """ValueError for a packet that the format does not have."""
     kind, payload = _payload(pose, layout)
+    if kind not in FORMATS[layout.types]:
+        raise ValueError(f"the format {layout.types!r} has no packets of type {kind}")
     body = bytes((kind, len(payload))) + payload
     return layout.header + body + crc16(body, layout).to_bytes(2, "little" if layout.crc_low_first else "big")
 
 
 def _payload(pose: Pose, layout: PoseFormat) -> tuple[int, bytes]:
     match pose:
-        case Attitude(roll, pitch, yaw):
-            return ATTITUDE, _FLOATS.pack(roll, pitch, yaw)
-        case Rates(roll, pitch, yaw):
-            return RATES, _FLOATS.pack(roll, pitch, yaw)
-        case Motors(pulses_us):
-            return MOTORS, _PULSES.pack(*pulses_us)
+        case Attitude(x, y, z):
+            return ATTITUDE, _FLOATS.pack(x, y, z)
+        case Rates(x, y, z):
+            return RATES, _FLOATS.pack(x, y, z)
+        case Velocity(x, y, z):
+            return VELOCITY, _FLOATS.pack(x, y, z)
+        case SpecificForce(x, y, z):
+            return FORCE, _FLOATS.pack(x, y, z)
+        case Status(time_ms, number):
+            return STATUS, _STATUS.pack(time_ms & _U32, number & _U32, 0)
         case Position(lon, lat, alt) if layout.position == "float32":
             return POSITION, _FLOATS.pack(lon, lat, alt)
-        case Position(lon, lat, alt):
-            return POSITION, _PLACE.pack(
-                round(lon / _DEG_PER_COUNT), round(lat / _DEG_PER_COUNT), round(alt / _M_PER_COUNT)
-            )
+        case Position():
+            return POSITION, _PLACE.pack(*position_counts(pose))
+        case Motors(values) if layout.motors == "pulses":
+            return MOTORS, _MOTORS.pack(*values)
+        case RotorSpeeds(values) if layout.motors == "speeds":
+            return MOTORS, _MOTORS.pack(*values)
+    raise ValueError(f"the format sends {layout.motors} as type {MOTORS}, not {type(pose).__name__}")
+
+
+def position_counts(position: Position) -> tuple[int, int, int]:
+    """Longitude and latitude in 1e-7 deg, altitude in mm."""
+    return (
+        round(position.lon_deg / _DEG_PER_COUNT),
+        round(position.lat_deg / _DEG_PER_COUNT),
+        round(position.alt_m / _M_PER_COUNT),
+    )
 
 
 def decode(frame: PoseFrame, layout: PoseFormat = DEFAULT) -> Pose | None:
-    """None for numbers that no aircraft has: not finite, or a place that is not on Earth."""
+    """None for impossible numbers: not finite, a position that is not on Earth, or a reserved field that is not 0."""
     if frame.kind == MOTORS:
-        return Motors(_PULSES.unpack(frame.payload))
+        numbers = _MOTORS.unpack(frame.payload)
+        return Motors(numbers) if layout.motors == "pulses" else RotorSpeeds(numbers)
+    if frame.kind == STATUS:
+        time_ms, number, reserved = _STATUS.unpack(frame.payload)
+        return Status(time_ms, number) if reserved == 0 else None
     if frame.kind == POSITION and layout.position == "int32":
         lon, lat, alt = _PLACE.unpack(frame.payload)
         # Divided, not multiplied: 1e7 is exact in binary and 1e-7 is not.
-        values = lon / 1e7, lat / 1e7, alt / 1e3
-    else:
-        values = _FLOATS.unpack(frame.payload)
+        place = Position(lon / 1e7, lat / 1e7, alt / 1e3)
+        return place if _on_earth(place) else None
+    values = _FLOATS.unpack(frame.payload)
     if not all(map(math.isfinite, values)):
         return None
-    if frame.kind == POSITION:
-        lon_deg, lat_deg, _ = values
-        return Position(*values) if abs(lon_deg) <= 180 and abs(lat_deg) <= 90 else None
-    return Attitude(*values) if frame.kind == ATTITUDE else Rates(*values)
+    pose = _OF_FLOATS[frame.kind](*values)
+    return None if isinstance(pose, Position) and not _on_earth(pose) else pose
+
+
+def _on_earth(place: Position) -> bool:
+    return abs(place.lon_deg) <= 180 and abs(place.lat_deg) <= 90
 
 
 class PoseIn:
-    """Bytes in, checked packets out, whatever lies between; memory is bounded by the longest packet."""
+    """Bytes in, checked packets out, with any bytes between; memory is bounded by the longest packet."""
 
     def __init__(self, counters: PoseCounters, layout: PoseFormat = DEFAULT) -> None:
         self._counters = counters
         self._layout = layout
+        self._sizes = {kind: PAYLOAD_SIZES[kind] for kind in FORMATS[layout.types]}
         self._order: Literal["little", "big"] = "little" if layout.crc_low_first else "big"
         self._open = b""
 
@@ -185,7 +265,7 @@ class PoseIn:
             if len(stream) - begin < 4:
                 break
             kind, length = stream[begin + 2], stream[begin + 3]
-            if PAYLOAD_SIZES.get(kind) != length:
+            if self._sizes.get(kind) != length:
                 counters.malformed += 1
             else:
                 end = begin + 4 + length
@@ -197,7 +277,7 @@ class PoseIn:
                     at = end + 2
                     continue
                 counters.bad_checksums += 1
-            at += 1  # one byte and no more: the true packet may begin inside the false one
+            at += 1  # only one byte: the true packet may begin inside the false one
             counters.skipped_bytes += 1
         self._open = stream[at:]
         return good

@@ -13,7 +13,7 @@ from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.plausible import Plausibility
 
 LATEST_MS = 2000
-"""Further back than this is no late reference: the time came full circle or, behind the checksum's back, was wrong."""
+"""A reference older than this is not late: its time wrapped around or is an undetected transmission error."""
 
 
 def encode_reference(reference: Reference) -> bytes:
@@ -21,7 +21,8 @@ def encode_reference(reference: Reference) -> bytes:
 
 
 class ReferenceBounds(NamedTuple):
-    """x, y, z, yaw, then their rates. A step is what one message may change; each further one allows it again."""
+    """x, y, z, yaw, then their rates. A step is the maximum change by one message; each missed message allows one more
+    step."""
 
     low: tuple[float, ...] = (-1e4, -1e4, -1e4, -100.0, -200.0, -200.0, -200.0, -100.0)
     high: tuple[float, ...] = (1e4, 1e4, 1e4, 100.0, 200.0, 200.0, 200.0, 100.0)
@@ -30,7 +31,7 @@ class ReferenceBounds(NamedTuple):
 
 
 class ReferenceEnd:
-    """The board's side of the reference link: keeps the newest reference it can believe."""
+    """The board's end of the reference link: keeps the newest plausible reference."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -45,7 +46,7 @@ class ReferenceEnd:
         return newest
 
     def accept(self, data: bytes) -> Reference | None:
-        """The reference in the data of a frame, unless it is old or cannot be believed."""
+        """The reference in the data of a frame, unless it is old or implausible."""
         if len(data) != interface.REFERENCE.size:
             self.counters.malformed += 1
             return None

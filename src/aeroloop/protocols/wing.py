@@ -1,7 +1,7 @@
-"""Both ends of the fixed wing's interface (`interface.WING`): numbers into frames and back, whatever comes.
+"""Both ends of the fixed wing's interface (`interface.WING`): encode and decode messages, robust against any bytes.
 
-Sensors and their answer carry the number of their control period, modulo 2^16; what the board tells carries a running
-number of its own, modulo 2^8, so that the plant knows what never came.
+Sensors and their answer carry the number of their control period, modulo 2^16; the board's reports carry a separate
+sequence number, modulo 2^8, so that the plant can count losses.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
 from aeroloop.protocols import interface
-from aeroloop.protocols.board import MOST_AHEAD, Missing, Start, Told
+from aeroloop.protocols.board import MOST_AHEAD, BoardReport, MissingReports, Start
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
 from aeroloop.protocols.interface import DEGREES, WING
@@ -23,7 +23,7 @@ LONGEST_FROM_BOARD = WING.longest("board")
 LONGEST_TO_BOARD = WING.longest("plant", "ground")
 
 MOST_ANGLE_RAD = math.pi / 2
-"""No surface is asked for more; where its stops are, the servo knows."""
+"""Largest accepted surface angle; the servo has the actual limits."""
 MOST_POSITION_M = 1e6
 MOST_RATE_RAD_S, MOST_FORCE_M_S2, MOST_FIELD_T, MOST_SPEED_M_S = 100.0, 1000.0, 1.0, 1000.0
 MOST_STATIC_PA, MOST_DYNAMIC_PA = 2e5, 1e5
@@ -36,7 +36,7 @@ KNOWN: dict[str, dict[str, frozenset[int]]] = {
     "task": {"task": frozenset(range(len(WING_TASKS)))},
     "board_event": {"code": frozenset(map(int, Event))},
 }
-"""Numbers that stand for something, by stream and field: of another one nobody would know what it says."""
+"""Enumerated values, by stream and field: others have no meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Servos:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The board has done what there was to do in a control period."""
+    """The board has done the work of a control period."""
 
     cycle: int
     busy_s: float
@@ -58,19 +58,19 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A user's command: fly there."""
+    """A user's command: fly to this position."""
 
     number: int
     x_m: float
     y_m: float
 
 
-FromBoard = Start | Servos | Done | Told | Missing
+FromBoard = Start | Servos | Done | BoardReport | MissingReports
 ToBoard = WingSensors | Goal
 
 
 class PlantEnd:
-    """The bench's side: simulator and ground."""
+    """The bench's end: simulator and ground."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -101,7 +101,7 @@ class PlantEnd:
         return [message for data in self._deframer.feed(chunk) for message in self._messages(data)]
 
     def new_board(self) -> None:
-        """The board has started anew and counts its messages from the beginning."""
+        """The board has restarted and counts its messages from the beginning."""
         self._sequence = None
 
     def _messages(self, data: bytes) -> list[FromBoard]:
@@ -133,24 +133,24 @@ class PlantEnd:
         if not (all(map(math.isfinite, values)) and all(values[at] in known for at, known in _CHECKS[stream])):
             self.counters.implausible += 1
             return [*missing]
-        return [*missing, Told(stream, tuple(values))]
+        return [*missing, BoardReport(stream, tuple(values))]
 
-    def _missing(self, sequence: int) -> list[Missing] | None:
-        """What a message's number says of those before it; None for one that came already, or is of long ago."""
+    def _missing(self, sequence: int) -> list[MissingReports] | None:
+        """Number of lost messages by a sequence number; None for a duplicate or an old message."""
         ahead = 1 if self._sequence is None else (sequence - self._sequence) & 0xFF
         if not 0 < ahead <= MOST_AHEAD:
             self.counters.duplicates += 1
             return None
         self._sequence = sequence
         self.counters.lost += ahead - 1
-        return [Missing(ahead - 1)] if ahead > 1 else []
+        return [MissingReports(ahead - 1)] if ahead > 1 else []
 
     def _sent(self, data: bytes) -> bytes:
         return _sent(self.counters, data)
 
 
 class BoardEnd:
-    """The board's side, of the boards that are Python."""
+    """The board's end, for boards written in Python."""
 
     def __init__(self) -> None:
         self.counters = Counters()
@@ -169,8 +169,8 @@ class BoardEnd:
     def done(self, done: Done) -> bytes:
         return self._sent(interface.DONE.pack(done.cycle % CYCLES, done.busy_s))
 
-    def tell(self, stream: str, row: tuple[float, ...]) -> bytes:
-        """A row of one of the board's streams, without its time."""
+    def report(self, stream: str, row: tuple[float, ...]) -> bytes:
+        """Send a row of one of the board's streams, without its time."""
         self._sequence = (self._sequence + 1) & 0xFF
         message = interface.TELLING[stream]
         values = [
@@ -207,7 +207,7 @@ _CHECKS: dict[str, tuple[tuple[int, frozenset[int]], ...]] = {
 
 
 def _sensors(row: tuple[float, ...]) -> WingSensors | None:
-    """None where a value cannot be."""
+    """None if a value is implausible."""
     cycle, t_ms, *values = row
     gyro_B, accel_B, field_B = values[0:3], values[3:6], values[6:9]
     static_Pa, dynamic_Pa, fix, lat, lon, alt_mm = values[9:15]

@@ -1,4 +1,4 @@
-"""The values that the fixed wing's board tells, which are columns of its streams too."""
+"""The telemetry values of the fixed wing's board, which are also columns of its streams."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GUIDANCE = (
     ("path_kappa_1_m", "1/m", "curvature there, positive to the left"),
     ("along_m", "m", "error along the path"),
     ("cross_m", "m", "error across the path, positive to its left"),
-    ("roll_command_rad", "rad", "roll asked of the inner loop"),
-    ("lag_s", "s", "what the adaptation believes the roll's time constant to be"),
+    ("roll_command_rad", "rad", "roll setpoint of the inner loop"),
+    ("lag_s", "s", "estimated roll time constant"),
 )
 STEP = (
     ("step", "-", "number of the step in wing_signals.Step"),
@@ -36,29 +36,29 @@ STEP = (
 PLAN = (
     ("plan", "-", "its number, from 0"),
     ("status", "-", "number in wing_signals.PlanStatus"),
-    ("began_s", "s", "simulated time at which it was asked for"),
-    ("start_x_m", "m", "where it starts, east"),
-    ("start_y_m", "m", "where it starts, north"),
-    ("goal_x_m", "m", "where it leads, east"),
-    ("goal_y_m", "m", "where it leads, north"),
+    ("began_s", "s", "simulated time of the request"),
+    ("start_x_m", "m", "start, east"),
+    ("start_y_m", "m", "start, north"),
+    ("goal_x_m", "m", "goal, east"),
+    ("goal_y_m", "m", "goal, north"),
     ("leaves", "-", "cells of the map at several resolutions"),
     ("expanded", "-", "states that A* expanded"),
-    ("cost", "-", "of the way, in the planner's fixed-point unit"),
+    ("cost", "-", "cost of the path, in the planner's fixed-point unit"),
     ("work_s", "s", "execution time of planner and path generation; 0 on the host"),
-    ("cells", "-", "cells on the way"),
-    ("fine", "-", "of them at its beginning at the finest level: the channel"),
+    ("cells", "-", "cells of the path"),
+    ("fine", "-", "leading cells at the finest level: the channel"),
     ("reaches_goal", "-", "1 when the channel ends at the goal"),
 )
 CELL = (
     ("plan", "-", "number of the plan"),
-    ("index", "-", "place on the way, from 0"),
+    ("index", "-", "index of the cell in the path, from 0"),
     ("level", "-", "level of the cell; the map is one cell at level 0"),
     ("col", "-", "its column, from the west"),
     ("row", "-", "its row, from the south"),
 )
 PATH = (
     ("path", "-", "number of the path"),
-    ("kind", "-", "0 circle round the start, 1 channel, 2 transient, 3 circle round the goal"),
+    ("kind", "-", "0 circle around the start, 1 channel, 2 transient, 3 circle around the goal"),
     ("s_m", "m", "arc length"),
     *XY,
     ("psi_rad", "rad", "direction"),
@@ -68,6 +68,6 @@ CPU = (
     *PROCESSOR,
     ("missed_cycles", "-", "control periods since the start without a command in time"),
     ("worst_latency_s", "s", "longest time from sensors to servos since the start"),
-    ("planning_s", "s", "part of the time since the sample before in which a plan was under way"),
-    ("planning_use_pct", "%", "processor time in tasks while a plan was under way; 0 without one"),
+    ("planning_s", "s", "time since the previous sample with a plan in progress"),
+    ("planning_use_pct", "%", "processor use by tasks while a plan was in progress; 0 without one"),
 )

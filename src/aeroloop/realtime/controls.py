@@ -1,8 +1,8 @@
-"""Orders to a plant in flight: faults switched on and off, as datagrams in the flight's own folder.
+"""Commands to a plant in flight: faults switched on and off, and its end, as datagrams in the flight's own folder.
 
-Only who may enter that folder can give them. An order is a `Switch` as JSON; the plant looks for them now and then,
-takes a few at a time, and never waits. In lockstep they make a flight that nobody can repeat: what was switched when
-stands in the log.
+Only users with access to that folder can send them. A command is a `Switch` or an `End` as JSON; the plant polls for
+them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable: the log records what was
+switched when.
 """
 
 from __future__ import annotations
@@ -10,40 +10,59 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
+from aeroloop.core.config import Config
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS
 
 SOCKET = "controls.sock"
 LONGEST = 1024
-"""Bytes of an order."""
+"""Maximum bytes of a command."""
 MOST_AT_ONCE = 4
-"""To switch a fault takes time, and the plant has a deadline: a flood is taken little by little."""
+"""Maximum commands per poll: switching takes time and the plant has a deadline."""
 POLL_PERIOD_NS = NS // 100
 
-_decoder = msgspec.json.Decoder(Switch)
+Ender = Literal["ctrl-c", "sigterm", "command", "page"]
+
+
+class End(Config, frozen=True):
+    """Ends the flight now; `end` names the source."""
+
+    end: Ender
+
+
+_switches, _ends = msgspec.json.Decoder(Switch), msgspec.json.Decoder(End)
 
 
 class Controls:
-    """The end of the one who gives orders."""
+    """The sender's end."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / SOCKET
 
     def switch(self, switch: Switch) -> None:
+        self._send(switch)
+
+    def end(self, by: Ender) -> None:
+        """End the whole flight; its log is evaluated and reported."""
+        self._send(End(end=by))
+
+    def _send(self, command: Switch | End) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             try:
                 sender.connect(str(self._path))
-                sender.send(msgspec.json.encode(switch))
+                sender.send(msgspec.json.encode(command))
             except BlockingIOError:
-                raise LinkError(f"{self._path}: the plant has not yet taken the orders before this one") from None
+                raise LinkError(f"{self._path}: the plant has not processed the previous command yet") from None
             except OSError as error:
-                raise LinkError(f"{self._path}: the flight is over, nobody takes orders: {error.strerror}") from None
+                raise LinkError(f"{self._path}: the flight has ended; command not sent: {error.strerror}") from None
 
 
 class ControlPort:
@@ -54,15 +73,15 @@ class ControlPort:
         self._path = folder / SOCKET
         self._now_ns = now_ns
         self._due_ns = 0
-        self._socket = bound(self._path, "orders")
+        self._socket = bound(self._path, "commands")
 
-    def poll(self) -> list[Switch]:
-        """The orders that have come, if it is time to look; as a rule none."""
+    def poll(self) -> list[Switch | End]:
+        """The commands that have arrived, if a poll is due; normally none."""
         now_ns = self._now_ns()
         if now_ns < self._due_ns:
             return []
         self._due_ns = now_ns + POLL_PERIOD_NS
-        taken: list[Switch] = []
+        taken: list[Switch | End] = []
         for _ in range(MOST_AT_ONCE):
             try:
                 datagram = self._socket.recv(LONGEST + 1)
@@ -79,20 +98,25 @@ class ControlPort:
         self._path.unlink(missing_ok=True)
 
 
-def decoded(datagram: bytes) -> Switch:
-    """The order, or msgspec's error."""
+def decoded(datagram: bytes) -> Switch | End:
+    """The command, or msgspec's error."""
     if len(datagram) > LONGEST:
-        raise msgspec.ValidationError(f"an order has {LONGEST} bytes at most")
+        raise msgspec.ValidationError(f"a command has {LONGEST} bytes at most")
     try:
-        return _decoder.decode(datagram)
+        try:
+            return _switches.decode(datagram)
+        except msgspec.ValidationError as error:
+            with suppress(msgspec.ValidationError):
+                return _ends.decode(datagram)
+            raise error from None
     except (UnicodeDecodeError, RecursionError):
         raise msgspec.ValidationError("no JSON") from None
 
 
 def bound(path: Path, purpose: str) -> socket.socket:
-    """A datagram socket in a folder that only its user can enter: how programs of one user tell each other something.
+    """A datagram socket in a folder that only its user can access, for messages between programs of one user.
 
-    Non-blocking; what a dead program left there goes. LinkError says that it cannot listen for `purpose`.
+    Non-blocking; replaces the socket of a dead program. LinkError names `purpose` if it cannot listen.
     """
     mailbox = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     mailbox.setblocking(False)

@@ -1,14 +1,14 @@
-"""The live feed: rows as they are recorded, for whoever watches a flight. Lossy, so that no watcher can slow it.
+"""The live feed: rows as they are recorded, for viewers of a flight. Lossy, so that no viewer can slow the flight.
 
     recorder ─▶ FeedOut ─datagrams─▶ folder/listeners/NAME.sock ─▶ FeedIn
 
-A listener binds a socket of its own in the flight's folder, and is found there. What it does not read in time is lost,
-and counted at both ends. A datagram holds several rows, each behind the number of its stream:
+A listener binds its own socket in the flight's folder, where the sender finds it. Rows it does not read in time are
+lost, and counted at both ends. A datagram holds several rows, each behind the number of its stream:
 
     hash of streams.json's table (8 bytes) | number of the datagram (u64) | { stream (u16) | row } ...
 
-Events come in full. Of streams up to 100 Hz every row comes, of faster ones 50 a second, for each vehicle; and never
-many more in a second of the wall's time, since in lockstep a flight may be far faster than who watches it.
+Events are sent in full. Streams up to 100 Hz are sent in full, faster ones at 50 rows per second, for each vehicle; and
+not many more per second of wall time, since in lockstep a flight may be far faster than its viewer.
 """
 
 from __future__ import annotations
@@ -31,10 +31,13 @@ from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 
 LONGEST = 32 * 1024
-"""Bytes of a datagram."""
+"""Maximum bytes of a datagram."""
 LISTENERS = "listeners"
 TABLE = "streams.json"
-"""In the flight's folder: its streams, in the order of their numbers, so that any flight can be watched."""
+"""In the flight's folder: its streams, in the order of their numbers, so that any flight can be viewed."""
+EPOCH = "epoch"
+"""File in the flight's folder: the wall-clock time at simulated time 0, in ns since 1970, once the flight has
+started."""
 MOST_LISTENERS = 16
 LOOK_PERIOD_NS = NS // 4
 SEND_PERIOD_NS = NS // 25
@@ -42,9 +45,9 @@ SEND_PERIOD_NS = NS // 25
 
 FULL_HZ, THINNED_HZ = 100.0, 50.0
 SLOW_HZ = 10.0
-"""Slower streams come in full, in lockstep too: their rows belong together."""
+"""Slower streams are sent in full, in lockstep too: their rows belong together."""
 SLACK_S = 0.05
-"""How uneven the times of a stream that comes in full may be."""
+"""Tolerated jitter in the row times of a stream that is sent in full."""
 WALL_PERIOD_NS = NS // 100
 WALL_BURST_NS = NS // 4
 
@@ -55,13 +58,13 @@ _T_S_AND_VEHICLE = struct.Struct("<2d")
 
 
 def _hash(streams: Sequence[Stream]) -> bytes:
-    """Both ends must mean the same by a stream's number and its columns."""
+    """Both ends must use the same stream numbers and columns."""
     table = "\n".join(f"{stream.name} {' '.join(stream.names)}" for stream in streams)
     return hashlib.blake2b(table.encode(), digest_size=8).digest()
 
 
 class _Tap:
-    """Which rows of one stream pass."""
+    """Selects the rows of one stream that are sent."""
 
     def __init__(self, number: int, stream: Stream) -> None:
         self.number = _NUMBER.pack(number)
@@ -71,7 +74,7 @@ class _Tap:
         self._period_s = 1 / (THINNED_HZ if thinned else FULL_HZ)
         self._slack_s = 0.0 if thinned else SLACK_S
         self._several = stream.names[1:2] == ("vehicle",)
-        self._due: dict[float, tuple[float, int]] = {}  # of each vehicle: in the row's time, and in the wall's
+        self._due: dict[float, tuple[float, int]] = {}  # per vehicle: in the row's time, and in wall time
 
     def passes(self, record: bytes, now_ns: int) -> bool:
         if self._in_full:
@@ -82,7 +85,7 @@ class _Tap:
             (t_s,), vehicle = _T_S.unpack_from(record), 0.0
         due_s, due_ns = self._due.get(vehicle, (t_s, now_ns))
         early_s = due_s - t_s
-        if early_s > 1e-6 and early_s < 1.0:  # farther ahead: the clock began anew
+        if early_s > 1e-6 and early_s < 1.0:  # farther ahead: the clock restarted
             return False
         if due_ns > now_ns:
             return False
@@ -92,10 +95,10 @@ class _Tap:
 
 
 class FeedOut:
-    """The sender. Nothing here waits or grows: what a listener has no room for, it loses."""
+    """The sender. It never waits and its memory is bounded: rows that a listener has no room for are lost."""
 
     def __init__(self, folder: Path, streams: Sequence[Stream]) -> None:
-        self.dropped = 0  # datagrams that a listener had no room for
+        self.dropped = 0  # datagrams lost because a listener's queue was full
         self._folder = folder / LISTENERS
         self._table = _hash(streams)
         with suppress(OSError):
@@ -128,7 +131,7 @@ class FeedOut:
         self._held_bytes += size
 
     def step(self, now_ns: int) -> None:
-        """Look for listeners now and then, and send what is held."""
+        """Look for listeners periodically, and send the queued rows."""
         self._now_ns = now_ns
         if self._held and now_ns - self._sent_ns >= SEND_PERIOD_NS:
             self._sent_ns = now_ns
@@ -138,7 +141,7 @@ class FeedOut:
             self._look()
 
     def close(self) -> None:
-        """The last rows, and nobody is sent anything any more."""
+        """Send the last rows and stop."""
         self._look()
         self._send()
         for listener in self._listeners.values():
@@ -153,9 +156,9 @@ class FeedOut:
         for name in self._listeners.keys() - names:
             self._listeners.pop(name).close()
         for name in sorted(names - self._listeners.keys())[: MOST_LISTENERS - len(self._listeners)]:
-            self._welcome(name)
+            self._add_reader(name)
 
-    def _welcome(self, name: str) -> None:
+    def _add_reader(self, name: str) -> None:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         listener.setblocking(False)
         try:
@@ -165,7 +168,7 @@ class FeedOut:
             if isinstance(error, ConnectionRefusedError):
                 self._forget(name)
             return
-        self._send()  # what is held was before its time, and is remembered where that matters
+        self._send()  # queued rows are older, and kept where required
         self._listeners[name] = listener
         remembered = [part for tap in self._taps.values() for row in tap.memory or () for part in (tap.number, row)]
         batch: list[bytes] = []
@@ -176,7 +179,7 @@ class FeedOut:
                 batch, size = [], _HEAD.size
             batch += (number, row)
             size += len(number) + len(row)
-        # Sent even if empty: so it knows the number from which on it can miss something.
+        # Sent even if empty: the listener then knows the number from which on it can miss datagrams.
         self._send_to(name, self._head() + b"".join(batch))
 
     def _head(self) -> bytes:
@@ -203,16 +206,32 @@ class FeedOut:
             self._forget(name)
 
     def _forget(self, name: str) -> None:
-        """Remove a socket whose owner has gone."""
+        """Remove a socket whose owner has ended."""
         path = self._folder / name
         with suppress(OSError):
             if stat.S_ISSOCK(path.lstat().st_mode):
                 path.unlink()
 
 
+def publish_epoch(folder: Path, epoch_ns: int) -> None:
+    """Write the epoch for listeners, atomically."""
+    with suppress(OSError):
+        draft = folder / f"{EPOCH}.draft"
+        draft.write_text(str(epoch_ns))
+        draft.rename(folder / EPOCH)
+
+
+def read_epoch(folder: Path) -> int | None:
+    """None while the flight has not started."""
+    try:
+        return int((folder / EPOCH).read_text())
+    except (OSError, ValueError):
+        return None
+
+
 _COUNT = count()
 MOST_AT_ONCE = 64
-"""Datagrams of one call of `rows`, so that the one who reads has time for other things."""
+"""Datagrams per call of `rows`, so that the reader has time for other work."""
 
 
 class FeedIn:
@@ -220,7 +239,7 @@ class FeedIn:
 
     def __init__(self, folder: Path) -> None:
         self.lost = 0  # datagrams
-        self.refused = 0  # datagrams that made no sense
+        self.refused = 0  # invalid datagrams
         listeners = folder / LISTENERS
         self._path = listeners / f"{os.getpid()}-{next(_COUNT)}.sock"
         self._sequence: int | None = None
@@ -230,7 +249,7 @@ class FeedIn:
         self._socket.setblocking(False)
         try:
             listeners.mkdir(mode=0o700, exist_ok=True)
-            self._path.unlink(missing_ok=True)  # of a process that had our number
+            self._path.unlink(missing_ok=True)  # of an earlier process with the same pid
             self._socket.bind(str(self._path))
         except OSError as error:
             self._socket.close()
@@ -240,7 +259,7 @@ class FeedIn:
         return self._socket.fileno()
 
     def rows(self) -> list[tuple[Stream, tuple[float, ...]]]:
-        """What has come, in order."""
+        """The received rows, in order."""
         taken: list[tuple[Stream, tuple[float, ...]]] = []
         for _ in range(MOST_AT_ONCE):
             try:
@@ -277,13 +296,13 @@ class FeedIn:
             )
         except (OSError, msgspec.MsgspecError):
             raise LinkError(
-                f"{self._path.parent.parent}: cannot be watched: its {TABLE} cannot be read; "
-                "watch it with the version of Aeroloop that flies it"
+                f"{self._path.parent.parent}: cannot be viewed: its {TABLE} cannot be read; "
+                "use the version of Aeroloop that flies it"
             ) from None
         self._table = _hash(self._streams)
 
     def _whole(self, datagram: bytes) -> bool:
-        """Whether it is made of rows of known streams to its end."""
+        """Whether it consists of complete rows of known streams."""
         at = _HEAD.size
         while at + _NUMBER.size <= len(datagram):
             (number,) = _NUMBER.unpack_from(datagram, at)

@@ -1,8 +1,8 @@
-"""Lockstep: simulated time moves when everybody has answered, whatever the link between them is.
+"""Lockstep: simulated time advances when all participants have answered, over any kind of link.
 
-The wire carries the same bytes at every pace. What lockstep adds goes beside it: a baton, one small packet
-between two processes, that says how many bytes its sender has put on the link by a simulated time. Whoever
-takes the baton first reads exactly that many, so no race between the kernel and the clock can change a flight.
+The link carries the same bytes at every pace. Lockstep adds a baton beside it: one small packet between two processes
+with the number of bytes its sender has put on the link by a simulated time. The receiver of the baton first reads
+exactly that many, so no race between the kernel and the clock can change a flight.
 
     plant ──(t, bytes)──▶ board      the board's timer, and the plant's answers up to t
     plant ◀─(Reply)────── board      what the board sent now, what it will have sent at its next timer
@@ -16,17 +16,22 @@ import select
 import socket
 import struct
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from aeroloop.core.errors import LinkError
 
 PATIENCE_S = 10.0
 """Wall time after which a peer that holds the baton counts as hung."""
+BEFORE_NS = -1
+"""Time of the turn before the flight, for a board's start message: impairments begin with the flight."""
+NO_TIMER_NS = 1 << 62
+"""Wake time of a board without its own timer: the next bytes."""
 
 
 class Stepped(Protocol):
-    """What lockstep needs of a link."""
+    """The part of a link that lockstep uses."""
 
     url: str
 
@@ -41,13 +46,13 @@ class Reply(NamedTuple):
     """The board's answer to a baton."""
 
     now_bytes: int  # bytes sent in total that belong to the baton's time
-    cycle_ns: int  # when the cycle begins whose request is the rest of the bytes
+    cycle_ns: int  # start of the cycle whose request is the rest of the bytes
     total_bytes: int
-    wake_ns: int  # wants the baton by then, with or without bytes
+    wake_ns: int  # latest time of the next baton, with or without bytes
 
 
 class PeerGoneError(LinkError):
-    """The process at the other end of a baton has ended; in a flight that is over, no news."""
+    """The process at the other end of a baton has ended; expected once the flight has ended."""
 
 
 class Baton:
@@ -64,7 +69,7 @@ class Baton:
         try:
             self._socket.send(self._PACKET.pack(*numbers, *(0,) * (4 - len(numbers))))
         except OSError:
-            raise PeerGoneError(f"the {self._peer} process has gone") from None
+            raise PeerGoneError(f"the {self._peer} process has ended") from None
 
     def take(self) -> tuple[int, ...]:
         try:
@@ -74,10 +79,12 @@ class Baton:
         except OSError:
             packet = b""
         if not packet:
-            raise PeerGoneError(f"the {self._peer} process has gone")
+            raise PeerGoneError(f"the {self._peer} process has ended")
         return self._PACKET.unpack(packet)
 
     def close(self) -> None:
+        with suppress(OSError):  # the peer may have ended first
+            self._socket.shutdown(socket.SHUT_RDWR)  # also where another exchange of this process holds a copy
         self._socket.close()
 
 
@@ -90,7 +97,7 @@ class StampedLink:
         self._link = link
         self._now_ns = now_ns
         self._taken = 0
-        self._ahead = b""  # read already, but sent at a later time
+        self._ahead = b""  # already read, but sent at a later time
         self._stamped: deque[tuple[int, bytes]] = deque()
 
     def fileno(self) -> int:
@@ -101,12 +108,12 @@ class StampedLink:
         self.bytes_sent += len(data)
 
     def take(self, total_bytes: int, t_ns: int) -> None:
-        """Read until `total_bytes` have come since the start; they count as sent at `t_ns`."""
+        """Read until `total_bytes` have arrived since the start; they count as sent at `t_ns`."""
         need = total_bytes - self._taken
         while len(self._ahead) < need:
             chunk = self._link.poll()
             if not chunk and not select.select([self._link.fileno()], [], [], PATIENCE_S)[0]:
-                raise LinkError(f"{self.url}: {need - len(self._ahead)} bytes were sent and never arrived")
+                raise LinkError(f"{self.url}: {need - len(self._ahead)} bytes were sent but not received")
             self._ahead += chunk
         if need > 0:
             self._stamped.append((t_ns, self._ahead[:need]))
@@ -124,3 +131,54 @@ class StampedLink:
 
     def close(self) -> None:
         self._link.close()
+
+
+class Turns(Protocol):
+    """A board that runs when the plant passes it the baton."""
+
+    def take(self, t_ns: int, plant_bytes: int) -> Reply:
+        """Run one turn: its time, and the bytes the plant has sent by then; returns the reply that goes back with the
+        baton."""
+
+
+class WorkTurns:
+    """The turns of a board that sends its messages at once: `work` is called with the time of each turn, and returns
+    the time of the next one without bytes. The board must read and write on `link`."""
+
+    def __init__(self, link: Stepped) -> None:
+        self._t_ns = BEFORE_NS
+        self.link = StampedLink(link, lambda: self._t_ns)
+        self.work: Callable[[int], int] = lambda t_ns: NO_TIMER_NS
+
+    def take(self, t_ns: int, plant_bytes: int) -> Reply:
+        self._t_ns = t_ns
+        self.link.take(plant_bytes, t_ns)
+        wake_ns = self.work(t_ns)
+        return Reply(self.link.bytes_sent, t_ns, self.link.bytes_sent, wake_ns)
+
+
+class InlineBaton:
+    """The plant's end of a baton whose other end is a function call."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+        self._reply: tuple[int, ...] = ()
+
+    def pass_on(self, *numbers: int) -> None:
+        t_ns, plant_bytes, *_ = numbers
+        self._reply = self._turns.take(t_ns, plant_bytes)
+
+    def take(self) -> tuple[int, ...]:
+        return self._reply
+
+    def close(self) -> None: ...
+
+
+def take_turns(plant: Baton, boards: Sequence[Turns], stopped: Callable[[], bool]) -> None:
+    """Alternate the boards of a process with the plant, until the plant ends."""
+    while not stopped():
+        try:
+            t_ns, plant_bytes, number, *_ = plant.take()
+            plant.pass_on(*boards[number].take(t_ns, plant_bytes))
+        except PeerGoneError:
+            break

@@ -3,9 +3,9 @@
 In lockstep a publisher waits for a full subscriber, so nothing is lost. In real time it never waits; each
 sample carries the number of its first record, so a subscriber knows how many it missed.
 
-To send a sample costs far more than to write a record into it. So where a plant runs many times faster than real
-time, records travel in batches: several in one sample, none of them held longer than HELD_S of the stream's own time.
-In lockstep, where nobody acts on a topic, every fast stream does, and longer.
+Sending a sample costs far more than writing a record into it. So where a plant runs many times faster than real time,
+records are sent in batches: several in one sample, none of them held longer than HELD_S of the stream's own time. In
+lockstep, where no process acts on a topic, every fast stream is batched, and for longer.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ import ctypes
 import shutil
 import struct
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import iceoryx2 as iox2
 
+from aeroloop.core.errors import LinkError
 from aeroloop.core.stream import Stream
+from aeroloop.realtime.limits import SHARED_MEMORY, lacking_words
 
 BUFFERED_RECORDS = 4096
 HELD_S = 0.02
 LOCKSTEP_HELD_S = 0.1
 LOCKSTEP_BATCH = 64
 FAST_HZ = 16.0
-"""Rows of a slower stream would wait too long for company."""
+"""Rows of a slower stream would wait too long for a full batch."""
 MOST_SUBSCRIBERS = 4
 
 iox2.set_log_level(iox2.LogLevel.Fatal)
@@ -80,7 +82,7 @@ class Publisher:
             self.flush()
 
     def flush(self) -> None:
-        """Send what is held; the one who ends a stream must."""
+        """Send the queued records; required before a stream ends."""
         count = (self._end - _HEAD.size) // self._size
         if not count:
             return
@@ -110,7 +112,7 @@ class Subscriber:
             sample.delete()
             sequence, count = _HEAD.unpack_from(data)
             if self._next_sequence is not None:
-                # A lower number is another publisher's first: the reference link changes hands.
+                # A lower number is another publisher's first: the reference link has a new sender.
                 self.lost += max(0, int(sequence - self._next_sequence))
             self._next_sequence = sequence + count
             for at in range(_HEAD.size, _HEAD.size + int(count) * size, size):
@@ -121,26 +123,30 @@ class Subscriber:
         return self.stream.packing.unpack(records[-1]) if records else None
 
     def wait(self, timeout_s: float) -> None:
-        """Until the publisher rings, or the time is over."""
-        assert self._listener is not None, f"stream {self.stream.name} has no bell"
-        with suppress(iox2.ListenerWaitError):  # a signal came: whoever waits looks whether to stop
+        """Wait until the publisher notifies, or the timeout ends."""
+        assert self._listener is not None, f"stream {self.stream.name} has no notification event"
+        with suppress(iox2.ListenerWaitError):  # a signal arrived: the caller checks whether to stop
             self._listener.timed_wait(iox2.Duration.from_nanos(int(timeout_s * 1e9)))
 
 
 class Topics:
-    """The topics of one flight; `folder` is private to it, so that flights never see each other's."""
+    """The topics of one flight; `folder` is private to it, so that flights stay separate."""
 
     def __init__(self, folder: Path, *, wait: bool, lockstep: bool | None = None) -> None:
-        """`wait` for a full subscriber: as a rule in a flight in `lockstep`, which all its processes must say alike."""
+        """`wait` for a full subscriber: normally in a flight in `lockstep`; all its processes must use the same value.
+
+        LinkError, here and when a topic is opened, names what is missing on the machine.
+        """
         config = iox2.config.default()
         config.global_cfg.root_path = iox2.Path.new(str(folder / "topics"))
         config.global_cfg.prefix = iox2.FileName.new(_prefix(folder))
-        self._node = (
-            iox2.NodeBuilder.new()
-            .config(config)
-            .signal_handling_mode(iox2.SignalHandlingMode.Disabled)
-            .create(iox2.ServiceType.Ipc)
-        )
+        with _in_words():
+            self._node = (
+                iox2.NodeBuilder.new()
+                .config(config)
+                .signal_handling_mode(iox2.SignalHandlingMode.Disabled)
+                .create(iox2.ServiceType.Ipc)
+            )
         self._wait, self._lockstep = wait, wait if lockstep is None else lockstep
         self._publishers: list[Publisher] = []
 
@@ -148,17 +154,19 @@ class Topics:
         """`batch`, where it is given, must be the same at both ends."""
         batch = self._batch(stream) if batch is None else batch
         held_s = LOCKSTEP_HELD_S if self._lockstep else HELD_S
-        service = self._service(stream, batch)
-        publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=held_s)
+        with _in_words():
+            service = self._service(stream, batch)
+            publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=held_s)
         self._publishers.append(publisher)
         return publisher
 
     def subscriber(self, stream: Stream, *, batch: int | None = None) -> Subscriber:
         batch = self._batch(stream) if batch is None else batch
-        return Subscriber(self._service(stream, batch), self._bell(stream), stream, batch=batch)
+        with _in_words():
+            return Subscriber(self._service(stream, batch), self._bell(stream), stream, batch=batch)
 
     def flush(self) -> None:
-        """Send what this process's publishers hold."""
+        """Send the queued records of this process's publishers."""
         for publisher in self._publishers:
             publisher.flush()
 
@@ -182,12 +190,24 @@ class Topics:
         return self._node.service_builder(iox2.ServiceName.new(f"{stream.name}/bell")).event().open_or_create()
 
 
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """iceoryx2 has a separate error for each object that it cannot create."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("iceoryx2"):
+            raise
+        what = f"the topics of the flight cannot be created in shared memory ({type(error).__name__}: {error})"
+        raise LinkError(f"{what}: {lacking_words()}", root_cause=True) from None
+
+
 def _prefix(folder: Path) -> str:
     return f"{folder.name}_"
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that were killed left in shared memory."""
+    """Remove shared memory left by killed processes."""
     shutil.rmtree(folder / "topics", ignore_errors=True)
-    for segment in Path("/dev/shm").glob(f"{_prefix(folder)}*"):
+    for segment in SHARED_MEMORY.glob(f"{_prefix(folder)}*"):
         segment.unlink(missing_ok=True)

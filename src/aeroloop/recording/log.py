@@ -1,15 +1,17 @@
 """The log file of a flight: one MCAP file, one JSON channel per logged stream.
 
-A log is readable up to its last flush, however the recorder died. JSON has no NaN and no infinity: both are
-written as null and read back as NaN. It says itself which streams it holds, in the order of its hash (metadata
-`streams`), so that it opens wherever it comes from.
+A log is readable up to its last flush, however the recorder died. JSON has no NaN and no infinity: both are written as
+null and read back as NaN. It contains the table of its streams, in the order of its hash (metadata `streams`), so that
+it is self-contained. Times of its messages are the wall clock's at the start of the flight (metadata `clock`) plus
+simulated time. Topics of other encodings (`recording/well_known.py`) are for other programs; reading back leaves them
+out.
 """
 
 from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,17 +25,20 @@ from mcap.records import Channel, Header, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
-from aeroloop.core.errors import AeroloopError, ConfigError
+from aeroloop.core.errors import ConfigError, StorageError
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 
 PROFILE = "aeroloop"
 MAGIC = b"\x89MCAP0\r\n"
-CHUNK_BYTES = 64 * 1024  # what a crash between two flushes can cost at most, before compression
+CHUNK_BYTES = 64 * 1024  # maximum loss by a crash between two flushes, before compression
 
 STREAMS = "streams"
-"""The metadata that holds the table of streams, under the key TABLE as JSON."""
+"""The metadata with the table of streams, under the key TABLE as JSON."""
 TABLE = "table"
+CLOCK, EPOCH_NS = "clock", "epoch_ns"
+"""The metadata with the wall-clock time at simulated time 0, in ns since 1970."""
+JSON = "json"
 
 
 class Logged(msgspec.Struct, frozen=True):
@@ -43,10 +48,12 @@ class Logged(msgspec.Struct, frozen=True):
     columns: tuple[str, ...]
     simulated: bool = True
     optional: bool = False
+    units: tuple[str, ...] = ()  # of the columns; empty in older logs
 
     @staticmethod
     def of(stream: Stream) -> Logged:
-        return Logged(stream.name, stream.names, stream.simulated, stream.optional)
+        units = tuple(field.unit for field in stream.fields)
+        return Logged(stream.name, stream.names, stream.simulated, stream.optional, units)
 
 
 def _record_type(stream: Logged) -> type[msgspec.Struct]:
@@ -55,11 +62,45 @@ def _record_type(stream: Logged) -> type[msgspec.Struct]:
     return msgspec.defstruct(f"{stream.name}_record", fields, gc=False)
 
 
+class StreamChannels:
+    """A JSON channel for each stream in one context, for a log or a live view."""
+
+    def __init__(self, context: foxglove.Context, streams: Sequence[Stream], prefix: str = "") -> None:
+        """`prefix` begins the names of the channels."""
+        self.epoch_ns = 0  # wall-clock time at simulated time 0, since 1970
+        self._encode = msgspec.json.Encoder().encode
+        self._channels = {stream.name: _channel(context, stream, prefix) for stream in streams}
+        self._records = {stream.name: _record_type(Logged.of(stream)) for stream in streams}
+
+    def write(self, stream: Stream, row: Sequence[float]) -> None:
+        record = self._encode(self._records[stream.name](*row))
+        self._channels[stream.name].log(record, log_time=self.epoch_ns + round(row[0] * NS))
+
+    def close(self) -> None:
+        for channel in self._channels.values():
+            channel.close()
+
+
+def _channel(context: foxglove.Context, stream: Stream, prefix: str) -> foxglove.Channel:
+    return foxglove.Channel(
+        f"{prefix}{stream.name}",
+        schema=stream.json_schema(),
+        message_encoding=JSON,
+        context=context,
+        metadata={
+            "producer": stream.producer,
+            "rate_hz": f"{stream.rate_hz:g}",
+            "simulated": str(stream.simulated).lower(),
+            "units": ",".join(f"{field.name}={field.unit}" for field in stream.fields),
+        },
+    )
+
+
 class _Sink:
     """The file under the MCAP writer, which only prints write errors: keep the first one for `LogWriter`.
 
-    After an error nothing more is written, so that what is on the disk stays readable; the writer, which
-    panics when its position is not where it left it, is told the one it would have.
+    After an error nothing more is written, so that the file stays readable; the writer, which panics if its position is
+    not the expected one, gets the position it would have.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -89,7 +130,7 @@ class _Sink:
 
 
 class LogWriter:
-    """Writes a new log. Every method raises an AeroloopError once the disk refuses to take more."""
+    """Writes a new log. Every method raises a StorageError after a write error."""
 
     def __init__(self, path: Path, streams: Sequence[Stream]) -> None:
         self._path = path
@@ -111,32 +152,24 @@ class LogWriter:
                 compression_threads=0,
             ),
         )
-        self._encode = msgspec.json.Encoder().encode
-        self._channels = {stream.name: self._open_channel(stream) for stream in streams}
+        self._channels = StreamChannels(self._context, streams)
         # At the beginning, so that a log without its end has it too.
         table = msgspec.json.encode([Logged.of(stream) for stream in streams])
         self._writer.write_metadata(STREAMS, {TABLE: table.decode()})
 
-    def _open_channel(self, stream: Stream) -> tuple[Callable[..., None], type[msgspec.Struct]]:
-        channel = foxglove.Channel(
-            stream.name,
-            schema=stream.json_schema(),
-            message_encoding="json",
-            context=self._context,
-            metadata={
-                "producer": stream.producer,
-                "rate_hz": f"{stream.rate_hz:g}",
-                "simulated": str(stream.simulated).lower(),
-                "units": ",".join(f"{field.name}={field.unit}" for field in stream.fields),
-            },
-        )
-        return channel.log, _record_type(Logged.of(stream))
+    @property
+    def context(self) -> foxglove.Context:
+        """Its channels write to this file."""
+        return self._context
+
+    def begin(self, epoch_ns: int) -> None:
+        """Before the first row: the wall clock's time where simulated time is 0, in ns since 1970."""
+        self._channels.epoch_ns = epoch_ns
+        self.write_metadata(CLOCK, {EPOCH_NS: str(epoch_ns)})
 
     def write(self, stream: Stream, row: tuple[float, ...] | bytes) -> None:
         """Add one row, as numbers or as `stream.packing` packs them."""
-        values = row if isinstance(row, tuple) else stream.packing.unpack(row)
-        log, record = self._channels[stream.name]
-        log(self._encode(record(*values)), log_time=round(values[0] * NS))
+        self._channels.write(stream, row if isinstance(row, tuple) else stream.packing.unpack(row))
         self._raise_refusal()
 
     def write_metadata(self, name: str, values: Mapping[str, str]) -> None:
@@ -149,7 +182,7 @@ class LogWriter:
         self._raise_refusal()
 
     def close(self) -> None:
-        """Finish the file; closing twice is harmless."""
+        """Finish the file; may be called twice."""
         if self._file.closed:
             return
         with closing(self._file):
@@ -161,7 +194,7 @@ class LogWriter:
         if error is not None:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             reason = "the disk is full" if full else error.strerror
-            raise AeroloopError(f"{self._path}: the log cannot be continued: {reason}") from error
+            raise StorageError(f"{self._path}: the log cannot be continued: {reason}") from error
 
 
 @dataclass(frozen=True)
@@ -180,12 +213,20 @@ class Log:
         own = tuple(Logged.of(stream) for stream in streams if stream.logged)
         return _log({}, {}, own, own, truncated=False)
 
+    @property
+    def epoch_ns(self) -> int:
+        """Wall-clock time at simulated time 0, since 1970; 0 if the log does not contain it."""
+        try:
+            return int(self.metadata[CLOCK][EPOCH_NS])
+        except (KeyError, ValueError):
+            return 0
+
     def column(self, stream: str, field: str) -> NDArray[np.float64]:
         return self.rows[stream][:, self.columns[stream].index(field)]
 
 
 def read(path: Path, expected: Sequence[Stream] = ()) -> Log:
-    """Read a log, or as much of it as there is: a cut or a damaged chunk ends it.
+    """Read a log as far as possible: it ends at a cut or a damaged chunk.
 
     `expected`: streams that have no rows where the log lacks them.
     """
@@ -209,12 +250,14 @@ def _read(file: BinaryIO, path: Path, expected: tuple[Logged, ...]) -> Log:
     for record in _until_damage(StreamReader(file, validate_crcs=True).records):
         match record:
             case Message(channel_id=channel, data=data):
-                by_channel[channel].append(data)
-            case Schema(id=number, data=data):
+                if channel in by_channel:
+                    by_channel[channel].append(data)
+            case Schema(id=number, data=data, encoding="jsonschema"):
                 schemas[number] = tuple(msgspec.json.decode(data)["properties"])
-            case Channel(id=channel, topic=topic, schema_id=number, metadata=notes):
-                found[topic] = Logged(topic, schemas[number], notes.get("simulated") == "true")
-                by_channel[channel] = lines.setdefault(topic, [])
+            case Channel(id=channel, topic=topic, schema_id=number, metadata=notes, message_encoding=encoding):
+                if encoding == JSON and number in schemas:
+                    found[topic] = Logged(topic, schemas[number], notes.get("simulated") == "true")
+                    by_channel[channel] = lines.setdefault(topic, [])
             case Metadata(name=name, metadata=values):
                 metadata[name] = values
             case Header(profile=profile) if profile != PROFILE:
@@ -227,7 +270,7 @@ def _read(file: BinaryIO, path: Path, expected: tuple[Logged, ...]) -> Log:
 
 
 def _told(metadata: Mapping[str, Mapping[str, str]]) -> tuple[Logged, ...]:
-    """The log's own table of streams; none in a log from before there was one, or where it is damaged."""
+    """The log's own table of streams; None in an older log without one, or if it is damaged."""
     try:
         return msgspec.json.decode(metadata[STREAMS][TABLE], type=tuple[Logged, ...])
     except (KeyError, msgspec.MsgspecError):
@@ -242,7 +285,7 @@ def _log(
     *,
     truncated: bool,
 ) -> Log:
-    """With an empty array for each known stream without rows; of one known twice the later columns hold."""
+    """With an empty array for each known stream without rows; of one known twice the later columns apply."""
     columns = {stream.name: stream.columns for stream in known}
     empty = {name: np.empty((0, len(names))) for name, names in columns.items()}
     return Log({**empty, **rows}, metadata, truncated, own, columns)
@@ -252,7 +295,7 @@ def _until_damage(records: Iterator[McapRecord]) -> Iterator[McapRecord | None]:
     """All records; or those before the first damage, then None."""
     try:
         yield from records
-    except Exception:  # where the cut or the flipped bit is decides the kind: struct, zstd, UTF-8, CRC, ...
+    except Exception:  # the exception depends on where the cut or the flipped bit is: struct, zstd, UTF-8, CRC, ...
         yield None
 
 
@@ -262,8 +305,20 @@ def _decode(stream: Logged, lines: list[bytes]) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(stream.columns))
 
 
+def part_of(log: Log, prefix: str) -> Log:
+    """The log of one part of a fleet, as if it had flown alone: the streams with its prefix, without the prefix."""
+    if not prefix:
+        return log
+    own = {name: name.removeprefix(prefix) for name in log.rows if name.startswith(prefix)}
+    streams = tuple(msgspec.structs.replace(s, name=own[s.name]) for s in log.streams if s.name in own)
+    rows = {name: log.rows[channel] for channel, name in own.items()}
+    columns = {name: log.columns[channel] for channel, name in own.items()}
+    return Log(rows, log.metadata, log.truncated, streams, columns)
+
+
 def log_sha256(log: Log) -> str:
-    """Hash of what was simulated: equal for equal flights, whatever the wall clock and the interleaving."""
+    """Hash of the simulated streams: equal for equal flights, independent of the wall clock and the order of
+    writing."""
     digest = hashlib.sha256()
     for stream in log.streams:
         rows = log.rows[stream.name]

@@ -1,1 +1,1 @@
-"""The router of the control application: it passes frames between endpoints and knows the state of every line."""
+"""The router: forwards frames between endpoints and measures the state of every link."""

@@ -1,10 +1,12 @@
-"""Who may say what: one table, and one commander at a time.
+"""Access rights: one table of message permissions, and one commander at a time.
 
-- A vehicle may say anything.
-- An observer may say what is OPEN: that it is there, and what it wants to see. All else is refused and counted.
-- Of those who may command, the first to send something COMMANDING holds the command, until it hands it over, another
-  takes it over, or it falls silent. The others are refused, and told who commands. What is neither open nor
-  commanding, a companion's odometry for instance, passes.
+- A vehicle may send any message.
+- An observer may send OPEN messages only: heartbeats and read requests. All others are refused and counted.
+- Of the links that may command, the first to send a COMMANDING message holds command until it releases it, another
+  takes over, or it times out. Messages of the others are refused with a text that names the holder.
+- Input of a vehicle's estimator (MEASURING: positions, odometry, HIL sensors) may come from the holder of command,
+  and from an endpoint that the configuration declares a companion; sending it does not acquire command.
+- All other messages pass.
 """
 
 from __future__ import annotations
@@ -68,7 +70,7 @@ COMMANDING = frozenset(
         "CAN_FRAME",
         "CANFD_FRAME",
         "CAN_FILTER_MODIFY",
-        # Of other dialects.
+        # Messages of other dialects.
         "CUBEPILOT_FIRMWARE_UPDATE_START",
         "DEVICE_OP_WRITE",
         "DIGICAM_CONFIGURE",
@@ -85,14 +87,38 @@ COMMANDING = frozenset(
         "SECURE_COMMAND",
     )
 )
+MEASURING = frozenset(
+    number
+    for name, number in MAVLINK.items()
+    if name.startswith(("HIL_", "VISION_", "GPS_IN", "OPTICAL_FLOW", "OBSTACLE_DISTANCE", "TRAJECTORY_REPRESENTATION"))
+    or name
+    in (
+        "ODOMETRY",
+        "GLOBAL_VISION_POSITION_ESTIMATE",
+        "VICON_POSITION_ESTIMATE",
+        "ATT_POS_MOCAP",
+        "GPS_RTCM_DATA",
+        "DISTANCE_SENSOR",
+        "LANDING_TARGET",
+        "FOLLOW_TARGET",
+        "ADSB_VEHICLE",
+        "COLLISION",
+        "HIGHRES_IMU",
+        "RAW_IMU",
+        "SCALED_IMU",
+        "WIND_COV",
+    )
+)
+"""Messages that an autopilot uses as measurements, of itself or of its surroundings."""
 OPEN_COMMANDS = frozenset((510, 512, 519, 520, 521, 522, 525, 526, 527))
 """MAV_CMD_GET_MESSAGE_INTERVAL, REQUEST_MESSAGE and the older requests for one message."""
 SHARED_COMMANDS = OPEN_COMMANDS | {511}
-"""MAV_CMD_SET_MESSAGE_INTERVAL too: ground stations set it as they connect. An observer could silence others by it."""
+"""MAV_CMD_SET_MESSAGE_INTERVAL too: ground stations send it when they connect. Not for observers: they could turn off
+messages of other stations."""
 OPEN_FILE_OPERATIONS = frozenset((1, 2, 3, 4, 5, 14, 15))
-"""Of MAVLink FTP: end and reset of sessions, list, open to read, read, checksum, burst read."""
+"""MAVLink FTP operations: end and reset of sessions, list, open for reading, read, checksum, burst read."""
 
-PRECIOUS = frozenset(
+RELIABLE = frozenset(
     number
     for name, number in MAVLINK.items()
     if name.startswith(("COMMAND_", "MISSION_", "PARAM_", "SET_", "LOG_REQUEST", "CHANGE_OPERATOR"))
@@ -101,7 +127,7 @@ PRECIOUS = frozenset(
     MAVLINK[name]
     for name in (
         "MISSION_CURRENT",
-        # Streams of setpoints: an old one is worth nothing.
+        # Setpoint streams: only the newest has a use.
         "SET_ATTITUDE_TARGET",
         "SET_POSITION_TARGET_LOCAL_NED",
         "SET_POSITION_TARGET_GLOBAL_INT",
@@ -111,7 +137,7 @@ PRECIOUS = frozenset(
 """Never dropped silently: commands, missions, parameters and their answers."""
 
 COMMANDS = {MAVLINK[name]: offset(name, "command") for name in ("COMMAND_LONG", "COMMAND_INT")}
-"""Messages that carry a command, and where."""
+"""Messages that carry a command, with the offset of the command number."""
 MISSION_CHANGES = frozenset(
     MAVLINK[name]
     for name in (
@@ -122,18 +148,18 @@ MISSION_CHANGES = frozenset(
         "MISSION_WRITE_PARTIAL_LIST",
     )
 )
-"""Parts of an upload, whose end or refusal is a MISSION_ACK."""
+"""Messages of an upload, which ends with a MISSION_ACK, accepted or refused."""
 _FILES = MAVLINK["FILE_TRANSFER_PROTOCOL"]
 _FILE_OPERATION_AT = offset("FILE_TRANSFER_PROTOCOL", "payload") + 3
 
 
 def may_observe(message: int, payload: bytes) -> bool:
-    """Whether anybody may say this."""
+    """Whether an observer may send this message."""
     return message in OPEN or _harmless(message, payload, OPEN_COMMANDS)
 
 
 def commands(message: int, payload: bytes) -> bool:
-    """Whether only the commander may say this."""
+    """Whether only the commander may send this message."""
     return message in COMMANDING and not _harmless(message, payload, SHARED_COMMANDS)
 
 
@@ -150,14 +176,14 @@ def command_of(message: int, payload: bytes) -> int:
     return int.from_bytes(payload[at : at + 2], "little")
 
 
-class Seat:
-    """Who commands; peers are known by their numbers, 0 is nobody."""
+class CommandHolder:
+    """The peer that holds command, by number; 0: none."""
 
     def __init__(self) -> None:
         self.holder = 0
 
     def allows(self, peer: int) -> bool:
-        """The first to command holds the command."""
+        """The first peer that commands acquires command."""
         if not self.holder:
             self.holder = peer
         return self.holder == peer

@@ -1,8 +1,9 @@
-"""The router's configuration: endpoints, what goes from where to where, and the rates that lines should have.
+"""The router's configuration: endpoints, forwarding rules, and set rates.
 
     config = load(Path("bench.toml"))
 
-Endpoints are numbered in the order of the file: these are the numbers of the streams `line` and `line_message`.
+Endpoints are numbered in the order of the file: these are the numbers in the streams `router_link` and
+`router_message`.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from aeroloop.links import url as links
 
 Role = Literal["vehicle", "command", "observe"]
 ROLES: tuple[Role, ...] = ("vehicle", "command", "observe")
-"""Their places are the numbers in the stream `line`."""
+"""An index in this tuple is the number in the stream `router_link`."""
 COMMANDS = 10
-"""Added to the role's number of the line that commands just now."""
+"""Added to the role number of the link that holds command."""
 
 Protocol = Literal["mavlink", "board", "pose"]
 EVERY = "*"
@@ -31,23 +32,36 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")
 
 
 class EndpointConfig(Config, frozen=True):
-    """One place where frames come from and go to."""
+    """One connection of the router."""
 
     name: Annotated[str, note("short and unique: up to 32 letters, digits, `_`, `.` and `-`")]
     url: Annotated[str, note("`serial://`, `udp://`, `tcp://`, `pty://` or `loopback://`; `?listen` for a server")]
-    protocol: Annotated[Protocol, note("what it speaks; only endpoints of one protocol exchange frames")] = "mavlink"
+    protocol: Annotated[Protocol, note("frames are exchanged only between endpoints of the same protocol")] = "mavlink"
     role: Annotated[
-        Role, note("`vehicle`: is commanded; `command`: may command, one at a time; `observe`: may look only")
+        Role, note("`vehicle`: is commanded; `command`: may command, one at a time; `observe`: read only")
     ] = "vehicle"
+    companion: Annotated[
+        bool,
+        note(
+            "a companion computer: may send measurements to the vehicle (GPS_INPUT, ODOMETRY, VISION_*, HIL_*, ...) "
+            "without holding the command; for role `command`"
+        ),
+    ] = False
     signing_key_file: Annotated[
         str, note("file with the secret of MAVLink 2 signing, relative to this one; empty: no signing")
     ] = ""
     baud: Annotated[
-        int, meta("bit/s", "for the load of the line; 0: a serial port's own, none elsewhere", ge=0, le=20_000_000)
+        int,
+        meta(
+            "bit/s",
+            "to compute the load of the link; 0: that of a serial port, none for other links",
+            ge=0,
+            le=20_000_000,
+        ),
     ] = 0
-    max_peers: Annotated[int, meta("-", "of a server: so many at a time", ge=1, le=256)] = 32
+    max_peers: Annotated[int, meta("-", "maximum number of clients of a server", ge=1, le=256)] = 32
     queue_frames: Annotated[
-        int, meta("-", "frames that may wait for one peer; 0: 2048, or half a second of a serial line", ge=0, le=65536)
+        int, meta("-", "queue length for one peer; 0: 2048, or half a second of a serial link", ge=0, le=65536)
     ] = 0
 
     def __post_init__(self) -> None:
@@ -57,6 +71,8 @@ class EndpointConfig(Config, frozen=True):
             links.parse(self.url)
         except ConfigError as error:
             raise ValueError(f"url: {error}") from None
+        if self.companion and (self.role, self.protocol) != ("command", "mavlink"):
+            raise ValueError("companion: expected with role 'command' and protocol 'mavlink'")
         if self.signing_key_file and self.protocol != "mavlink":
             raise ValueError(f"signing_key_file: only MAVLink 2 is signed, not protocol {self.protocol!r}")
 
@@ -65,7 +81,7 @@ class EndpointConfig(Config, frozen=True):
         return links.parse(self.url)
 
     def looked_up(self) -> links.LinkUrl:
-        """With the host's number in place of its name; ConfigError if nobody knows it."""
+        """The URL with the host name replaced by its address; ConfigError if the name is unknown."""
         link = self.link
         if not link.host:
             return link
@@ -75,16 +91,16 @@ class EndpointConfig(Config, frozen=True):
             raise ConfigError(f"{self.url}: no such host: {error.strerror}") from None
 
     @property
-    def line_baud(self) -> int:
-        """What the line carries, 0 where nothing limits it."""
+    def link_baud(self) -> int:
+        """Capacity of the link; 0 where nothing limits it."""
         link = self.link
         return self.baud or (link.baud if link.scheme == "serial" and link.path.startswith("/dev/") else 0)
 
 
 class Forward(Config, frozen=True, rename={"source": "from", "target": "to"}):
-    """Lets messages pass from one endpoint to another; the first rule that fits a message decides.
+    """Forwarding rule from one endpoint to another; the first rule that matches a message applies.
 
-    Two endpoints that no rule names together exchange everything.
+    Two endpoints without a rule for the pair exchange all messages.
     """
 
     source: Annotated[str, note("name of an endpoint, or `*`")]
@@ -96,14 +112,14 @@ class Forward(Config, frozen=True, rename={"source": "from", "target": "to"}):
         Annotated[float, msgspec.Meta(ge=0, le=1e6)] | None,
         meta(
             "Hz",
-            "for each sender and message; 0 lets none pass; commands, missions and parameters are thinned only "
+            "for each sender and message; 0 blocks all; commands, missions and parameters are limited only "
             "where `messages` names them",
         ),
     ] = None
 
 
 class SetRate(Config, frozen=True):
-    """How often a message should come in at an endpoint."""
+    """Expected rate of a message received at an endpoint."""
 
     endpoint: Annotated[str, note("its name")]
     message: Annotated[str | int, note("name or number")]
@@ -111,23 +127,25 @@ class SetRate(Config, frozen=True):
 
 
 class RouterConfig(Config, frozen=True):
-    """A router: its endpoints and what passes between them."""
+    """A router: its endpoints and forwarding rules."""
 
     endpoints: Annotated[tuple[EndpointConfig, ...], msgspec.Meta(min_length=1, max_length=256), note("at least one")]
     name: Annotated[str, note("for people")] = "router"
-    forward: Annotated[tuple[Forward, ...], note("none: everything to everyone, but back to its sender")] = ()
-    rates: Annotated[tuple[SetRate, ...], note("set rates, for amber and red")] = ()
+    forward: Annotated[tuple[Forward, ...], note("none: all messages to all endpoints except the sender's")] = ()
+    rates: Annotated[tuple[SetRate, ...], note("expected rates, for the amber and red levels")] = ()
     system: Annotated[int, meta("-", "MAVLink system of the router itself", ge=1, le=255)] = 254
     component: Annotated[int, meta("-", "MAVLink component of the router itself", ge=1, le=255)] = 191
     timesync_hz: Annotated[
-        float, meta("Hz", "how often the round trip of a MAVLink line is measured; 0: never", ge=0, le=100)
+        float, meta("Hz", "how often the round-trip time of a MAVLink link is measured; 0: never", ge=0, le=100)
     ] = 1.0
     commander_timeout_s: Annotated[
-        float, meta("s", "a commander that is silent for so long commands no longer", gt=0, le=3600)
+        float, meta("s", "a commander without traffic for this long loses command", gt=0, le=3600)
     ] = 5.0
-    peer_timeout_s: Annotated[float, meta("s", "a UDP peer that is silent for so long has left", gt=0, le=3600)] = 10.0
+    peer_timeout_s: Annotated[
+        float, meta("s", "a UDP peer without traffic for this long counts as disconnected", gt=0, le=3600)
+    ] = 10.0
     duplicate_window_s: Annotated[
-        float, meta("s", "a frame that comes over a second line within this time is a duplicate", gt=0, le=10)
+        float, meta("s", "a frame received on a second link within this time is a duplicate", gt=0, le=10)
     ] = 0.5
 
     def __post_init__(self) -> None:
@@ -139,7 +157,7 @@ class RouterConfig(Config, frozen=True):
         for index, endpoint in enumerate(self.endpoints):
             if (place := _place(endpoint.link)) is not None:
                 if place in taken:
-                    words = f"endpoints[{index}].url: {endpoint.url} is {taken[place]}'s, expected a place of its own"
+                    words = f"endpoints[{index}].url: {endpoint.url} is {taken[place]}'s, expected a different URL"
                     raise ValueError(words)
                 taken[place] = endpoint.name
         for index, rule in enumerate(self.forward):
@@ -155,7 +173,7 @@ class RouterConfig(Config, frozen=True):
             if name != EVERY:
                 ends.append(self._endpoint(f"{where}.{key}", name))
         if len({end.protocol for end in ends}) > 1:
-            raise ValueError(f"{where}: {rule.source} and {rule.target} speak different protocols")
+            raise ValueError(f"{where}: {rule.source} and {rule.target} have different protocols")
         for message in rule.messages:
             _number(f"{where}.messages", ends[0].protocol if ends else "mavlink", message)
         for key, numbers in (("systems", rule.systems), ("components", rule.components)):
@@ -171,7 +189,7 @@ class RouterConfig(Config, frozen=True):
 
 
 def _place(link: links.LinkUrl) -> tuple[str, object] | None:
-    """What only one endpoint can have: a device, a path or a port to listen at."""
+    """What only one endpoint can use: a device, a path or a port to listen on."""
     if link.scheme in ("serial", "pty"):
         return "path", link.path
     if not link.listen:
@@ -184,7 +202,8 @@ def _number(where: str, protocol: Protocol, message: str | int) -> int:
         if 0 <= message < 1 << 24:
             return message
         raise ValueError(f"{where}: no message has the number {message}, expected 0 to {(1 << 24) - 1}")
-    from aeroloop.router.messages import number_of  # costs pymavlink, and every process of a flight reads scenarios
+    # Imported here: pymavlink is slow to import, and every process of a flight reads scenarios.
+    from aeroloop.router.messages import number_of
 
     try:
         return number_of(protocol, message)
@@ -193,7 +212,7 @@ def _number(where: str, protocol: Protocol, message: str | int) -> int:
 
 
 def load(path: Path) -> RouterConfig:
-    """Read and validate a router's file; ConfigError says file, key and what was expected."""
+    """Read and validate a router's file; ConfigError names file, key and what was expected."""
     table = read_toml(path)
     return anchored(convert(table, RouterConfig, str(path)), path.resolve().parent)
 

@@ -1,7 +1,7 @@
-"""Words to a running router, as datagrams in its own folder: who shall command.
+"""Control datagrams to a running router, in its own folder: transfer of command.
 
-Only who may enter that folder can speak to it. The router knows one word, takes a few datagrams at a time, answers each
-and never waits.
+Only users with access to that folder can send to it. The router accepts one request, reads a few datagrams at a time,
+answers each and never blocks.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ LONGEST = 1024
 MOST_AT_ONCE = 16
 ANSWER_S = 2.0
 
-Deed = Callable[[str], None]
-"""What is done about a name; an AeroloopError says why not."""
+PilotAction = Callable[[str], None]
+"""Action on a named endpoint; an AeroloopError gives the reason why it failed."""
 
 
 class Request(Config, frozen=True):
@@ -42,35 +42,35 @@ _answers = msgspec.json.Decoder(Answer)
 
 
 def take_over(folder: Path, name: str) -> None:
-    """Ask the router of this folder to let an endpoint command; ConfigError with its reason if it will not."""
+    """Request the router of this folder to give command to an endpoint; ConfigError with the reason of a refusal."""
     path = folder / SOCKET
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ours:
         ours.settimeout(ANSWER_S)
         try:
-            ours.bind("")  # the kernel gives it a name to answer to
+            ours.bind("")  # the kernel assigns a return address
             ours.connect(str(path))
             ours.send(msgspec.json.encode(Request(word="take-over", name=name)))
             answer = _answers.decode(ours.recv(LONGEST))
         except TimeoutError:
-            raise LinkError(f"{path}: the router gave no answer within {ANSWER_S:g} s") from None
+            raise LinkError(f"{path}: the router did not answer within {ANSWER_S:g} s") from None
         except OSError as error:
             raise LinkError(f"{path}: no router is listening: {error.strerror}") from None
         except msgspec.MsgspecError:
-            raise LinkError(f"{path}: that answer came from no router") from None
+            raise LinkError(f"{path}: the answer is not from a router") from None
     if not answer.done:
         raise ConfigError(answer.reason)
 
 
 class ControlPort:
-    """The router's end."""
+    """The router's end of the socket."""
 
     def __init__(self, folder: Path) -> None:
-        self.refused = 0  # datagrams that are no request
+        self.refused = 0  # datagrams that are not requests
         self._path = folder / SOCKET
         self._socket = bound(self._path, "requests")
 
-    def serve(self, deeds: Mapping[str, Deed]) -> None:
-        """Do what has been asked, and say how it went."""
+    def serve(self, actions: Mapping[str, PilotAction]) -> None:
+        """Execute the requests received and answer each."""
         for _ in range(MOST_AT_ONCE):
             try:
                 datagram, sender = self._socket.recvfrom(LONGEST + 1)
@@ -81,7 +81,7 @@ class ControlPort:
             except (msgspec.MsgspecError, RecursionError):
                 self.refused += 1
                 continue
-            self._reply(_done(deeds[request.word], request.name), sender)
+            self._reply(_done(actions[request.word], request.name), sender)
 
     def close(self) -> None:
         self._socket.close()
@@ -93,12 +93,12 @@ class ControlPort:
         try:
             self._socket.sendto(msgspec.json.encode(answer)[:LONGEST], sender)
         except OSError:
-            return  # whoever asked has left
+            return  # the client has closed its socket
 
 
-def _done(deed: Deed, name: str) -> Answer:
+def _done(action: PilotAction, name: str) -> Answer:
     try:
-        deed(name)
+        action(name)
     except AeroloopError as error:
         return Answer(done=False, reason=str(error)[: LONGEST // 2])
     return Answer(done=True)

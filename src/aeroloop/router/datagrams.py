@@ -1,4 +1,4 @@
-"""UDP: to one address, or to everyone who has spoken lately."""
+"""UDP endpoints: to one address, or to every peer that sent recently."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from aeroloop.router.ports import (
     Port,
 )
 from aeroloop.router.signatures import Signatures
-from aeroloop.router.statistics import LineStatistics
+from aeroloop.router.statistics import LinkStatistics
 
 LONGEST_DATAGRAM = 2048
-"""Of a longer one the rest is lost, as on networks that cannot carry it."""
+"""Longer datagrams are truncated, as on networks with a smaller MTU."""
 QUIET_NS = 3 * NS
 """Ground stations send a heartbeat every second."""
 _NOBODY = frozenset((errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EPERM))
 
 
 class DatagramPort(Port):
-    """UDP client: it speaks to one address, whether anybody is there or not."""
+    """UDP client: sends to one address, whether or not a peer receives there."""
 
     _socket: socket.socket | None = None
     _blocked = False
@@ -75,7 +75,8 @@ class DatagramPort(Port):
                 self.failed = error.strerror or "failed"
 
     def _read(self, sock: socket.socket) -> None:
-        """Datagrams of one peer are looked at together; garbage ends the turn, and the next one reads it bit by bit."""
+        """Datagrams of one peer are parsed together; invalid data ends the read, and the next one continues with
+        smaller portions."""
         peer = self.peers[0]
         chunks: list[bytes] = []
         receive, size = sock.recv, 0
@@ -108,7 +109,7 @@ class DatagramPort(Port):
                 self.hub.watch(self._socket.fileno(), self, READ | WRITE)
                 return
             except OSError:
-                self.statistics.dropped += len(batch)  # the network is down, or it is too long for it
+                self.statistics.dropped += len(batch)  # the network is down, or the datagram is too long for it
                 for frame in batch:
                     peer.not_sent(frame)
                 continue
@@ -118,7 +119,7 @@ class DatagramPort(Port):
         try:
             sock.send(data)
         except ConnectionRefusedError:
-            # That was about an earlier datagram, and this one has not been sent.
+            # The error belongs to an earlier datagram; this one has not been sent.
             with suppress(ConnectionRefusedError):
                 sock.send(data)
 
@@ -138,9 +139,9 @@ class _FarPeer(Peer):
 
 
 class DatagramServerPort(DatagramPort):
-    """UDP server: whoever sends a good frame is a peer until it has been silent for a while."""
+    """UDP server: the sender of a valid frame is a peer until it has sent nothing for a time."""
 
-    def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
+    def __init__(self, hub: Hub, url: LinkUrl, statistics: LinkStatistics, signatures: Signatures | None) -> None:
         super().__init__(hub, url, statistics, signatures)
         self._by_address: dict[Address, _FarPeer] = {}
 
@@ -163,7 +164,7 @@ class DatagramServerPort(DatagramPort):
                         self.hub.arrived(of, b"".join(chunks))
                     chunks, of = [], peer
                 if peer is None:
-                    self._stranger(chunk, address)
+                    self._accept_unknown(chunk, address)
                     break
                 chunks.append(chunk)
                 size += len(chunk)
@@ -175,8 +176,8 @@ class DatagramServerPort(DatagramPort):
             if of is not None:
                 self.hub.arrived(of, b"".join(chunks))
 
-    def _stranger(self, chunk: bytes, address: Address) -> None:
-        """Garbage makes nobody a peer."""
+    def _accept_unknown(self, chunk: bytes, address: Address) -> None:
+        """Invalid data does not create a peer."""
         if len(self.peers) >= self.statistics.config.max_peers and not self._made_room():
             self.statistics.refused += 1
             return
@@ -190,7 +191,7 @@ class DatagramServerPort(DatagramPort):
             self._dismiss(peer, "")
 
     def _made_room(self) -> bool:
-        """Addresses can be made up: who said something once gives way before those who go on."""
+        """Sender addresses can be forged: peers that sent only once are removed before those that continue to send."""
         now_ns = self.hub.now_ns()
         quietest = max(self._by_address.values(), key=lambda peer: peer.silent_ns(now_ns), default=None)
         if quietest is None or quietest.silent_ns(now_ns) < QUIET_NS:

@@ -1,4 +1,4 @@
-"""What the router has decided about frames of one key from one peer; made once, used for every frame."""
+"""Routing decision for frames of one key from one peer: made once, used for every frame."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from aeroloop.router.peers import Peer
 from aeroloop.router.queues import Queue
-from aeroloop.router.statistics import LineStatistics, Record
+from aeroloop.router.statistics import LinkStatistics, Record
 from aeroloop.router.table import Limiter
 
 Check = Callable[[Peer, "Decision", bytes], bool]
-"""Whether a frame goes on; called for those that not everybody may send, and those that are meant for the router."""
+"""Whether a frame is forwarded; called for messages that are restricted, and for those addressed to the router."""
 
 MOST_DECISIONS = 4096
 MOST_ADDRESSES = 256
@@ -25,7 +25,7 @@ class Target(NamedTuple):
 
 
 class Decision:
-    """`targets` hold for `epoch` only: routes change."""
+    """`targets` are valid for `epoch` only: routes change."""
 
     __slots__ = (
         "absent",
@@ -44,9 +44,9 @@ class Decision:
         "passed_size",
         "payload_at",
         "plain",
-        "precious",
         "probe",
         "record",
+        "reliable",
         "system",
         "system_at",
         "targets",
@@ -57,26 +57,27 @@ class Decision:
         self.system, self.component = key[0], key[1]
         self.message = int.from_bytes(key[2:], "little")
         self.record = record
-        self.numbering: list[int] | None = None  # the last number of the sender
+        self.numbering: list[int] | None = None  # the last sequence number of the sender
         self.number_at = 0
         self.payload_at = 0
-        self.system_at = 0  # in the frame; 0 for messages to everybody
+        self.system_at = 0  # offset in the frame; 0 for broadcast messages
         self.component_at = 0
-        self.precious = False
+        self.reliable = False
         self.check: Check | None = None
-        self.probe: Check | None = None  # the same, where it looks for answers to the router
-        self.as_vehicle = False  # said by another line in the name of a vehicle
+        self.probe: Check | None = None  # the same check, if it looks for answers to the router
+        self.as_vehicle = False  # sent on another link with the ID of a vehicle
         self.epoch = -1
         self.targets: tuple[Target, ...] = ()
-        self.plain: tuple[Callable[[bytes], None], ...] | None = None  # the targets' queues, where no rate is limited
-        self.passed = 0  # frames that went to all of `plain`, and are not yet in their records
+        self.plain: tuple[Callable[[bytes], None], ...] | None = None  # the targets' queues, if no rate is limited
+        self.passed = 0  # frames sent to all of `plain` that are not in their records yet
         self.passed_size = 0
         self.passed_ns = 0
-        self.absent: tuple[LineStatistics, ...] = ()  # lines that would get it, were anybody there
+        self.absent: tuple[LinkStatistics, ...] = ()  # links that would be targets if a peer were connected
         self.addressed: dict[tuple[int, int], tuple[Target, ...]] = {}
 
     def settle(self) -> None:
-        """Write what has passed into the records of those it went to: to do so for every frame would cost the most."""
+        """Add the forwarded frames to the records of their targets; done in batches, since it would be the largest cost
+        per frame."""
         if self.passed:
             for target in self.targets:
                 record = target.record
@@ -86,11 +87,11 @@ class Decision:
             self.passed = self.passed_size = 0
 
     def payload(self, frame: bytes) -> bytes:
-        """As sent, MAVLink only: zeros at its end may be missing."""
+        """As sent; MAVLink 2 may omit zeros at its end."""
         return frame[self.payload_at : self.payload_at + frame[1]]
 
     def address(self, frame: bytes) -> tuple[int, int]:
-        """System and component that a frame is for, 0 for all."""
+        """Target system and component of a frame; 0: all."""
         end = self.payload_at + frame[1]
         at, component_at = self.system_at, self.component_at
         if not at or at >= end:

@@ -1,6 +1,7 @@
-"""The messages that the router knows: pymavlink's largest dialect, so that other autopilots' own messages pass too.
+"""Messages known to the router: pymavlink's largest dialect, so that messages of other autopilots are forwarded too.
 
-It holds `common` and all others that do not contradict it. Only what routes imports this: it costs some megabytes.
+It contains `common` and all dialects compatible with it. Only routing code imports this module: it takes some
+megabytes.
 """
 
 from __future__ import annotations
@@ -12,5 +13,5 @@ from pymavlink.dialects.v20 import all as _all
 from aeroloop.protocols.mavlink_framing import formats_of
 
 KINDS: dict[int, Any] = _all.mavlink_map
-"""By number: pymavlink's classes, which carry no types."""
+"""Message number -> pymavlink class, which is untyped."""
 FORMATS = formats_of(KINDS)

@@ -1,4 +1,4 @@
-"""Names and numbers of the messages of every protocol that the router speaks."""
+"""Names and numbers of the messages of every protocol that the router supports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from aeroloop.router.dialect import KINDS
 MAVLINK: dict[str, int] = {kind.msgname: number for number, kind in KINDS.items()}
 
 UNNUMBERED = 256
-"""Board messages without a number of their own are known by their size alone; they count from here on."""
+"""Board messages without a number are identified by their size; their numbers start here."""
 BOARD: dict[str, int] = {
     message.name: UNNUMBERED + index if message.number is None else message.number
     for index, message in enumerate(interface.TILTROTOR.messages)
@@ -25,7 +25,7 @@ _NAMES = {protocol: {number: name for name, number in names.items()} for protoco
 
 
 def number_of(protocol: str, message: str | int) -> int:
-    """ValueError says what was expected; a number stands for itself."""
+    """Number of a message by name or number; ValueError names what was expected."""
     names = _BY_PROTOCOL[protocol]
     if isinstance(message, str):
         if message not in names:
@@ -36,5 +36,5 @@ def number_of(protocol: str, message: str | int) -> int:
 
 
 def name_of(protocol: str, number: int) -> str:
-    """The number itself for a message without a name."""
+    """Name of a message; its number if it has no name."""
     return _NAMES[protocol].get(number, str(number))

@@ -1,16 +1,16 @@
-"""Gaps in a MAVLink sender's numbering, which wraps at 256."""
+"""Gaps in a MAVLink sender's sequence numbers, which wrap at 256."""
 
 from __future__ import annotations
 
 OVERTAKEN = 256 - 16
 RESTARTED = 128
-"""Numbers that seem so far ahead are those of one that comes late, or of a sender that began anew."""
+"""A larger jump is a late frame, or a restart of the sender."""
 
 
 def renumber(numbering: list[int], number: int) -> int:
-    """How many frames of a sender a jump in its numbers tells to be missing; `numbering` is the last, and how many are.
+    """Number of frames lost according to a jump of the sequence number; `numbering` is [last number, missing so far].
 
-    One that was overtaken was counted as missing before. A sender that always says the same number has no numbering.
+    A late frame was counted as missing before. A sender with a constant number has no numbering.
     """
     ahead = (number - numbering[0]) & 0xFF
     if ahead == 0:

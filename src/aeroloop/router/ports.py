@@ -1,7 +1,7 @@
 """The endpoints' transports, all non-blocking: one byte stream, a server of streams, datagrams to one or to many.
 
-A port opens and closes descriptors, reads a bounded amount when it is told to, and sends what waits for its peers. Who
-its peers are and what bytes mean is the router's business, which it reaches through `Hub`.
+A port opens and closes descriptors, reads a bounded amount when requested, and sends the queues of its peers. Peers and
+the meaning of bytes are handled by the router, through `Hub`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from aeroloop.links.serial import SerialLink
 from aeroloop.links.url import LinkUrl
 from aeroloop.router.peers import Peer
 from aeroloop.router.signatures import Signatures
-from aeroloop.router.statistics import LineStatistics
+from aeroloop.router.statistics import LinkStatistics
 
 READS_PER_TURN = 32
 DATAGRAM_SIZE = 1400
-"""Fits every network."""
+"""Datagram size that every network supports."""
 FRAMES_PER_WRITE = 128
 WRITES_PER_TURN = 16
 ACCEPTS_PER_TURN = 8
@@ -36,7 +36,7 @@ Address = tuple[str, int]
 
 
 class Hub(Protocol):
-    """What ports need of the router."""
+    """The part of the router that ports use."""
 
     peer_timeout_ns: int
 
@@ -51,39 +51,39 @@ class Hub(Protocol):
     def left(self, peer: Peer, why: str) -> None: ...
 
     def arrived(self, peer: Peer, chunk: bytes) -> int:
-        """How many good frames there were."""
+        """Returns the number of valid frames."""
 
 
 class Port(ABC):
-    """One endpoint's transport. `open` raises LinkError; `failed` says that it must be opened again."""
+    """One endpoint's transport. `open` raises LinkError; `failed` is the reason why it must be opened again."""
 
-    def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
+    def __init__(self, hub: Hub, url: LinkUrl, statistics: LinkStatistics, signatures: Signatures | None) -> None:
         self.hub = hub
         self.url = url
         self.statistics = statistics
         self.signatures = signatures
         self.peers: list[Peer] = []
-        self.spare_origins: list[int] = []  # of peers that have left
+        self.spare_origins: list[int] = []  # of peers that have disconnected
         self.failed = ""
 
     def up(self, now_ns: int) -> bool:
-        """Whether somebody is there."""
+        """Whether a peer is connected."""
         return bool(self.peers)
 
     @abstractmethod
     def open(self) -> None:
-        """Make its descriptors, and have the hub watch them."""
+        """Create its descriptors and register them with the hub."""
 
     @abstractmethod
     def ready(self, fd: int, events: int) -> None:
-        """Something is to be read or may be written on one of its descriptors."""
+        """One of its descriptors is readable or writable."""
 
     @abstractmethod
     def flush(self, peer: Peer) -> None:
-        """Send what waits, as far as that goes without waiting."""
+        """Send queued frames without blocking."""
 
     def check(self, now_ns: int) -> None:  # noqa: B027 - most ports have nothing to look after
-        """Called some times a second, for what no descriptor tells."""
+        """Called periodically, for changes that no descriptor signals."""
 
     def close(self, why: str = "closed") -> None:
         for peer in list(self.peers):
@@ -107,7 +107,7 @@ class Port(ABC):
 
 
 class StreamPeer(Peer):
-    """A peer behind a descriptor of its own."""
+    """A peer with its own descriptor."""
 
     def __init__(self, port: Port, name: str, now_ns: int, fd: int) -> None:
         super().__init__(port, name, now_ns)
@@ -116,9 +116,9 @@ class StreamPeer(Peer):
 
 
 class StreamPort(Port):
-    """What all byte streams share; how they begin is up to the kinds below."""
+    """Common part of all byte streams."""
 
-    def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
+    def __init__(self, hub: Hub, url: LinkUrl, statistics: LinkStatistics, signatures: Signatures | None) -> None:
         super().__init__(hub, url, statistics, signatures)
         self._by_fd: dict[int, StreamPeer] = {}
 
@@ -131,7 +131,7 @@ class StreamPort(Port):
     def ready(self, fd: int, events: int) -> None:
         peer = self._by_fd.get(fd)
         if peer is None:
-            return  # it ended a moment ago
+            return  # it was closed before
         if events & WRITE:
             peer.blocked = False
             self.hub.watch(fd, self, READ)
@@ -147,7 +147,7 @@ class StreamPort(Port):
             if chunk:
                 self.hub.arrived(peer, chunk)
             else:
-                self._lost(peer, "the peer hung up")
+                self._lost(peer, "the peer disconnected")
 
     def flush(self, peer: Peer) -> None:
         assert isinstance(peer, StreamPeer)
@@ -179,7 +179,7 @@ class StreamPort(Port):
         self.hub.watch(peer.fd, self, READ | WRITE)
 
     def _lost(self, peer: StreamPeer, why: str) -> None:
-        """The stream has ended; what becomes of the port is up to the kind."""
+        """The stream has ended; the subclass decides what happens to the port."""
         self._end(peer, why)
         self.failed = why
 
@@ -210,7 +210,7 @@ class DevicePort(StreamPort):
 
 
 class _WaitingPty(PtyLink):
-    """A pty of which it can be told whether anybody has it open, since we ourselves have not."""
+    """A pty whose other end can be checked for users, since this process has not opened it."""
 
     def __init__(self, url: LinkUrl) -> None:
         super().__init__(url)
@@ -223,7 +223,7 @@ class _WaitingPty(PtyLink):
 
 
 class PtyPort(StreamPort):
-    """The server's end of a pty: it stays while programs come and go."""
+    """The server's end of a pty: it remains open while clients connect and disconnect."""
 
     _link: _WaitingPty | None = None
 
@@ -246,7 +246,7 @@ class PtyPort(StreamPort):
 
 
 class ClientPort(StreamPort):
-    """TCP or Unix-domain client; connecting takes its time elsewhere."""
+    """TCP or Unix-domain client; connects without blocking."""
 
     _socket: socket.socket | None = None
     _connecting_until_ns: int | None = None
@@ -260,7 +260,7 @@ class ClientPort(StreamPort):
         try:
             self._socket.connect(self.url.path if unix else (self.url.host, self.url.port))
         except BlockingIOError:
-            if unix:  # its server's backlog is full
+            if unix:  # the server's backlog is full
                 self._drop()
                 raise LinkError(f"{self.url}: the server is busy") from None
             self._connecting_until_ns = self.hub.now_ns() + CONNECT_TIMEOUT_NS
@@ -279,11 +279,11 @@ class ClientPort(StreamPort):
         self._connecting_until_ns = None
         self.hub.unwatch(fd)
         error = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        # A free port on this machine can be given to the very socket that looks for a server there.
+        # The kernel may assign the server's free port to this client's own socket.
         if not error and self._socket.getsockname() != self._socket.getpeername():
             self._connected()
         else:
-            self.failed = f"cannot connect: {os.strerror(error) if error else 'nobody listens there'}"
+            self.failed = f"cannot connect: {os.strerror(error) if error else 'no server is listening'}"
 
     def check(self, now_ns: int) -> None:
         if self._connecting_until_ns is not None and now_ns >= self._connecting_until_ns:
@@ -311,7 +311,7 @@ class ServerPort(StreamPort):
 
     _listener: socket.socket | None = None
 
-    def __init__(self, hub: Hub, url: LinkUrl, statistics: LineStatistics, signatures: Signatures | None) -> None:
+    def __init__(self, hub: Hub, url: LinkUrl, statistics: LinkStatistics, signatures: Signatures | None) -> None:
         super().__init__(hub, url, statistics, signatures)
         self._clients: dict[int, socket.socket] = {}
         self._served = 0
@@ -346,7 +346,7 @@ class ServerPort(StreamPort):
         for _ in range(ACCEPTS_PER_TURN):
             try:
                 client, address = self._listener.accept()
-            except OSError:  # nobody any more, or too many files are open
+            except OSError:  # the client has disconnected, or too many files are open
                 return
             if len(self.peers) >= self.statistics.config.max_peers:
                 self.statistics.refused += 1
@@ -376,7 +376,7 @@ class ServerPort(StreamPort):
 
 
 def _remove_stale(path: str) -> None:
-    """What a killed run left: a socket that nobody serves. Anything else at the path stays."""
+    """Remove a socket left by a killed process, which no server uses. Any other file at the path is kept."""
     if not Path(path).is_socket():
         return
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:

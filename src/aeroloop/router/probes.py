@@ -1,4 +1,5 @@
-"""Round trips: vehicles are asked by TIMESYNC, others by PING; answers to the router end here."""
+"""Round-trip times, measured with TIMESYNC for vehicles and PING for others; answers to the router are not
+forwarded."""
 
 from __future__ import annotations
 
@@ -6,22 +7,22 @@ from typing import Protocol
 
 from aeroloop.core.signals import NS
 from aeroloop.router.decisions import Check, Decision
+from aeroloop.router.own_messages import PING, TIMESYNC, RouterMessages, ping_token, timesync_token
 from aeroloop.router.peers import Peer
-from aeroloop.router.voice import PING, TIMESYNC, Voice, ping_token, timesync_token
 
 
-class Speaker(Protocol):
+class MessageSender(Protocol):
     def now_ns(self) -> int: ...
 
-    def say(self, peer: Peer, frame: bytes) -> None: ...
+    def send(self, peer: Peer, frame: bytes) -> None: ...
 
     def mavlink_peers(self) -> list[Peer]: ...
 
 
 class Probes:
-    def __init__(self, hub: Speaker, voice: Voice, rate_hz: float) -> None:
+    def __init__(self, hub: MessageSender, own_messages: RouterMessages, rate_hz: float) -> None:
         self._hub = hub
-        self._voice = voice
+        self._own_messages = own_messages
         self._period_ns = round(NS / rate_hz) if rate_hz else 0
         self._due_ns: int | None = None
         self._token = 0
@@ -31,16 +32,16 @@ class Probes:
             return
         self._due_ns = now_ns + self._period_ns
         for peer in self._hub.mavlink_peers():
-            # No two questions alike: an answer to another program's TIMESYNC is not ours.
+            # Each token is unique: an answer to another program's TIMESYNC must not match.
             self._token = (self._token + 1) & 0xFFFF
             token = (now_ns & 0xFFFF_FFFF_0000) | self._token
             if peer.role == "vehicle":
-                frame = self._voice.timesync(token)
+                frame = self._own_messages.timesync(token)
             else:
                 token &= 0xFFFFFFFF
-                frame = self._voice.ping(token)
+                frame = self._own_messages.ping(token)
             peer.probe = (token, now_ns)
-            self._hub.say(peer, frame)
+            self._hub.send(peer, frame)
 
     def check(self, decision: Decision) -> Check | None:
         if decision.message == TIMESYNC:
@@ -52,7 +53,7 @@ class Probes:
         return token is None or not self._answered(peer, token)
 
     def _ping(self, peer: Peer, decision: Decision, frame: bytes) -> bool:
-        if decision.address(frame) != (self._voice.system, self._voice.component):
+        if decision.address(frame) != (self._own_messages.system, self._own_messages.component):
             return True
         self._answered(peer, ping_token(decision.payload(frame)))
         return False
@@ -60,5 +61,5 @@ class Probes:
     def _answered(self, peer: Peer, token: int) -> bool:
         if peer.probe is None or peer.probe[0] != token:
             return False
-        peer.line.round_trip_ns = self._hub.now_ns() - peer.probe[1]
+        peer.link.round_trip_ns = self._hub.now_ns() - peer.probe[1]
         return True

@@ -1,7 +1,7 @@
-"""What waits to be sent to one peer: bounded, in order; the oldest telemetry makes room first.
+"""The send queue of one peer: bounded, in order; the oldest telemetry is dropped first.
 
-Commands, missions and parameters are `Precious`: they are not dropped to make room. They have half of the queue; if
-that is full a new one is refused, and its sender is told.
+Commands, missions and parameters are `ReliableFrame`s: they are not dropped to make room. They may use half of the
+queue; if that is full, a new one is refused and its sender is notified.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from collections import deque
 from collections.abc import Callable
 
 
-class Precious(bytes):
+class ReliableFrame(bytes):
     """A frame that is not dropped to make room."""
 
     __slots__ = ()
+
+
+def _ignored(frame: bytes) -> None:
+    """Drops of a disconnected peer are not counted again."""
 
 
 class Queue:
@@ -24,12 +28,16 @@ class Queue:
     def __init__(self, limit: int, dropped_frame: Callable[[bytes], None]) -> None:
         self.limit = limit
         self.items: deque[bytes] = deque()
-        self.saved: deque[bytes] = deque()  # precious ones that are older than all items
-        self.rest = b""  # of a write that took only a part
+        self.saved: deque[bytes] = deque()  # reliable frames older than all items
+        self.rest = b""  # the rest of a partial write
         self.dropped = 0
         self._precious = 0
         self._precious_limit = max(1, limit // 2)
         self._dropped_frame = dropped_frame
+
+    def release(self) -> None:
+        """The queue is not used any more."""
+        self._dropped_frame = _ignored
 
     def __len__(self) -> int:
         return len(self.items) + len(self.saved)
@@ -39,28 +47,28 @@ class Queue:
         if len(self.items) > self.limit:
             self.trim()
 
-    def push_precious(self, frame: bytes) -> bool:
+    def push_reliable(self, frame: bytes) -> bool:
         """False: no room, and nothing was queued."""
         if self._precious >= self._precious_limit:
             self.dropped += 1
             return False
         self._precious += 1
-        self.push(Precious(frame))
+        self.push(ReliableFrame(frame))
         return True
 
     def trim(self) -> None:
-        """Make room: the oldest go, but precious ones only step aside."""
+        """Make room: drop the oldest frames, except reliable ones."""
         items = self.items
         while len(items) > self.limit:
             oldest = items.popleft()
-            if type(oldest) is Precious:
+            if type(oldest) is ReliableFrame:
                 self.saved.append(oldest)
             else:
                 self.dropped += 1
                 self._dropped_frame(oldest)
 
     def take(self, most_frames: int, most_bytes: int) -> list[bytes]:
-        """The oldest frames, as many as fit; at least one if there is any."""
+        """Remove and return the oldest frames, as many as fit; at least one if there is any."""
         batch: list[bytes] = []
         size = 0
         for source in (self.saved, self.items):
@@ -69,18 +77,18 @@ class Queue:
                 if size > most_bytes and batch:
                     return batch
                 frame = source.popleft()
-                if type(frame) is Precious:
+                if type(frame) is ReliableFrame:
                     self._precious -= 1
                 batch.append(frame)
         return batch
 
     def put_back(self, batch: list[bytes]) -> None:
-        """What `take` gave and could not be sent."""
-        self._precious += sum(type(frame) is Precious for frame in batch)
+        """Put back frames that `take` returned and that could not be sent."""
+        self._precious += sum(type(frame) is ReliableFrame for frame in batch)
         self.items.extendleft(reversed(batch))
 
     def clear(self) -> int:
-        """Nobody is there to send to any more; how many frames that costs."""
+        """The peer has disconnected; returns the number of frames lost."""
         lost = len(self)
         for frame in (*self.saved, *self.items):
             self._dropped_frame(frame)

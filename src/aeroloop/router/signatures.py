@@ -1,6 +1,6 @@
-"""MAVLink 2 signing of one endpoint: what comes in must carry a good signature, what goes out gets one.
+"""MAVLink 2 signing of one endpoint: incoming frames must have a valid signature, outgoing frames are signed.
 
-A signature belongs to its line: inside the router frames have none.
+Signatures are per link: frames inside the router have none.
 """
 
 from __future__ import annotations
@@ -15,16 +15,23 @@ from aeroloop.router.wire import Keyed
 
 
 class Signatures:
-    """`unix_ns` is the time that is written into signatures."""
+    """`unix_ns` is the clock for the timestamps of signatures."""
 
     def __init__(self, key_file: Path, link_id: int, unix_ns: Callable[[], int]) -> None:
         self._signing = Signing(read_key(key_file), link_id)
         self._unix_ns = unix_ns
+        self.ahead = False  # a frame was signed ahead of our clock: one of the two clocks is wrong
 
     def checked(self, frames: list[Keyed], heard: dict[bytes, int]) -> list[Keyed]:
-        """Those with a good signature, without it; `heard` belongs to the peer that sent them."""
+        """Frames with a valid signature, with the signature removed; `heard` has the newest timestamps of that peer."""
         now = timestamp(self._unix_ns())
-        return [(key, strip(wire)) for key, wire in frames if self._signing.verify(wire, now, heard) is Verdict.GOOD]
+        good = []
+        for key, wire in frames:
+            verdict = self._signing.verify(wire, now, heard)
+            if verdict is Verdict.GOOD:
+                good.append((key, strip(wire)))
+            self.ahead = self.ahead or verdict is Verdict.AHEAD
+        return good
 
     def signed(self, batch: list[bytes]) -> list[bytes]:
         now = timestamp(self._unix_ns())
@@ -33,10 +40,10 @@ class Signatures:
 
 
 def as_version_2(wire: bytes) -> bytes:
-    """MAVLink 1 has no room for a signature."""
+    """MAVLink 1 has no signatures."""
     if wire[0] != V1:
         return wire
-    # MAVLink 2 sends no zeros at the end, but one byte at least.
+    # MAVLink 2 omits zeros at the end, but sends at least one byte.
     payload = wire[6:-2].rstrip(b"\0") or b"\0"
     head = bytes((V2, len(payload), 0, 0, wire[2], wire[3], wire[4], wire[5], 0, 0))
     return sealed(head + payload, FORMATS[message_key(wire, 0)].extra)

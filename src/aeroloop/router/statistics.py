@@ -1,6 +1,6 @@
-"""What is known of every line and of every message on it. Memory is bounded, and a frame costs three additions.
+"""Statistics of every link and of every message on it. Memory is bounded, and a frame costs three additions.
 
-Rates are those of the last two seconds: `Lately` looks at the counters twice a second.
+Rates are those of the last two seconds: `RateWindow` samples the counters twice a second.
 """
 
 from __future__ import annotations
@@ -11,36 +11,36 @@ from dataclasses import astuple, dataclass
 from aeroloop.core.signals import NS
 from aeroloop.router.config import COMMANDS, ROLES, EndpointConfig
 
-LINES = "lines.json"
-"""Beside the router's socket: what does not change about its lines."""
+LINKS = "links.json"
+"""File beside the router's socket: the constant properties of its links."""
 
 Row = tuple[float, ...]
 
 SAMPLE_NS = NS // 2
 SAMPLES = 5
-"""The newest and two seconds before it."""
+"""Samples in a rate window: the newest and those of the two seconds before."""
 MOST_RECORDS = 512
-"""Kinds of messages, by sender, that are counted apart on one line and way."""
+"""Maximum number of message kinds, by sender, counted separately per link and direction."""
 BITS_PER_BYTE = 10  # start bit, 8 data bits, stop bit
 NEVER = -1
 
 
 @dataclass(frozen=True, slots=True)
-class LineInfo:
-    """What does not change about a line."""
+class LinkInfo:
+    """Constant properties of a link."""
 
     name: str
     url: str
     role: str
     protocol: str
-    baud: int  # 0 where nothing limits it
+    baud: int  # 0: no limit
 
 
 @dataclass(frozen=True, slots=True)
-class LineState:
-    """The fields of the stream `line`, in its order, without the time."""
+class LinkState:
+    """The fields of the stream `router_link`, in order, without the time."""
 
-    line: int
+    link: int
     up: int
     role: int
     frames_in: int
@@ -65,10 +65,10 @@ class LineState:
 
 
 @dataclass(frozen=True, slots=True)
-class LineMessage:
-    """The fields of the stream `line_message`, in its order, without the time."""
+class LinkMessage:
+    """The fields of the stream `router_message`, in order, without the time."""
 
-    line: int
+    link: int
     outbound: int
     system: int
     component: int
@@ -85,26 +85,26 @@ class LineMessage:
 
 @dataclass(frozen=True, slots=True)
 class PeerState:
-    """One far end of a line."""
+    """One peer of a link."""
 
-    line: int
-    name: str  # the endpoint's, and for the clients of a server their address behind it
+    link: int
+    name: str  # the endpoint's name; for the clients of a server followed by their address
     commands: bool
     queued: int
     dropped: int
     last_seen_s: float
 
 
-class Lately:
-    """A counter's values at the last few looks, for its rate."""
+class RateWindow:
+    """The last few values of a counter, for its rate."""
 
     __slots__ = ("_looks",)
 
     def __init__(self, now_ns: int, value: int = 0) -> None:
-        # No deque: that takes a new block of memory now and then, and thousands of them do so at once.
+        # Not a deque: it allocates a new block at times, and thousands of them would do so at once.
         self._looks = [(now_ns, value)]
 
-    def look(self, now_ns: int, value: int) -> None:
+    def sample(self, now_ns: int, value: int) -> None:
         if len(self._looks) == SAMPLES:
             del self._looks[0]
         self._looks.append((now_ns, value))
@@ -115,36 +115,36 @@ class Lately:
 
 
 class Record:
-    """One kind of message of one sender, one way."""
+    """One message type of one sender, in one direction."""
 
-    __slots__ = ("count", "lately", "seen_ns", "size")
+    __slots__ = ("count", "seen_ns", "size", "window")
 
     def __init__(self, now_ns: int) -> None:
         self.count = 0
         self.size = 0  # bytes
         self.seen_ns = NEVER
-        self.lately = Lately(now_ns)
+        self.window = RateWindow(now_ns)
 
 
-class LineStatistics:
+class LinkStatistics:
     """Counts of one endpoint, over all its peers."""
 
     def __init__(self, number: int, config: EndpointConfig, set_hz: dict[int, float], now_ns: int) -> None:
         self.number = number
         self.config = config
-        self.baud = config.line_baud
+        self.baud = config.link_baud
         self.frames_in = self.frames_out = self.bytes_in = self.bytes_out = 0
         self.lost = self.bad = self.duplicates = self.refused = self.dropped = 0
         self.round_trip_ns: int | None = None
         self.seen_ns: int | None = None
         self._set_hz = set_hz
-        self._asked_hz: dict[tuple[int, int], float] = {}  # by system and message: what ground stations have set
+        self._requested_hz: dict[tuple[int, int], float] = {}  # (system, message) -> rate requested by ground stations
         self._rest = Record(now_ns)
         self._records: tuple[dict[bytes, Record], dict[bytes, Record]] = ({}, {})
-        self._latelies = tuple(Lately(now_ns) for _ in range(4))
+        self._windows = tuple(RateWindow(now_ns) for _ in range(4))
 
     def record(self, key: bytes, now_ns: int, *, outbound: bool) -> Record:
-        """Of frames with this key; one for all others once there are too many kinds."""
+        """The record of frames with this key; a shared one when there are too many kinds."""
         records = self._records[outbound]
         record = records.get(key)
         if record is None:
@@ -154,23 +154,23 @@ class LineStatistics:
         return record
 
     def not_sent(self, key: bytes, size: int) -> None:
-        """A frame that was counted as sent when it was queued, and then dropped."""
+        """A frame that was counted as sent when queued, and was then dropped."""
         record = self._records[True].get(key, self._rest)
         record.count -= 1
         record.size -= size
 
     def set_rate(self, system: int, message: int, rate_hz: float | None) -> None:
-        """A vehicle on this line has agreed to send so often; None: as the file says."""
-        self._asked_hz.pop((system, message), None)
-        if rate_hz is not None and len(self._asked_hz) < MOST_RECORDS:
-            self._asked_hz[system, message] = rate_hz
+        """A vehicle on this link has accepted a message rate; None: the rate of the configuration."""
+        self._requested_hz.pop((system, message), None)
+        if rate_hz is not None and len(self._requested_hz) < MOST_RECORDS:
+            self._requested_hz[system, message] = rate_hz
 
-    def look(self, now_ns: int) -> None:
-        for lately, value in zip(self._latelies, self._counts, strict=True):
-            lately.look(now_ns, value)
+    def sample(self, now_ns: int) -> None:
+        for window, value in zip(self._windows, self._counts, strict=True):
+            window.sample(now_ns, value)
         for records in self._records:
             for record in records.values():
-                record.lately.look(now_ns, record.count)
+                record.window.sample(now_ns, record.count)
 
     @property
     def _counts(self) -> tuple[int, int, int, int]:
@@ -178,11 +178,11 @@ class LineStatistics:
 
     def state(
         self, now_ns: int, *, up: bool, commands: bool, bad: int, refused: int, dropped: int, queued: int
-    ) -> LineState:
-        """`bad`, `refused` and `dropped` are those of the peers that are there."""
-        rates = [lately.rate(now_ns, value) for lately, value in zip(self._latelies, self._counts, strict=True)]
+    ) -> LinkState:
+        """`bad`, `refused` and `dropped` are those of the connected peers."""
+        rates = [window.rate(now_ns, value) for window, value in zip(self._windows, self._counts, strict=True)]
         loads = [rate * BITS_PER_BYTE / self.baud * 100 if self.baud else math.nan for rate in rates[2:]]
-        return LineState(
+        return LinkState(
             self.number,
             int(up),
             ROLES.index(self.config.role) + (COMMANDS if commands else 0),
@@ -201,24 +201,24 @@ class LineStatistics:
             math.nan if self.seen_ns is None else (now_ns - self.seen_ns) / NS,
         )
 
-    def messages(self, now_ns: int) -> list[LineMessage]:
+    def messages(self, now_ns: int) -> list[LinkMessage]:
         told = []
-        asked = self._asked_hz
-        changed = {message for _, message in asked}
+        requested = self._requested_hz
+        changed = {message for _, message in requested}
         missing = {message: hz for message, hz in self._set_hz.items() if message not in changed}
         for outbound, records in enumerate(self._records):
             for key, record in records.items():
                 message = int.from_bytes(key[2:], "little")
-                set_hz = 0.0 if outbound else asked.get((key[0], message), self._set_hz.get(message, 0.0))
+                set_hz = 0.0 if outbound else requested.get((key[0], message), self._set_hz.get(message, 0.0))
                 if not outbound:
                     missing.pop(message, None)
-                rate = record.lately.rate(now_ns, record.count)
+                rate = record.window.rate(now_ns, record.count)
                 seen_s = math.nan if record.seen_ns == NEVER else (now_ns - record.seen_ns) / NS
                 told.append(
-                    LineMessage(
+                    LinkMessage(
                         self.number, outbound, key[0], key[1], message, rate, set_hz, record.count, record.size, seen_s
                     )
                 )
         for message, set_hz in missing.items():
-            told.append(LineMessage(self.number, 0, 0, 0, message, 0.0, set_hz, 0, 0, math.nan))
+            told.append(LinkMessage(self.number, 0, 0, 0, message, 0.0, set_hz, 0, 0, math.nan))
         return told

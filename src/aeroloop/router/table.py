@@ -1,4 +1,4 @@
-"""The forwarding table: may a message pass from one endpoint to another, and how often."""
+"""The forwarding table: whether a message may pass from one endpoint to another, and at which rate."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_LIMITERS = 16384
 
 
 class Limiter:
-    """Lets at most so many pass a second; a bit early once if the last came late, so that the mean holds."""
+    """Limits a rate; one message may pass slightly early after a late one, so that the mean rate is kept."""
 
     __slots__ = ("_due_ns", "_period_ns")
 
@@ -47,7 +47,7 @@ class _Rule:
 
 
 class Table:
-    """Endpoints are known by their numbers here."""
+    """Endpoints are identified by their numbers."""
 
     def __init__(self, config: RouterConfig) -> None:
         self._limiters: dict[tuple[int, int, int, int], Limiter] = {}
@@ -61,21 +61,21 @@ class Table:
                         self._rules.setdefault((source, target), []).append(_compiled(rule, start.protocol))
 
     def rate_hz(
-        self, source: int, target: int, message: int, system: int, component: int, *, precious: bool
+        self, source: int, target: int, message: int, system: int, component: int, *, reliable: bool
     ) -> float | None:
-        """How often it may pass: None as it comes, 0 not at all."""
+        """Maximum rate: None: unlimited; 0: blocked."""
         rules = self._rules.get((source, target))
         if rules is None:
             return None
         for rule in rules:
             if rule.fits(message, system, component):
-                if precious and not rule.messages and rule.max_rate_hz:
+                if reliable and not rule.messages and rule.max_rate_hz:
                     return None
                 return rule.max_rate_hz
         return 0.0
 
     def limiter(self, peer: int, message: int, system: int, component: int, rate_hz: float) -> Limiter:
-        """The one for this peer, sender and message, whichever line it comes by; peers' numbers are never reused."""
+        """The limiter for this peer, sender and message, on any link; peer numbers are never reused."""
         key = peer, message, system, component
         limiter = self._limiters.get(key)
         if limiter is None:
@@ -88,7 +88,7 @@ class Table:
 def _compiled(rule: Forward, protocol: str) -> _Rule:
     messages = frozenset(number_of(protocol, message) for message in rule.messages if _known(protocol, message))
     if rule.messages and not messages:
-        messages = frozenset((-1,))  # names of another protocol: fits nothing here
+        messages = frozenset((-1,))  # names of another protocol: matches nothing here
     return _Rule(messages, frozenset(rule.systems), frozenset(rule.components), rule.max_rate_hz)
 
 

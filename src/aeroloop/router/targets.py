@@ -1,6 +1,6 @@
-"""Where a MAVLink message says whom it is for.
+"""The offsets of target system and component in MAVLink messages.
 
-MAVLink 2 leaves out zeros at a payload's end: an address that lies behind what was sent is 0, everybody.
+MAVLink 2 leaves out zeros at a payload's end: an address beyond the bytes sent is 0, broadcast.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from aeroloop.router.dialect import KINDS
 
 
 class Address(NamedTuple):
-    """Bytes of the payload; None where the message names a system alone."""
+    """Offsets in the payload; None if the message has no target component."""
 
     system_at: int
     component_at: int | None
 
 
 def _offsets(kind: Any) -> dict[str, int]:
-    """Where each field begins in the payload."""
+    """Offset of each field in the payload."""
     places, at = {}, 0
     for name, form, count in zip(
         kind.ordered_fieldnames, kind.native_format[1:].decode(), kind.array_lengths, strict=True
@@ -42,6 +42,6 @@ ADDRESSES: dict[int, Address] = {
 
 
 def offset(message: str, field: str) -> int:
-    """Where a field of a message begins in its payload."""
+    """Offset of a field of a message in its payload."""
     kind = next(kind for kind in KINDS.values() if kind.msgname == message)
     return _offsets(kind)[field]

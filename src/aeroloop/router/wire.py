@@ -1,7 +1,7 @@
-"""What a line speaks: bytes in, checked frames out, each with a key that says what it is and who sent it.
+"""The protocol of a link: bytes in, checked frames out, each with a key of message and sender.
 
-The key of a frame is its sender's system and component and the message's number, little endian, as they stand in a
-MAVLink header: what the router decides about frames, it decides once for each key.
+The key of a frame is its sender's system and component and the message's number, little endian, as in a MAVLink header.
+Routing decisions are made once for each key.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ Keyed = tuple[bytes, bytes]
 LONGEST_BOARD_DATA = max(message.size for message in interface.TILTROTOR.messages)
 _MOST_STRANGE = 64
 _STRANGE_TIMES = 3
-"""Noise looks like a frame of some unknown message now and then, but not of the same."""
+"""Noise may look like a frame of an unknown message, but rarely twice of the same one."""
 
 
 class Wire(Protocol):
-    """One peer's inbound side; it belongs to that peer alone."""
+    """Parser of one peer's input."""
 
     numbered: bool
-    """Whether frames carry their sender's numbering."""
+    """Whether frames carry sequence numbers."""
 
     def feed(self, chunk: bytes) -> list[Keyed]:
         """Every frame that `chunk` completes, in order."""
 
     def give_up(self) -> list[Keyed]:
-        """Nothing came for a while: frames found inside what waited as an unfinished one."""
+        """No bytes for a while: return the frames found inside an incomplete one."""
 
     def bad(self) -> int:
-        """Frames so far that were none: wrong checksum, too long."""
+        """Number of invalid frames: wrong checksum, too long."""
 
     def unknown(self) -> int:
-        """Frames so far of messages that the router does not know, so that no checksum vouches for them."""
+        """Number of frames of unknown messages, whose checksum cannot be verified."""
 
-    def strange(self) -> list[int]:
-        """Numbers of the messages that it does not know."""
+    def unknown_numbers(self) -> list[int]:
+        """Numbers of the unknown messages."""
 
     def trouble(self) -> int:
-        """Grows with everything that was no good frame: such bytes cost the most."""
+        """A counter of everything that was not a valid frame: such bytes are expensive to parse."""
 
 
 class MavlinkWire(FrameScanner):
-    """MAVLink 1 and 2. Gaps in the numbering are counted for each sender elsewhere, for both ways."""
+    """MAVLink 1 and 2. Gaps in sequence numbers are counted per sender in `numbering`, for both versions."""
 
     numbered = True
 
     def __init__(self) -> None:
         super().__init__(FORMATS, MavlinkCounters())
-        self._strange: dict[int, int] = {}
+        self._reported_unknown: dict[int, int] = {}
 
     def feed(self, chunk: bytes) -> list[Keyed]:
         return [(wire[5:10] if wire[0] == V2 else wire[3:6], wire) for wire in self.scan(chunk)]
@@ -70,20 +70,20 @@ class MavlinkWire(FrameScanner):
     def unknown(self) -> int:
         return self._counters.unknown
 
-    def strange(self) -> list[int]:
-        return [message for message, times in self._strange.items() if times >= _STRANGE_TIMES]
+    def unknown_numbers(self) -> list[int]:
+        return [message for message, times in self._reported_unknown.items() if times >= _STRANGE_TIMES]
 
     def trouble(self) -> int:
         return self._counters.skipped_bytes + self._counters.unknown
 
     def _not_known(self, message: int) -> None:
         super()._not_known(message)
-        if message in self._strange or len(self._strange) < _MOST_STRANGE:
-            self._strange[message] = self._strange.get(message, 0) + 1
+        if message in self._reported_unknown or len(self._reported_unknown) < _MOST_STRANGE:
+            self._reported_unknown[message] = self._reported_unknown.get(message, 0) + 1
 
 
 class _Plain:
-    """Frames without a number, of a protocol whose every message is known."""
+    """Frames without a sequence number, of a protocol whose messages are all known."""
 
     numbered = False
     _counters: framing.Counters | pose.PoseCounters
@@ -97,12 +97,12 @@ class _Plain:
     def unknown(self) -> int:
         return 0
 
-    def strange(self) -> list[int]:
+    def unknown_numbers(self) -> list[int]:
         return []
 
 
 class BoardWire(_Plain):
-    """The board's frames; anything that carries a right checksum and is not too long passes."""
+    """The board's frames; every frame with a valid checksum and length passes."""
 
     def __init__(self) -> None:
         self._counters = framing.Counters()

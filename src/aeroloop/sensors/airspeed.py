@@ -1,4 +1,4 @@
-"""Pitot tube along body x: differential pressure of the air that meets it, incompressible.
+"""Pitot tube along body x: differential pressure of incompressible flow.
 
 dp = sign(u) rho u^2 / 2,  u = forward component of velocity relative to the air
 """

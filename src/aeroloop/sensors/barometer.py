@@ -1,6 +1,6 @@
 """Barometer: static pressure, the altitude at which the standard atmosphere has it, and the temperature inside.
 
-Air that flows past the static port changes what it feels by a part of the dynamic pressure.
+Air that flows past the static port changes its pressure by a fraction of the dynamic pressure.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ class BarometerSample(NamedTuple):
 class BarometerConfig(Sensor, frozen=True):
     """Barometer."""
 
-    pressure: Annotated[Errors, note("pascal; its drift is that of the weather and of the sensor warming up")] = (
-        Errors()
-    )
+    pressure: Annotated[Errors, note("pascal; its drift models the weather and the sensor's temperature")] = Errors()
     temperature: Annotated[Errors, note("kelvin")] = Errors()
     port_coefficient: Annotated[
-        float, meta("-", "part of the dynamic pressure that the static port feels", ge=-2, le=2)
+        float, meta("-", "fraction of the dynamic pressure at the static port", ge=-2, le=2)
     ] = 0.0
 
 
@@ -63,6 +61,6 @@ class Barometer:
 
 
 def pressure_altitude_m(pressure_Pa: float) -> float:
-    """Geopotential altitude of a pressure in the standard troposphere, good to 11 km."""
+    """Geopotential altitude of a pressure in the standard troposphere, valid up to 11 km."""
     ratio = max(pressure_Pa, 1.0) / SEA_LEVEL_PA
     return SEA_LEVEL_K / LAPSE_K_PER_M * (1.0 - float(ratio**EXPONENT))

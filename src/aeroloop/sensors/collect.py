@@ -1,4 +1,5 @@
-"""What a board is sent once a control period: the IMU's mean over the period, of the other sensors the latest."""
+"""Sensor values for a board once per control period: the IMU's mean over the period, the latest of the other
+sensors."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from aeroloop.sensors.suite import Sample
 
 
 class Readings:
-    """What the sensors have delivered since the board was last told."""
+    """Samples delivered since the board last got values."""
 
     def __init__(self, first: Iterable[Sample] = ()) -> None:
         self._gyro: list[Vec3] = []
@@ -45,7 +46,7 @@ class Readings:
                     self._fix, self._fresh = sample, True
 
     def take(self, cycle: int, t_ns: int) -> WingSensors:
-        """Everything so far as the board is sent it; an IMU that is silent repeats itself."""
+        """The values to send to the board; without a new sample the IMU repeats its last."""
         if self._gyro:
             self._mean_gyro_B, self._mean_accel_B = _mean(self._gyro), _mean(self._accel)
             self._gyro.clear()

@@ -1,4 +1,4 @@
-"""Satellite navigation: a position that is wrong by a slowly wandering metre or two, and late.
+"""GNSS receiver: position with a slowly varying error of a metre or two, and latency.
 
 The error is drawn in metres east, north and up, and turned into degrees with the radii of curvature of WGS-84.
 Without a fix the receiver still reports: the last position it had, no velocity, no satellites.
@@ -28,7 +28,7 @@ class GnssSample(NamedTuple):
     lon_deg: float
     alt_m: float  # above mean sea level
     vel_W: Vec3  # m/s
-    eph_m: float  # what the receiver thinks of its horizontal accuracy
+    eph_m: float  # reported horizontal accuracy
     epv_m: float
     satellites: int
 
@@ -46,7 +46,8 @@ class GnssConfig(Sensor, frozen=True):
     max_speed_m_s: Annotated[float, meta("m/s", "no fix when faster than this", gt=0)] = 500.0
     max_alt_m: Annotated[float, meta("m", "no fix when higher than this", gt=0)] = 50_000.0
     lost_s: Annotated[
-        tuple[tuple[float, float], ...], meta("s", "spans of simulated time without a fix, as [from, to]")
+        tuple[tuple[float, float], ...],
+        meta("s", "intervals without a fix, as [from, to]; the same as `[[faults]]` of kind `no_fix`"),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class Gnss:
     def __init__(self, config: GnssConfig, streams: Streams) -> None:
         self._config = config
         self._delay_ns = round(config.delay_s * NS)
-        self._lost_ns = [(round(start_s * NS), round(end_s * NS)) for start_s, end_s in config.lost_s]
+        self.lost = False  # by a fault
         self._position = Channel(config.position, config.period_s, 3, streams.child("position"))
         self._velocity = Channel(config.velocity, config.period_s, 3, streams.child("velocity"))
         self.channels = {"position": self._position, "velocity": self._velocity}
@@ -72,7 +73,7 @@ class Gnss:
         t_ns, ready_ns = state.t_ns, state.t_ns + self._delay_ns
         east_m, north_m, up_m = self._position.measure3(0.0, 0.0, 0.0, steps)
         vel_W = self._velocity.measure3(*state.vel_W, steps)
-        if not self._sees(t_ns, state.vel_W, place.alt_m):
+        if self.lost or not self._sees(state.vel_W, place.alt_m):
             worst = NO_FIX_ACCURACY_M
             return GnssSample(t_ns, ready_ns, False, *self._last, (0.0, 0.0, 0.0), worst, worst, 0)
         lat_deg, lon_deg = moved(place.lat_deg, place.lon_deg, place.alt_m, east_m, north_m)
@@ -81,7 +82,5 @@ class Gnss:
         self._last = quantised(lat_deg, quantum_deg), quantised(lon_deg, quantum_deg), alt_m
         return GnssSample(t_ns, ready_ns, True, *self._last, vel_W, config.eph_m, config.epv_m, config.satellites)
 
-    def _sees(self, t_ns: int, vel_W: Vec3, alt_m: float) -> bool:
-        if any(start_ns <= t_ns < end_ns for start_ns, end_ns in self._lost_ns):
-            return False
+    def _sees(self, vel_W: Vec3, alt_m: float) -> bool:
         return math.hypot(*vel_W) <= self._config.max_speed_m_s and alt_m <= self._config.max_alt_m

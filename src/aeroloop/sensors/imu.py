@@ -1,7 +1,7 @@
 """Gyroscope and accelerometer.
 
-The accelerometer feels specific force, f = R_BW (a - g): +g upwards at rest, nothing in free fall. Away from the
-centre of mass, at `lever_B`, it also feels the rotation: alpha x r + w x (w x r), where alpha is the change of the body
+The accelerometer measures specific force, f = R_BW (a - g): +g upwards at rest, zero in free fall. Away from the centre
+of mass, at `lever_B`, it also measures the rotation: alpha x r + w x (w x r), where alpha is the change of the body
 rate since the last sample.
 """
 
@@ -30,14 +30,14 @@ class ImuSample(NamedTuple):
 
 
 class Triad(Config, frozen=True):
-    """Three axes that do not quite measure what and where they should."""
+    """Three axes with errors of scale and alignment."""
 
     errors: Annotated[Errors, note("noise, quantisation and range")] = Errors()
     scale_error: Annotated[Vec3, meta("-", "relative error of the scale of each axis")] = ZERO
     misalignment_rad: Annotated[Vec3, meta("rad", "rotation vector from body to sensor axes")] = ZERO
 
     def response(self) -> Mat3 | None:
-        """Measured over true, or None where they are the same: diag(1 + scale) R_SB."""
+        """Measured over true, or None if there is no error: diag(1 + scale) R_SB."""
         if self.scale_error == ZERO and self.misalignment_rad == ZERO:
             return None
         x, y, z = self.misalignment_rad

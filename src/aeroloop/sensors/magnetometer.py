@@ -1,4 +1,4 @@
-"""Magnetometer: the earth's field in the body, bent by the aircraft's own iron and currents.
+"""Magnetometer: the earth's field in the body frame, disturbed by the aircraft's own iron and currents.
 
 measured = soft_iron R_BW field + hard_iron + current * per_A + thrust * per_N
 """
@@ -29,9 +29,9 @@ class MagnetometerConfig(Sensor, frozen=True):
 
     errors: Annotated[Errors, note("tesla")] = Errors()
     hard_iron_B_T: Annotated[Vec3, meta("T", "field of the aircraft's permanent magnets")] = ZERO
-    soft_iron: Annotated[Mat3, meta("-", "how the aircraft's iron bends the outer field, by rows")] = IDENTITY
+    soft_iron: Annotated[Mat3, meta("-", "distortion of the external field by the aircraft's iron, by rows")] = IDENTITY
     current_B_T_per_A: Annotated[Vec3, meta("T/A", "field of the motors' supply current")] = ZERO
-    thrust_B_T_per_N: Annotated[Vec3, meta("T/N", "the same by total thrust, where no current is known")] = ZERO
+    thrust_B_T_per_N: Annotated[Vec3, meta("T/N", "the same by total thrust, if the current is unknown")] = ZERO
 
 
 class Magnetometer:

@@ -1,4 +1,4 @@
-"""What a real sensor adds to the truth: offset, white noise, drift, random walk, quantisation, saturation.
+"""Sensor error model: offset, white noise, drift, random walk, quantisation, saturation.
 
     measured = clip(quantise(truth + offset + white + drift + walk))
 
@@ -8,12 +8,13 @@ its stationary distribution; the walk starts at zero. Both are discretised exact
 
     b[k+1] = exp(-T/time) b[k] + std sqrt(1 - exp(-2T/time)) n,     r[k+1] = r[k] + walk sqrt(T) n
 
-Errors are made a block at a time, since one call of the generator costs as much as a hundred numbers from it.
+Errors are drawn in blocks, since one call of the generator costs as much as a hundred numbers from it.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -24,10 +25,10 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec, Vec3
 
 BLOCK = 128
-"""Samples made at once: long enough to be cheap, short enough that no tick notices."""
+"""Samples drawn at once: long enough to be cheap, short enough not to delay a tick."""
 
 Axes = float | Vec3
-"""One number for every axis, or one each."""
+"""One number for all axes, or one for each."""
 
 UNIT = "of the channel"
 
@@ -35,10 +36,10 @@ UNIT = "of the channel"
 class Errors(Config, frozen=True):
     """The errors of one channel of a sensor, in the channel's SI unit."""
 
-    white_std: Annotated[Axes, meta(UNIT, "white noise of a sample, whatever the rate")] = 0.0
+    white_std: Annotated[Axes, meta(UNIT, "white noise of a sample, independent of the rate")] = 0.0
     white_density: Annotated[Axes, meta("per sqrt(Hz)", "white noise as density; not together with `white_std`")] = 0.0
     offset: Annotated[Axes, meta(UNIT, "constant error")] = 0.0
-    turn_on_std: Annotated[Axes, meta(UNIT, "constant error drawn anew for each flight")] = 0.0
+    turn_on_std: Annotated[Axes, meta(UNIT, "constant error, drawn for each flight")] = 0.0
     drift_std: Annotated[Axes, meta(UNIT, "slowly varying error (Gauss-Markov)")] = 0.0
     drift_time_s: Annotated[float, meta("s", "correlation time of the drift", gt=0, le=1e6)] = 100.0
     walk: Annotated[Axes, meta("per sqrt(s)", "random walk")] = 0.0
@@ -57,7 +58,7 @@ class Errors(Config, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Random streams by name: what one draws never changes another, nor does adding or leaving one out."""
+    """Random streams by name: draws of one never change another, nor does adding or removing one."""
 
     seed: int
     path: tuple[str, ...] = ()
@@ -71,7 +72,7 @@ class Streams:
 
 
 class Noise:
-    """The error of one channel, sample after sample."""
+    """The error of one channel, sample by sample."""
 
     def __init__(self, errors: Errors, period_s: float, axes: int, streams: Streams) -> None:
         def per_axis(value: Axes) -> Vec:
@@ -90,7 +91,7 @@ class Noise:
         self._drift_step = drift_std * math.sqrt(-math.expm1(-2.0 * period_s / errors.drift_time_s))
         turn_on = per_axis(errors.turn_on_std) * streams.generator("turn-on").standard_normal(axes)
         self._offset = per_axis(errors.offset) + turn_on
-        # A stream for each process: to switch one off leaves the others as they were.
+        # A stream for each process: switching one off does not change the others.
         self._rng_white, self._rng_drift, self._rng_walk = (streams.generator(n) for n in ("white", "drift", "walk"))
         self._drift = drift_std * self._rng_drift.standard_normal(axes)
         self._walk = np.zeros(axes)
@@ -102,10 +103,8 @@ class Noise:
         if self._white.any():
             total += self._white * self._rng_white.standard_normal(shape)
         if self._drift_step.any():
-            from scipy.signal import lfilter  # takes half a second to import, and many flights have no drift
-
             kicks = self._drift_step * self._rng_drift.standard_normal(shape)
-            drift = lfilter([1.0], [1.0, -self._decay], kicks, axis=0, zi=self._decay * self._drift[None, :])[0]
+            drift = _first_order(kicks, self._decay, self._drift)
             self._drift = drift[-1]
             total += drift
         if self._walk_step.any():
@@ -115,14 +114,27 @@ class Noise:
         return total
 
 
+def _first_order(kicks: Vec, decay: float, before: Vec) -> Vec:
+    """Each row is `decay` times the row above plus its kick; bit for bit SciPy's `lfilter`, whose import alone takes
+    longer than a short flight."""
+    columns = []
+    for column, drift in zip(kicks.T.tolist(), before.tolist(), strict=True):
+        rows = []
+        for kick in column:
+            drift = decay * drift + kick
+            rows.append(drift)
+        columns.append(rows)
+    return np.array(columns).T
+
+
 class Channel:
-    """One measured quantity: adds its errors, then what an injected fault adds, then quantises and saturates."""
+    """One measured quantity: adds its errors and those of an injected fault, then quantises and saturates."""
 
     def __init__(self, errors: Errors, period_s: float, axes: int, streams: Streams) -> None:
         self._noise = Noise(errors, period_s, axes, streams)
         self.axes = axes
         self._rows: list[Any] = self._noise.block(BLOCK).tolist()
-        self._index = -1  # of the row last used
+        self._index = -1  # of the last used row
         self._quantum = errors.quantum
         self._low, self._high = errors.range or (-math.inf, math.inf)
         self._rng_fault = streams.generator("fault")
@@ -130,7 +142,7 @@ class Channel:
         self._fault_bias = self._fault_std = np.zeros(axes)
 
     def disturb(self, bias: Vec, std: Vec) -> None:
-        """From now on add this bias, and noise of this size."""
+        """Add this bias, and noise of this size, from now on."""
         self._disturbed = bool(bias.any() or std.any())
         self._fault_bias, self._fault_std = bias, std
 
@@ -158,6 +170,16 @@ class Channel:
             value += self._fault()[0]
         return self._limit(value)
 
+    def measure(self, values: Sequence[float], steps: int) -> tuple[float, ...]:
+        """As many values as there are, or fewer than the channel has axes."""
+        self._index += steps
+        if self._index >= BLOCK:
+            self._refill()
+        errors = self._rows[self._index]
+        if self._disturbed:
+            errors = [a + b for a, b in zip(errors, self._fault(), strict=True)]
+        return tuple(self._limit(value + error) for value, error in zip(values, errors, strict=False))
+
     def _refill(self) -> None:
         while self._index >= BLOCK:
             self._index -= BLOCK
@@ -176,5 +198,5 @@ class Channel:
 
 
 def quantised(value: float, quantum: float) -> float:
-    """The nearest multiple of the quantum; the value itself where there is none."""
+    """The nearest multiple of the quantum; the value itself if there is none."""
     return math.floor(value / quantum + 0.5) * quantum if quantum > 0 else value

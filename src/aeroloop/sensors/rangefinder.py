@@ -1,7 +1,7 @@
-"""Downward range finder: a beam along body -z to the ground, which is taken as level where the beam meets it.
+"""Downward range finder: a beam along body -z to the ground, which is assumed level at the beam's end.
 
-Out of range, or tilted so far that the echo goes elsewhere, it says so: `valid` is false and the range is the nearer
-limit, the far one where there is no echo.
+Out of range, or tilted too far for an echo, `valid` is false and the range is the nearer limit, the far one without an
+echo.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class RangefinderSample(NamedTuple):
     ready_ns: int  # delivered
     range_m: float
     valid: bool
-    min_m: float  # what this sensor can measure
+    min_m: float  # measuring range of this sensor
     max_m: float
 
 
@@ -36,9 +36,9 @@ class RangefinderConfig(Sensor, frozen=True):
 
     errors: Annotated[Errors, note("metres; its range is `min_m` to `max_m`")] = Errors()
     scale_error: Annotated[float, meta("-", "relative error of the range", gt=-1, le=1)] = 0.0
-    min_m: Annotated[float, meta("m", "nearest ground that it sees", ge=0, le=100)] = 0.1
-    max_m: Annotated[float, meta("m", "farthest ground that it sees", gt=0, le=1e4)] = 12.0
-    max_tilt_rad: Annotated[float, meta("rad", "no echo when tilted farther", gt=0, lt=1.57)] = 0.7
+    min_m: Annotated[float, meta("m", "minimum range", ge=0, le=100)] = 0.1
+    max_m: Annotated[float, meta("m", "maximum range", gt=0, le=1e4)] = 12.0
+    max_tilt_rad: Annotated[float, meta("rad", "maximum tilt with an echo", gt=0, lt=1.57)] = 0.7
     mount_B: Annotated[Vec3, meta("m", "from the centre of mass to the sensor")] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
@@ -70,15 +70,15 @@ class Rangefinder:
 
 
 def beam_ground_m(state: RigidState, terrain_m: Callable[[float, float], float]) -> float:
-    """How high the ground is where a beam straight down from the aircraft meets it, which is elsewhere when it tilts.
+    """Height of the ground at the end of a beam along body -z, which is not below a tilted aircraft.
 
-    Each step takes the ground to be level at the last guess; that ends in the point, unless ground and beam are steep.
+    Each step assumes level ground at the last estimate; this converges unless ground and beam are steep.
     """
     x, y, z = state.pos_W
     up_x, up_y, up_z = body_from_world(state.quat_WB)[2]
     ground_m = terrain_m(x, y)
     if up_z <= LEAST_UP:
-        return ground_m  # no beam meets the ground
+        return ground_m  # the beam does not reach the ground
     for _ in range(BEAM_STEPS):
         reach_m = (z - ground_m) / up_z
         ground_m = terrain_m(x - reach_m * up_x, y - reach_m * up_y)

@@ -1,7 +1,8 @@
-"""What there is to measure at one instant: the truth that the sensors share."""
+"""The true quantities at one time that the sensors measure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +13,7 @@ Mat3 = tuple[Vec3, Vec3, Vec3]
 
 
 class Scene(Protocol):
-    """One for all sensors that sample at an instant; what none of them asks for need not be worked out."""
+    """One for all sensors that sample at a time; quantities are computed only when read."""
 
     @property
     def state(self) -> RigidState: ...
@@ -29,7 +30,9 @@ class Scene(Protocol):
     @property
     def thrust_N(self) -> float: ...  # sum over the motors
     @property
-    def terrain_m(self) -> float: ...  # height of the ground where a beam along body -z meets it, in the world's z
+    def terrain_m(self) -> float: ...  # height of the ground at the end of a beam along body -z, in the world's z
+    @property
+    def rotor_speed_rad_s(self) -> Sequence[float]: ...  # empty: rotors without a simulated speed
 
 
 @dataclass(slots=True)
@@ -43,6 +46,7 @@ class StateScene:
     motor_current_A: float = 0.0
     thrust_N: float = 0.0
     terrain_m: float = 0.0
+    rotor_speed_rad_s: Sequence[float] = ()
 
     @property
     def force_B(self) -> Vec3:

@@ -1,19 +1,25 @@
 """The sixteen measured values of the tilt-rotor paper: positions, angles, tilts, and their time derivatives.
 
-Angle derivatives are Euler rates, not body rates: the paper's gain expects them.
+Angle derivatives are Euler rates, not body rates: the paper's gain expects them. Position, attitude, velocity and rates
+are measured as such, or estimated from a set of sensors; the pods' tilts have separate sensors in both cases.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import numpy as np
 
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ADDING, Switch, Switched
-from aeroloop.core.frames import Vec, euler_from_quat, euler_rates_from_body
+from aeroloop.core.frames import Quat, Vec, Vec3, euler_from_quat, euler_rates_from_body
 from aeroloop.core.signals import SENSOR_COUNT, Sensors, Truth
+from aeroloop.sensors.fitted import FittedSensors
+from aeroloop.sensors.schedule import Name
+
+Pair = tuple[float, float]
 
 CHANNELS: dict[str, slice] = {
     "position": slice(0, 3),
@@ -23,54 +29,94 @@ CHANNELS: dict[str, slice] = {
     "rate": slice(11, 14),
     "tilt_rate": slice(14, 16),
 }
-"""Which of the values belong together, for faults."""
+"""Groups of values, for faults."""
+NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss")
+"""Sensors that the navigation filter needs."""
 
 
-class StateNoise(Config, frozen=True):
-    """White noise on the sixteen measured values, one seeded stream; all zero is ideal."""
+class TiltrotorSensors(FittedSensors, frozen=True):
+    """The sensors: of the state, with white noise on its sixteen values (all zero is ideal), and a set beside them."""
 
-    pos_std_m: Annotated[float, meta("m", "position", ge=0, le=10)] = 0.0
-    angle_std_rad: Annotated[float, meta("rad", "roll, pitch and yaw", ge=0, le=1)] = 0.0
-    tilt_std_rad: Annotated[float, meta("rad", "pod tilt", ge=0, le=1)] = 0.0
-    vel_std_m_s: Annotated[float, meta("m/s", "velocity", ge=0, le=10)] = 0.0
-    rate_std_rad_s: Annotated[float, meta("rad/s", "angle rates and tilt rates", ge=0, le=10)] = 0.0
+    pos_std_m: Annotated[float, meta("m", "noise of the measured position", ge=0, le=10)] = 0.0
+    angle_std_rad: Annotated[float, meta("rad", "noise of roll, pitch and yaw", ge=0, le=1)] = 0.0
+    tilt_std_rad: Annotated[float, meta("rad", "noise of the pods' tilts", ge=0, le=1)] = 0.0
+    vel_std_m_s: Annotated[float, meta("m/s", "noise of the velocity", ge=0, le=10)] = 0.0
+    rate_std_rad_s: Annotated[
+        float,
+        meta("rad/s", "noise of angle and tilt rates; only of tilt rates if the state is estimated", ge=0, le=10),
+    ] = 0.0
+    state: Annotated[
+        Literal["measured", "estimated"],
+        note(
+            "input of the board: `measured`, the true state with the noise above; `estimated`: position, attitude, "
+            "velocity and rates from the navigation filter, which uses only the fitted sensors"
+        ),
+    ] = "measured"
+    fitted: Annotated[
+        tuple[Name, ...], note("which of the preset's sensors the aircraft has; an estimated state needs four")
+    ] = ()
+
+    @property
+    def problem(self) -> str:
+        """Conflict between keys; empty if there is none."""
+        if self.state == "measured":
+            return ""
+        missing = [name for name in NEEDED if name not in self.fitted]
+        if missing:
+            return f"fitted: an estimated state needs {', '.join(NEEDED)}; {missing[0]} is missing"
+        noisy = [key for key in ("pos_std_m", "angle_std_rad", "vel_std_m_s") if getattr(self, key)]
+        return f"{noisy[0]}: the state is estimated; expected 0, and noise of the fitted sensors" if noisy else ""
+
+    @property
+    def stds(self) -> Vec:
+        """(16,) Standard deviations of the noise."""
+        rate = 0.0 if self.state == "estimated" else self.rate_std_rad_s
+        angles, rates = [self.angle_std_rad] * 3 + [self.tilt_std_rad] * 2, [rate] * 3 + [self.rate_std_rad_s] * 2
+        return np.array([self.pos_std_m] * 3 + angles + [self.vel_std_m_s] * 3 + rates)
+
+
+def state_row(pos_W: Vec3, quat_WB: Quat, vel_W: Vec3, rate_B: Vec3, tilt_rad: Pair, tilt_rate_rad_s: Pair) -> Sensors:
+    angles = euler_from_quat(quat_WB)
+    rates = euler_rates_from_body(angles[0], angles[1], rate_B)
+    return (*pos_W, *angles, *tilt_rad, *vel_W, *rates, *tilt_rate_rad_s)
 
 
 def ideal(truth: Truth) -> Sensors:
-    angles = euler_from_quat(truth.quat_WB)
-    rates = euler_rates_from_body(angles[0], angles[1], truth.rate_B)
-    return (*truth.pos_W, *angles, *truth.tilt_rad, *truth.vel_W, *rates, *truth.tilt_rate_rad_s)
+    _, pos_W, quat_WB, vel_W, rate_B, tilt_rad, tilt_rate_rad_s = truth
+    return state_row(pos_W, quat_WB, vel_W, rate_B, tilt_rad, tilt_rate_rad_s)
 
 
 class StateSensors:
-    """`ideal` plus white noise from its own seeded stream, and what faults that are switched in flight do to it."""
+    """The values plus white noise from its own seeded stream, and the effects of faults switched in flight."""
 
-    def __init__(self, config: StateNoise, rng: np.random.Generator) -> None:
-        self._std = np.array(
-            [config.pos_std_m] * 3
-            + [config.angle_std_rad] * 3
-            + [config.tilt_std_rad] * 2
-            + [config.vel_std_m_s] * 3
-            + [config.rate_std_rad_s] * 5
-        )
-        assert self._std.shape == (SENSOR_COUNT,)
+    def __init__(
+        self,
+        config: TiltrotorSensors,
+        rng: np.random.Generator,
+        read: Callable[[Truth], Sensors | None] = ideal,
+    ) -> None:
+        """`read` returns the values; None while there are none."""
+        self._read = read
+        self._std = config.stds
         self._noisy = bool(self._std.any())
         self._rng = rng
-        (self._rng_fault,) = rng.spawn(1)  # so that a fault does not change the noise that comes after it
+        (self._rng_fault,) = rng.spawn(1)  # so that a fault does not change the noise after it
         self._faults: dict[tuple[str, str], tuple[float, ...]] = {}
         self._frozen: Sensors | None = None
 
     def sample(self, truth: Truth) -> Sensors | None:
-        """What is measured; None while the sensors are silent."""
-        measured = ideal(truth)
+        """The measured values; None during a dropout."""
+        measured = self._read(truth)
+        if measured is None:
+            return None
         if self._noisy:
             measured = tuple((self._std * self._rng.standard_normal(SENSOR_COUNT) + measured).tolist())
-        return self._worn(measured) if self._faults else measured
+        return self._with_faults(measured) if self._faults else measured
 
     def switch(self, switch: Switch) -> Switched:
-        """A fault from now on, or no longer."""
+        """Switch a fault on or off."""
         if switch.target != "state":
-            raise ConfigError(f"fault of {switch.target}: this aircraft's sensors are one, `state`")
+            raise ConfigError(f"fault of {switch.target}: this aircraft has only one sensor, `state`")
         name = switch.channel or next(iter(CHANNELS))
         if name not in CHANNELS:
             raise ConfigError(f"fault of state: unknown channel {name!r}, expected one of: {', '.join(CHANNELS)}")
@@ -90,15 +136,15 @@ class StateSensors:
             self._frozen = None
         return Switched(0 if whole else list(CHANNELS).index(name), values)
 
-    def _worn(self, measured: Sensors) -> Sensors | None:
-        worn: Vec = np.array(measured)
+    def _with_faults(self, measured: Sensors) -> Sensors | None:
+        faulty: Vec = np.array(measured)
         for (kind, channel), values in self._faults.items():
             if kind == "bias":
-                worn[CHANNELS[channel]] += values
+                faulty[CHANNELS[channel]] += values
             elif kind == "noise":
-                part = worn[CHANNELS[channel]]
+                part = faulty[CHANNELS[channel]]
                 part += np.array(values) * self._rng_fault.standard_normal(len(part))
         if ("frozen", "") in self._faults:
-            self._frozen = self._frozen or tuple(worn.tolist())
-            worn = np.array(self._frozen)
-        return None if ("silent", "") in self._faults else tuple(worn.tolist())
+            self._frozen = self._frozen or tuple(faulty.tolist())
+            faulty = np.array(self._frozen)
+        return None if ("silent", "") in self._faults else tuple(faulty.tolist())

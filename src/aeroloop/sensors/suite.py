@@ -1,4 +1,4 @@
-"""All sensors of an aircraft: who samples when, what is on its way, what is broken on purpose."""
+"""All sensors of an aircraft: sampling times, samples in transit and faults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aeroloop.core.config import Config, convert, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ADDING, Switch, Switched
 from aeroloop.core.frames import Vec
-from aeroloop.core.signals import NS, Air, Place, RigidState
+from aeroloop.core.signals import Air, Place, RigidState
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
@@ -23,18 +23,27 @@ from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, Magn
 from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
 from aeroloop.sensors.scene import Scene, StateScene, body_from_world
-from aeroloop.sensors.schedule import Fault, Grid, Name, Sensor
+from aeroloop.sensors.schedule import Grid, Name, Sensor
+from aeroloop.sensors.tachometer import Tachometer, TachometerConfig, TachometerSample
 
-Sample = ImuSample | MagnetometerSample | BarometerSample | GnssSample | AirspeedSample | RangefinderSample
+Sample = (
+    ImuSample
+    | MagnetometerSample
+    | BarometerSample
+    | GnssSample
+    | AirspeedSample
+    | RangefinderSample
+    | TachometerSample
+)
 
 NEVER_NS = 2**63 - 1
 
 NAMES: tuple[str, ...] = get_args(Name)
-"""Also the order of samples that are delivered at the same instant."""
+"""Also the order of samples that are delivered at the same time."""
 
 
 class Instrument(Protocol):
-    """What the suite needs of a sensor."""
+    """The part of a sensor that the suite uses."""
 
     channels: dict[str, Channel]
 
@@ -42,7 +51,7 @@ class Instrument(Protocol):
 
 
 class SensorSet(Config, frozen=True):
-    """The sensors of an aircraft; one that is left out is not there."""
+    """The sensors of an aircraft; omitted ones are not fitted."""
 
     imu: Annotated[ImuConfig | None, note("gyroscope and accelerometer")] = None
     magnetometer: Annotated[MagnetometerConfig | None, note("magnetometer")] = None
@@ -50,6 +59,7 @@ class SensorSet(Config, frozen=True):
     gnss: Annotated[GnssConfig | None, note("satellite navigation")] = None
     airspeed: Annotated[AirspeedConfig | None, note("pitot tube")] = None
     rangefinder: Annotated[RangefinderConfig | None, note("downward range finder")] = None
+    tachometer: Annotated[TachometerConfig | None, note("speeds of a multirotor's rotors")] = None
 
 
 BUILD: dict[str, Any] = {
@@ -59,6 +69,7 @@ BUILD: dict[str, Any] = {
     "gnss": Gnss,
     "airspeed": Airspeed,
     "rangefinder": Rangefinder,
+    "tachometer": Tachometer,
 }
 
 
@@ -68,7 +79,7 @@ def preset(name: str) -> SensorSet:
 
 
 def preset_table(name: str) -> dict[str, Any]:
-    """The same as it stands in the file, for those who change single values of it."""
+    """The same as in the file, for callers that change single values."""
     table = _presets()
     if name not in table:
         raise ConfigError(f"unknown sensor preset {name!r}, expected one of: {', '.join(table)}")
@@ -86,32 +97,29 @@ def _presets() -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Disturbance:
-    """A fault with its times in nanoseconds and its value for each axis of its channel."""
+    """An active fault, with its value for each axis of its channel."""
 
-    start_ns: int
-    end_ns: int
     kind: str
     channel: Channel
     values: tuple[float, ...]
 
 
 class _Post:
-    """One sensor, its instants, its samples under way and its faults."""
+    """One sensor, its sampling times, its samples in transit and its faults."""
 
-    def __init__(self, name: str, config: Sensor, streams: Streams, faults: list[Fault]) -> None:
+    def __init__(self, name: str, config: Sensor, streams: Streams) -> None:
         self.name = name
         self.grid = Grid(config)
-        self.due_ns = self.grid.next_ns  # when it next takes or delivers a sample
+        self.due_ns = self.grid.next_ns  # time of the next sampling or delivery
         self._under_way: deque[Sample] = deque()
         self._instrument: Instrument = BUILD[name](config, streams.child(name))
-        self._faults = [_disturbance(fault, self._instrument.channels) for fault in faults]
-        self._switched: dict[tuple[str, str], _Disturbance] = {}  # in flight, by kind and channel
+        self._switched: dict[tuple[str, str], _Disturbance] = {}  # by kind and channel
         self._active: list[_Disturbance] = []
-        self._sound = not self._faults  # no fault now or planned, and none that has left a trace
+        self._fault_free = True  # no fault, and no remaining effect of one
         self._last: Sample | None = None
 
     def switch(self, switch: Switch) -> Switched:
-        """A fault from now on or no longer, on top of those that were planned."""
+        """Switch a fault on or off."""
         channels = self._instrument.channels
         where = f"fault of {self.name}"
         name = _channel(switch.channel, channels, where)
@@ -121,20 +129,20 @@ class _Post:
         if switch.on:
             if not whole:
                 values = _values(switch.value, channels[name], f"{where}: channel {name}")
-            if self._sound:
-                self._last = None  # of a fault before: it would freeze to a value of long ago
-            self._sound = False
-            self._switched[key] = _Disturbance(0, NEVER_NS, switch.kind, channels[name], values)
+            if self._fault_free:
+                self._last = None  # of an earlier fault: the sensor would freeze to an old value
+            self._fault_free = False
+            self._switched[key] = _Disturbance(switch.kind, channels[name], values)
         else:
             self._switched.pop(key, None)
         return Switched(0 if whole else list(channels).index(name), values)
 
     def attend(self, t_ns: int, scene: Scene, arrived: list[Sample]) -> None:
-        """Take a sample if it is time, and deliver what has arrived."""
+        """Take a sample if it is due, and deliver those that have arrived."""
         grid, under_way = self.grid, self._under_way
         if grid.next_ns <= t_ns:
             steps = grid.take(t_ns)
-            if self._sound:
+            if self._fault_free:
                 under_way.append(self._instrument.measure(scene, steps))
             else:
                 self._sample_disturbed(scene, steps)
@@ -145,15 +153,13 @@ class _Post:
             self.due_ns = under_way[0].ready_ns
 
     def _sample_disturbed(self, scene: Scene, steps: int) -> None:
-        """Take a sample and send it on its way as its faults make it, unless one keeps it."""
-        t_ns = scene.state.t_ns
-        active = [fault for fault in self._faults if fault.start_ns <= t_ns < fault.end_ns]
-        active += self._switched.values()
+        """Take a sample and queue it with the effect of its faults, unless one suppresses it."""
+        active = list(self._switched.values())
         if active != self._active:
             self._active = active
             self._disturb()
-        self._sound = not (active or self._faults)
-        # A broken sensor goes on measuring unheard, so that afterwards its noise is what it would have been.
+        self._fault_free = not active
+        # A failed sensor continues to sample without delivery, so that its later noise does not depend on the fault.
         fresh = self._instrument.measure(scene, steps)
         kinds = {fault.kind for fault in active}
         if "frozen" in kinds and self._last is not None:
@@ -164,6 +170,8 @@ class _Post:
             self._under_way.append(sent)
 
     def _disturb(self) -> None:
+        if isinstance(self._instrument, Gnss):
+            self._instrument.lost = any(fault.kind == "no_fix" for fault in self._active)
         for channel in self._instrument.channels.values():
             mine = [fault for fault in self._active if fault.channel is channel]
             bias = np.array([fault.values for fault in mine if fault.kind == "bias"])
@@ -174,13 +182,6 @@ class _Post:
 def _summed(rows: Vec, axes: int) -> Vec:
     total: Vec = rows.reshape(-1, axes).sum(axis=0)
     return total
-
-
-def _disturbance(fault: Fault, channels: dict[str, Channel]) -> _Disturbance:
-    where = f"sensors.faults: fault of {fault.sensor}"
-    name = _channel(fault.channel, channels, where)
-    values = _values(fault.value, channels[name], f"{where}: channel {name}")
-    return _Disturbance(round(fault.start_s * NS), round(fault.end_s * NS), fault.kind, channels[name], values)
 
 
 def _channel(name: str, channels: dict[str, Channel], where: str) -> str:
@@ -200,24 +201,21 @@ def _values(value: Axes, channel: Channel, where: str) -> tuple[float, ...]:
 class Suite:
     """The sensors of one aircraft in flight.
 
-    In lockstep, step to `next_ns`; then every sample is taken and delivered on its very nanosecond.
+    In lockstep, step to `next_ns`; then every sample is taken and delivered at its exact nanosecond.
     """
 
-    def __init__(self, sensors: SensorSet, streams: Streams, faults: tuple[Fault, ...] = ()) -> None:
+    def __init__(self, sensors: SensorSet, streams: Streams) -> None:
         self._posts: list[_Post] = []
         for name in NAMES:
             config = getattr(sensors, name)
-            mine = [fault for fault in faults if fault.sensor == name]
             if config is not None:
-                self._posts.append(_Post(name, config, streams, mine))
-            elif mine:
-                raise ConfigError(f"sensors.faults: fault of {name}: there is no such sensor on this aircraft")
+                self._posts.append(_Post(name, config, streams))
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
-        """When the next sample is taken or delivered."""
+        """Time of the next sampling or delivery."""
 
     def switch(self, switch: Switch) -> Switched:
-        """Switch a fault in flight."""
+        """Switch a fault of one of them on or off."""
         for post in self._posts:
             if post.name == switch.target:
                 return post.switch(switch)
@@ -237,7 +235,7 @@ class Suite:
         thrust_N: float = 0.0,
         terrain_m: float = 0.0,
     ) -> list[Sample]:
-        """Take the samples that are due, and return those that arrive by now, in the order of their arrival."""
+        """Take the samples that are due, and return those that arrive by now, in order of arrival."""
         if self._t_ns <= state.t_ns < self.next_ns:
             self._t_ns = state.t_ns
             return []
@@ -245,7 +243,7 @@ class Suite:
         return self.sample_scene(StateScene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m))
 
     def sample_scene(self, scene: Scene) -> list[Sample]:
-        """The same of a scene that works out what it is asked for."""
+        """The same for a scene that computes its quantities on demand."""
         t_ns = scene.state.t_ns
         if t_ns < self._t_ns:
             raise ValueError(f"sensors: time went back from {self._t_ns} ns to {t_ns} ns")

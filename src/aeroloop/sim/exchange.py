@@ -1,7 +1,7 @@
-"""What the loop knows of a controller at the end of a link: four calls a round, and when it wants the next.
+"""Interface between the loop and one controller: four calls per round, and the time of the next service.
 
-Request-driven, period-driven, sample-driven and alternating protocols differ only behind this interface; so does who
-waits for whom. The calls come in this order each round: `next_ns`, `hear`, `serve`, `settle`.
+Request-driven, period-driven, sample-driven and alternating protocols differ only behind this interface; so does the
+waiting in lockstep. The call order in each round is `next_ns`, `receive`, `serve`, `settle`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aeroloop.core.faults import Switch, Switched
 Row = tuple[float, ...]
 Stopped = Callable[[], bool]
 NEVER_NS = 1 << 62
-"""A time that does not come: only bytes can wake the one who names it."""
+"""Later than any flight: an exchange with this deadline is served only when bytes arrive."""
 
 
 class Exchange(Protocol):
@@ -22,47 +22,49 @@ class Exchange(Protocol):
 
     @property
     def over(self) -> bool:
-        """Nothing more is to be done for this controller, though the flight's time may not be up."""
+        """The exchange needs no further service, even if the flight's end time is not reached."""
 
     @property
     def command(self) -> Row | None:
-        """The latest one accepted; None: none yet, or its sender has gone, or this is no controller."""
+        """The latest accepted command; None: none received yet, its sender has disconnected, or the peer is no
+        controller."""
 
     @property
     def locked(self) -> bool:
-        """False: nobody answers yet, so that even in lockstep the wall sets the pace."""
+        """False: the controller does not answer yet, so that even lockstep runs at wall-clock pace."""
 
     @property
     def cuts(self) -> bool:
-        """Its bytes have an exact time, at which the vehicle's step is cut. Otherwise `next_ns` lies on the vehicle's
-        grid, or time would never get there."""
+        """Messages have exact times, at which the vehicle's step is cut. Otherwise `next_ns` lies on the vehicle's step
+        grid, or time would never reach it."""
 
     def await_ready(self, timeout_s: float, stopped: Stopped) -> None:
-        """Before time begins, on the bare link: drain it, then wait for the first message; LinkError says why not."""
+        """Before the flight, on the link without impairments: drain it, then wait for the first message; LinkError on
+        failure."""
 
     def next_ns(self) -> int:
-        """When it wants to be served."""
+        """Simulated time of the next service."""
 
     def fileno(self) -> int:
-        """What a wall pace sleeps on besides its deadline; -1: nothing."""
+        """File descriptor on which a wall-clock pace waits besides its deadline; -1: none."""
 
     def wake(self, t_ns: int) -> None:
-        """Bytes have come at this time, between two deadlines."""
+        """Bytes have arrived at this time, between two deadlines."""
 
-    def hear(self, t_ns: int) -> None:
-        """Time may go to t_ns. Commands that must be in before that step; never waits."""
+    def receive(self, t_ns: int) -> None:
+        """Simulated time may advance to t_ns: read the commands that apply to that step; does not block."""
 
     def serve(self) -> None:
-        """At the vehicle's time: samples out, commands and telemetry in. Never waits."""
+        """At the vehicle's time: send samples, receive commands and telemetry; does not block."""
 
     def settle(self, stopped: Stopped) -> None:
-        """Wait by its barrier until all that belongs to this instant is here; bounded by its patience."""
+        """Wait in lockstep until all messages of this time have arrived; bounded by a timeout."""
 
     def switch(self, switch: Switch) -> Switched:
-        """A fault of the link from now on, or no longer; ConfigError says why not."""
+        """Switch a fault of the link on or off; ConfigError if that is not possible."""
 
     def finish(self) -> None:
-        """The flight is over: the last rows."""
+        """At the end of the flight: log the last rows."""
 
     def close(self) -> None:
         """Close the link; only once the log is complete, since PX4 spins when its link ends."""

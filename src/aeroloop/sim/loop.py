@@ -1,29 +1,33 @@
-"""The only loop there is: read this file and you know the bench.
+"""The simulation loop: advances all aircraft and exchanges messages with their controllers.
 
     command ─▶ actuators ─▶ body ─▶ state ─▶ sensors ─▶ protocol ─▶ link ─▶ controller
        ▲                     ▲                                                  │
        │          earth, atmosphere, wind, ground                               │
        └──────────────────────── protocol ◀────────── link ◀────────────────────┘
 
-A round: the pace says how far time may go; every vehicle takes its controllers' command and advances; every exchange
-sends what was measured and takes what has come; every exchange waits for what lockstep demands. So all aircraft make
-their step before any answer is awaited, and no aircraft's flight depends on which others share its time.
+In each round the pace gives the time to advance to; every vehicle applies its controller's command and advances; every
+exchange sends the samples and receives what has arrived; every exchange waits for the answers that lockstep requires.
+So all aircraft step before the loop waits for any answer, and no flight depends on the other aircraft in the same
+simulation.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Protocol
 
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import BOARD, LINE_TARGETS, Switch, Switched, log_row
 from aeroloop.sim.exchange import Exchange, Row, Stopped
+from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.vehicle import Vehicle
 
 _over = attrgetter("over")
 
 Select = Callable[[Sequence[Row | None]], Row | None]
-"""Which of several controllers' commands flies the aircraft; None leaves the one before."""
+"""Selects the command that flies the aircraft from those of several controllers; None keeps the previous one."""
 
 
 def first(commands: Sequence[Row | None]) -> Row | None:
@@ -36,43 +40,69 @@ def first(commands: Sequence[Row | None]) -> Row | None:
 
 @dataclass
 class Craft:
-    """One aircraft: a vehicle, its exchanges, which of them commands, and when its flight ends."""
+    """One aircraft: vehicle, exchanges, selection of the commanding exchange, end time and fault plan."""
 
     vehicle: Vehicle[Any, Any]
     exchanges: Sequence[Exchange]
     end_ns: int
     select: Select = first
+    name: str = ""  # added to the end reason when several aircraft fly
+    plan: FaultPlan = field(default_factory=FaultPlan)
 
     @property
     def over(self) -> bool:
         return self.vehicle.t_ns >= self.end_ns or all(map(_over, self.exchanges))
 
     def advance(self, t_ns: int) -> None:
-        """To t_ns or the end. A message cuts the step of its own aircraft only: the others stop at their grid."""
-        end_ns, vehicle = self.end_ns, self.vehicle
+        """Advance to t_ns or the end. A message cuts the step of its own aircraft only: the others stop at their step
+        grid."""
+        end_ns, vehicle, plan = self.end_ns, self.vehicle, self.plan
         cut = t_ns >= end_ns
         commands = []
         for exchange in self.exchanges:
             cut = cut or (exchange.cuts and exchange.next_ns() <= t_ns)
-            exchange.hear(t_ns)
+            exchange.receive(t_ns)
             commands.append(exchange.command)
         command = self.select(commands)
         if command is not None:
             vehicle.command = command
-        vehicle.advance(t_ns if t_ns < end_ns else end_ns, exact=cut)
+        until_ns = t_ns if t_ns < end_ns else end_ns
+        while plan.next_ns < until_ns and not vehicle.ended:
+            step_ns = -(-plan.next_ns // vehicle.step_ns) * vehicle.step_ns
+            if step_ns >= until_ns:
+                break
+            vehicle.advance(step_ns, exact=False)
+            self.switch_planned()
+        vehicle.advance(until_ns, exact=cut)
+
+    def switch(self, switch: Switch) -> Switched:
+        """Switch a fault of the aircraft or of its link manually; ConfigError if that is not possible."""
+        if switch.target == BOARD:
+            raise ConfigError(f"board: {switch.kind} can be planned in [[faults]], not switched manually")
+        return self.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else self.vehicle.switch(switch)
+
+    def switch_planned(self) -> None:
+        """Switch the faults planned for the step that begins now."""
+        if self.plan.next_ns > self.vehicle.t_ns:
+            return
+        for switch in self.plan.due(self.vehicle.t_ns):
+            # An emulated board has its own fault plan; only the row is logged here.
+            switched = Switched() if switch.target == BOARD else self.switch(switch)
+            self.vehicle.note_fault(log_row(switch, switched))
 
 
 class Pace(Protocol):
     def until(self, fleet: Sequence[Craft], stopped: Stopped) -> int:
-        """How far time may go now: the earliest time that an exchange named, or the wall's."""
+        """Time to advance to now: the earliest time an exchange requests, or the wall clock's."""
 
 
-def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[], None] = lambda: None) -> str:
-    """All aircraft in one time, to the end of every flight; says why it ended. `attend` is called once a round, for
-    what comes from outside: faults by hand, and how well time is kept."""
+def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[], str | None] = lambda: None) -> str:
+    """Fly all aircraft on one clock until every flight has ended; return the reason. `attend` is called once per round
+    for external input (manual faults) and timing statistics; if it returns a reason, the flight ends."""
     flying = list(fleet)
     for craft in flying:
         craft.vehicle.begin()
+        craft.switch_planned()
     while flying:
         t_ns = pace.until(flying, stopped)
         if stopped():
@@ -85,10 +115,13 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
         for craft in flying:
             for exchange in craft.exchanges:
                 exchange.settle(stopped)
-        attend()
+        if ended := attend():
+            return ended
         for craft in tuple(flying):
             if craft.vehicle.ended:
-                return craft.vehicle.ended
+                return f"{craft.vehicle.ended}: {craft.name}" if craft.name else craft.vehicle.ended
             if craft.over:
                 flying.remove(craft)
+            else:
+                craft.switch_planned()
     return "completed"

@@ -1,9 +1,9 @@
-"""Who says how far simulated time may go: the answers of all controllers, or the wall's clock. One pace serves all.
+"""Pace of simulated time: set by the controllers' answers (lockstep) or by the wall clock, for all aircraft together.
 
-In lockstep time goes to the earliest time that an exchange asked for, as soon as all have answered. At a wall pace
-every step of the finest grid has an absolute deadline on the monotonic clock; one that is missed by more than a step is
-counted, and simulated time slips by the steps missed: there are no bursts to catch up. Lockstep itself runs at the
-wall's pace while a controller has not answered yet.
+In lockstep, time advances to the earliest time that an exchange requests, as soon as all have answered. At a wall-clock
+pace every step of the finest grid has an absolute deadline on the monotonic clock; one that is missed by more than a
+step is counted, and simulated time slips by the steps missed: there are no bursts to catch up. Lockstep also runs at
+wall-clock pace while a controller has not answered yet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from aeroloop.sim.exchange import NEVER_NS, Exchange, Stopped
 from aeroloop.sim.loop import Craft
 
 ASK_S = 0.2
-"""A request to stop is heard at least as often as this."""
+"""Longest wait between two checks for a stop request."""
 
 Wait = Callable[[Sequence[int], float], Sequence[int]]
 """(descriptors, seconds) -> those that are readable, as soon as any is."""
@@ -40,7 +40,8 @@ class Pace:
         now_ns: Callable[[], int] = time.monotonic_ns,
         wait: Wait = wait_readable,
     ) -> None:
-        """`step_ns` is the finest grid of the fleet; `speed` simulated seconds a second, in lockstep while it waits."""
+        """`step_ns` is the finest step grid of the fleet; `speed` is in simulated seconds per second, in lockstep only
+        until all controllers answer."""
         self.lockstep = lockstep
         self.missed_deadlines = 0
         self.lateness_s = 0.0  # of the last step
@@ -48,7 +49,7 @@ class Pace:
         self._period_ns = round(step_ns / speed)
         self._now_ns, self._wait = now_ns, wait
         self._t_ns = 0
-        self._origin_ns: int | None = None  # the wall's time at t = 0; None: the wall does not set the pace
+        self._origin_ns: int | None = None  # wall-clock time at t = 0; None: the wall clock does not set the pace
 
     def until(self, fleet: Sequence[Craft], stopped: Stopped) -> int:
         due_ns, locked = NEVER_NS, self.lockstep
@@ -59,7 +60,7 @@ class Pace:
                     due_ns = wanted_ns
                 locked = locked and exchange.locked
         if locked:
-            self._origin_ns = None  # lockstep's time is not the wall's: what it gains is not waited for afterwards
+            self._origin_ns = None  # lockstep may run ahead of the wall clock: do not wait for that lead later
             self._t_ns = due_ns
             return due_ns
         self._t_ns = self._wall(fleet, due_ns, stopped)

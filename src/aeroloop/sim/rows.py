@@ -1,4 +1,4 @@
-"""What every vehicle logs alike; a family adds the rows of its own steps."""
+"""Log rows that all vehicles have in common; a family adds the rows of its own steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aeroloop.sim.exchange import Row
 
 class CommonRows:
     def __init__(self, publish: Mapping[str, Publish]) -> None:
-        """`publish` takes the rows of one aircraft, without its number."""
+        """`publish` logs the rows of one aircraft, without its number."""
         self._publish = publish
 
     def event(self, t_ns: int, event: Event, value: float) -> None:

@@ -1,17 +1,19 @@
 """One aircraft without its controller: actuators, body, surroundings, sensors. No I/O, no wall clock.
 
-Its stages are chosen once, when the flight is built (`families/*/build.py`). A step ends on the vehicle's own grid; one
-that a message cuts moves the body only, and what is measured, checked and logged once a step waits for the grid.
+Its stages are chosen once, when the flight is built (`families/*/build.py`). A step ends on the vehicle's own step
+grid; a step cut by a message moves the body only, and sensors, checks and logging run at the next grid point.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from aeroloop.core.faults import Switch, Switched
+from aeroloop.actuators.faults import ActuatorFaults
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import ACTUATOR_TARGETS, Switch, Switched
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Air, Event, Place
 from aeroloop.sim.exchange import Row
@@ -23,11 +25,11 @@ E_contra = TypeVar("E_contra", contravariant=True)
 S_co = TypeVar("S_co", covariant=True)
 
 AIRBORNE_NS = NS // 5
-"""Shorter hops over the ground are not worth an event each."""
+"""Shorter hops over the ground cause no event."""
 
 
 class Placed(Protocol):
-    """Of a state, what every vehicle's has."""
+    """The part of the state that all vehicles have in common."""
 
     @property
     def pos_W(self) -> Vec3: ...
@@ -37,7 +39,7 @@ class Placed(Protocol):
 
 class Actuators(Protocol[E_co]):
     def step(self, command: Row, dt_ns: int, /) -> E_co:
-        """What is delivered over the next dt."""
+        """Actuator outputs over the next dt."""
 
 
 class Body(Protocol[E_contra, S_co]):
@@ -46,10 +48,10 @@ class Body(Protocol[E_contra, S_co]):
 
 
 class Motion(Protocol[E_co, S_co]):
-    """Actuators and body together, for those who step them in one call."""
+    """Actuators and body together, for vehicles that step both in one call."""
 
     def drive(self, command: Row, dt_ns: int, /) -> E_co:
-        """Move for dt with the command held; returns what the actuators delivered."""
+        """Move for dt with the command held; returns the actuator outputs."""
 
     def state(self, t_ns: int, /) -> S_co: ...
 
@@ -68,7 +70,7 @@ class Driven(Generic[E, S]):
 
 
 class Surroundings(Protocol):
-    """The earth and the air where the aircraft is."""
+    """The earth and air at the aircraft's position."""
 
     @property
     def place(self) -> Place: ...
@@ -81,7 +83,7 @@ class Surroundings(Protocol):
 
 
 class Rows(Protocol[E_contra]):
-    """Where the vehicle's rows go, by its family's streams."""
+    """Logs the vehicle's rows to its family's streams."""
 
     def step(self, vehicle: Vehicle[Any, Any], effort: E_contra, samples: list[Any], /) -> None: ...
     def event(self, t_ns: int, event: Event, value: float, /) -> None: ...
@@ -91,20 +93,22 @@ class Rows(Protocol[E_contra]):
 
 @dataclass(frozen=True)
 class Stages(Generic[E, S]):
-    """What a vehicle is made of."""
+    """The components of a vehicle."""
 
     motion: Motion[E, S]
-    surroundings: Surroundings | None  # None: no air, and an earth that does not matter
+    surroundings: Surroundings | None  # None: no air, and the earth has no effect
     sense: Callable[[S, E], list[Any]]  # the samples that arrive in this step
     lost: Callable[[S], bool]  # out of bounds or out of control; NaN counts as lost
-    contact: Callable[[int, S], str | None]  # the ground is met in this step: why the flight ends, "" if it goes on
-    switch: Callable[[Switch], Switched]  # a fault of a sensor or an actuator, from now on
+    contact: Callable[[int, S], str | None]  # ground contact in this step: the end reason, "" if the flight continues
+    switch: Callable[[Switch], Switched]  # switches a fault of a sensor
     rows: Rows[E]
-    measure: Callable[[S], Row | None] = lambda state: None  # state sensors, on request; None while silent
+    measure: Callable[[S], Row | None] = lambda state: None  # state sensors, on request; None during a dropout
+    actuators: ActuatorFaults = field(default_factory=lambda: ActuatorFaults(()))  # those that can fail
+    restart: Callable[[], None] | None = None  # puts actuators and body back to the start, at the present time
 
 
 class TouchDown:
-    """Contact that does not end a flight: an event where the aircraft had been in the air for a moment."""
+    """Ground contact that does not end the flight: causes an event if the aircraft was airborne for `AIRBORNE_NS`."""
 
     def __init__(self, touching: Callable[[], bool]) -> None:
         self._touching = touching
@@ -119,9 +123,9 @@ class TouchDown:
 
 class Vehicle(Generic[E, S]):
     def __init__(self, stages: Stages[E, S], *, step_ns: int, command: Row, first_effort: E | None = None) -> None:
-        """`first_effort` is logged at t = 0, where the family has a row then."""
+        """`first_effort` is logged at t = 0 if the family has a row then."""
         self._stages = stages
-        self._motion, self._rows = stages.motion, stages.rows
+        self._motion, self._rows, self._actuators = stages.motion, stages.rows, stages.actuators
         self._first_effort = first_effort
         self._inboxes: list[list[Any]] = []
         self.step_ns = step_ns
@@ -132,24 +136,34 @@ class Vehicle(Generic[E, S]):
         self.surroundings = stages.surroundings
 
     def begin(self) -> None:
-        """The rows of t = 0."""
+        """Log the rows of t = 0."""
         if self._first_effort is not None:
             self._rows.step(self, self._first_effort, [])
 
     def tap(self) -> list[Any]:
-        """An inbox of one reader: every sample delivered since it last cleared it."""
+        """A new inbox for one reader: collects every sample delivered since the reader last cleared it."""
         self._inboxes.append([])
         return self._inboxes[-1]
 
     def measured(self) -> Row | None:
-        """What state sensors measure now; None while they are silent."""
+        """Current values of the state sensors; None during a dropout."""
         return self._stages.measure(self.state)
 
     def sensed(self) -> list[Any]:
-        """What the sensors deliver at t = 0, where the family has an effort then."""
+        """Samples delivered at t = 0, if the family has an effort then."""
         return [] if self._first_effort is None else self._stages.sense(self.state, self._first_effort)
 
+    def restart(self) -> None:
+        """Put the aircraft back to its start while time goes on; ConfigError where its family has no such stage."""
+        if self._stages.restart is None:
+            raise ConfigError("this aircraft cannot be put back to its start in flight")
+        self._stages.restart()
+        self.state = self._motion.state(self.t_ns)
+
     def switch(self, switch: Switch) -> Switched:
+        """Switch a fault on or off; ConfigError names the faults there are instead."""
+        if switch.target in ACTUATOR_TARGETS:
+            return self._actuators.switch(switch, self.command)
         return self._stages.switch(switch)
 
     def note_fault(self, row: Row) -> None:
@@ -158,40 +172,44 @@ class Vehicle(Generic[E, S]):
     def note_pace(self, lateness_s: float, missed: int) -> None:
         self._rows.pace(self.t_ns, lateness_s, missed)
 
-    def say(self, event: Event, value: float) -> None:
+    def log_event(self, event: Event, value: float) -> None:
         self._rows.event(self.t_ns, event, value)
 
     def advance(self, until_ns: int, *, exact: bool) -> None:
-        """Step by step. `exact`: the last step is cut to end at until_ns; else it ends at the grid point before."""
-        step_ns, motion = self.step_ns, self._motion
+        """Advance step by step. `exact`: the last step is cut to end at until_ns; else it ends at the grid point
+        before."""
+        step_ns, motion, actuators = self.step_ns, self._motion, self._actuators
         while (t_ns := self.t_ns) < until_ns and not self.ended:
             end_ns = (t_ns // step_ns + 1) * step_ns
             if end_ns > until_ns:
                 if not exact:
                     return
                 end_ns = until_ns
-            effort = motion.drive(self.command, end_ns - t_ns)
+            command = self.command
+            if actuators.active:
+                command = actuators.applied(command, end_ns - t_ns)
+            effort = motion.drive(command, end_ns - t_ns)
             self.t_ns = end_ns
             self.state = motion.state(end_ns)
             if end_ns % step_ns == 0:
                 self._observe(effort)
 
     def _observe(self, effort: E) -> None:
-        """Once a step of the grid: what the sensors make of it, what ends a flight, and what is logged."""
+        """At each grid point: sample the sensors, check for the end of the flight, and log."""
         stages, state, t_ns = self._stages, self.state, self.t_ns
         samples: list[Any] = []
         if stages.lost(state):
-            self.say(Event.DIVERGED, math.hypot(*state.pos_W))
+            self.log_event(Event.DIVERGED, math.hypot(*state.pos_W))
             self.ended = "diverged"
         else:
             if self.surroundings is not None:
-                # The sensors meet the air where and when the aircraft is now, and so does the next step.
+                # Sensors and the next step use the air at the aircraft's present position and time.
                 self.surroundings.move(t_ns, self.step_ns, state.pos_W, state.vel_W)
             samples = stages.sense(state, effort)
             for inbox in self._inboxes:
                 inbox += samples
             met = stages.contact(t_ns, state)
             if met is not None:
-                self.say(Event.GROUND_CONTACT, state.vel_W[2])
+                self.log_event(Event.GROUND_CONTACT, state.vel_W[2])
                 self.ended = met
         self._rows.step(self, effort, samples)

@@ -24,7 +24,7 @@ LOWEST_M, HIGHEST_M = -2_000.0, 20_000.0  # geometric
 
 
 class Day(Config, frozen=True):
-    """The weather, as far as pressure and temperature go."""
+    """Pressure and temperature at sea level."""
 
     sea_level_pressure_Pa: Annotated[float, meta("Pa", "pressure at mean sea level", ge=85000, le=110000)] = 101325.0
     sea_level_temperature_K: Annotated[float, meta("K", "temperature at mean sea level", ge=220, le=330)] = 288.15

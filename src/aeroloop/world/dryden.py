@@ -3,7 +3,7 @@
 With the height h and the wind W20 at 20 ft, between 10 ft and 1000 ft (h in ft; outside, the nearest of them):
     L_w = h,        L_u = L_v = h / (0.177 + 0.000823 h)^1.2
     sigma_w = 0.1 W20,  sigma_u = sigma_v = sigma_w / (0.177 + 0.000823 h)^0.4
-u lies along the horizontal wind relative to the aircraft, w is vertical, v makes up the third. In the time that the
+u lies along the horizontal wind relative to the aircraft, w is vertical, v is the third axis. In the time that the
 air takes to pass by one length, T = L/V, white noise n is shaped by
     u: sqrt(2) n / (1 + s)        v, w: (1 + sqrt(3) s) / (1 + s)^2 n,      each times its sigma.
 Both are solved exactly over a step of any length, so that no statistic depends on the step.
@@ -28,7 +28,7 @@ from aeroloop.world.flight_model import Runner
 
 FT_M = 0.3048
 LOWEST_M, HIGHEST_M = 10 * FT_M, 1000 * FT_M
-_DRAWS = 5  # per step, whatever happens
+_DRAWS = 5  # per step, always the same number
 _BLOCK = 200 * _DRAWS
 _STATES = 7
 _MOMENT = struct.Struct(f"{5 + _DRAWS}d")
@@ -43,7 +43,7 @@ class Turbulence(Config, frozen=True):
         float, meta("m/s", "wind speed at 20 ft; light 7.7, moderate 15.4, severe 23.1; 0 for none", ge=0, le=50)
     ] = 0.0
     min_airspeed_m_s: Annotated[
-        float, meta("m/s", "the air drifts past a hovering aircraft at least this fast", ge=0.1, le=50)
+        float, meta("m/s", "minimum airspeed assumed, for a hovering aircraft", ge=0.1, le=50)
     ] = 1.0
 
 
@@ -62,7 +62,7 @@ def exact_step(theta: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
     """
     decay = ca.exp(-theta)
     q11 = -0.5 * ca.expm1(-2.0 * theta)
-    short = theta < _SERIES_BELOW  # there the closed forms cancel to nothing
+    short = theta < _SERIES_BELOW  # there the closed forms cancel
     decay2 = decay * decay
     q12 = ca.if_else(
         short,
@@ -114,8 +114,8 @@ def step_function() -> ca.Function:
 def _follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Turn the axis of u towards the relative wind, as fast as the turbulence itself changes.
 
-    An aircraft that turns on the spot must not turn the air with it. Fore and aft are the same to the
-    statistics, so the nearer of the two is followed.
+    An aircraft that yaws in place must not rotate the air with it. Forward and backward have the same statistics, so
+    the axis follows the nearer of the two.
     """
     speed = ca.sqrt(vx * vx + vy * vy)
     begun, moves, fast = x * x + y * y > 0, speed > 0, speed > floor
@@ -131,10 +131,11 @@ def _follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX
 
 
 class Dryden:
-    """The turbulent part of the wind where the aircraft is; stationary from the first sample on."""
+    """The turbulent part of the wind at the aircraft; stationary from the first sample on."""
 
     def __init__(self, config: Turbulence, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
-        """`rng` is this object's own: it draws ahead, in blocks. `run` makes the step callable, compiled or not."""
+        """`rng` belongs to this object alone: it draws ahead, in blocks. `run` makes the step callable, compiled or
+        not."""
         self._rng = rng
         self._run = step = run(step_function())
         self._before, moment, setting = step.inputs

@@ -1,8 +1,8 @@
-"""The earth under the flight: where W is, how strong gravity is and which way the magnetic field points.
+"""Earth model: position of the frame W, gravity and magnetic field.
 
-W stands at home, square to the WGS-84 ellipsoid: x east, y north, z along its normal, straight and not bent
-with the ground. So height over the sea grows by d^2/2R at the distance d (0.8 m at 3.2 km) while z does not,
-and the local vertical leans from z by d/R; gravity is given as a size, and a plant lets it act along -z.
+W has its origin at home and is tangent to the WGS-84 ellipsoid: x east, y north, z along its normal; it does not follow
+the earth's curvature. So height over the sea grows by d^2/2R at the distance d (0.8 m at 3.2 km) while z does not, and
+the local vertical differs from z by d/R; gravity is given as a magnitude, and a plant applies it along -z.
 
 Two heights: `alt_m` is above mean sea level; the ellipsoid height is `alt_m` plus the geoid's height, which is
 taken from the scenario and constant over the flight (it changes by centimetres per kilometre in most places).
@@ -32,7 +32,7 @@ _FREE_AIR_LAT = 4.0 * F / A_M
 _FREE_AIR_2 = 3.0 / A_M**2
 
 REACH_M = 500_000.0
-"""Farther from home than this nobody should think in a flat W."""
+"""Farther from home than this a flat W is not accurate enough."""
 
 CELL_M = 10_000.0
 """The magnetic field is taken as linear within cubes of this size; the error is below 1 nT."""
@@ -40,13 +40,13 @@ _HALF_CELL_M = CELL_M / 2
 
 
 class Home(Config, frozen=True):
-    """Where on earth the origin of W is, and when."""
+    """Position of the origin of W on earth, and the date."""
 
     lat_deg: Annotated[float, meta("deg", "geodetic latitude, WGS-84", ge=-90, le=90)] = 47.397742
     lon_deg: Annotated[float, meta("deg", "longitude, WGS-84", ge=-180, le=180)] = 8.545594
     alt_m: Annotated[float, meta("m", "height above mean sea level", ge=-500, le=9000)] = 488.0
     geoid_height_m: Annotated[
-        float, meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights the same", ge=-110, le=90)
+        float, meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights equal", ge=-110, le=90)
     ] = 0.0
     date: Annotated[datetime.date, note("day of the flight, for the magnetic field")] = datetime.date(2026, 1, 1)
 
@@ -63,7 +63,7 @@ def normal_gravity_m_s2(sin_lat: Any, ellipsoid_height_m: Any, maths: Any = math
 
 
 class Earth:
-    """What the earth is like at a position in W."""
+    """Properties of the earth at a position in W."""
 
     def __init__(self, home: Home) -> None:
         self.geoid_height_m = home.geoid_height_m
@@ -107,15 +107,15 @@ class Earth:
         return self.plane.local(lat_deg, lon_deg, self.ellipsoid_height_m(alt_m))
 
     def ellipsoid_height_m(self, alt_m: float) -> float:
-        """What GNSS receivers call the height above the ellipsoid."""
+        """The height above the ellipsoid, as GNSS receivers report it."""
         return alt_m + self.geoid_height_m
 
     def field_W_T(self, pos_W: Vec3) -> Vec3:
-        """The magnetic field in W's axes straight from the model: what `place` interpolates. Slow."""
+        """The magnetic field in W's axes directly from the model; `place` interpolates it. Slow."""
         plane = self.plane
         lat, lon, height, _ = plane.geodetic(*pos_W)
         east, north, up = self._magnetic.field_T(math.degrees(lat), math.degrees(lon), height)
-        # Local axes -> earth-fixed axes turned so that home's meridian is y = 0 -> W.
+        # Local axes -> earth-fixed axes rotated so that home's meridian is y = 0 -> W.
         away = lon - plane.lon_rad
         outward = math.cos(lat) * up - math.sin(lat) * north
         along = math.cos(lat) * north + math.sin(lat) * up

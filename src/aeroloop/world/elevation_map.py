@@ -1,10 +1,10 @@
-"""The map that a fixed wing plans and flies over: whole-metre heights of square units, from any source.
+"""The elevation map of a fixed wing, for planning and flight: whole-metre heights of square units, from any source.
 
 The origin of W is the middle of the map, x east and y north, and z is the elevation itself. A unit's height is that of
 its centre on the source's surface (linear between its four points) or, where the source is finer than the units, the
-mean over as many evenly spread places in the unit as the source has points there. From a larger source the map is a
-window at true scale. From a smaller one there is none unless the source is to be stretched: then all of it is
-laid over the whole map, wider than it is, with its heights as they are.
+mean over as many evenly spaced points in the unit as the source has there. From a larger source the map is a window at
+true scale. A smaller source is an error unless it is to be stretched: then all of it covers the whole map, enlarged
+horizontally, with unchanged heights.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from aeroloop.world.terrain import Grid
 from aeroloop.world.terrain_files import Elevations, read_arrays, read_elevations
 
 MOST_UNKNOWN = 0.05
-"""Share of a map's points that may be unknown; each gets the height of the nearest that is known."""
+"""Fraction of a map's points that may be unknown; each gets the height of the nearest known point."""
 JACKSBORO_M = (-9000.0, 7000.0)
-"""Of the Jacksboro data, from its middle: here ridges of 900 m stand between valleys of 400 m that join."""
+"""Offset from the middle of the Jacksboro data: here ridges of 900 m lie between connected valleys of 400 m."""
 
 
 class _Map(Config, frozen=True, kw_only=True):
@@ -44,7 +44,7 @@ class _Map(Config, frozen=True, kw_only=True):
 
 
 class JacksboroMap(_Map, frozen=True, kw_only=True, tag_field="kind", tag="jacksboro"):
-    """Mountains and valleys near Jacksboro, Tennessee, from the elevation data that matplotlib brings."""
+    """Mountains and valleys near Jacksboro, Tennessee, from matplotlib's sample elevation data."""
 
     centre_m: Annotated[
         tuple[float, float], meta("m", "the map's middle, east and north of the middle of the data (30 by 32 km)")
@@ -55,9 +55,9 @@ class ElevationFile(_Map, frozen=True, kw_only=True, tag_field="kind", tag="file
     """Elevations from a file: GeoTIFF, NPZ, Esri ASCII grid or CSV."""
 
     file: Annotated[str, note("elevations (.tif, .npz, .asc, .csv), relative to the scenario file")]
-    spacing_m: Annotated[float, meta("m", "from one point to the next; 0: as the file says", ge=0, le=10_000)] = 0.0
+    spacing_m: Annotated[float, meta("m", "distance between points; 0: from the file", ge=0, le=10_000)] = 0.0
     first_row: Annotated[
-        Literal["south", "north"], note("where the first row of CSV and NPZ lies; the others say so themselves")
+        Literal["south", "north"], note("side of the first row of CSV and NPZ; the other formats define it")
     ] = "south"
     fit: Annotated[
         Literal["window", "stretch"],
@@ -72,12 +72,16 @@ class GeneratedMap(_Map, frozen=True, kw_only=True, tag_field="kind", tag="gener
     """Hills from a seed, the same on every machine."""
 
     seed: Annotated[int, meta("-", "which hills", ge=0)] = 0
-    hill_m: Annotated[float, meta("m", "from one hill to the next, about", ge=10, le=100_000)] = generator.HILL_M
-    base_m: Annotated[float, meta("m", "elevation of the valleys; 2 % are lower", ge=0, le=4000)] = generator.BASE_M
-    relief_m: Annotated[float, meta("m", "hills over valleys; 2 % are higher", ge=0, le=3000)] = generator.RELIEF_M
-    roughness: Annotated[float, meta("-", "height of hills of half the size; less is smoother", ge=0.2, le=0.9)] = (
-        generator.ROUGHNESS
+    hill_m: Annotated[float, meta("m", "approximate distance between hills", ge=10, le=100_000)] = generator.HILL_M
+    base_m: Annotated[float, meta("m", "elevation of the valleys; 2 % of the heights are lower", ge=0, le=4000)] = (
+        generator.BASE_M
     )
+    relief_m: Annotated[
+        float, meta("m", "height of hills over valleys; 2 % of the heights are higher", ge=0, le=3000)
+    ] = generator.RELIEF_M
+    roughness: Annotated[
+        float, meta("-", "relative height of hills of half the size; less is smoother", ge=0.2, le=0.9)
+    ] = generator.ROUGHNESS
 
 
 ElevationConfig = JacksboroMap | ElevationFile | GeneratedMap
@@ -89,7 +93,7 @@ class ElevationMap:
 
     values: NDArray[np.int16]
     unit_m: float
-    centre_deg: tuple[float, float] | None = None  # latitude and longitude of the middle, where the source knows
+    centre_deg: tuple[float, float] | None = None  # latitude and longitude of the middle, if the source defines it
 
     @property
     def side(self) -> int:
@@ -101,13 +105,13 @@ class ElevationMap:
         return self.side * self.unit_m
 
     def grid(self) -> Grid:
-        """The ground with the units' heights at their centres, as the aircraft and MuJoCo meet it."""
+        """The ground with the units' heights at their centres, as used by the aircraft and MuJoCo."""
         corner_m = (self.unit_m - self.side_m) / 2
         return Grid(self.values, spacing_m=self.unit_m, corner_m=(corner_m, corner_m))
 
 
 def elevation_map(config: ElevationConfig) -> ElevationMap:
-    """The map that a scenario asks for."""
+    """The map of a scenario."""
     match config:
         case GeneratedMap():
             values = generator.generate(
@@ -129,7 +133,7 @@ def elevation_map(config: ElevationConfig) -> ElevationMap:
                 source = Elevations(source.heights_m[::-1], source.step, source.corner, source.degrees)
             rows, columns = source.heights_m.shape
             side_m = config.side_units * config.unit_m
-            if config.fit == "stretch":  # so far that the outermost cells end at the map's edge
+            if config.fit == "stretch":  # so that the outermost cells end at the map's edge
                 source = Elevations(source.heights_m, (side_m / columns, side_m / rows), (0.0, 0.0), False)
             elif config.spacing_m > 0.0:
                 source = Elevations(source.heights_m, (config.spacing_m, config.spacing_m), (0.0, 0.0), False)
@@ -138,7 +142,7 @@ def elevation_map(config: ElevationConfig) -> ElevationMap:
 
 
 def _beside(package: str) -> Path:
-    """Where a package lies; to import matplotlib for its data would cost every process a fifth of a second."""
+    """Folder of a package; importing matplotlib for its data would cost every process a fifth of a second."""
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
         raise ConfigError(f"{package} is not installed, and the Jacksboro elevations come with it")
@@ -149,7 +153,7 @@ def jacksboro() -> Elevations:
     """matplotlib's sample: 344 x 403 points of 3 arc seconds, 236 to 1076 m; its first row lies in the north.
 
     Its `xmin` and `ymax` are the western and northern edges of the outermost cells. Its `ymin` lies north of `ymax`, by
-    as much as it should lie south: so reckoned, Jacksboro and Cross Mountain are where the data show them.
+    as much as it should lie south: with that correction, Jacksboro and Cross Mountain are where the data show them.
     """
     arrays = read_arrays(_beside("matplotlib") / "mpl-data" / "sample_data" / "jacksboro_fault_dem.npz")
     heights = arrays["elevation"][::-1]
@@ -161,9 +165,9 @@ def jacksboro() -> Elevations:
 def cut(
     source: Elevations, side: int, unit_m: float, centre_m: tuple[float, float], where: str = "world.terrain"
 ) -> ElevationMap:
-    """A map of a part of the source, its middle so far east and north of the source's."""
+    """A map of a part of the source, with its middle this far east and north of the source's."""
     if source.step is None:
-        raise ConfigError(f"{where}: it does not say how far apart its points are; expected spacing_m")
+        raise ConfigError(f"{where}: it does not define the distance between its points; expected spacing_m")
     rows, columns = source.heights_m.shape
     step_m, lat_deg = source.step, 0.0
     if source.degrees:
@@ -172,12 +176,12 @@ def cut(
         lat_deg = middle_deg + source.step[1] * centre_m[1] / _step_m(source.step, middle_deg)[1]
         if abs(lat_deg) < 89.0:
             step_m = _step_m(source.step, lat_deg)
-    # Half a cell beyond its outermost points a source still knows the ground: that is where its pixels end.
+    # A source covers half a cell beyond its outermost points: its pixels end there.
     reach_m = (columns * step_m[0] / 2, rows * step_m[1] / 2)
     for offset_m, half_m, direction in zip(centre_m, reach_m, ("east and west", "north and south"), strict=True):
         if abs(offset_m) + side * unit_m / 2 > half_m * (1 + 1e-9):
             raise ConfigError(
-                f"{where}: the map reaches beyond the data to {direction}: expected side_units * unit_m / 2 "
+                f"{where}: the map extends beyond the data to {direction}: expected side_units * unit_m / 2 "
                 f"({side * unit_m / 2:g} m) and centre_m ({offset_m:g} m) within {half_m:.0f} m of the data's middle"
             )
     east = _Axis(columns, step_m[0], side, unit_m, centre_m[0])
@@ -195,17 +199,17 @@ def cut(
 
 
 def _step_m(step_deg: tuple[float, float], lat_deg: float) -> tuple[float, float]:
-    """From one point to the next on the WGS-84 ellipsoid, to the east and to the north."""
+    """Distance between points on the WGS-84 ellipsoid, to the east and to the north."""
     lat = math.radians(lat_deg)
     prime_m, meridian_m = radii_m(lat)
     return math.radians(step_deg[0]) * prime_m * math.cos(lat), math.radians(step_deg[1]) * meridian_m
 
 
 class _Axis:
-    """Where the map's units lie among the source's points along one axis."""
+    """Positions of the map's units among the source's points along one axis."""
 
     def __init__(self, points: int, step_m: float, side: int, unit_m: float, centre_m: float) -> None:
-        self._each = max(1, round(unit_m / step_m))  # places in a unit
+        self._each = max(1, round(unit_m / step_m))  # points in a unit
         fine = (np.arange(side * self._each) + 0.5) / self._each - side / 2
         at = np.clip((fine * unit_m + centre_m) / step_m + (points - 1) / 2, 0.0, points - 1.0)
         below = np.minimum(at.astype(np.int64), points - 2)
@@ -213,7 +217,7 @@ class _Axis:
         self._below, self._share = below - self.first, at - below
 
     def means(self, rows: Vec) -> Vec:
-        """A row for each unit."""
+        """One row for each unit."""
         total = np.zeros((len(self._below) // self._each, rows.shape[1]))
         for place in range(self._each):
             below, share = self._below[place :: self._each], self._share[place :: self._each, None]
@@ -223,7 +227,7 @@ class _Axis:
 
 
 def _filled(heights: Vec, where: str) -> Vec:
-    """With the height of the nearest known point at each unknown one."""
+    """Unknown points get the height of the nearest known one."""
     unknown = ~np.isfinite(heights)
     if not unknown.any():
         return heights

@@ -1,4 +1,4 @@
-"""MuJoCo's model and data with the few operations a flying world needs; integrated with Runge-Kutta 4."""
+"""MuJoCo's model and data with the operations that a flying world needs; integrated with Runge-Kutta 4."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Engine:
         mujoco.mj_step(self._model, self._data)
 
     def set_contacts(self, on: bool) -> None:
-        """Off saves the search for contacts in each of the four stages; where there are none the motion is the same."""
+        """Off saves the contact search in each of the four stages; without contacts the motion is the same."""
         flag = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         flags = self._model.opt.disableflags
         self._model.opt.disableflags = flags & ~flag if on else flags | flag

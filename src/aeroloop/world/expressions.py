@@ -1,6 +1,6 @@
-"""Earth and atmosphere as CasADi expressions, for steps that are compiled: the twins of `earth.py` and `atmosphere.py`.
+"""Earth and atmosphere as CasADi expressions for compiled steps: counterparts of `earth.py` and `atmosphere.py`.
 
-The arithmetic is theirs, so that values differ in their last digits alone: `hypot` of the C library rounds otherwise
+The arithmetic is the same, so that values differ only in their last digits: `hypot` of the C library rounds otherwise
 than Python's.
 """
 
@@ -19,7 +19,7 @@ DEG = math.degrees(1.0)
 
 
 class PlaneSymbols(NamedTuple):
-    """A `core.geodesy.TangentPlane`, of symbols."""
+    """A `core.geodesy.TangentPlane` of symbols."""
 
     sin_lat: ca.SX
     cos_lat: ca.SX
@@ -29,7 +29,7 @@ class PlaneSymbols(NamedTuple):
 
 
 class DaySymbols(NamedTuple):
-    """An `Atmosphere`, of symbols."""
+    """An `Atmosphere` of symbols."""
 
     pressure_Pa: ca.SX  # at sea level
     temperature_K: ca.SX  # at sea level

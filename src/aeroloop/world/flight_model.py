@@ -1,10 +1,10 @@
-"""The world of a fixed wing: its own equations of motion, integrated step by step, over ground it must not touch.
+"""Simulated world of a fixed wing: its equations of motion, integrated step by step, over ground it must not touch.
 
-A fixed wing in flight touches nothing, so no contact engine is asked. The step function is built elsewhere
-(models/fixedwing.py) and comes in as a runner, compiled or not: (state, input, dt) -> state after dt.
+A fixed wing in flight has no contacts, so there is no contact engine. The step function is built elsewhere
+(models/fixedwing.py) and passed in as a runner, compiled or not: (state, input, dt) -> state after dt.
 
-The acceleration is the mean over the last step, as in world/rigid.py: its sum is the change of velocity. A state that
-is no number stays so and shows in every signal; nothing here hides or mends it.
+The acceleration is the mean over the last step, as in world/rigid.py: its sum is the change of velocity. A NaN in the
+state persists and appears in every signal; nothing here hides or repairs it.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class Runner(Protocol):
 class Effort(Protocol):
     @property
     def controls(self) -> tuple[float, ...]:
-        """What the surfaces and the throttle really are, in the order of the model's input."""
+        """Positions of the surfaces and the throttle, in the order of the model's input."""
 
 
 class FlightModel:
-    """`ground` says how high the ground is; without it there is none."""
+    """`ground` gives the height of the ground; without it there is none."""
 
     def __init__(self, step: Runner, ground: Height | None = None) -> None:
         self._run = step
@@ -56,7 +56,7 @@ class FlightModel:
         rate_B: Vec3 = (0.0, 0.0, 0.0),
         accel_W: Vec3 = (0.0, 0.0, 0.0),
     ) -> None:
-        """Put it there; the acceleration is what `state` shows before the first step."""
+        """Set the state; the acceleration is the one of `state` before the first step."""
         self._state = [*pos_W, *quat_WB, *vel_W, *rate_B]
         self._after[:] = self._state
         self._accel_W = accel_W
@@ -81,7 +81,7 @@ class FlightModel:
 
     @property
     def touching(self) -> bool:
-        """Whether it is at the ground or below."""
+        """Whether it is at or below the ground."""
         if self._ground is None:
             return False
         x, y, z = self._state[:3]

@@ -1,4 +1,4 @@
-"""The ground as MuJoCo's geometry: the same surface as `world/terrain.py`, for feet to stand on."""
+"""The ground as MuJoCo's geometry: the same surface as `world/terrain.py`, for contacts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.world.terrain import Flat, Grid, Incline
 
 BEYOND_M = 10_000.0
-"""How far a grid's edge goes on; no flight goes farther."""
+"""Extent beyond a grid's edge; no flight goes farther."""
 DEPTH_M = 5.0
-"""Of the ground below its lowest point: nothing falls through it in one step."""
+"""Thickness of the ground below its lowest point: nothing passes through it in one step."""
 COLOUR = [0.44, 0.54, 0.44, 1]
 
 Ground = Flat | Incline | Grid
 
 
 def lay(spec: mujoco.MjSpec, terrain: Ground) -> None:
-    """Put the terrain in the place of the scene's plane, with the plane's properties."""
+    """Replace the scene's plane by the terrain, with the plane's properties."""
     plane = spec.geom("ground")
     match terrain:
         case Flat():
@@ -34,14 +34,14 @@ def lay(spec: mujoco.MjSpec, terrain: Ground) -> None:
 
 
 def upright(normal_W: Vec3) -> Quat:
-    """The shortest turn that takes z to the normal."""
+    """The shortest rotation from z to the normal."""
     x, y, z = normal_W
     length = math.sqrt(2.0 * (1.0 + z))
     return 0.5 * length, -y / length, x / length, 0.0
 
 
 def _lay_grid(spec: mujoco.MjSpec, grid: Grid, properties: dict[str, Any]) -> None:
-    """Nine fields: the grid, and what goes on from its four sides and corners."""
+    """Nine fields: the grid, and its continuation at the four sides and corners."""
     columns = _parts(grid.corner_m[0], grid.heights_m.shape[1], grid.spacing_m)
     rows = _parts(grid.corner_m[1], grid.heights_m.shape[0], grid.spacing_m)
     for j, (south_m, north_m, lines) in enumerate(rows):
@@ -64,7 +64,7 @@ def _lay_grid(spec: mujoco.MjSpec, grid: Grid, properties: dict[str, Any]) -> No
 
 
 def _parts(start_m: float, points: int, spacing_m: float) -> list[tuple[float, float, Vec]]:
-    """Along one axis before, on and beyond the grid: from where to where, and which points stand there."""
+    """Along one axis before, on and beyond the grid: the interval, and its points."""
     end_m = start_m + (points - 1) * spacing_m
     return [
         (start_m - BEYOND_M, start_m, np.array([0, 0])),

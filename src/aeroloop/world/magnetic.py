@@ -1,7 +1,7 @@
 """The earth's main magnetic field: the World Magnetic Model, through pygeomag.
 
-The edition is the one that was in force at the date (each serves five years); crustal fields, the ionosphere
-and whatever stands beside the aircraft are not in it.
+The edition is the one that was in force at the date (each serves five years); crustal fields, the ionosphere and nearby
+objects are not included.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TESLA_PER_NT = 1e-9
 
 
 def edition(date: datetime.date) -> int:
-    """The year in which the edition for that date begins."""
+    """First year of the edition for that date."""
     year = date.year - date.year % YEARS
     if year not in EDITIONS:
         raise ValueError(
@@ -39,6 +39,6 @@ class MagneticModel:
         self._year = float(calculate_decimal_year(date))
 
     def field_T(self, lat_deg: float, lon_deg: float, ellipsoid_height_m: float) -> Vec3:
-        """East, north, up at that place, in its own axes. Slow: for a tick use `Earth.place`."""
+        """East, north, up at that position, in its own axes. Slow: for a tick use `Earth.place`."""
         field = self._model.calculate(glat=lat_deg, glon=lon_deg, alt=ellipsoid_height_m / 1000.0, time=self._year)
         return field.y * _TESLA_PER_NT, field.x * _TESLA_PER_NT, -field.z * _TESLA_PER_NT

@@ -1,20 +1,33 @@
-"""The world of one aircraft with hinges, as a MuJoCo multibody over flat ground."""
+"""The world of one aircraft with hinges, as a MuJoCo multibody over its ground.
+
+Drag is held over a step at its value in the middle of the step, as in `rigid.py`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mujoco
+import numpy as np
 
 from aeroloop.core.frames import Quat, Vec3
-from aeroloop.core.signals import Effort, Truth
+from aeroloop.core.signals import NS, Air, Effort, Truth
+from aeroloop.world.airflow import mid_step
 from aeroloop.world.engine import Engine
+from aeroloop.world.surroundings import Surroundings
+
+INPUTS = 4
+Drag = Callable[[Vec3, Vec3, float], Vec3]
+"""(velocity through the air in B, body rates, air density) -> force in B, of the model's last three actuators."""
 
 
 class Multibody:
-    """A free-flying body with two hinges; ctrl = (thrusts, torques)."""
+    """A free-flying body with two hinges; ctrl = (thrusts, torques, then the drag if the model has it)."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._engine = Engine(model)
         self._held: Effort | None = None
+        self._change = np.zeros(model.nv)  # of the velocities over the last step, per second
 
     def reset(
         self,
@@ -27,14 +40,27 @@ class Multibody:
         hinge_rates_rad_s: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._held = None
+        self._change[:] = 0.0
         self._engine.reset((*pos_W, *quat_WB, *hinges_rad), (*vel_W, *rate_B, *hinge_rates_rad_s))
 
     def step(self, effort: Effort, dt_ns: int) -> None:
         """Advance with the effort held. A step may be shorter than usual: a message can arrive in between."""
         if effort is not self._held:
-            self._engine.ctrl[:] = (*effort.thrust_N, *effort.tilt_torque_Nm)
+            self._engine.ctrl[:INPUTS] = (*effort.thrust_N, *effort.tilt_torque_Nm)
             self._held = effort
         self._engine.step(dt_ns)
+
+    def step_in_air(self, effort: Effort, air: Air, drag: Drag, dt_ns: int) -> None:
+        """The same with drag in a wind that is held too; the model needs the drag actuators."""
+        engine = self._engine
+        was = engine.qvel.copy()
+        vel_air_B, rate_B = mid_step(
+            engine.qpos.tolist(), was.tolist(), self._change.tolist(), air.wind_W, 0.5 * dt_ns / NS
+        )
+        engine.ctrl[INPUTS:] = drag(vel_air_B, rate_B, air.density_kg_m3)
+        self.step(effort, dt_ns)
+        np.subtract(engine.qvel, was, out=self._change)
+        self._change *= NS / dt_ns
 
     def state(self, t_ns: int) -> Truth:
         x, y, z, qw, qx, qy, qz, tilt_right, tilt_left = self._engine.qpos.tolist()
@@ -53,3 +79,14 @@ class Multibody:
     def touching(self) -> bool:
         """Whether anything touches the ground."""
         return self._engine.touching
+
+
+class Dragged:
+    """A multibody with drag from the air of its surroundings."""
+
+    def __init__(self, world: Multibody, drag: Drag, surroundings: Surroundings) -> None:
+        self._world, self._drag, self._surroundings = world, drag, surroundings
+        self.state = world.state
+
+    def step(self, effort: Effort, dt_ns: int) -> None:
+        self._world.step_in_air(effort, self._surroundings.air, self._drag, dt_ns)

@@ -1,13 +1,12 @@
 """The world of one rigid aircraft in wind, over its ground.
 
-Forces that turn with the body (thrust) are MuJoCo actuators and exact in every Runge-Kutta stage. Those that depend
-on the motion (drag, gyroscopic torque) are held over a step, as the motion in its middle makes them: that is right to
-second order, and costs one evaluation instead of four calls out of MuJoCo. The test of the quadrotor's world states
-what is left.
+Forces fixed in the body (thrust) are MuJoCo actuators and exact in every Runge-Kutta stage. Those that depend on the
+motion (drag, gyroscopic torque) are held over a step at their value in its middle: this is second order, and costs one
+evaluation instead of four calls out of MuJoCo. The test of the quadrotor's world states the remaining error.
 
 The acceleration is the mean over the last step: its sum is the change of velocity, and no impact falls between samples.
 
-High above the ground contacts are not looked for, which is half of a step's cost; the motion is the same to the bit.
+High above the ground there is no contact search, which is half of a step's cost; the motion is the same to the bit.
 """
 
 from __future__ import annotations
@@ -21,6 +20,7 @@ import mujoco
 
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS, Air, RigidState
+from aeroloop.world.airflow import mid_step
 from aeroloop.world.engine import Engine
 
 E = TypeVar("E")
@@ -28,18 +28,18 @@ Loads = Callable[[E, Vec3, Vec3, float], Sequence[float]]
 """(effort, velocity through the air in B, body rates, air density) -> one value for each of the model's actuators."""
 
 CLEARANCE_M = 1.0
-"""Contacts are looked for when any part may come as near to the ground as this within a step."""
+"""Contacts are searched when any part may come this near to the ground within a step."""
 
 
 class Rigid(Generic[E]):
-    """One free body, whose frame sits in its centre of mass."""
+    """One free body, with its frame at the centre of mass."""
 
     def __init__(self, model: mujoco.MjModel, loads: Loads[E]) -> None:
         self._engine = Engine(model)
         self._loads = loads
         self._pack_ctrl, self._ctrl = struct.Struct(f"{model.nu}d").pack_into, self._engine.ctrl.data
         self.low_m = _low_m(model)
-        """Height of the body's origin below which something of it may touch the ground within two steps."""
+        """Height of the body's origin below which a part of it may touch the ground within two steps."""
         self._high = False
         self._qpos: list[float]
         self._qvel: list[float]
@@ -60,12 +60,12 @@ class Rigid(Generic[E]):
         return [*self._qpos, *self._qvel, *self._qacc]
 
     def resume(self, motion: Sequence[float]) -> None:
-        """Go on from a motion that another integrator made, as if it had been made here."""
+        """Continue from a motion of another integrator, as if it had been computed here."""
         self._qpos, self._qvel, self._qacc = list(motion[:7]), list(motion[7:13]), list(motion[13:19])
         self._engine.qpos[:], self._engine.qvel[:] = self._qpos, self._qvel
 
     def settle(self, dt_ns: int) -> None:
-        """One second with nothing running: the ground is soft, and what was just put on it still sinks a little."""
+        """Simulate one second without thrust: the ground is soft, and the aircraft still sinks a little."""
         self._look_for_contacts(0.0)
         for _ in range(NS // dt_ns):
             self._engine.step(dt_ns)
@@ -74,23 +74,11 @@ class Rigid(Generic[E]):
     def step(self, effort: E, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
         """Advance with effort, wind and gravity held."""
         half_s = 0.5 * dt_ns / NS
-        _, _, height, w, x, y, z = self._qpos
+        height = self._qpos[2]
         was_vx, was_vy, was_vz, was_p, was_q, was_r = self._qvel
-        ax, ay, az, p_dot, q_dot, r_dot = self._qacc
-        wind_x, wind_y, wind_z = air.wind_W
-        vx = was_vx + (half_s * ax - wind_x)
-        vy = was_vy + (half_s * ay - wind_y)
-        vz = was_vz + (half_s * az - wind_z)
-        p, q, r = was_p + half_s * p_dot, was_q + half_s * q_dot, was_r + half_s * r_dot
-        # R_WB' v, then turned by what the body turns in half a step.
-        xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
-        wx, wy, wz = w * x, w * y, w * z
-        a = (1.0 - 2.0 * (yy + zz)) * vx + 2.0 * (xy + wz) * vy + 2.0 * (xz - wy) * vz
-        b = 2.0 * (xy - wz) * vx + (1.0 - 2.0 * (xx + zz)) * vy + 2.0 * (yz + wx) * vz
-        c = 2.0 * (xz + wy) * vx + 2.0 * (yz - wx) * vy + (1.0 - 2.0 * (xx + yy)) * vz
-        vel_air_B = (a - half_s * (q * c - r * b), b - half_s * (r * a - p * c), c - half_s * (p * b - q * a))
+        vel_air_B, rate_B = mid_step(self._qpos, self._qvel, self._qacc, air.wind_W, half_s)
         engine = self._engine
-        self._pack_ctrl(self._ctrl, 0, *self._loads(effort, vel_air_B, (p, q, r), air.density_kg_m3))
+        self._pack_ctrl(self._ctrl, 0, *self._loads(effort, vel_air_B, rate_B, air.density_kg_m3))
         engine.set_gravity(gravity_m_s2)
         sinks_m = 4.0 * half_s * was_vz if was_vz < 0.0 else 0.0  # in two steps
         if (height + sinks_m > self.low_m) is not self._high:
@@ -109,8 +97,8 @@ class Rigid(Generic[E]):
         ]
 
     def _look_for_contacts(self, sinks_m: float) -> None:
-        """Unless the aircraft is high, and stays so when it moves by this much."""
-        self._high = self._qpos[2] + sinks_m > self.low_m  # False for what is no number
+        """Search contacts unless the aircraft is high, and stays so after this displacement."""
+        self._high = self._qpos[2] + sinks_m > self.low_m  # False for NaN
         self._engine.set_contacts(not self._high)
 
     def state(self, t_ns: int) -> RigidState:
@@ -130,7 +118,7 @@ class Rigid(Generic[E]):
 
 
 def _low_m(model: mujoco.MjModel) -> float:
-    """Height of the body's origin below which something of it may touch: the highest ground and the body's reach."""
+    """Height of the body's origin below which a part of it may touch: the highest ground plus the body's extent."""
     reach_m, ground_m = 0.0, -math.inf
     for i in range(model.ngeom):
         geom = model.geom(i)
@@ -143,5 +131,5 @@ def _low_m(model: mujoco.MjModel) -> float:
         elif model.geom_type[i] == mujoco.mjtGeom.mjGEOM_HFIELD and abs(geom.quat[0]) == 1.0:
             ground_m = max(ground_m, float(geom.pos[2] + model.hfield_size[model.geom_dataid[i], 2]))
         else:
-            ground_m = math.inf  # slopes, houses: contacts may be anywhere
+            ground_m = math.inf  # slopes, buildings: contacts may be anywhere
     return ground_m + reach_m + CLEARANCE_M

@@ -1,4 +1,4 @@
-"""The earth, the air and the ground where an aircraft is, moved along with it step by step."""
+"""Earth, air and ground at the aircraft's position, updated step by step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from aeroloop.core.frames import Vec3
-from aeroloop.core.signals import Air, Place, RigidState
+from aeroloop.core.signals import Air, Place, RigidState, Truth
 
 E_contra = TypeVar("E_contra", contravariant=True)
 GroundHeight = Callable[[float, float], float]
@@ -31,7 +31,7 @@ class Surroundings:
         earth: EarthStage,
         atmosphere: AtmosphereStage,
         wind: WindStage,
-        start: RigidState,
+        start: RigidState | Truth,
         ground_m: GroundHeight | None = None,
     ) -> None:
         """Without `ground_m` the ground is flat, at height 0."""
@@ -46,7 +46,7 @@ class Surroundings:
         self.air = self._atmosphere.air(self.place.alt_m, self.wind_W(t_ns, dt_ns, pos_W, vel_W))
 
     def wind_W(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> Vec3:
-        """Over the ground there; of `move` the part that has a state of its own, so once a step."""
+        """Wind at that position; the part of `move` with a state of its own, so call it once per step."""
         x, y, height_m = pos_W
         if self._ground_m is not None:
             self.ground_m = self._ground_m(x, y)
@@ -60,7 +60,7 @@ class WorldStage(Protocol[E_contra]):
 
 
 class InAir(Generic[E_contra]):
-    """A body that flies in the air and the gravity of its surroundings."""
+    """A body that flies in the air and gravity of its surroundings."""
 
     def __init__(self, world: WorldStage[E_contra], surroundings: Surroundings) -> None:
         self._world, self._surroundings = world, surroundings

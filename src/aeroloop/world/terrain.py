@@ -1,4 +1,4 @@
-"""How high the ground is: flat, a slope, or a grid of heights with triangles in between."""
+"""Height of the ground: flat, a slope, or a grid of heights with triangles in between."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec, Vec3
 
 MOST_POINTS = 1024
-"""Of a grid, along either side."""
+"""Maximum points of a grid along each side."""
 HIGHEST_M = 10_000.0
 MOST_BYTES = 32 * MOST_POINTS**2
-"""Of a file of heights."""
+"""Maximum size of a file of heights."""
 
 
 class Level(Config, frozen=True, tag_field="kind", tag="flat"):
@@ -27,8 +27,8 @@ class Level(Config, frozen=True, tag_field="kind", tag="flat"):
 class Slope(Config, frozen=True, tag_field="kind", tag="slope"):
     """One plane through home."""
 
-    east: Annotated[float, meta("m/m", "how much it rises towards the east", ge=-1, le=1)] = 0.0
-    north: Annotated[float, meta("m/m", "how much it rises towards the north", ge=-1, le=1)] = 0.0
+    east: Annotated[float, meta("m/m", "slope towards the east", ge=-1, le=1)] = 0.0
+    north: Annotated[float, meta("m/m", "slope towards the north", ge=-1, le=1)] = 0.0
 
 
 class HeightMap(Config, frozen=True, tag_field="kind", tag="grid"):
@@ -41,9 +41,9 @@ class HeightMap(Config, frozen=True, tag_field="kind", tag="grid"):
             f"north, in it the points from west to east; 2 to {MOST_POINTS} of each"
         ),
     ]
-    spacing_m: Annotated[float, meta("m", "from one point to the next", ge=0.1, le=1000)]
+    spacing_m: Annotated[float, meta("m", "distance between points", ge=0.1, le=1000)]
     corner_m: Annotated[
-        tuple[float, float], meta("m", "where the first number, the south-western point, lies: east and north of home")
+        tuple[float, float], meta("m", "position of the first number, the south-western point: east and north of home")
     ] = (0.0, 0.0)
 
 
@@ -55,7 +55,7 @@ class Terrain(Protocol):
         """z of the ground in W."""
 
     def normal_W(self, x_m: float, y_m: float) -> Vec3:
-        """Unit vector out of the ground."""
+        """Unit normal of the ground."""
 
 
 class Flat:
@@ -75,7 +75,7 @@ class Incline:
     """One plane through the origin."""
 
     def __init__(self, east: float, north: float) -> None:
-        """How much it rises with a metre to the east and to the north."""
+        """Slopes to the east and to the north."""
         self.east, self.north = east, north
         length = math.sqrt(1.0 + east * east + north * north)
         self._normal_W = (-east / length, -north / length, 1.0 / length)
@@ -88,14 +88,14 @@ class Incline:
 
 
 class Grid:
-    """Points of a square grid, `heights[north, east]`; beyond its edge the edge goes on level.
+    """Points of a square grid, `heights[north, east]`; beyond its edge the height is constant.
 
-    Each cell is two triangles, parted by the line from south-west to north-east: the very surface of MuJoCo's height
-    fields, so that what a range finder sees is what feet stand on.
+    Each cell is two triangles, divided by the line from south-west to north-east: the same surface as MuJoCo's height
+    fields, so that range finder and contacts agree.
     """
 
     def __init__(self, heights_m: ArrayLike, *, spacing_m: float, corner_m: tuple[float, float]) -> None:
-        """`corner_m` is where `heights[0, 0]`, the south-western point, lies in W."""
+        """`corner_m` is the position of `heights[0, 0]`, the south-western point, in W."""
         heights = np.asarray(heights_m, dtype=np.float64)
         if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
             raise ConfigError(
@@ -136,7 +136,7 @@ class Grid:
 
 
 def _locate(grid_units: float, cells: int) -> tuple[int, float]:
-    """The cell, and how far into it, from 0 to 1."""
+    """The cell, and the position in it, from 0 to 1."""
     if grid_units <= 0.0:
         return 0, 0.0
     if grid_units >= cells:
@@ -146,7 +146,7 @@ def _locate(grid_units: float, cells: int) -> tuple[int, float]:
 
 
 def terrain(config: TerrainConfig) -> Flat | Incline | Grid:
-    """The ground that a scenario asks for; at the origin its height is 0."""
+    """The ground of a scenario; its height at the origin is 0."""
     match config:
         case Level():
             return Flat()

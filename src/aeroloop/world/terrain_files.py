@@ -1,7 +1,7 @@
-"""Elevation grids from files: GeoTIFF, NPZ, Esri ASCII grid and CSV, all as one thing.
+"""Reads elevation grids from files: GeoTIFF, NPZ, Esri ASCII grid and CSV.
 
-A file is data from anywhere: it is measured by its header before any of its points are read, and what is too large,
-cut short or strange is refused with a sentence that names it. Points that a file marks as unknown are NaN here.
+Files are untrusted: the header is checked before any point is read, and a file that is too large, truncated or invalid
+is refused with a sentence that names it. Points that a file marks as unknown are NaN here.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from aeroloop.core.frames import Vec
 from aeroloop.world.terrain import read_heights
 
 MOST_POINTS = 4097
-"""Along a side: what a tile of a whole degree has, and one more than the largest map."""
+"""Maximum points along a side: those of a tile of one degree, and one more than the largest map."""
 MOST_BYTES = 256 * 1024 * 1024
-"""Of a file."""
+"""Maximum size of a file."""
 VOID_M = -32768.0
-"""What surveys write where they know nothing, in files that say nothing about it."""
+"""Usual marker of unknown points in files that define none."""
 LARGEST_DEGREES_CELL = 0.05
-"""An Esri grid does not say its unit: cells up to this size are degrees (5 km), larger ones are metres."""
+"""An Esri grid does not define its unit: cells up to this size are degrees (5 km), larger ones are metres."""
 _MOST_LINE = 1 << 20
 _MOST_MEMBERS = 64
 _MOST_HEADER = 4096
@@ -38,27 +38,29 @@ _MOST_HEADER = 4096
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elevations:
-    """Heights at points, `[north, east]` with rows from south to north; NaN where nobody knows."""
+    """Heights at points, `[north, east]` with rows from south to north; NaN where unknown."""
 
     heights_m: Vec
     step: tuple[float, float] | None
-    """From one point to the next, to the east and to the north; None: the file is silent."""
-    corner: tuple[float, float]  # where the south-western point lies, east and north
+    """Distance between points, to the east and to the north; None: not in the file."""
+    corner: tuple[float, float]  # position of the south-western point, east and north
     degrees: bool  # step and corner are degrees of longitude and latitude, otherwise metres
 
 
 class _FileError(Exception):
-    """What is wrong with a file, to be told after its name."""
+    """Description of an error in a file, to follow its name."""
 
 
 def read_elevations(path: Path) -> Elevations:
-    """An elevation grid of a file; its name's ending says what it is."""
+    """The elevation grid of a file; its suffix gives the format."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
         _refuse(path, f"expected a file that ends in {', '.join(READERS)}")
     try:
         if not path.is_file():
-            _refuse(path, "cannot be read: it is no file" if path.exists() else "cannot be read: there is no such file")
+            _refuse(
+                path, "cannot be read: it is not a file" if path.exists() else "cannot be read: there is no such file"
+            )
         if path.stat().st_size > MOST_BYTES:
             _refuse(path, f"expected at most {MOST_BYTES} bytes")
         found = reader(path)
@@ -126,10 +128,10 @@ def _whole(number: float) -> int:
 
 def _placed(heights: Vec, step: tuple[float, float], corner: tuple[float, float], degrees: bool) -> Elevations:
     if not all(math.isfinite(number) for number in (*step, *corner)):
-        raise _FileError(f"expected finite numbers for where it lies, not {corner} with steps of {step}")
+        raise _FileError(f"expected finite numbers for its position, not {corner} with steps of {step}")
     if degrees:
         north = corner[1] + step[1] * (heights.shape[0] - 1)
-        # Towards a pole a degree of longitude becomes nothing, and a map without a scale.
+        # Towards a pole the length of a degree of longitude approaches zero, and a map would have no scale.
         if not (corner[1] >= -85.0 and north <= 85.0 and -360.0 <= corner[0] <= 360.0):
             raise _FileError(f"expected latitudes from -85 to 85 degrees, not {corner[1]:g} to {north:g}")
     return Elevations(heights, step, corner, degrees)
@@ -153,7 +155,7 @@ def _npz(path: Path) -> Elevations:
 
 
 def read_arrays(path: Path) -> dict[str, Vec]:
-    """All numbers of an NPZ file, each array measured before it is unpacked; nothing in it is executed."""
+    """All arrays of an NPZ file, each with its size checked before it is unpacked; nothing in it is executed."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -165,13 +167,13 @@ def read_arrays(path: Path) -> dict[str, Vec]:
                 with archive.open(member) as file:
                     found[member.filename.removesuffix(".npy")] = _array(file, member.filename, left)
             return found
-    # RuntimeError: a password; NotImplementedError: a compression that zipfile does not know.
+    # RuntimeError: a password; NotImplementedError: a compression that zipfile does not support.
     except (zipfile.BadZipFile, zlib.error, ValueError, EOFError, RuntimeError, struct.error, SyntaxError) as error:
         raise _FileError(f"expected an NPZ file of numbers: {error}") from None
 
 
 def _array(file: IO[bytes], name: str, most_bytes: int) -> Vec:
-    # Later versions of the format are for names of fields, and their headers may be gigabytes long.
+    # Later versions of the format are for field names, and their headers may be gigabytes long.
     if np.lib.format.read_magic(file) != (1, 0):
         raise _FileError(f"{name}: expected an array in NumPy's format 1.0")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file, max_header_size=_MOST_HEADER)
@@ -182,7 +184,7 @@ def _array(file: IO[bytes], name: str, most_bytes: int) -> Vec:
     needed = math.prod(shape) * dtype.itemsize
     data = file.read(needed)
     if len(data) < needed:
-        raise _FileError(f"{name}: ends before its last number")
+        raise _FileError(f"{name}: truncated before its last number")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C").astype(np.float64)
 
 
@@ -206,9 +208,9 @@ def _geotiff(path: Path) -> Elevations:
         raise _FileError("expected a TIFF file of whole numbers or 32-bit floats") from None
     except (_FileError, OSError):
         raise
-    except Exception as error:  # Pillow's decoders raise whatever the bytes make them trip over
+    except Exception as error:  # Pillow's decoders raise many kinds of errors for invalid bytes
         raise _FileError(f"expected a TIFF file: {type(error).__name__}: {error}") from None
-    with np.errstate(invalid="ignore"):  # a signalling NaN is as unknown as any other
+    with np.errstate(invalid="ignore"):  # a signalling NaN is unknown like any other
         heights = pixels[::-1].astype(np.float64)
     try:
         if _NODATA in tags:
@@ -216,7 +218,7 @@ def _geotiff(path: Path) -> Elevations:
             heights[heights == (float(np.float32(unknown)) if pixels.dtype.kind == "f" else unknown)] = np.nan
         return _georeferenced(heights, tags)
     except (TypeError, ValueError, IndexError, OverflowError) as error:
-        raise _FileError(f"its GeoTIFF tags cannot be understood: {error}") from None
+        raise _FileError(f"its GeoTIFF tags are invalid: {error}") from None
 
 
 def _georeferenced(heights: Vec, tags: dict[int, Any]) -> Elevations:
@@ -226,7 +228,7 @@ def _georeferenced(heights: Vec, tags: dict[int, Any]) -> Elevations:
         raise _FileError(f"expected heights in metres or feet, not in EPSG unit {keys[_VERTICAL]}")
     heights = heights * height_unit_m
     if _TRANSFORM in tags:
-        raise _FileError("it is turned by a ModelTransformation; expected a grid with north up")
+        raise _FileError("it is rotated by a ModelTransformation; expected a grid with north up")
     model = keys.get(_MODEL)
     if _SCALE not in tags or _TIE not in tags or model not in (1, 2):
         return Elevations(heights, None, (0.0, 0.0), False)
@@ -237,14 +239,14 @@ def _georeferenced(heights: Vec, tags: dict[int, Any]) -> Elevations:
     if not (0.0 < east <= 1e6 and 0.0 < north <= 1e6):
         raise _FileError(f"expected a positive pixel scale, not {east:g} by {north:g}")
     column, row, _, x, y = (float(number) for number in tags[_TIE][:5])
-    # The tie point counts pixels' corners unless the file says that pixels are points.
+    # The tie point counts pixel corners unless the file defines pixels as points.
     half = 0.0 if keys.get(_RASTER, 1) == 2 else 0.5
     corner = (x * unit + (half - column) * east, y * unit - (len(heights) - 1 + half - row) * north)
     return _placed(heights, (east, north), corner, model == 2)
 
 
 def _geo_keys(directory: tuple[int, ...]) -> dict[int, int]:
-    """The keys whose value stands in the directory itself; the others are texts and numbers that nobody here needs."""
+    """The keys whose value is in the directory itself; the others are texts and numbers that are not needed here."""
     entries = zip(*(iter(directory[4:]),) * 4, strict=False)
     return {int(key): int(value) for key, place, _, value in entries if place == 0}
 

@@ -1,11 +1,11 @@
-"""Hills from a seed: successive random additions (Voss, in The Science of Fractal Images, 1988).
+"""Generates hills from a seed by successive random additions (Voss, in The Science of Fractal Images, 1988).
 
 A coarse grid of random heights, one for each hill, is doubled again and again; every doubling smooths it (weights 3/4
 and 1/4, Chaikin's) and adds finer random heights, smaller by the factor `roughness`.
 
 The same seed gives the same numbers on every machine: NumPy promises PCG64's raw stream, and the rest is sums, products
-and quotients of single numbers, which IEEE 754 rounds in one way only. A Fourier transform, a sum over an array or a
-logarithm would each leave the last bit to the machine.
+and quotients of single numbers, which IEEE 754 defines exactly. The last bit of a Fourier transform, a sum over an
+array or a logarithm would depend on the machine.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 
 MOST_UNITS = 4096
-"""Of a map, along a side."""
+"""Maximum units along a side of a map."""
 LOWEST_M, HIGHEST_M = -500, 9000
-"""What a map may hold: the lowest land and the highest, with something to spare."""
+"""Height range of a map: the lowest and the highest land, with a margin."""
 
 UNIT_M = 75.0
 HILL_M = 2400.0
 BASE_M = 250.0
 RELIEF_M = 600.0
 ROUGHNESS = 0.5
-_TAIL = 2  # percent of all heights below the base, and as many above base and relief
+_TAIL = 2  # percent of all heights below the base, and the same above base and relief
 
 
 def generate(
@@ -71,7 +71,7 @@ def check_side(side: int) -> None:
 
 
 def _noise(raw: np.random.PCG64, side: int) -> Vec:
-    """Evenly spread between -1 and 1."""
+    """Uniform between -1 and 1."""
     bits = raw.random_raw(side * side).reshape(side, side) >> np.uint64(11)
     return bits.astype(np.float64) * 2.0**-52 - 1.0
 

@@ -1,7 +1,7 @@
-"""Wind: what blows steadily, what a table says, discrete gusts and turbulence, added up.
+"""Wind: the sum of steady wind, a table over time, discrete gusts and turbulence.
 
-A gust is the 1-cosine of MIL-F-8785C, section 3.7: 0 before it, A/2 (1 - cos(pi x / d)) while it rises, A behind it,
-with x the time since its start or the way flown through the air since then.
+A gust is the 1-cosine of MIL-F-8785C, section 3.7: 0 before it, A/2 (1 - cos(pi x / d)) while it rises, A after it,
+with x the time since its start or the distance flown through the air since then.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from aeroloop.world.flight_model import Runner
 class Gust(Config, frozen=True):
     """One discrete 1-cosine gust; give either `rise_s` or `rise_m`."""
 
-    start_s: Annotated[float, meta("s", "when it begins", ge=0, le=86400)]
-    amplitude_W: Annotated[Vec3, meta("m/s", "what it adds at its height")]
-    rise_s: Annotated[float, meta("s", "time in which it rises", ge=0, le=3600)] = 0.0
-    rise_m: Annotated[float, meta("m", "way through the air over which it rises", ge=0, le=10000)] = 0.0
+    start_s: Annotated[float, meta("s", "start time", ge=0, le=86400)]
+    amplitude_W: Annotated[Vec3, meta("m/s", "wind added at its maximum")]
+    rise_s: Annotated[float, meta("s", "rise time", ge=0, le=3600)] = 0.0
+    rise_m: Annotated[float, meta("m", "distance through the air over which it rises", ge=0, le=10000)] = 0.0
     shape: Annotated[
         Literal["pulse", "ramp"],
-        note("`ramp`: it rises and stays, as in MIL-F-8785C; `pulse`: it then falls as it rose"),
+        note("`ramp`: it rises and stays, as in MIL-F-8785C; `pulse`: it then falls in the same way"),
     ] = "pulse"
 
     def __post_init__(self) -> None:
@@ -46,16 +46,14 @@ class TableRow(Config, frozen=True):
     """One row of wind over time."""
 
     t_s: Annotated[float, meta("s", "time", ge=0, le=86400)]
-    wind_W: Annotated[Vec3, meta("m/s", "where the air goes")]
+    wind_W: Annotated[Vec3, meta("m/s", "velocity of the air: east, north, up")]
 
 
 class WindConfig(Config, frozen=True):
     """Wind; the parts add up."""
 
-    steady_W: Annotated[Vec3, meta("m/s", "where the air goes: east, north, up")] = (0.0, 0.0, 0.0)
-    table: Annotated[
-        tuple[TableRow, ...], note("wind over time, with straight lines between its rows and level outside")
-    ] = ()
+    steady_W: Annotated[Vec3, meta("m/s", "velocity of the air: east, north, up")] = (0.0, 0.0, 0.0)
+    table: Annotated[tuple[TableRow, ...], note("wind over time, linear between its rows and constant outside")] = ()
     gusts: Annotated[tuple[Gust, ...], note("discrete gusts")] = ()
     turbulence: Annotated[Turbulence, note("random gusts")] = Turbulence()
 
@@ -66,11 +64,11 @@ class WindConfig(Config, frozen=True):
 
 
 class Wind:
-    """The wind where one aircraft is; call `step` once per tick."""
+    """The wind at one aircraft; call `step` once per tick."""
 
     def __init__(self, config: WindConfig, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
-        """`rng` is this wind's own. It feeds the turbulence alone, by the same number of draws at every step. `run`
-        makes the turbulence's step callable, compiled or not."""
+        """`rng` belongs to this wind alone. It feeds only the turbulence, by the same number of draws at every step.
+        `run` makes the turbulence's step callable, compiled or not."""
         self._steady = config.steady_W
         self._table = _Table(config.table) if config.table else None
         self._gusts = [_Gust(gust) for gust in config.gusts]
@@ -79,9 +77,9 @@ class Wind:
         self._constant = self._table is None and not self._gusts and self._turbulence is None
 
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:
-        """Wind at `t_ns`, `dt_ns` after the one before, for an aircraft at that height over ground and velocity."""
+        """Wind at `t_ns`, `dt_ns` after the previous call, for an aircraft at that height over ground and velocity."""
         if dt_ns < 0:
-            raise ValueError(f"Wind cannot go back in time: got a step of {dt_ns} ns, expected 0 or more.")
+            raise ValueError(f"Time went backwards: got a wind step of {dt_ns} ns, expected 0 or more.")
         if self._constant:
             return self._steady
         x, y, z = self._steady

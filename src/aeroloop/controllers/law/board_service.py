@@ -1,6 +1,6 @@
 """A board to fly against: the firmware image on the emulator behind a pty, or on an STM32F4-Discovery.
 
-`serve` is hardware for those who have none: the bench flies it with `--loop hil` and cannot tell.
+`serve` replaces hardware: the bench flies it with `--loop hil`, exactly as a physical board.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def pty_place(url: str) -> LinkUrl:
 def serve(
     image: Path, place: LinkUrl, how_to_fly: str, say: Callable[[str], None], stopped: Callable[[], bool]
 ) -> None:
-    """Run the image until `stopped`; its board line is the pty at `place`, on which references may come as well."""
+    """Run the image until `stopped`; its board link is the pty at `place`, which may carry references as well."""
     _clear_away_dead_boards()
     with tempfile.TemporaryDirectory(dir=runtime_dir(), prefix=f"board-{os.getpid()}-") as name:
         folder = Path(name)
@@ -64,7 +64,7 @@ def serve(
 
 
 def _clear_away_dead_boards() -> None:
-    """What a service left that was killed itself."""
+    """Remove what a killed service left."""
     for path in runtime_dir().glob("board-*-*"):
         try:
             os.kill(int(path.name.split("-")[1]), 0)
@@ -75,7 +75,7 @@ def _clear_away_dead_boards() -> None:
 
 
 def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[], bool]) -> None:
-    """Both ways, and never wait for a reader: an emulator whose line is full stands still."""
+    """Copy both ways without blocking on a reader: an emulator whose output is full stops."""
     while not stopped():
         select.select([uart.fileno(), pty.fileno(), emulator.ended_fd], [], [], 0.1)
         failure = emulator.failure()
@@ -86,13 +86,13 @@ def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[],
             to_board = pty.poll()
             if to_board:
                 uart.send(to_board)
-        except LinkError as error:  # an emulator that ends closes its line a moment before it is gone
+        except LinkError as error:  # an emulator that ends closes its link shortly before the process is gone
             select.select([emulator.ended_fd], [], [], END_S)
             raise emulator.failure() or error from None
 
 
 def flash_command(elf: Path) -> tuple[list[str], bool]:
-    """How the image gets onto an STM32F4-Discovery, and whether this machine has the program for it."""
+    """The command that flashes an image to an STM32F4-Discovery, and whether its program is installed."""
     with_openocd = ["openocd", "-f", "board/stm32f4discovery.cfg", "-c", f"program {_tcl(elf)} verify reset exit"]
     with_st_flash = ["st-flash", "--reset", "write", str(elf.with_suffix(".bin")), FLASH_START]
     for command in (with_openocd, with_st_flash):
@@ -102,12 +102,12 @@ def flash_command(elf: Path) -> tuple[list[str], bool]:
 
 
 def _tcl(path: Path) -> str:
-    """openocd takes the command apart at spaces."""
+    """openocd splits the command at spaces."""
     return f"{{{path}}}" if " " in str(path) else str(path)
 
 
 def flash(elf: Path, say: Callable[[str], None], show: Callable[[str], None]) -> None:
-    """Flash an image; where no program for it is installed, say which one to get and show how it would do it."""
+    """Flash an image; if no flash program is installed, print which one to install and the command."""
     command, present = flash_command(elf)
     text = shlex.join(command)
     show(text)

@@ -1,4 +1,4 @@
-"""The emulator process: rung pil in real time. QEMU is on the links itself; this starts it, watches it and ends it."""
+"""The emulator process: rung pil in real time. QEMU uses the links directly; this starts, monitors and ends it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
-from aeroloop.controllers.law.request_tables import RequestTables
+from aeroloop.controllers.law.request_tables import injected
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.links.url import parse
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
 
@@ -22,7 +22,7 @@ WATCH_S = 0.05
 
 
 def line_device(url: str) -> str:
-    """A link URL as the character device with which QEMU opens it."""
+    """A link URL as a character device of QEMU."""
     link = parse(url)
     server = "server=on,wait=off" if link.listen else "server=off"
     match link.scheme:
@@ -34,22 +34,23 @@ def line_device(url: str) -> str:
             return f"socket,host={link.host},port={link.port},{server},nodelay=on"
         case "udp" if not link.listen:
             return f"udp,host={link.host},port={link.port}"
-    # Only references come to a server on the board.
+    # Only references are received by a server on the board.
     raise ConfigError(f"ground.url: the emulator cannot be the server of {url}; use loopback:// or tcp://")
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    devices = line_device(orders.link_client), line_device(orders.reference_server)
-    monitor_path = orders.folder_path / "monitor.sock"
-    line.await_order("open")
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    references = line_device(launch.reference_server) if launch.reference_server else "null"
+    devices = line_device(launch.link_client), references
+    monitor_path = launch.folder_path / "monitor.sock"
+    supervisor.await_message("open")
     for refused in enter_realtime(BOARD_PRIORITY):  # QEMU inherits the priority
-        line.tell("say", message=f"emulator: {refused}")
-    emulator = Emulator(realtime_command(Path(orders.image), *devices, monitor_path), orders.folder_path)
+        supervisor.send("remark", message=f"emulator: {refused}")
+    emulator = Emulator(realtime_command(Path(launch.image), *devices, monitor_path), launch.folder_path)
     try:
         monitor = Monitor(monitor_path, emulator)
-        line.tell("ready")
-        line.await_order("start")
-        faults = sorted(orders.flown_by(RequestTables).controller.emulator.faults, key=lambda fault: fault.at_s)
+        supervisor.send("ready")
+        supervisor.await_message("start")
+        faults = sorted(injected(launch.scenario), key=lambda fault: fault.at_s)
         began_ns = time.monotonic_ns()
         while not stop():
             select.select([emulator.ended_fd], [], [], WATCH_S)
@@ -59,7 +60,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
             if faults and time.monotonic_ns() - began_ns >= faults[0].at_s * NS:
                 faults.pop(0)
                 monitor.reset()
-        line.tell("done")
+        supervisor.send("done")
     finally:
         emulator.stop()
 

@@ -1,97 +1,90 @@
-"""The plant's end of our boards: link, impairments, and the batons of a board that owns its timer."""
+"""The plant's end of our boards: link, impairments, and the batons of a board with its own timer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from aeroloop.controllers.law.period_tables import PeriodScenario, waits
 from aeroloop.controllers.law.request_tables import RequestScenario
-from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
 from aeroloop.core.tables import offered
 from aeroloop.exchanges import board_period, board_request
-from aeroloop.exchanges.barriers import BatonBarrier, BoardBaton, GroundBaton
-from aeroloop.exchanges.board_period import BoardPeriod, Errand
+from aeroloop.exchanges.barriers import BoardBaton, GroundBaton
+from aeroloop.exchanges.board_period import BoardPeriod, MissionRequest
 from aeroloop.exchanges.board_request import BoardRequest
-from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.flight.seat import Seat
+from aeroloop.exchanges.wire import Turn, Wire, impaired_wire
+from aeroloop.flight.exchange_context import ExchangeContext
 from aeroloop.links.base import Link
-from aeroloop.links.impair import Impaired
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.links.relay import Relayed
 from aeroloop.protocols.framing import FrameCutter
-from aeroloop.realtime.lockstep import Baton, StampedLink
+from aeroloop.realtime.lockstep import Baton
 from aeroloop.sensors.collect import Readings
 
 
-def request(seat: Seat) -> BoardRequest:
-    link: Link = open_link(seat.orders.link_server)
-    if seat.orders.relay_references:
-        link = Relayed(link, LastingServer(seat.orders.reference_server))
+def request(context: ExchangeContext) -> BoardRequest:
+    link: Link = open_link(context.launch.link_server)
+    if context.launch.relay_references:
+        link = Relayed(link, LastingServer(context.launch.reference_server))
     board = ground = None
-    if seat.scenario.lockstep:
-        board = Baton(seat.batons["board"], "board")
-        ground = Baton(seat.batons["ground"], "ground") if "ground" in seat.batons else None
-    return request_behind(seat, link, board, ground)
+    if context.scenario.lockstep:
+        board = plant_baton(context)
+        ground = Baton(context.batons["ground"], "ground") if "ground" in context.batons else None
+    return request_behind(context, link, board, ground)
 
 
-def request_behind(seat: Seat, bare: Link, board: BoardBaton | None, ground: GroundBaton | None) -> BoardRequest:
-    """The board that owns its timer behind this link, in lockstep with its batons."""
-    scenario: RequestScenario = seat.scenario
+def request_behind(
+    context: ExchangeContext, bare: Link, board: BoardBaton | None, ground: GroundBaton | None
+) -> BoardRequest:
+    """The exchange with a board that has its own timer, in lockstep with its batons."""
+    scenario: RequestScenario = context.scenario
     settings = board_request.Settings(
         bounds=offered(scenario.kind, "command_bounds"),
-        first_command=seat.vehicle.command,
+        first_command=context.vehicle.command,
         period_ns=round(scenario.controller.control.period_s * NS),
         end_ns=scenario.end_ns,
         silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
         speed=scenario.speed,
-        wanted_image=seat.orders.image_id,
+        expected_image=context.launch.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
-    barrier, link = None, bare
+    turn = None
     if board is not None:
-        link = stamped = StampedLink(bare, lambda: seat.vehicle.t_ns)
-    impaired = impair(link, scenario, lambda: seat.vehicle.t_ns)
-    if board is not None:
-        period_ns, end_ns = settings.period_ns, settings.end_ns
-        barrier = BatonBarrier(stamped, impaired, board, ground, period_ns=period_ns, end_ns=end_ns)
-    line = LineFaults(impaired, scenario.link)
-    return BoardRequest(seat.vehicle, impaired, settings, seat.publish, line=line, bare=bare, barrier=barrier)
+        turn = Turn(board, ground=ground, period_ns=settings.period_ns, end_ns=settings.end_ns)
+    return BoardRequest(context.vehicle, framed_wire(context, bare, turn), settings, context.publish)
 
 
-def period(seat: Seat) -> BoardPeriod:
-    return period_behind(seat, open_link(seat.orders.link_server))
+def period(context: ExchangeContext) -> BoardPeriod:
+    bare = open_link(context.launch.link_server)
+    return period_behind(
+        context, bare, plant_baton(context) if waits(context.scenario) and context.scenario.impaired else None
+    )
 
 
-def period_behind(seat: Seat, bare: Link) -> BoardPeriod:
-    """The board that works by the plant's clock behind this link."""
-    scenario: PeriodScenario = seat.scenario
-    link, line = bare, None
-    if not waits(scenario):
-        link = impaired = impair(bare, scenario, lambda: seat.vehicle.t_ns)
-        line = LineFaults(impaired, scenario.link)
+def period_behind(context: ExchangeContext, bare: Link, board: BoardBaton | None = None) -> BoardPeriod:
+    """The exchange with a board on the plant's clock; the plant waits for its baton, or for its messages."""
+    scenario: PeriodScenario = context.scenario
+    in_band = waits(scenario) and board is None
+    wire = Wire.plain(bare) if in_band else framed_wire(context, bare, Turn(board) if board is not None else None)
     settings = board_period.Settings(
         period_ns=round(scenario.controller.board.period_s * NS),
         end_ns=scenario.end_ns,
-        waits=waits(scenario),
+        waits=in_band,
         paced=not scenario.lockstep,
         silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
-        wanted_image=seat.orders.image_id,
+        expected_image=context.launch.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
-    errand: Errand = offered(scenario.kind, "mission", scenario)
-    first = seat.vehicle.sensed()
-    return BoardPeriod(seat.vehicle, link, settings, errand, Readings(first), seat.publish, line=line, bare=bare)
+    mission_request: MissionRequest = offered(scenario.kind, "mission", scenario)
+    first = context.vehicle.sensed()
+    return BoardPeriod(context.vehicle, wire, settings, mission_request, Readings(first), context.publish)
 
 
-def impair(link: Link, scenario: Scenario, clock_ns: Callable[[], int]) -> Impaired:
-    """The link with the scenario's impairments on; their clock is the vehicle's at every pace."""
-    return Impaired(
-        link,
-        inbound=scenario.link.to_plant,
-        outbound=scenario.link.to_board,
-        clock_ns=clock_ns,
-        seed=scenario.seed,
-        cut=FrameCutter,
-    )
+def plant_baton(context: ExchangeContext) -> Baton:
+    """The plant's end of its baton with the board."""
+    return Baton(context.batons["board"], "board")
+
+
+def framed_wire(context: ExchangeContext, bare: Link, turn: Turn | None) -> Wire:
+    """The link of a board with our frames, with the scenario's impairments."""
+    vehicle, scenario = context.vehicle, context.scenario
+    return impaired_wire(bare, scenario.link, lambda: vehicle.t_ns, scenario.seed, turn=turn, cut=FrameCutter)

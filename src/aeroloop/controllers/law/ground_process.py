@@ -1,4 +1,4 @@
-"""The ground process: the base station or the joystick reader, whichever drives the reference link.
+"""The ground process: the base station or the joystick reader, which sends on the reference link.
 
 It follows the simulation clock: in lockstep the plant's baton, in wall time the `clock` topic.
 """
@@ -13,7 +13,7 @@ from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS, Reference
 from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import named
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.axes import AxisSource
 from aeroloop.ground.axis_map import AxisMap
@@ -33,14 +33,14 @@ READS = ("clock",)
 WRITES = ("setpoint",)
 
 CLOCK_PATIENCE_S = 0.2
-"""How long to wait for the clock before looking whether to stop."""
+"""Longest wait for the clock between two checks for a stop request."""
 
 Source = Callable[[int], Reference]
 """Simulated time in ns -> the reference for it."""
 
 
 class StickSource:
-    """A person at a stick, or the recording of one."""
+    """A pilot with a stick, or a recording."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class StickSource:
         axes: AxisSource | None = None,
         mapping: AxisMap | None = None,
     ) -> None:
-        """`axes` and `mapping`: in place of the stick and the axis map that the scenario names."""
+        """`axes` and `mapping` replace the stick and the axis map of the scenario."""
         self._axes: AxisSource
         if axes is not None:
             self._axes = axes
@@ -75,7 +75,8 @@ class StickSource:
         self._stick.feed(events)
         if self._recorder:
             self._recorder.write(events)
-        since_ns = t_ns if self._last_ns is None else self._last_ns  # one that joins late starts where it joins
+        # A source that joins late starts at the aircraft's position.
+        since_ns = t_ns if self._last_ns is None else self._last_ns
         point = self._pilot.step(max(0, t_ns - since_ns) / NS)
         self._last_ns = t_ns
         return as_reference(point, t_ns, feedforward=self._feedforward)
@@ -96,7 +97,7 @@ def base_station(ground: Ground, joins: tuple[Point, float] | None = None) -> So
 def build_source(
     scenario: RequestScenario, recorder: Path | None = None, joins: tuple[Point, float] | None = None
 ) -> Source:
-    """`joins`: where the aircraft is and the time, when the flight has begun without us."""
+    """`joins`: position of the aircraft and time, if the flight has already started."""
     ground = scenario.controller.ground
     if ground.source == "joystick":
         return StickSource(ground, scenario, recorder, joins[0] if joins else None)
@@ -106,8 +107,8 @@ def build_source(
 class Windows:
     """The references of lockstep, window by window.
 
-    A window is logged whole before any of it is sent: otherwise the end of a flight that is cut short, and with it the
-    log, would depend on the machine.
+    A window is logged completely before any of it is sent: otherwise the end of an aborted flight, and with it the log,
+    would depend on the machine.
     """
 
     def __init__(self, source: Source, link: Link, publish: Publish, period_ns: int) -> None:
@@ -115,7 +116,7 @@ class Windows:
         self._next_ns = self._sent_bytes = 0
 
     def grant(self, granted_ns: int) -> Iterator[tuple[int, int]]:
-        """Sends the references of all cycles up to a time: the time of each, and how many bytes were sent with it."""
+        """Sends the references of all cycles up to a time: the time of each, and the number of bytes sent with it."""
         window = [(t_ns, self._source(t_ns)) for t_ns in range(self._next_ns, granted_ns + 1, self._period_ns)]
         self._next_ns += len(window) * self._period_ns
         for t_ns, reference in window:
@@ -128,12 +129,12 @@ class Windows:
 
 
 def setpoint_publisher(topics: Topics, scenario: Scenario) -> Publish:
-    """Of the flight's one aircraft."""
+    """The position of the flight's only aircraft."""
     return numbered({"setpoint": topics.publisher(named(scenario)["setpoint"]).send}, 0)["setpoint"]
 
 
 def run_lockstep(windows: Windows, plant: Baton, board: Baton) -> None:
-    """Until the plant goes, not until SIGTERM."""
+    """Run until the plant ends, not until SIGTERM."""
     while True:
         try:
             granted_ns, *_ = plant.take()
@@ -159,19 +160,19 @@ def _send(reference: Reference, t_ns: int, link: Link, publish: Publish) -> None
     publish(t_ns / NS, *reference.row())
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario: RequestScenario = orders.flown_by(RequestTables)
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    scenario: RequestScenario = launch.flown_by(RequestTables)
     source = build_source(scenario)
-    line.await_order("open")
-    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+    supervisor.await_message("open")
+    topics = Topics(launch.folder_path, wait=scenario.lockstep)
     publish = setpoint_publisher(topics, scenario)
     clock = topics.subscriber(named(scenario)["clock"]) if not scenario.lockstep else None
-    with claim(orders.reference_client, scenario.controller.ground.source):
-        link = open_link(orders.reference_client)
+    with claim(launch.reference_client, scenario.controller.ground.source):
+        link = open_link(launch.reference_client)
         if clock is not None:
-            _send(source(0), 0, link, publish)  # there when the board's first cycle begins
-        line.tell("ready")
-        line.await_order("start")
+            _send(source(0), 0, link, publish)  # received before the board's first cycle
+        supervisor.send("ready")
+        supervisor.await_message("start")
         try:
             if clock is None:
                 plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
@@ -179,7 +180,7 @@ def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
                 run_lockstep(windows, plant, board)
             else:
                 run_wall(source, link, publish, clock)
-            line.tell("done")
+            supervisor.send("done")
         finally:
             topics.flush()
             link.close()

@@ -1,11 +1,12 @@
-"""The processes of our boards, and what they are given: links, and the firmware of the board."""
+"""The processes of our boards and their launch settings: links, and the firmware of the board."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from aeroloop.codegen.images import build_image
+from aeroloop.codegen.images import Generated, build_image, build_program
+from aeroloop.controllers.law import router_links
 from aeroloop.controllers.law.period_tables import PeriodScenario
 from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.errors import ConfigError
@@ -14,13 +15,13 @@ from aeroloop.core.tables import Role, offered
 from aeroloop.links.url import ends
 
 RELAYED = "loopback://"
-"""The reference link of an external board that has no line for references: the plant passes them on."""
+"""The reference link of an external board without one: the plant forwards references."""
 
 REQUEST_BOARD = Role("board", "aeroloop.controllers.law.request_process", ("plant", "ground"))
 GROUND = Role("ground", "aeroloop.controllers.law.ground_process", ("plant", "board"))
 EMULATOR = Role("emulator", "aeroloop.controllers.law.emulator_process")
-"""The board of rung pil in real time: QEMU speaks on the links itself."""
-PERIOD_BOARD = Role("board", "aeroloop.controllers.law.period_process")
+"""The board of rung pil in real time: QEMU uses the links directly."""
+PERIOD_BOARD = Role("board", "aeroloop.controllers.law.period_process", ("plant",))
 
 
 def request_roles(scenario: RequestScenario) -> tuple[Role, ...]:
@@ -31,11 +32,11 @@ def request_roles(scenario: RequestScenario) -> tuple[Role, ...]:
         found.append(REQUEST_BOARD)
     if scenario.controller.ground.source != "external":
         found.append(GROUND)
-    return tuple(found)
+    return (*found, *router_links.roles(scenario))
 
 
 def request(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
-    """Of a board that owns its timer."""
+    """Of a board with its own timer."""
     link_server, link_client = ends(scenario.link_url, folder=folder, name="link")
     if link_client is None and scenario.loop != "hil":
         raise ConfigError(f"link.url: {link_server} is a link to an external board; fly it with --loop hil")
@@ -47,38 +48,50 @@ def request(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
         "reference_client": reference_client,
         "relay_references": scenario.loop == "hil" and scenario.controller.ground.url == RELAYED,
         **_firmware(scenario),
+        **router_links.settings(scenario, folder),
     }
 
 
 def period_roles(scenario: PeriodScenario) -> tuple[Role, ...]:
-    return (PERIOD_BOARD,)
+    boards = () if scenario.loop == "hil" else (PERIOD_BOARD,)
+    return (*boards, *router_links.roles(scenario))
 
 
 def period(scenario: PeriodScenario, folder: Path) -> dict[str, Any]:
-    """Of a board that works by the plant's clock."""
+    """Of a board on the plant's clock."""
     server, client = ends(scenario.link_url, folder=folder, name="link")
-    if client is None:
-        raise ConfigError(f"link.url: {server} is a link to an external board, and none flies this aircraft yet")
-    return {"link_server": server, "link_client": client, **_firmware(scenario)}
+    if client is None and scenario.loop != "hil":
+        raise ConfigError(f"link.url: {server} is a link to an external board; fly it with --loop hil")
+    built = _firmware(scenario)
+    if scenario.loop == "sil":
+        generated, name = firmware(scenario)
+        built = {"image": str(build_program(generated, name)), "image_id": generated.image_id}
+    return {"link_server": server, "link_client": client or "", **built, **router_links.settings(scenario, folder)}
 
 
 def _reference_ends(scenario: RequestScenario, folder: Path) -> tuple[str, str]:
-    """Where the board listens for references, and where the ground speaks."""
+    """The URLs on which the board receives references, and on which the ground sends them."""
     url = scenario.controller.ground.url
     server, client = ends(url, folder=folder, name="ref")
     if scenario.loop != "hil":
         if client is None:
             raise ConfigError(f"ground.url: {url} is a link to an external board; fly it with --loop hil")
         return server, client
-    # Nobody but us can make a pty; an external board listens itself on the other kinds of link.
+    # Only this process can create a pty; an external board listens itself on the other kinds of link.
     ours = client is None or url.startswith("pty:")
     return server, server if ours or client is None else client
 
 
+def firmware(scenario: Scenario) -> tuple[Generated, str]:
+    """The image of the emulated board, from its family's row."""
+    made: tuple[Generated, str] = offered(scenario.kind, "image", scenario)
+    return made
+
+
 def _firmware(scenario: Scenario) -> dict[str, Any]:
-    """The image that the emulated board runs, and what a board with firmware must say that it runs."""
+    """The image of the emulated board, and the image ID that a board with firmware must report."""
     if scenario.loop not in ("pil", "hil"):
         return {"image": "", "image_id": 0}
-    generated, name = offered(scenario.kind, "image", scenario)
+    generated, name = firmware(scenario)
     image = str(build_image(generated, name)) if scenario.loop == "pil" else ""
     return {"image": image, "image_id": generated.image_id}

@@ -1,20 +1,25 @@
-"""The tables of a board that works by the plant's clock, and what must fit for it to fly."""
+"""The tables of a board that runs on the plant's clock, and the checks before a flight."""
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Protocol
 
-from aeroloop.boards.config import Computer, Processor
+from aeroloop.boards.config import Computer, InnerLoops, Processor
+from aeroloop.controllers.routing import RoutedTables
 from aeroloop.core.config import note
-from aeroloop.core.scenario import Aircraft, Common, ControllerTables, Scenario
+from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.sensors.suite import SensorSet
 
 
-class PeriodTables(ControllerTables, frozen=True):
-    """What a flight with a board adds that the plant drives, period by period."""
+class PeriodTables(RoutedTables, frozen=True):
+    """Tables of a flight whose board is driven by the plant, one period at a time."""
 
-    board: Annotated[Computer, note("the computer aboard")] = Computer()
+    FILES: ClassVar[Mapping[str, str]] = {"control.law_file": "law.py"}
+
+    control: Annotated[InnerLoops, note("the inner loops")] = InnerLoops()
+    board: Annotated[Computer, note("the onboard computer")] = Computer()
     emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
 
     def __post_init__(self) -> None:
@@ -30,13 +35,20 @@ class PeriodTables(ControllerTables, frozen=True):
     def period_ns(self) -> int:
         return round(self.board.period_s * NS)
 
+    @property
+    def control_period_s(self) -> float:
+        return self.board.period_s
+
     def end_ns(self, flight: Scenario) -> int:
-        """Where a control period ends."""
+        """End of a control period."""
         return -(-round(flight.duration_s * NS) // self.period_ns) * self.period_ns
 
     def flown_at_least_s(self, flight: Scenario) -> float:
-        """The flight is over when it has loitered at the goal; whether it got there is a check of its own."""
+        """The flight ends after loitering at the goal; whether it arrived is a separate check."""
         return 0.0
+
+    def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
+        return [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
 
 
 class Measured(Aircraft, Protocol):
@@ -50,15 +62,15 @@ PeriodScenario = Scenario[Measured, PeriodTables]
 
 
 def waits(flight: Common) -> bool:
-    """Whether the plant waits for the board's work of each period. At any pace it waits for the emulated one, whose
-    time is what it is granted: a host that is late must not cost it a period."""
+    """Whether the plant waits for the board's work of each period. It always waits for the emulated board, which has
+    only the time it is granted: a late host must not cost it a period."""
     return flight.lockstep or flight.loop == "pil"
 
 
 def needs(scenario: PeriodScenario) -> str:
-    """What does not fit; empty if all does."""
-    if waits(scenario) and (scenario.link.to_plant.active or scenario.link.to_board.active):
-        return "link: in lockstep and on pil time waits for every message, so none may be lost or late"
+    """What does not match; empty: nothing."""
+    if scenario.loop == "hil" and scenario.pace != "real":
+        return "pace: a physical board has its own clock; fly hil with --pace real"
     imu, step_s = scenario.aircraft.aboard.imu, scenario.aircraft.step_s
     if imu is None:
         return ""

@@ -1,4 +1,4 @@
-"""A board in lockstep, the same on every rung: the plant's baton comes, the board works, the baton goes back."""
+"""A board in lockstep, the same on every rung: the plant passes the baton, the board works, the baton returns."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from aeroloop.core.signals import NS
 from aeroloop.flight.processes.common import stop
 from aeroloop.links.base import Link
 from aeroloop.protocols.board import REQUEST_FRAME
-from aeroloop.realtime.lockstep import Baton, PeerGoneError, Reply, StampedLink
+from aeroloop.realtime.lockstep import Baton, Reply, StampedLink, take_turns
 
 
 class Turn:
     """The board's turns in lockstep, between taking the plant's baton and passing it on.
 
-    The timer is the plant's baton; the next cycle's request goes out with this cycle's actuators. That request
-    belongs to the next timer, and the plant treats it so: it is promised, not early.
+    The timer is the plant's baton; the next cycle's request is sent with this cycle's actuators. The plant handles that
+    request at the time of the next timer.
     """
 
     def __init__(self, shell: Shell) -> None:
@@ -27,12 +27,12 @@ class Turn:
         self._counts_time = shell.scenario.controller.emulator.timed
         self._promised = False
         self._busy_until_ns = 0
-        self._held = b""  # what a board that is still busy will have sent by then
+        self._held = b""  # bytes that a board which is still busy will have sent by then
         self.cycle_ns = 0
         self.ahead = b""
 
     def take(self, now_ns: int, references: bytes, link: bytes, round_trip_ns: int) -> bytes:
-        """What the board sends now; `ahead` is the request of its next cycle, when that can be told already."""
+        """The bytes that the board sends now; `ahead` is the request of its next cycle, if it is already known."""
         board, self.ahead = self._board, b""
         out, self._held = self._held, b""
         timer_ns = board.next_timer_ns if self._promised and now_ns >= board.next_timer_ns else None
@@ -68,17 +68,17 @@ class Turn:
     def _hold(self, done: Done, now_ns: int) -> None:
         self._held, self._busy_until_ns = done.now, now_ns + done.busy_ns
         missed_ns = self._busy_until_ns - self._board.next_timer_ns
-        if missed_ns >= 0:  # a board that is still at work when its timer comes leaves that cycle out
+        if missed_ns >= 0:  # a board that is still busy at its timer skips that cycle
             self._board.skip(missed_ns // self._shell.period_ns + 1)
 
 
 class GroundBaton(Protocol):
     def take(self) -> tuple[int, ...]:
-        """Time of the next reference, and how many bytes of references were sent up to it."""
+        """Time of the next reference, and the number of bytes of references sent up to it."""
 
 
 class LockstepTurns:
-    """The board between its links: what it does when the plant hands it the baton."""
+    """The board between its links: its work when the plant passes the baton."""
 
     def __init__(self, shell: Shell, link: Link, references: Link, ground: GroundBaton | None) -> None:
         self._turn, self._link, self._ground = Turn(shell), link, ground
@@ -91,11 +91,11 @@ class LockstepTurns:
         # The ground sends no references for cycles after the flight.
         self._last_ns = round(shell.scenario.duration_s * NS) // shell.period_ns * shell.period_ns
 
-    def take(self, now_ns: int, plant_bytes: int) -> Reply:
-        """The plant's baton, and what goes back with it."""
-        self._now_ns = now_ns
+    def take(self, t_ns: int, plant_bytes: int) -> Reply:
+        """Take the plant's baton; returns the reply."""
+        now_ns = self._now_ns = t_ns
         self._wire.take(plant_bytes, now_ns)
-        while self._ground and self._referred_ns < self._announced_ns:  # one for every cycle, also one that is left out
+        while self._ground and self._referred_ns < self._announced_ns:  # one for every cycle, also for a skipped one
             self._referred_ns, ground_bytes, *_ = self._ground.take()
             self._radio.take(ground_bytes, self._referred_ns)
         turn, out, ahead = self._turn, b"", b""
@@ -113,10 +113,4 @@ class LockstepTurns:
 
 
 def run_lockstep(shell: Shell, link: Link, references: Link, plant: Baton, ground: Baton | None) -> None:
-    turns = LockstepTurns(shell, link, references, ground)
-    while not stop():
-        try:
-            now_ns, plant_bytes, *_ = plant.take()
-            plant.pass_on(*turns.take(now_ns, plant_bytes))
-        except PeerGoneError:
-            break
+    take_turns(plant, [LockstepTurns(shell, link, references, ground)], stop)

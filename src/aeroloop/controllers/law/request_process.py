@@ -15,7 +15,7 @@ from aeroloop.controllers.law.request_tables import RequestScenario, RequestTabl
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
@@ -27,9 +27,9 @@ READS = ("board link", "reference link")
 
 
 def run_wall(shell: Shell, link: Link, references: Link) -> None:
-    """The timer is the monotonic clock; a timer missed by a whole period is skipped, not made up for."""
+    """The timer is the monotonic clock; a timer missed by a whole period is skipped."""
     board, scenario = shell.host, shell.scenario
-    assert board is not None, "in wall time the emulated board has a process of its own"
+    assert board is not None, "in wall time the emulated board has its own process"
     period_wall_ns = round(shell.period_ns / scenario.speed)
     timer_ns = time.monotonic_ns()
     dressed = shell.dress_references(references, lambda: board.next_timer_ns)
@@ -59,7 +59,7 @@ def run_wall(shell: Shell, link: Link, references: Link) -> None:
 
 
 def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
-    """Sleep until the timer, counting what comes meanwhile as the duplicates they are; how late it became."""
+    """Sleep until the timer, counting messages received meanwhile as duplicates; returns the lateness."""
     while not stop():
         remaining_ns = timer_ns - time.monotonic_ns()
         if remaining_ns <= 0:
@@ -69,29 +69,29 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
     return 0
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    if orders.scenario.lockstep:
-        share_core(orders.core_draw)  # with the emulator, which inherits it: it takes turns with us
-    scenario: RequestScenario = orders.flown_by(RequestTables)
-    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    if launch.scenario.lockstep:
+        share_core(launch.core_draw)  # with the emulator, which inherits it: the two alternate
+    scenario: RequestScenario = launch.flown_by(RequestTables)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep)
     publish = {s.name: topics.publisher(s).send for s in writes("board", streams_of(scenario), scenario.loop)}
-    shell = Shell(scenario, numbered(publish, 0), orders.image, orders.folder_path)
-    line.await_order("open")
-    references = LastingServer(orders.reference_server)
-    link = open_link(orders.link_client)
-    line.tell("ready")
-    line.await_order("start")
+    shell = Shell(scenario, numbered(publish, 0), launch.image, launch.folder_path)
+    supervisor.await_message("open")
+    references = LastingServer(launch.reference_server)
+    link = open_link(launch.link_client)
+    supervisor.send("ready")
+    supervisor.await_message("start")
     try:
-        if orders.scenario.lockstep:
+        if launch.scenario.lockstep:
             enter_lockstep()
             ground = Baton(batons["ground"], "ground") if "ground" in batons else None
             run_lockstep(shell, link, references, Baton(batons["plant"], "plant"), ground)
         else:
             for refused in enter_realtime(BOARD_PRIORITY):
-                line.tell("say", message=f"board: {refused}")
+                supervisor.send("remark", message=f"board: {refused}")
             run_wall(shell, link, references)
-        line.tell("done")
-    finally:  # also when the plant has closed the link before we were told to stop
+        supervisor.send("done")
+    finally:  # also when the plant has closed the link before the stop request
         shell.close()
         topics.flush()
         link.close()

@@ -1,4 +1,4 @@
-"""What a board's process has around its board, on every rung: topics, counters, and what is logged each cycle."""
+"""Common part of a board's process on every rung: topics, counters, and the log rows of each cycle."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from aeroloop.boards.emulated import EmulatedBoard, StepPipe
 from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
-from aeroloop.controllers.law.request_tables import RequestScenario
+from aeroloop.controllers.law.request_tables import RequestScenario, injected
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
@@ -24,7 +24,7 @@ from aeroloop.protocols.framing import FrameCutter
 
 
 class TimedLaw:
-    """The law with its memory, and how long its last call took: on the clock, and in processor time."""
+    """The law with its memory, and the time of its last call: wall-clock and processor time."""
 
     def __init__(self, law: ca.Function, rung: str) -> None:
         self._run = Evaluator(compiled(law, cache_dir()) if rung == "sil" else law)
@@ -49,12 +49,12 @@ def build_host_board(scenario: RequestScenario, say: Say) -> tuple[HostBoard, Ti
     return HostBoard(law, behaviour, say), law
 
 
-class Worked(Protocol):
+class CycleWork(Protocol):
     took_ns: int
 
 
 class LockstepBoard(Protocol):
-    """What lockstep needs of a board, on whichever rung."""
+    """The interface of a board in lockstep, on any rung."""
 
     mode: Mode
 
@@ -65,7 +65,7 @@ class LockstepBoard(Protocol):
 
 
 class Shell:
-    """What lockstep and wall time share: the board, and what is logged each cycle."""
+    """Common part of lockstep and wall time: the board, and the log rows of each cycle."""
 
     def __init__(
         self, scenario: RequestScenario, publish: Mapping[str, Callable[..., None]], image: str, folder: Path
@@ -78,17 +78,20 @@ class Shell:
         self.law: TimedLaw | None = None
         self._pipe: StepPipe | None = None
         self.board: LockstepBoard
-        self._worked: Worked
+        self._worked: CycleWork
         if self.scenario.loop == "pil":
             emulator = self.scenario.controller.emulator
             self._pipe = StepPipe(Path(image), emulator.shift, folder)
-            self.board = self._worked = EmulatedBoard(self._pipe, self.period_ns, WATCHDOG_PERIODS, emulator.faults)
+            self.board = self._worked = EmulatedBoard(
+                self._pipe, self.period_ns, WATCHDOG_PERIODS, injected(self.scenario)
+            )
         else:
             self.host, self.law = build_host_board(self.scenario, self._say)
             self.board, self._worked = self.host, self.law
 
     def note_work(self, t_ns: int, period_wall_ns: int) -> None:
-        """In wall time a law may take too long; a busy machine is not the law's fault, so processor time counts."""
+        """In wall time a law may exceed its period; processor time counts, so that a busy machine is not attributed to
+        the law."""
         if self.law and self.law.worked_ns > period_wall_ns:
             self._say(t_ns, Event.OVERRUN, self.law.worked_ns / NS)
 
@@ -122,7 +125,7 @@ class Shell:
             self.note_counters()
 
     def note_counters(self) -> None:
-        """Of our own ends; a board with firmware tells its counters itself."""
+        """Counters of our own ends; a board with firmware reports its own."""
         if self.host:
             t_s = self.host.next_timer_ns / NS
             self._publish["board_link"](t_s, *self.host.link.counters.row())

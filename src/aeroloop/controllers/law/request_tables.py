@@ -1,20 +1,22 @@
-"""The tables of a board that owns its timer and asks, and what must fit for it to fly."""
+"""The tables of a board with its own timer that requests sensors, and the checks before a flight."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Protocol
 
-from aeroloop.boards.config import Board, Control, Emulator
-from aeroloop.core.config import note
+from aeroloop.boards.config import Board, Control, Emulator, Fault
+from aeroloop.controllers.routing import RoutedTables
+from aeroloop.core.config import convert, note
+from aeroloop.core.faults import BOARD
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Aircraft, ControllerTables, LinkEnds, Scenario
+from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario, value_at
 from aeroloop.core.signals import NS
 from aeroloop.ground.config import Ground
 
 
-class RequestTables(ControllerTables, frozen=True):
-    """What a flight with a board that speaks docs/board-protocol.md adds."""
+class RequestTables(RoutedTables, frozen=True):
+    """Tables of a flight whose board uses the protocol of docs/board-protocol.md."""
 
     FILES: ClassVar[Mapping[str, str]] = {
         "control.law_file": "law.py",
@@ -32,9 +34,18 @@ class RequestTables(ControllerTables, frozen=True):
         if abs(self.control.period_s * 1000 - round(self.control.period_s * 1000)) > 1e-9:
             raise ValueError(f"control.period_s: expected whole milliseconds, not {self.control.period_s}")
 
+    @property
+    def control_period_s(self) -> float:
+        return self.control.period_s
+
     def flown_at_least_s(self, flight: Scenario) -> float:
         # The flight ends with the last whole control period.
         return round(flight.duration_s - self.control.period_s - flight.aircraft.step_s / 2, 9)
+
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        if flight.loop != "pil":
+            return ()
+        return ("hang", "reset") if flight.lockstep else ("reset",)
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         board = [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
@@ -48,7 +59,7 @@ class RequestTables(ControllerTables, frozen=True):
 
 
 class Referenced(Aircraft, Protocol):
-    """An aircraft whose board is sent references."""
+    """An aircraft whose board receives references."""
 
     @property
     def start_pos_W(self) -> Vec3 | None: ...
@@ -59,21 +70,28 @@ class Referenced(Aircraft, Protocol):
 RequestScenario = Scenario[Referenced, RequestTables]
 
 
+def injected(scenario: Scenario) -> tuple[Fault, ...]:
+    """The faults of an emulated board: those planned with all others, and those of its own table, if it has one."""
+    planned = (fault for fault in scenario.faults if fault.target == BOARD)
+    common = (convert({"at_s": fault.from_s, "kind": fault.kind}, Fault, "faults") for fault in planned)
+    return (*(value_at(scenario, "emulator.faults") or ()), *common)
+
+
 def needs(scenario: RequestScenario) -> str:
-    """What does not fit; empty if all does."""
+    """What does not match; empty: nothing."""
     control, ground = scenario.controller.control, scenario.controller.ground
     step_s = scenario.aircraft.step_s
     if round(control.period_s * NS) % round(step_s * NS):
         return f"control.period_s: expected a multiple of world.step_s ({step_s} s), not {control.period_s}"
     if scenario.lockstep and scenario.loop == "hil":
-        return "pace: a physical board keeps its own time; fly hil with --pace real"
+        return "pace: a physical board has its own clock; fly hil with --pace real"
     if scenario.loop == "pil" and scenario.pace not in ("lockstep", "real"):
         return f"pace: the emulated board flies in lockstep or in real time, not at {scenario.pace}"
     hangs = any(fault.kind == "hang" for fault in scenario.controller.emulator.faults)
     if scenario.loop == "pil" and not scenario.lockstep and hangs:
         return "emulator.faults: hang can be injected in lockstep only; in real time use reset"
     if ground.impair.active and (scenario.loop == "hil" or (scenario.loop == "pil" and not scenario.lockstep)):
-        return "ground.impair: a board outside this host has its own reference line; use link.to_board"
+        return "ground.impair: an external board has its own reference link; use link.to_board"
     if scenario.lockstep and ground.source == "external":
         return "ground.source: external needs --pace real, since lockstep waits for its own base station"
     if scenario.lockstep and ground.source == "joystick" and not ground.joystick_recording:

@@ -1,6 +1,8 @@
-"""The rows of our own boards: one that owns its timer and asks, two that work by the plant's clock."""
+"""The rows of our own boards: one with its own timer that requests sensors, and two on the plant's clock."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from aeroloop.core.tables import MEMORY, Controller
 
@@ -16,27 +18,45 @@ REQUEST = Controller(
     launch="aeroloop.controllers.law.launch:request",
     exchange="aeroloop.controllers.law.exchange:request",
     inline="aeroloop.controllers.law.inline:request",
+    firmware="aeroloop.controllers.law.launch:firmware",
 )
-"""Asks a family for its `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
+"""Requires of a family: `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
 PERIOD = Controller(
     name="law",
     tables="aeroloop.controllers.law.period_tables:PeriodTables",
-    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY},
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY, "hil": ""},
     paced_links={"pil": "loopback://"},
     needs="aeroloop.controllers.law.period_tables:needs",
+    own_clock=("hil",),
+    takes_law=True,
     roles="aeroloop.controllers.law.launch:period_roles",
     launch="aeroloop.controllers.law.launch:period",
     exchange="aeroloop.controllers.law.exchange:period",
     inline="aeroloop.controllers.law.inline:period",
+    firmware="aeroloop.controllers.law.launch:firmware",
 )
-"""Asks a family for its `law` (scenario, run -> period_process.Autopilot), `mission` and `image`."""
+"""Requires of a family: `law` (scenario -> period_process.Autopilot), `mission` and `image`."""
 VALUES = Controller(
     name="law",
-    tables="aeroloop.core.scenario:ControllerTables",
-    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0"},
+    tables="aeroloop.controllers.law.values_tables:ValuesTables",
+    rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY, "hil": ""},
+    paced_links={"pil": "pty://"},
+    needs="aeroloop.controllers.law.values_tables:needs",
+    own_clock=("hil",),
     roles="aeroloop.controllers.law.values:roles",
     launch="aeroloop.controllers.law.values:launch",
     exchange="aeroloop.controllers.law.values:exchange",
     inline="aeroloop.controllers.law.values:inline",
+    firmware="aeroloop.controllers.law.values:firmware",
+    tells=True,
+    tasks="aeroloop.protocols.values:VALUES_TASKS",
 )
-"""Asks a family for its `law` (scenario -> control.board_law.BoardLaw)."""
+"""Requires of a family: `law` (scenario -> control.board_law.BoardLaw)."""
+GUIDED = replace(
+    VALUES,
+    tables="aeroloop.controllers.law.guided_tables:GuidedTables",
+    needs="aeroloop.controllers.law.guided_tables:needs",
+    sections="aeroloop.controllers.law.guided_report:sections",
+    takes_law=True,
+)
+"""The same for a multirotor's `law`, `controllers.law.guided.board_law`, which requires the family's `airframe`."""

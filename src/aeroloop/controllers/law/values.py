@@ -1,6 +1,7 @@
-"""A family's own law (`Family.law`) on a board that takes measured values and gives commands: row, launch, both ends.
+"""A family's own law (`Family.law`) on a board that receives values and returns commands: its processes, launch
+settings, both ends.
 
-Rungs mil (CasADi) and sil (its C on this host), over any link or inline.
+Rungs mil (CasADi), sil (its C on this host), pil (its firmware in the emulator) and hil (a board on a serial link).
 """
 
 from __future__ import annotations
@@ -8,94 +9,124 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.codegen.host import compiled
-from aeroloop.control.board_law import BoardLaw
+from aeroloop.codegen.images import Generated, build_image
+from aeroloop.control.board_law import BoardLaw, Source
+from aeroloop.controllers.law import router_links
+from aeroloop.controllers.law.exchange import framed_wire, plant_baton
+from aeroloop.controllers.law.launch import EMULATOR
+from aeroloop.controllers.law.values_board import ValuesServer, build_board, by_baton, law_of, shape_of, turns
+from aeroloop.controllers.law.values_image import LOCKSTEP, UART, check_line, generate
+from aeroloop.controllers.law.values_tables import ValuesScenario
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.paths import cache_dir
-from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
-from aeroloop.core.tables import Role, offered
+from aeroloop.core.stream import KEYS
+from aeroloop.core.streams import named
+from aeroloop.core.tables import Role, family
+from aeroloop.exchanges.barriers import BoardBaton
 from aeroloop.exchanges.board_values import BoardValues, Settings
-from aeroloop.flight.seat import Inlined, Seat
+from aeroloop.exchanges.wire import Turn, Wire
+from aeroloop.flight.exchange_context import ExchangeContext, Inlined
 from aeroloop.links.base import Link
 from aeroloop.links.memory import memory_pair
 from aeroloop.links.open import open_link
 from aeroloop.links.url import ends
-from aeroloop.protocols import values
+from aeroloop.realtime.lockstep import InlineBaton
+from aeroloop.sim.vehicle import Vehicle
 
-BOARD = Role("board", "aeroloop.controllers.law.values_process")
-
-
-def roles(scenario: Scenario) -> tuple[Role, ...]:
-    return (BOARD,)
+BOARD = Role("board", "aeroloop.controllers.law.values_process", ("plant",))
 
 
-def launch(scenario: Scenario, folder: Path) -> dict[str, Any]:
-    if scenario.link.to_plant.active or scenario.link.to_board.active:
-        raise ConfigError("link: this board's link takes no impairments")
-    law_of(scenario)  # whether there is one
+def roles(scenario: ValuesScenario) -> tuple[Role, ...]:
+    if scenario.aircraft.count > 1:
+        raise ConfigError(
+            "vehicle.count: a board's process flies one aircraft; expected 1, several [[aircraft]], or --link memory://"
+        )
+    boards: tuple[Role, ...] = (BOARD,) if scenario.lockstep or scenario.loop != "pil" else (EMULATOR,)
+    return (*(boards if scenario.loop != "hil" else ()), *router_links.roles(scenario))
+
+
+def launch(scenario: ValuesScenario, folder: Path) -> dict[str, Any]:
     server, client = ends(scenario.link_url, folder=folder, name="link")
-    if client is None:
-        raise ConfigError(f"link.url: {server} is a link to an external board; expected one between processes")
-    return {"link_server": server, "link_client": client}
+    if client is None and scenario.loop != "hil":
+        raise ConfigError(f"link.url: {server} is a link to an external board; fly it with --loop hil")
+    found = {"link_server": server, "link_client": client or ""}
+    return {**found, **_firmware(scenario), **router_links.settings(scenario, folder)}
 
 
-def law_of(scenario: Scenario) -> BoardLaw:
-    law: BoardLaw = offered(scenario.kind, "law", scenario)
-    return law
+def firmware(scenario: ValuesScenario) -> tuple[Generated, str]:
+    """The image of the emulated board of a flight."""
+    return generate(law_of(scenario)), LOCKSTEP if scenario.lockstep else UART
 
 
-class LawBoard:
-    """The law behind a link."""
-
-    def __init__(self, scenario: Scenario, link: Link) -> None:
-        law = law_of(scenario)
-        function = compiled(law.function, cache_dir()) if scenario.loop == "sil" else law.function
-        self._run, self._law, self._link = Evaluator(function), law, link
-        self._end = values.ValuesEnd(values.VALUES, law.measured)
-
-    @property
-    def addressed(self) -> bool:
-        """The plant has spoken."""
-        return self._end.counters.frames_in > 0
-
-    def greet(self) -> None:
-        self._link.send(values.start(self._law.measured, self._law.commands))
-
-    def serve(self) -> None:
-        """Answer what has come."""
-        run = self._run
-        for message in self._end.receive(self._link.poll()):
-            if isinstance(message, values.Numbered):
-                run.inputs[0][:] = message.values
-                run()
-                run.inputs[1][:] = run.outputs[1]
-                command = tuple(run.outputs[0].tolist())
-                self._link.send(values.numbered(values.COMMAND, message.cycle, command))
+def _firmware(scenario: ValuesScenario) -> dict[str, Any]:
+    law = law_of(scenario)  # whether there is one, on every rung
+    if scenario.loop not in ("pil", "hil"):
+        return {}
+    if scenario.loop == "pil" and not scenario.lockstep:
+        check_line(law)
+    generated, name = firmware(scenario)
+    image = str(build_image(generated, name)) if scenario.loop == "pil" else ""
+    return {"image": image, "image_id": generated.image_id}
 
 
-def exchange(seat: Seat) -> BoardValues:
-    return behind(seat, open_link(seat.orders.link_server))
+def exchange(context: ExchangeContext) -> BoardValues:
+    bare = open_link(context.launch.link_server)
+    return behind(context, bare, plant_baton(context) if by_baton(context.scenario) else None)
 
 
-def behind(seat: Seat, link: Link) -> BoardValues:
-    """The board behind this link."""
-    scenario, law = seat.scenario, law_of(seat.scenario)
+def behind(context: ExchangeContext, bare: Link, board: BoardBaton | None = None) -> BoardValues:
+    """The exchange with the board on this link; in lockstep the plant waits for its baton, or for its messages."""
+    scenario, law = context.scenario, law_of(context.scenario)
+    in_band = scenario.lockstep and board is None
+    wire = Wire.plain(bare) if in_band else framed_wire(context, bare, Turn(board) if board is not None else None)
+    columns = named(scenario)["link"].names if "link" in context.publish else ()
     settings = Settings(
-        measured=law.measured,
-        commands=law.commands,
+        shape=shape_of(law),
         period_ns=round(law.period_s * NS),
         end_ns=scenario.end_ns,
-        lockstep=scenario.lockstep,
+        waits=in_band,
         silence_ns=round(scenario.link.silence_s * scenario.speed * NS),
+        expected_image=context.launch.image_id,
+        board="emulated board" if scenario.loop == "pil" else "board",
+        logs=law.logs,
+        unknown={row.stream: row.unknown for row in law.tells},
+        counters=tuple(name for name in columns if name not in KEYS),
     )
-    return BoardValues(seat.vehicle, link, settings, seat.publish)
+    _check_sizes(scenario, law, context.vehicle)
+    return BoardValues(context.vehicle, wire, settings, _source(law, context.vehicle), context.publish)
 
 
-def inline(seat: Seat) -> Inlined:
+def _check_sizes(scenario: ValuesScenario, law: BoardLaw, vehicle: Vehicle[Any, Any]) -> None:
+    """Check that the law's inputs and outputs match the vehicle's."""
+    row = vehicle.measured() if law.source is None else None
+    measured = law.measured if row is None else len(row)
+    if (law.measured, law.commands) != (measured, len(vehicle.command)):
+        raise ConfigError(
+            f"{family(scenario.kind).law}: the law has {law.measured} inputs and {law.commands} commands; "
+            f"expected {measured} and {len(vehicle.command)}, those of this aircraft"
+        )
+
+
+def _source(law: BoardLaw, vehicle: Vehicle[Any, Any]) -> Source:
+    if law.source is not None:
+        return law.source(vehicle)
+
+    def measured(t_ns: int) -> list[Any] | None:
+        row = vehicle.measured()
+        return None if row is None else [row]
+
+    return measured
+
+
+def inline(context: ExchangeContext) -> Inlined:
+    folder = context.launch.folder_path / f"board-{context.number}"
+    folder.mkdir()
     plant_end, board_end = memory_pair()
-    board = LawBoard(seat.scenario, board_end)
-    board.greet()
-    board_end.on_data = board.serve
-    return Inlined(behind(seat, plant_end), lambda: None)
+    board = build_board(context.scenario, context.launch.image, folder)
+    if by_baton(context.scenario):
+        baton = InlineBaton(turns(context.scenario, board, board_end))
+        return Inlined(behind(context, plant_end, baton), board.close)
+    server = ValuesServer(board, board_end, shape_of(law_of(context.scenario)))
+    server.send_start()
+    board_end.on_data = server.serve
+    return Inlined(behind(context, plant_end), board.close)

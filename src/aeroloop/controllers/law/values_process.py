@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import select
+from contextlib import closing
 
-from aeroloop.controllers.law.values import LawBoard
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.links.open import open_link
-from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime, share_core
+from aeroloop.controllers.law.driven_process import serve_board
+from aeroloop.controllers.law.values_board import Board, ValuesServer, build_board, by_baton, law_of, shape_of, turns
+from aeroloop.controllers.law.values_tables import ValuesScenario, ValuesTables
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process
+from aeroloop.links.base import Link
+from aeroloop.realtime.lockstep import WorkTurns
 
 READS = ("board link",)
 WRITES = ()
-WATCH_S = 0.2
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    if orders.scenario.lockstep:
-        share_core(orders.core_draw)
-    line.await_order("open")
-    link = open_link(orders.link_client)
-    board = LawBoard(orders.scenario, link)
-    line.tell("ready")
-    line.await_order("start")
-    if not orders.scenario.lockstep:
-        for refused in enter_realtime(BOARD_PRIORITY):
-            line.tell("say", message=f"board: {refused}")
-    try:
-        board.greet()
-        while not stop():
-            if select.select([link.fileno()], [], [], WATCH_S)[0]:
-                board.serve()
-            elif not board.addressed:
-                board.greet()
-        line.tell("done")
-    finally:
-        link.close()
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    scenario: ValuesScenario = launch.flown_by(ValuesTables)
+
+    def serving(board: Board, link: Link) -> ValuesServer | WorkTurns:
+        if by_baton(scenario):
+            return turns(scenario, board, link)
+        return ValuesServer(board, link, shape_of(law_of(scenario)))
+
+    def build() -> closing[Board]:
+        return closing(build_board(scenario, launch.image, launch.folder_path))
+
+    serve_board(launch, supervisor, batons, build, serving)
 
 
 if __name__ == "__main__":

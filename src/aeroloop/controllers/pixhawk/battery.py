@@ -1,8 +1,8 @@
-"""A battery that is emptied by what the motors are told to do.
+"""A battery model, discharged by the motor commands.
 
-Thrust goes with the square of a motor's command and power with its cube, so the current is
-I = I_idle + (I_hover - I_idle) * mean(u^3) / u_hover^3 with u_hover^2 the thrust ratio of hover. The voltage falls
-linearly with the charge, and by the resistance times the current.
+Thrust is proportional to the square of a motor's command and power to its cube, so the current is I = I_idle + (I_hover
+- I_idle) * mean(u^3) / u_hover^3 with u_hover^2 the thrust ratio of hover. The voltage falls linearly with the charge,
+and by the resistance times the current.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.seam import Battery
+from aeroloop.controllers.pixhawk.types import Battery
 
 
 class Pack:
@@ -22,12 +22,12 @@ class Pack:
         self.charge()
 
     def charge(self) -> None:
-        """Back to the charge at power-up."""
+        """Reset to the charge at power-up."""
         lacking = 1.0 - self._parameters.get("SIM_BAT_START") / 100.0
         self._used_mAh = lacking * self._parameters.get("BAT1_CAPACITY")
 
     def step(self, motors: Sequence[float], dt_s: float) -> None:
-        """`motors`: commands 0..1; one that is no number counts as stopped."""
+        """`motors`: commands 0..1; NaN counts as stopped."""
         get = self._parameters.get
         cubes = [u**3 if 0.0 <= u <= 1.0 else float(1.0 < u < math.inf) for u in motors]
         effort = sum(cubes) / len(cubes) if cubes else 0.0

@@ -1,4 +1,4 @@
-"""MAVLink's command protocol: what a command asks of the flight logic, and how its answer is told."""
+"""MAVLink's command protocol: converts commands to requests to the flight logic, and its answers to COMMAND_ACK."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.controllers.pixhawk import px4_modes
 from aeroloop.controllers.pixhawk.limits import HEADING, SPEED, TAKEOFF_HEIGHT, place_problem, refused
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.seam import Brain, FlightMode, Refusal, Severity
+from aeroloop.controllers.pixhawk.statustext import StatusTexts
 from aeroloop.controllers.pixhawk.telemetry import Geodesy
-from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.controllers.pixhawk.types import AutopilotInterface, FlightMode, Refusal, Severity
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import Origin
 from aeroloop.protocols.mavlink import Message
 
 FORCE = 21196
-"""The number with which a pilot overrules the checks of arming and disarming."""
+"""The parameter value with which a pilot overrides the checks of arming and disarming."""
 
 _M = dialect
 _OPEN = 2**31 - 1
@@ -30,10 +30,10 @@ _CHANGE_MODE = 1  # flag of DO_REPOSITION
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of either message; NaN where the sender left a parameter open."""
+    """A command of either message; NaN: the sender omitted the parameter."""
 
     number: int
-    params: tuple[float, ...]  # seven; the places in degrees and m
+    params: tuple[float, ...]  # seven; positions in degrees and m
     frame: int = _M.MAV_FRAME_GLOBAL
 
     @property
@@ -55,18 +55,18 @@ def command_from(message: Message) -> Command:
 
 
 class CommandProtocol:
-    """One link's end of it; `others` are commands that concern the link itself."""
+    """The command protocol on one link; `others` are commands that concern the link itself."""
 
     def __init__(
         self,
-        brain: Brain,
+        logic: AutopilotInterface,
         parameters: Parameters,
         geodesy: Geodesy,
-        texts: Texts,
+        texts: StatusTexts,
         others: dict[int, Handler],
         set_current: Callable[[int], Refusal | None],
     ) -> None:
-        self._brain = brain
+        self._logic = logic
         self._parameters = parameters
         self._geodesy = geodesy
         self._texts = texts
@@ -74,9 +74,9 @@ class CommandProtocol:
         self._handlers: dict[int, Handler] = {
             _M.MAV_CMD_COMPONENT_ARM_DISARM: self._arm,
             _M.MAV_CMD_NAV_TAKEOFF: self._take_off,
-            _M.MAV_CMD_NAV_LAND: lambda _: brain.set_mode(FlightMode.LAND),
-            _M.MAV_CMD_NAV_RETURN_TO_LAUNCH: lambda _: brain.set_mode(FlightMode.RETURN),
-            _M.MAV_CMD_NAV_LOITER_UNLIM: lambda _: brain.set_mode(FlightMode.HOLD),
+            _M.MAV_CMD_NAV_LAND: lambda _: logic.set_mode(FlightMode.LAND),
+            _M.MAV_CMD_NAV_RETURN_TO_LAUNCH: lambda _: logic.set_mode(FlightMode.RETURN),
+            _M.MAV_CMD_NAV_LOITER_UNLIM: lambda _: logic.set_mode(FlightMode.HOLD),
             _M.MAV_CMD_DO_PAUSE_CONTINUE: self._pause,
             _M.MAV_CMD_DO_SET_MODE: self._mode,
             _M.MAV_CMD_DO_REPOSITION: self._reposition,
@@ -94,7 +94,7 @@ class CommandProtocol:
         }
 
     def handle(self, message: Message, sender: tuple[int, int]) -> list[Message]:
-        """The acknowledgement, and a sentence if the command was refused."""
+        """The acknowledgement, and a text if the command was refused."""
         command = command_from(message)
         handler = self._handlers.get(command.number)
         if handler is None:
@@ -109,40 +109,40 @@ class CommandProtocol:
         return [_ack(command.number, _result(refusal), sender), *told]
 
     def set_mode(self, base: int, custom: int) -> Refusal | None:
-        """SET_MODE, and DO_SET_MODE of those who put both of PX4's numbers into one."""
+        """SET_MODE, and DO_SET_MODE from senders that put both of PX4's numbers into one."""
         if not base & _M.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED:
             return Refusal("Only PX4's custom modes are known", temporary=False)
         mode = px4_modes.from_custom_mode(custom)
-        return _no_mode(custom >> 16 & 0xFF, custom >> 24) if mode is None else self._brain.set_mode(mode)
+        return _no_mode(custom >> 16 & 0xFF, custom >> 24) if mode is None else self._logic.set_mode(mode)
 
     def _arm(self, command: Command) -> Refusal | None:
         wish, force = command.params[0], command.params[1] == FORCE
         if wish == 1:
-            return self._brain.arm(force=force)
+            return self._logic.arm(force=force)
         if wish == 0:
-            return self._brain.disarm(force=force)
+            return self._logic.disarm(force=force)
         return Refusal(f"Arm is 1 and disarm is 0, not {wish:g}", temporary=False)
 
     def _take_off(self, command: Command) -> Refusal | None:
         height_m = command.params[6]
         if math.isnan(height_m):
-            return self._brain.take_off(None)
+            return self._logic.take_off(None)
         if not command.relative:
             home_m = self._home_altitude_m()
             if home_m is None:
                 return Refusal("Home is not known yet")
             height_m -= home_m
             if height_m < TAKEOFF_HEIGHT.low:
-                return self._brain.take_off(None)  # like PX4: what is below home means the parameter's height
+                return self._logic.take_off(None)  # like PX4: a height below home selects the parameter's height
         if outside := TAKEOFF_HEIGHT.problem(height_m):
             return refused(outside)
-        return self._brain.take_off(height_m)
+        return self._logic.take_off(height_m)
 
     def _pause(self, command: Command) -> Refusal | None:
         wish = command.params[0]
         if wish not in (0, 1):
             return Refusal(f"Pause is 0 and continue is 1, not {wish:g}", temporary=False)
-        return self._brain.set_mode(FlightMode.MISSION if wish else FlightMode.HOLD)
+        return self._logic.set_mode(FlightMode.MISSION if wish else FlightMode.HOLD)
 
     def _mode(self, command: Command) -> Refusal | None:
         base, main, sub = command.params[:3]
@@ -152,10 +152,10 @@ class CommandProtocol:
             return Refusal("Only PX4's custom modes are known", temporary=False)
         number = int(sub) if math.isfinite(sub) and 0 <= sub <= 255 else 0
         mode = px4_modes.from_numbers(int(main), number)
-        return _no_mode(int(main), number) if mode is None else self._brain.set_mode(mode)
+        return _no_mode(int(main), number) if mode is None else self._logic.set_mode(mode)
 
     def _reposition(self, command: Command) -> Refusal | None:
-        status, (_, flags, _, heading, lat, lon, alt) = self._brain.status, command.params
+        status, (_, flags, _, heading, lat, lon, alt) = self._logic.status, command.params
         nav, origin = status.estimate, status.origin
         if nav is None or origin is None or not nav.position_ok:
             return Refusal("Position is not known yet")
@@ -177,13 +177,13 @@ class CommandProtocol:
         if not math.isnan(heading) and (outside := HEADING.problem(heading)):
             return refused(outside)
         yaw_rad = None if math.isnan(heading) else wrap_pi_half_open(math.pi / 2 - heading)
-        return self._brain.go_to(lat, lon, alt, yaw_rad)
+        return self._logic.go_to(lat, lon, alt, yaw_rad)
 
     def _speed(self, command: Command) -> Refusal | None:
         kind, speed_m_s = command.params[:2]
         if speed_m_s == -1:
             return None  # as it is
-        if kind not in (0, 1):  # of the air or over the ground, which a multicopter does not tell apart
+        if kind not in (0, 1):  # air or ground speed, which are not distinguished for a multicopter
             return Refusal("Only the horizontal speed can be changed", temporary=False)
         if outside := SPEED.problem(speed_m_s):
             return refused(outside)
@@ -199,13 +199,13 @@ class CommandProtocol:
         first = command.params[0]
         if first.is_integer() and first > 0 and (refusal := self._set_current(int(first))):
             return refusal
-        return self._brain.set_mode(FlightMode.MISSION) or (None if self._brain.status.armed else self._brain.arm())
+        return self._logic.set_mode(FlightMode.MISSION) or (None if self._logic.status.armed else self._logic.arm())
 
     def _checks(self, _: Command) -> Refusal | None:
-        return None if self._brain.status.ready_to_arm else Refusal("Not ready to arm")
+        return None if self._logic.status.ready_to_arm else Refusal("Not ready to arm")
 
     def _home_altitude_m(self) -> float | None:
-        status = self._brain.status
+        status = self._logic.status
         origin: Origin | None = status.origin
         if status.home_W is None or origin is None:
             return None

@@ -2,63 +2,91 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 from aeroloop.controllers.pixhawk.flight_law import Airframe
 from aeroloop.controllers.pixhawk.hil_rows import HilRows
 from aeroloop.controllers.pixhawk.tables import AutopilotScenario
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.tables import offered
-from aeroloop.exchanges.line_faults import LineFaults
-from aeroloop.exchanges.mavlink_hil import MavlinkHil, Settings, Timing, wall_timing
-from aeroloop.flight.seat import Seat
+from aeroloop.core.tables import family, offered
+from aeroloop.exchanges.barriers import BoardBaton
+from aeroloop.exchanges.mavlink_hil import MavlinkHil, Outputs, Settings, Timing, motor_outputs, wall_timing
+from aeroloop.exchanges.wire import Turn, Wire, impaired_wire
+from aeroloop.flight.exchange_context import ExchangeContext
 from aeroloop.links.base import Link
-from aeroloop.links.impair import Impaired
-from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.links.url import parse
 from aeroloop.protocols.hil_rates import link_load
+from aeroloop.protocols.mavlink import Frame
 from aeroloop.protocols.mavlink_cutter import MavlinkCutter
+from aeroloop.realtime.lockstep import Baton
 
 HITL_ACTUATORS_HZ = 200.0
-"""How often PX4 sends actuators on a line without lockstep."""
+"""Rate of PX4's actuator messages on a link without lockstep."""
 
 
-def exchange(seat: Seat) -> MavlinkHil:
-    server, _ = seat.orders.vehicle_links[seat.number]
-    external = seat.scenario.loop == "hil"
-    return behind(seat, LastingServer(server) if external else open_link(server))
+def exchange(context: ExchangeContext) -> MavlinkHil:
+    server, _ = context.launch.vehicle_links[context.number]
+    board = None
+    if by_baton(context.scenario):
+        board = Baton(os.dup(context.batons["board"]), "virtual Pixhawk")  # one process has all autopilots of a fleet
+    return behind(context, open_link(server), board=board)
 
 
-def behind(seat: Seat, bare: Link, timing: Timing | None = None) -> MavlinkHil:
-    """The autopilot behind this link."""
-    scenario: AutopilotScenario = seat.scenario
-    airframe: Airframe = offered(scenario.kind, "airframe", scenario)
+def by_baton(scenario: AutopilotScenario) -> bool:
+    """Whether the autopilot alternates with the plant by a baton, since its samples and answers may be lost or late."""
+    return scenario.lockstep and scenario.impaired
+
+
+def behind(
+    context: ExchangeContext,
+    bare: Link,
+    timing: Timing | None = None,
+    board: BoardBaton | None = None,
+    settled: Callable[[int], None] = lambda t_ns: None,
+    others: Callable[[Frame], None] | None = None,
+) -> MavlinkHil:
+    """The exchange with the autopilot on this link, in lockstep by its baton or by its answers. `settled` is called at
+    each step, and `others` with messages that are not part of HIL."""
+    scenario: AutopilotScenario = context.scenario
     imu = scenario.aircraft.aboard.imu
     assert imu is not None
-    link, impaired = bare, None
-    if not scenario.lockstep:
-        link = impaired = Impaired(
+    wire = Wire.plain(bare)
+    if board is not None or not scenario.lockstep:
+        wire = impaired_wire(
             bare,
-            inbound=scenario.link.to_plant,
-            outbound=scenario.link.to_board,
-            clock_ns=lambda: seat.vehicle.t_ns,
-            seed=scenario.seed + seat.number,
+            scenario.link,
+            lambda: context.vehicle.t_ns,
+            scenario.seed + context.number,
+            turn=Turn(board, context.number) if board is not None else None,
             cut=MavlinkCutter,
             cut_sent=MavlinkCutter,
         )
     settings = Settings(
-        rotors=airframe.rotors.count,
-        mix=airframe.mix,
-        answers_every_sample=scenario.loop != "hil" and scenario.lockstep,
-        notify=seat.notify,
-        line=LineFaults(impaired, scenario.link) if impaired is not None else None,
-        impaired=(lambda: impaired.worn) if impaired is not None else (lambda: False),
+        outputs=_outputs(scenario),
+        answers_every_sample=scenario.loop != "hil" and scenario.lockstep and board is None,
+        notify=context.notify,
+        line=wire.faults,
+        impaired=wire.is_impaired,
+        settled=settled,
+        others=others,
     )
-    rows = HilRows(seat.publish, scenario.aircraft.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
-    return MavlinkHil(seat.vehicle, link, timing or wall_timing(link), settings, rows, bare=bare)
+    rows = HilRows(context.publish, scenario.aircraft.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
+    timing = timing or wall_timing(wire.link)
+    return MavlinkHil(context.vehicle, wire.link, timing, settings, rows, bare=wire.bare, barrier=wire.barrier)
+
+
+def _outputs(scenario: AutopilotScenario) -> Outputs:
+    if family(scenario.kind).outputs:
+        outputs: Outputs = offered(scenario.kind, "outputs", scenario)
+        return outputs
+    airframe: Airframe = offered(scenario.kind, "airframe", scenario)
+    return motor_outputs(airframe.rotors.count, airframe.mix)
 
 
 def check_capacity(scenario: AutopilotScenario) -> str:
-    """Whether a serial line can carry what is to cross it, said before the flight: a warning, or nothing."""
+    """Check before the flight whether a serial link can carry the messages; returns a warning, or an empty string."""
     imu, gnss = scenario.aircraft.aboard.imu, scenario.aircraft.aboard.gnss
     assert imu is not None
     url = parse(scenario.link_url, template=True)

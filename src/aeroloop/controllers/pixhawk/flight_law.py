@@ -1,4 +1,4 @@
-"""The flight law of an airframe from its parameter file, made to read the state of the navigation filter."""
+"""The flight law of an airframe from its parameter file, with the state of the navigation filter as input."""
 
 from __future__ import annotations
 
@@ -6,17 +6,25 @@ from collections.abc import Callable
 from typing import Protocol
 
 import casadi as ca
+import numpy as np
 
 from aeroloop.actuators.motors import Motor
-from aeroloop.control.cascade import INPUTS, OUTPUTS, Frame, law
+from aeroloop.control.cascade import OUTPUTS, Frame, law
 from aeroloop.estimation import ekf
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
 from aeroloop.models.rotors import Rotors
 
+LEAST_ROTORS = 4
+"""Minimum number of rotors: with fewer, thrust and attitude cannot be held."""
+
+
+SAME_ARM = 0.9
+"""Cosine of the angle between two arms; with eight arms in a circle it is 0.71."""
+
 
 class Airframe(Protocol):
-    """What a family's row offers as `airframe`."""
+    """The interface of `airframe` in a family's row."""
 
     @property
     def body(self) -> Body: ...
@@ -28,7 +36,7 @@ class Airframe(Protocol):
     def flight(self) -> quadrotor.Parameters: ...
     @property
     def mix(self) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
-        """Motor commands of roll, pitch, yaw (-1..1, of FRD) and throttle (0..1)."""
+        """Motor commands from roll, pitch, yaw (-1..1, FRD) and throttle (0..1)."""
 
 
 def frame(airframe: Airframe) -> Frame:
@@ -44,13 +52,24 @@ def frame(airframe: Airframe) -> Frame:
         speed_idle_rad_s=motors.speed_idle_rad_s,
         speed_max_rad_s=motors.speed_max_rad_s,
         drag_per_s=rotors.drag_Ns2_m * hovering / body.mass_kg,
+        rotor_shares=rotors.shares,
     )
 
 
+def survives(airframe: Airframe) -> bool:
+    """Whether there are enough rotors to fly without one of them, each on its own arm: of two on one arm the failed one
+    cannot be identified, and the other replaces it in part."""
+    if airframe.rotors.count <= LEAST_ROTORS:
+        return False
+    arms = np.array(airframe.rotors.pos_B_m)[:, :2]
+    arms /= np.linalg.norm(arms, axis=1, keepdims=True)
+    return bool(np.max(arms @ arms.T - np.eye(len(arms))) < SAME_ARM)
+
+
 def on_state(airframe: Airframe, period_s: float) -> ca.Function:
-    """`cascade.law` with the filter's state in place of `nav`, so that a sample has nothing to copy."""
-    function = law(frame(airframe), period_s)
+    """`cascade.law` with the filter's state as input instead of `nav`, so that no copy is needed per sample."""
+    function = law(frame(airframe), period_s, survives=survives(airframe))
     state = ca.SX.sym("state", ekf.STATES)
     _, *others = function.sx_in()
     outputs = function.call([ekf.motion(state), *others])
-    return ca.Function(function.name(), [state, *others], outputs, ["state", *INPUTS[1:]], list(OUTPUTS))
+    return ca.Function(function.name(), [state, *others], outputs, ["state", *function.name_in()[1:]], list(OUTPUTS))

@@ -1,12 +1,12 @@
 """One step of the flight logic: time and the estimate in, a setpoint for the control law out.
 
-What is it like (estimate, battery, ground or air), what does that mean (dangers, touch-down, disarming), and what is
-asked of the control law in the mode that results. Nothing here reads a clock or knows the truth.
+The step updates the state (estimate, battery, ground contact), derives transitions (failsafes, touch-down, disarming),
+and computes the setpoint of the resulting mode. Nothing here reads a clock or the true state.
 
-On the ground and armed, the motors idle until something asks for a flight: a take-off, a mission, a thrust stick.
-When the attitude is lost in the air it does not stop the motors, which would be a certain crash: it asks for level
-flight and a little less than the thrust of hover, for as long as its last height takes at landing speed, and only then
-stops them.
+On the ground and armed, the motors idle until a flight is commanded: a take-off, a mission, a thrust stick. When the
+attitude is lost in the air, the motors are not stopped, which would be a certain crash: the setpoint is level flight
+with slightly less thrust than hover, for as long as the descent from the last height takes at landing speed; only then
+are they stopped.
 """
 
 from __future__ import annotations
@@ -15,60 +15,62 @@ import math
 from collections.abc import Sequence
 from enum import Enum
 
-from aeroloop.controllers.pixhawk.asked import Asked
+from aeroloop.controllers.pixhawk.arming_checks import STICK_MODES, is_sane, mode_problem, tilt_rad
 from aeroloop.controllers.pixhawk.battery import Pack
-from aeroloop.controllers.pixhawk.checks import STICK_MODES, is_sane, mode_problem, tilt_rad
+from aeroloop.controllers.pixhawk.failsafes import FailsafeMonitor
 from aeroloop.controllers.pixhawk.landing import GroundContact, thrust_ratio
 from aeroloop.controllers.pixhawk.mission import Kind, Mission
 from aeroloop.controllers.pixhawk.navigator import Navigator
+from aeroloop.controllers.pixhawk.offboard import Offboard
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.seam import (
+from aeroloop.controllers.pixhawk.setpoints import SetpointSource
+from aeroloop.controllers.pixhawk.sticks import THRUST_LOW, StickInput
+from aeroloop.controllers.pixhawk.types import (
     FlightMode,
     Refusal,
     SensorHealth,
     Severity,
 )
-from aeroloop.controllers.pixhawk.sticks import THRUST_LOW, Hands
-from aeroloop.controllers.pixhawk.watch import Watch
 from aeroloop.core.frames import Vec3, euler_from_quat
 from aeroloop.core.signals import NavEstimate, Origin, Setpoint
 
 TEXT_LENGTH = 50
 MAX_TEXTS = 50
 MAX_STEP_S = 0.1
-"""A longer step counts as this much flight."""
+"""Longest step: a longer one is limited to this."""
 GRACE_S = 0.25
-"""So long the last setpoint stands when the estimate fails."""
+"""Time for which the last setpoint is held when the estimate fails."""
 STALE_S = 0.5
 LIFTED_M = 0.3
 LIFT_PATIENCE_S = 10.0
 LEARNING_TILT_RAD = math.radians(15)
 SINKING_THRUST = 0.95
-"""Of hover's, when not even the height is known."""
+"""Fraction of the hover thrust, when the height is unknown."""
 BLIND_MARGIN_S = 5.0
 HOME_MOVED_M = 1.0
 STRUCK_M = 1.0
-"""A path that leads so far below an aircraft which does not follow leads into the ground."""
+"""A path that leads this far below an aircraft which does not follow leads into the ground."""
 
 
 class Phase(Enum):
     GROUND = "ground"
-    LIFT = "lift"  # a flight is asked for, but it still stands
+    LIFT = "lift"  # a flight is commanded, but it has not lifted off
     AIR = "air"
 
 
 class FlightLogic:
-    """State of the flight, and its step. What others may ask of it is `brain.Brain`."""
+    """State of the flight, and its step. The interface for others is `types.AutopilotInterface`."""
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         self._texts: list[tuple[Severity, str]] = []
         self._pack = Pack(parameters)
-        self._hands = Hands(parameters)
-        self._watch = Watch(parameters, self._hands, self._pack, self._say)
+        self._hands = StickInput(parameters)
         self._contact = GroundContact(parameters)
         self._navigator = Navigator(parameters)
-        self._asked = Asked(parameters, self._navigator, self._hands, self._contact)
+        self._setpoints = SetpointSource(parameters, self._navigator, self._hands, self._contact)
+        self._offboard = Offboard(parameters, self._navigator, self._setpoints)
+        self._failsafes = FailsafeMonitor(parameters, self._hands, self._offboard, self._pack, self._send_text)
         self._mission = Mission()
         self._t_ns = 0
         self._estimate: NavEstimate | None = None
@@ -78,14 +80,14 @@ class FlightLogic:
         self._mode = FlightMode.HOLD
         self._armed = False
         self._phase = Phase.GROUND
-        self._flown = False  # since it was armed
-        self._lifting = False  # until it has the height from which a mission may go on
+        self._flown = False  # time since arming
+        self._lifting = False  # until it has the height from which a mission may continue
         self._phase_s = 0.0
         self._ground_z = 0.0
         self._takeoff_z = 0.0
-        self._lost_s = 0.0  # how long the attitude is missing
-        self._flipped_s = 0.0  # how long it lies on its back
-        self._blind_s = 0.0  # how long it sinks without knowing its height
+        self._lost_s = 0.0  # time without attitude
+        self._flipped_s = 0.0  # time upside down
+        self._blind_s = 0.0  # time of descent without a known height
         self._blind_limit_s = 0.0
         self._setpoint: Setpoint | None = None
         parameters.watch(self._parameter_changed)
@@ -101,7 +103,7 @@ class FlightLogic:
         motors: Sequence[float],
         dt_s: float,
     ) -> Setpoint | None:
-        """`motors`: the last commands, 0..1. None: the motors stand still."""
+        """`motors`: the last commands, 0..1. Returns None if the motors are stopped."""
         dt_s = min(MAX_STEP_S, dt_s) if dt_s > 0.0 else 0.0
         self._t_ns = t_ns
         if estimate is not None and (not is_sane(estimate) or (t_ns - estimate.t_ns) * 1e-9 > STALE_S):
@@ -123,11 +125,11 @@ class FlightLogic:
             self._wait_on_ground(estimate)
         if self._armed and self._phase is not Phase.GROUND:
             self._setpoint = self._fly(estimate, dt_s)
-            self._feel_ground(estimate, thrust_ratio(motors), dt_s)
+            self._check_ground_contact(estimate, thrust_ratio(motors), dt_s)
         if not self._armed:
             self._setpoint = None
         elif self._phase is Phase.GROUND:
-            self._setpoint = self._asked.idle(self._mode, self._t_ns)
+            self._setpoint = self._setpoints.idle(self._mode, self._t_ns)
         return self._setpoint
 
     def _keep_home(self) -> None:
@@ -136,21 +138,23 @@ class FlightLogic:
             return
         if self._armed:
             self._home_W = (estimate.pos_W[0], estimate.pos_W[1], self._ground_z)
-            self._say(Severity.NOTICE, "Home set in flight")
+            self._send_text(Severity.NOTICE, "Home set in flight")
         elif self._home_W is None or math.dist(self._home_W, estimate.pos_W) > HOME_MOVED_M:
             self._home_W = estimate.pos_W
 
     def _look_out(self, estimate: NavEstimate | None) -> None:
         if self._phase is Phase.GROUND:
-            self._watch.dangers.forget()
+            self._failsafes.active.forget()
             return
         landing = self._navigator.descending and self._mode in (FlightMode.MISSION, FlightMode.RETURN)
-        mode = self._watch.react(self._t_ns, self._mode, estimate, has_home=self._home_W is not None, landing=landing)
+        mode = self._failsafes.react(
+            self._t_ns, self._mode, estimate, has_home=self._home_W is not None, landing=landing
+        )
         if mode is not None and mode is not self._mode:
             self._enter(mode)
 
     def _notice_a_flip(self, estimate: NavEstimate | None, dt_s: float) -> None:
-        """On its back an aircraft does not come round again by itself: what turns then only does harm."""
+        """An aircraft that is upside down does not recover by itself: turning motors would only cause damage."""
         flipped = estimate is not None and tilt_rad(estimate) > math.radians(self.parameters.get("AL_FLIP_TILT"))
         self._flipped_s = self._flipped_s + dt_s if flipped else 0.0
         if self._flipped_s >= self.parameters.get("AL_FLIP_TIME"):
@@ -160,8 +164,8 @@ class FlightLogic:
 
     def _wait_on_ground(self, estimate: NavEstimate | None) -> None:
         if estimate is not None:
-            self._navigator.guide.settle(estimate.pos_W, euler_from_quat(estimate.quat_WB)[2])
-        if self._wants_flight(estimate):
+            self._navigator.trajectory.settle(estimate.pos_W, euler_from_quat(estimate.quat_WB)[2])
+        if self._flight_commanded(estimate):
             assert estimate is not None
             self._ground_z = estimate.pos_W[2]
             self._navigator.enter()
@@ -173,12 +177,14 @@ class FlightLogic:
         if 0.0 <= limit_s <= self._phase_s:
             self._disarm("Disarmed after landing" if self._flown else "Disarmed: no take-off")
 
-    def _wants_flight(self, estimate: NavEstimate | None) -> bool:
+    def _flight_commanded(self, estimate: NavEstimate | None) -> bool:
         has_mission = bool(self._mission.items)
         if estimate is None or not estimate.attitude_ok or mode_problem(self._mode, estimate, has_mission):
             return False
         if self._mode is FlightMode.TAKEOFF:
             return True
+        if self._mode is FlightMode.OFFBOARD:
+            return self._offboard.commands_flight(self._t_ns, estimate)
         if self._mode is FlightMode.MISSION:
             ready = self._origin is not None and self._home_W is not None
             return ready and not self._mission.finished and self._too_far() is None
@@ -188,28 +194,30 @@ class FlightLogic:
             return self._hands.climb() > 0.0
         return False
 
-    def _feel_ground(self, estimate: NavEstimate | None, thrust: float, dt_s: float) -> None:
+    def _check_ground_contact(self, estimate: NavEstimate | None, thrust: float, dt_s: float) -> None:
         if not self._armed or self._setpoint is None or estimate is None or not estimate.height_ok:
             return
         if self._phase is Phase.LIFT:
             if estimate.pos_W[2] - self._ground_z > LIFTED_M:
                 self._to_phase(Phase.AIR)
             elif self._phase_s > LIFT_PATIENCE_S and self._mode not in STICK_MODES:
-                self._say(Severity.ERROR, "It does not lift off: take-off given up")
+                self._send_text(Severity.ERROR, "No lift-off: take-off aborted")
                 self._to_phase(Phase.GROUND)
                 self._enter(FlightMode.HOLD)
                 return
         struck = self._path_leads_into_ground(estimate)
-        descent = self._descent_asked() or struck
+        descent = self._descent_commanded(estimate) or struck
         if self._contact.step(descent, thrust, estimate, self._setpoint, dt_s):
             if struck:
-                self._say(Severity.ERROR, "The way leads into the ground: given up")
+                self._send_text(Severity.ERROR, "Path leads into the ground: aborted")
                 self._enter(FlightMode.HOLD)
             self._touched_down()
         elif not descent and self._phase is Phase.AIR and tilt_rad(estimate) < LEARNING_TILT_RAD:
             self._contact.learn_hover(thrust, estimate, dt_s)
 
-    def _descent_asked(self) -> bool:
+    def _descent_commanded(self, estimate: NavEstimate) -> bool:
+        if self._mode is FlightMode.OFFBOARD:
+            return self._offboard.descends(estimate)
         if self._mode is FlightMode.MANUAL:
             return self._hands.thrust <= THRUST_LOW
         if self._mode in STICK_MODES:
@@ -217,13 +225,14 @@ class FlightLogic:
         return self._navigator.descending
 
     def _path_leads_into_ground(self, estimate: NavEstimate) -> bool:
-        """A waypoint may lie lower than anybody thought, and nobody means to press against the ground for ever."""
-        if self._phase is not Phase.AIR or self._mode in STICK_MODES or self._navigator.descending:
+        """A waypoint may be below the ground: the aircraft must not push against it without end."""
+        led = self._mode not in STICK_MODES and self._mode is not FlightMode.OFFBOARD
+        if self._phase is not Phase.AIR or not led or self._navigator.descending:
             return False
-        return estimate.pos_W[2] - self._navigator.guide.pos_W[2] > STRUCK_M
+        return estimate.pos_W[2] - self._navigator.trajectory.pos_W[2] > STRUCK_M
 
     def _touched_down(self) -> None:
-        self._say(Severity.INFO, "Landed")
+        self._send_text(Severity.INFO, "Landed")
         self._to_phase(Phase.GROUND)
         if self._mode is FlightMode.MISSION and self._origin is not None and self._home_W is not None:
             goal = self._mission.goal(self._origin, self._home_W)
@@ -237,17 +246,23 @@ class FlightLogic:
         if estimate is None or not estimate.attitude_ok or not estimate.height_ok:
             return self._sink(estimate, dt_s)
         self._blind_s = 0.0
-        # With a leg on the ground it stands level, and does not hold its place against the wind.
-        standing = self._descent_asked() and self._contact.felt(estimate, self._navigator.guide.pos_W[2])
+        # With a leg on the ground it stays level, and does not hold its position against the wind.
+        setpoint_z = (
+            self._offboard.setpoint_z if self._mode is FlightMode.OFFBOARD else self._navigator.trajectory.pos_W[2]
+        )
+        standing = self._descent_commanded(estimate) and self._contact.felt(estimate, setpoint_z)
+        if self._mode is FlightMode.OFFBOARD:
+            asked = self._offboard.setpoint(estimate, dt_s)
+            return asked._replace(hold_xy=False, roll_rad=0.0, pitch_rad=0.0) if standing else asked
         if self._mode in STICK_MODES:
             if standing and self._mode is FlightMode.POSITION:
-                return self._asked.by_hand(FlightMode.ALTITUDE, estimate, dt_s)
-            return self._asked.by_hand(self._mode, estimate, dt_s)
+                return self._setpoints.by_hand(FlightMode.ALTITUDE, estimate, dt_s)
+            return self._setpoints.by_hand(self._mode, estimate, dt_s)
         home_z = self._ground_z if self._home_W is None else self._home_W[2]
         if self._mode is FlightMode.TAKEOFF:
             if self._navigator.climb(self._takeoff_z, estimate, dt_s):
                 self._mode = FlightMode.HOLD
-                self._say(Severity.INFO, "Take-off done: holding")
+                self._send_text(Severity.INFO, "Take-off done: holding")
         elif self._mode is FlightMode.HOLD or self._home_W is None:
             self._navigator.hold(estimate, dt_s)
         elif self._mode is FlightMode.RETURN:
@@ -256,7 +271,7 @@ class FlightLogic:
             self._fly_mission(self._home_W, estimate, dt_s)
         if self._mode is FlightMode.LAND:
             self._navigator.land(home_z, estimate, dt_s)
-        return self._asked.guided(estimate, hold_xy=estimate.position_ok and not standing)
+        return self._setpoints.guided(estimate, hold_xy=estimate.position_ok and not standing)
 
     def _fly_mission(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         if self._origin is None:
@@ -264,7 +279,7 @@ class FlightLogic:
             return
         goal = self._mission.goal(self._origin, home_W)
         if self._lifting and goal is not None and goal.kind is not Kind.TAKEOFF:
-            # A mission without a take-off: off the ground first, the rest is flown from there.
+            # A mission without a take-off: climb first, then continue.
             z_W = home_W[2] + self.parameters.get("MIS_TAKEOFF_ALT")
             self._lifting = not self._navigator.climb(z_W, estimate, dt_s)
             return
@@ -277,25 +292,25 @@ class FlightLogic:
                 self._enter(FlightMode.RETURN)
                 return
             if not goes_on and not self._mission.finished:
-                self._say(Severity.NOTICE, f"Mission waits after item {self._mission.reached}")
+                self._send_text(Severity.NOTICE, f"Mission waits after item {self._mission.reached}")
                 self._enter(FlightMode.HOLD)
                 return
         if self._mission.finished:
-            self._say(Severity.INFO, "Mission finished: holding")
+            self._send_text(Severity.INFO, "Mission finished: holding")
             self._enter(FlightMode.HOLD)
 
     def _sink(self, estimate: NavEstimate | None, dt_s: float) -> Setpoint | None:
-        """Down without knowing how high: level and a little less than hover, for a time; or as a pilot's hands say."""
+        """Descent without a known height: level with slightly less than hover thrust, for a time; or by stick input."""
         if self._mode is FlightMode.MANUAL and estimate is not None and estimate.attitude_ok:
-            return self._asked.by_hand(self._mode, estimate, dt_s)
+            return self._setpoints.by_hand(self._mode, estimate, dt_s)
         if self._blind_s == 0.0:
-            height = max(0.0, self._navigator.guide.pos_W[2] - self._ground_z)
+            height = max(0.0, self._navigator.trajectory.pos_W[2] - self._ground_z)
             self._blind_limit_s = height / self.parameters.get("MPC_LAND_SPEED") + BLIND_MARGIN_S
         self._blind_s += dt_s
         if self._blind_s > self._blind_limit_s:
-            self._disarm("Motors stopped after a blind descent")
+            self._disarm("Motors stopped after descent without position")
             return None
-        return self._asked.level(SINKING_THRUST * self._contact.hover_thrust)
+        return self._setpoints.level(SINKING_THRUST * self._contact.hover_thrust)
 
     # Changes of state.
 
@@ -317,16 +332,16 @@ class FlightLogic:
         self._armed = False
         self._setpoint = None
         self._to_phase(Phase.GROUND)
-        self._watch.dangers.forget()
+        self._failsafes.active.forget()
         self._blind_s = 0.0
         if self._mode in (FlightMode.TAKEOFF, FlightMode.RETURN, FlightMode.LAND):
             self._enter(FlightMode.HOLD)
-        self._say(Severity.INFO, words)
+        self._send_text(Severity.INFO, words)
 
     def _parameter_changed(self, name: str) -> None:
         if name in ("SIM_BAT_START", "BAT1_CAPACITY") and not self._armed:
             self._pack.charge()
 
-    def _say(self, severity: Severity, text: str) -> None:
+    def _send_text(self, severity: Severity, text: str) -> None:
         if len(self._texts) < MAX_TEXTS:
             self._texts.append((severity, text[:TEXT_LENGTH]))

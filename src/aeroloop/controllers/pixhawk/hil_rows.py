@@ -1,9 +1,10 @@
-"""What is logged of a MAVLink HIL link at the plant: events, how often each signal crossed it, and its counters."""
+"""Log rows of a MAVLink HIL link at the plant: events, message counts and link counters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple
+from time import monotonic_ns
 
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.stream import Publish
@@ -31,7 +32,7 @@ COUNTERS_PERIOD_NS = NS
 
 class HilRows:
     def __init__(self, publish: Mapping[str, Publish], aboard: SensorSet, actuators_hz: float) -> None:
-        """`actuators_hz` is how often the autopilot should answer; 0 where that is its own affair."""
+        """`actuators_hz` is the expected rate of the autopilot's answers; 0: not defined."""
         self._publish = publish
         self._answers = self._told_ns = 0
         rates = {
@@ -40,21 +41,25 @@ class HilRows:
             if getattr(aboard, sensor) is not None
         }
         self._counts = SignalCounts({**rates, "actuators": actuators_hz}, publish["signal_count"])
+        self._actuators = self._counts["actuators"]
+        self._sampled = {kind: self._counts[signal] for kind, (_, signal) in SIGNALS.items() if signal in rates}
 
     def event(self, t_ns: int, event: Event, value: float) -> None:
         self._publish["event"](t_ns / NS, event, value)
 
     def exchanged(self, t_ns: int, samples: list[Sample], accepted: int, counters: MavlinkCounters) -> None:
-        crossed = ["actuators"] * (accepted - self._answers)
+        now_ns = monotonic_ns()
+        for _ in range(accepted - self._answers):
+            self._actuators.crossed(now_ns)
         self._answers = accepted
         for sample in samples:
-            crossed.append(SIGNALS[type(sample)][1])
-        self._counts.count(*crossed)
+            if count := self._sampled.get(type(sample)):  # none for what stays aboard, as rotor speeds
+                count.crossed(now_ns)
         if t_ns >= self._told_ns:
             self._told_ns += COUNTERS_PERIOD_NS
             self.finish(t_ns, counters)
 
     def finish(self, t_ns: int, counters: MavlinkCounters) -> None:
-        """The counters as they stand."""
-        self._counts.tell(t_ns)
+        """Log the counters."""
+        self._counts.publish(t_ns)
         self._publish["link"](t_ns / NS, *astuple(counters))

@@ -1,18 +1,24 @@
-"""The virtual Pixhawk in the plant's own process, over a link in memory: the same bytes, no process switch."""
+"""The virtual Pixhawk in the plant's own process, over a link in memory: the same bytes, without process switches."""
 
 from __future__ import annotations
 
-from aeroloop.controllers.pixhawk.exchange import behind
+from aeroloop.controllers.pixhawk.exchange import behind, by_baton
 from aeroloop.controllers.pixhawk.process import Aircraft
 from aeroloop.exchanges.mavlink_hil import Timing
-from aeroloop.flight.seat import Inlined, Seat
+from aeroloop.flight.exchange_context import ExchangeContext, Inlined
 from aeroloop.links.memory import memory_pair
+from aeroloop.realtime.lockstep import InlineBaton, WorkTurns
 
 
-def pixhawk(seat: Seat) -> Inlined:
+def pixhawk(context: ExchangeContext) -> Inlined:
     plant_end, board_end = memory_pair()
-    aircraft = Aircraft(seat.scenario, seat.number, board_end, seat.publish, seat.notify)
-    board_end.send(aircraft.pixhawk.greet())
+    if by_baton(context.scenario):
+        turns = WorkTurns(board_end)
+        aircraft = Aircraft(context.scenario, context.number, turns.link, context.publish, context.notify)
+        turns.work = aircraft.turn
+        return Inlined(behind(context, plant_end, board=InlineBaton(turns)), aircraft.close)
+    aircraft = Aircraft(context.scenario, context.number, board_end, context.publish, context.notify)
+    board_end.send(aircraft.pixhawk.first_messages())
     board_end.on_data = aircraft.serve
-    exchange = behind(seat, plant_end, Timing(lambda timeout_s: plant_end.pending))
+    exchange = behind(context, plant_end, Timing(lambda timeout_s: plant_end.pending))
     return Inlined(exchange, aircraft.close)

@@ -1,11 +1,11 @@
-"""Is it on the ground? Told from the estimate and the thrust alone, as an aircraft without a range finder must.
+"""Land detector: from the estimate and the thrust alone, without a range finder.
 
-On the ground four signs come together and last: a descent is asked for, the aircraft does not move, the setpoint has
-sunk away below it, and the control law has therefore taken back the thrust. In a steady descent the aircraft moves; in
-a hover nothing asks for a descent; when a descent begins the signs do not last.
+On the ground four conditions hold together for some time: a descent is commanded, the aircraft does not move, the
+setpoint is below it, and the control law has therefore reduced the thrust. In a steady descent the aircraft moves; in a
+hover no descent is commanded; at the start of a descent the conditions do not last.
 
-Before that the first touch is felt: the point goes on sinking and the aircraft does not. Whoever still leaned into the
-wind then would tip over the leg that stands.
+The first contact is detected before that: the setpoint continues to sink and the aircraft does not. If it still tilted
+into the wind then, it would tip over the leg that touches.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from aeroloop.core.signals import NavEstimate, Setpoint
 
 SUNK_M = 0.3
 FELT_M = 0.15
-"""So far below the aircraft a setpoint that sinks is after the first touch; in the air it is less."""
+"""A sinking setpoint this far below the aircraft indicates the first contact; in the air the distance is smaller."""
 LOW_THRUST = 0.8
-"""Of the thrust of hover."""
+"""Relative to the hover thrust."""
 HOVER_LEARNING_S = 5.0
 
 
 def thrust_ratio(motors: Sequence[float]) -> float:
-    """Of all rotors, from their commands: thrust goes with the square."""
+    """Thrust ratio of all rotors from their commands: thrust is proportional to the square."""
     squares = [u**2 if 0.0 <= u <= 1.0 else float(u > 1.0) for u in motors if math.isfinite(u)]
     return sum(squares) / len(motors) if squares else 0.0
 
@@ -41,22 +41,22 @@ class GroundContact:
         return self._hover
 
     def forget(self) -> None:
-        """A new flight begins."""
+        """Reset for a new flight."""
         self._signs_s = 0.0
         self._hover = self._parameters.get("MPC_THR_HOVER")
 
     def learn_hover(self, thrust: float, estimate: NavEstimate, dt_s: float) -> None:
-        """In the air and neither climbing nor sinking, the thrust carries the weight."""
+        """Learn the hover thrust: in the air without vertical motion, the thrust equals the weight."""
         if abs(estimate.vel_W[2]) > self._parameters.get("LNDMC_Z_VEL_MAX"):
             return
         given = self._parameters.get("MPC_THR_HOVER")
         self._hover += (thrust - self._hover) * dt_s / (HOVER_LEARNING_S + dt_s)
         self._hover = max(0.6 * given, min(1.6 * given, self._hover))
 
-    def felt(self, estimate: NavEstimate, asked_z: float) -> bool:
-        """Whether a descent to `asked_z` is held up, as by a first leg on the ground."""
+    def felt(self, estimate: NavEstimate, setpoint_z: float) -> bool:
+        """Whether a descent to `setpoint_z` is blocked, as by the first leg on the ground."""
         held_up = estimate.vel_W[2] > -0.5 * self._parameters.get("MPC_LAND_SPEED")
-        return held_up and estimate.pos_W[2] - asked_z > FELT_M
+        return held_up and estimate.pos_W[2] - setpoint_z > FELT_M
 
     def step(self, descent: bool, thrust: float, estimate: NavEstimate, setpoint: Setpoint, dt_s: float) -> bool:
         get = self._parameters.get

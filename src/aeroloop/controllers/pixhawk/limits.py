@@ -1,7 +1,7 @@
-"""What the virtual Pixhawk may be asked for: one table of limits for the MAVLink protocols and for the flight logic.
+"""Limits of commands to the virtual Pixhawk: one table for the MAVLink protocols and the flight logic.
 
-The protocols check first, so that a ground station is refused with the result and the sentence that belong to its
-command; the flight logic checks again, for whoever calls it without MAVLink.
+The protocols check first, so that a ground station gets the result and text for its command; the flight logic checks
+again, for callers without MAVLink.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from aeroloop.controllers.pixhawk.seam import Refusal
+from aeroloop.controllers.pixhawk.types import Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Both ends are allowed; NaN and infinity never are."""
+    """Both limits are allowed values; NaN and infinity are not."""
 
     name: str
     low: float
@@ -25,7 +25,7 @@ class Limit:
         return self.low <= value <= self.high
 
     def problem(self, value: float) -> str | None:
-        """What to tell the pilot; None when the value is allowed."""
+        """Text for the pilot; None if the value is allowed."""
         if self.allows(value):
             return None
         return f"{self.name} {value:g}, allowed {self.low:g} to {self.high:g} {self.unit}"
@@ -34,7 +34,7 @@ class Limit:
 LATITUDE = Limit("latitude", -90.0, 90.0, "deg")
 LONGITUDE = Limit("longitude", -180.0, 180.0, "deg")
 ALTITUDE = Limit("altitude", -500.0, 10_000.0, "m")  # above mean sea level
-HEIGHT = Limit("height", -10_000.0, 10_000.0, "m")  # above home, which may be a mountain over a valley
+HEIGHT = Limit("height", -10_000.0, 10_000.0, "m")  # above home, which may be on a mountain above a valley
 TAKEOFF_HEIGHT = Limit("take-off height", 0.5, 500.0, "m")  # above home
 HEADING = Limit("heading", -4.0 * math.pi, 4.0 * math.pi, "rad")
 SPEED = Limit("speed", 0.1, 20.0, "m/s")
@@ -43,14 +43,14 @@ TIME = Limit("time", 0.0, 36_000.0, "s")
 MAX_ITEMS = 1000
 MAX_JUMPS = 1000
 REACH_M = 20_000.0
-"""No place to fly to is farther from home: a local frame is flat."""
+"""Maximum distance of a target from home: the local frame is flat."""
 
 
 def place_problem(lat_deg: float, lon_deg: float, alt_m: float) -> str | None:
-    """Of a place to fly to, above mean sea level."""
+    """Altitude of a target, above mean sea level."""
     return LATITUDE.problem(lat_deg) or LONGITUDE.problem(lon_deg) or ALTITUDE.problem(alt_m)
 
 
 def refused(problem: str) -> Refusal:
-    """Asking again does not help."""
+    """A refusal that is permanent."""
     return Refusal(problem.capitalize(), temporary=False)

@@ -1,19 +1,33 @@
-"""Which telemetry is due on one link; time is handed in."""
+"""Which telemetry messages are due on one link; time is an argument."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Generic, Protocol, TypeVar
 
-from aeroloop.controllers.pixhawk.telemetry import Stream
 from aeroloop.core.signals import NS
 
 _NEVER = 1 << 62
 
 
-class MessageRates:
-    """Interval and next time of every message of a table; a link that asks for other rates has them alone."""
+class Rated(Protocol):
+    """A message sent at a rate, or on request only (0 Hz)."""
 
-    def __init__(self, table: Sequence[Stream]) -> None:
+    @property
+    def msg_id(self) -> int: ...
+    @property
+    def rate_Hz(self) -> float: ...
+    @property
+    def group(self) -> int: ...
+
+
+R = TypeVar("R", bound=Rated)
+
+
+class MessageRates(Generic[R]):
+    """Interval and next time of every message of a table; other rates requested on a link apply to that link only."""
+
+    def __init__(self, table: Sequence[R]) -> None:
         self._table = tuple(table)
         self._default_ns = [round(NS / row.rate_Hz) if row.rate_Hz > 0 else 0 for row in self._table]
         self._interval_ns = list(self._default_ns)
@@ -21,8 +35,8 @@ class MessageRates:
         self._next_ns = 0
         self._index = {row.msg_id: index for index, row in enumerate(self._table)}
 
-    def due(self, t_ns: int) -> list[Stream]:
-        """What is due now, in the table's order, each at most once: what was missed is not sent in a burst."""
+    def due(self, t_ns: int) -> list[R]:
+        """The messages due now, in the table's order, each at most once: missed messages are not sent in a burst."""
         if t_ns < self._next_ns:
             return []
         rows = []
@@ -36,14 +50,14 @@ class MessageRates:
         return rows
 
     def interval_us(self, msg_id: int) -> int | None:
-        """As MESSAGE_INTERVAL says it: -1 for one that is not sent; None for a message that is not offered."""
+        """As in MESSAGE_INTERVAL: -1: not sent; None: unknown message."""
         index = self._index.get(msg_id)
         if index is None:
             return None
         return self._interval_ns[index] // 1000 or -1
 
     def set_interval(self, msg_id: int, interval_us: float, t_ns: int) -> bool:
-        """As SET_MESSAGE_INTERVAL says it: 0 for the default rate, less for none. False if it is not offered."""
+        """As in SET_MESSAGE_INTERVAL: 0: default rate; negative: not sent. False if the message is unknown."""
         index = self._index.get(msg_id)
         if index is None:
             return False
@@ -51,7 +65,7 @@ class MessageRates:
         return True
 
     def set_group(self, group: int, rate_Hz: int, t_ns: int) -> None:
-        """As the old REQUEST_DATA_STREAM says it: group 0 is all of them, 0 Hz is none."""
+        """As in the old REQUEST_DATA_STREAM: group 0: all; 0 Hz: none."""
         for index, row in enumerate(self._table):
             if row.group and group in (0, row.group):
                 self._set(index, NS // rate_Hz if rate_Hz else 0, t_ns)

@@ -1,8 +1,8 @@
-"""A mission: which items are understood, and which of them is next.
+"""A mission: supported items, and which of them is next.
 
-Flown: take-off, waypoint, loiter for a time or for good, delay, return, land. Obeyed: change of speed, jump (each as
-often as it says, and no more hops without a flown item between them than a mission can need). Accepted and skipped,
-because ground stations write them for a camera that this aircraft does not have: `SKIPPED`. All else is refused at
+Flown: take-off, waypoint, loiter for a time or unlimited, delay, return, land. Executed: change of speed, jump (each
+with its repeat count; the number of jumps without a flown item between them is limited). Accepted and skipped, because
+ground stations add them for a camera that this aircraft does not have: `SKIPPED`. All other items are refused at
 upload.
 """
 
@@ -24,9 +24,9 @@ from aeroloop.controllers.pixhawk.limits import (
     TIME,
     Limit,
 )
+from aeroloop.controllers.pixhawk.mission_geodesy import local_from_geodetic, yaw_from_heading
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.place import local_from_geodetic, yaw_from_heading
-from aeroloop.controllers.pixhawk.seam import MissionItem, Refusal
+from aeroloop.controllers.pixhawk.types import MissionItem, Refusal
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Origin
 
@@ -80,7 +80,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the current item asks for, in the local frame; None where it leaves something open."""
+    """The current item in the local frame; None for a value that it leaves open."""
 
     kind: Kind
     xy_W: tuple[float, float] | None = None
@@ -88,11 +88,11 @@ class Goal:
     hold_s: float = 0.0
     radius_m: float | None = None
     yaw_rad: float | None = None
-    next_W: Vec3 | None = None  # where the path goes on without a stop
+    next_W: Vec3 | None = None  # where the path continues without a stop
 
 
 class Field(IntEnum):
-    """Of an item: what is wrong in it. The numbers are those of MAVLink's parameters."""
+    """A value of an item, for its error. The numbers are those of MAVLink's parameters."""
 
     PARAM1 = 1
     PARAM2 = 2
@@ -111,7 +111,7 @@ class Problem:
 
 
 def check(items: tuple[MissionItem, ...]) -> Refusal | None:
-    """Whether every item is understood and every number makes sense."""
+    """Whether every item is supported and every number is valid."""
     if len(items) > MAX_ITEMS:
         return Refusal(f"A mission has at most {MAX_ITEMS} items", temporary=False)
     for number, item in enumerate(items):
@@ -123,7 +123,7 @@ def check(items: tuple[MissionItem, ...]) -> Refusal | None:
 
 
 def item_problem(item: MissionItem, number: int, count: int) -> Problem | None:
-    """What is wrong with item `number` of `count`."""
+    """The error of item `number` of `count`."""
     if item.command in SKIPPED:
         return None
     if item.command == DO_JUMP:
@@ -142,7 +142,7 @@ def item_problem(item: MissionItem, number: int, count: int) -> Problem | None:
 
 
 def vertical_limit(frame: int) -> Limit:
-    """What an item's `alt_m` may be: it counts from home or from the sea."""
+    """The limits of an item's `alt_m`: relative to home or to sea level."""
     return HEIGHT if frame in FRAMES_ABOVE_HOME else ALTITUDE
 
 
@@ -175,14 +175,14 @@ def _outside(field: Field, limit: Limit, value: float) -> Problem | None:
 
 
 def _open(item: MissionItem) -> bool:
-    """Whether the item leaves its place open: as NaN, or as the zeros that landing and take-off are sent with."""
+    """Whether the item leaves its position open: as NaN, or as zeros, as ground stations send landing and take-off."""
     if math.isnan(item.lat_deg) or math.isnan(item.lon_deg):
         return True
     return item.command in (NAV_TAKEOFF, NAV_LAND) and item.lat_deg == 0.0 and item.lon_deg == 0.0
 
 
 class Mission:
-    """The items, and how far they are flown; whoever flies them asks for the goal and says when it is met."""
+    """The items, and the progress of the flight; the caller reads the goal and reports when it is reached."""
 
     def __init__(self) -> None:
         self.items: tuple[MissionItem, ...] = ()
@@ -205,7 +205,7 @@ class Mission:
         self._goal: Goal | None = None
 
     def too_far(self, origin: Origin, home_W: Vec3, parameters: Parameters) -> Refusal | None:
-        """Whether a waypoint is farther away than anybody can mean."""
+        """Whether a waypoint is farther away than allowed."""
         first_m = parameters.get("MIS_DIST_1WP")
         first = True
         for number, item in enumerate(self.items):
@@ -221,7 +221,7 @@ class Mission:
         return None
 
     def goal(self, origin: Origin, home_W: Vec3) -> Goal | None:
-        """What to do now; None when nothing is left to do. Items that are not flown are dealt with on the way."""
+        """The next goal; None when the mission is complete. Items that are not flown are executed on the way."""
         hops = 0
         while self._goal is None and not self.finished:
             if not self.items or hops > 2 * len(self.items) + 2:
@@ -242,7 +242,7 @@ class Mission:
         return self._goal
 
     def advance(self) -> bool:
-        """The goal is met. False when the mission must wait there for a pilot's word."""
+        """The goal is reached. False when the mission must wait there for a command of the pilot."""
         goes_on = self.items[self.current].autocontinue
         self._next()
         return goes_on
@@ -281,7 +281,7 @@ class Mission:
         return Goal(Kind.FLY, xy, z, hold_s, radius, yaw, onwards)
 
     def _onwards(self, origin: Origin, home_W: Vec3) -> Vec3 | None:
-        """Where the path goes after the current waypoint, if the next flown item is one to fly to."""
+        """Position of the next waypoint after the current one, if the next flown item has one."""
         number = self.current + 1
         used: set[int] = set()
         for _ in range(2 * len(self.items)):

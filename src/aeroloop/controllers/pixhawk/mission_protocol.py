@@ -1,6 +1,6 @@
-"""MAVLink's mission protocol: a plan item by item, up and down; time is handed in.
+"""MAVLink's mission protocol: upload and download item by item; time is an argument.
 
-An upload is handed to the flight logic when it is whole, so that a broken one leaves the old mission as it was.
+An upload is passed to the flight logic when it is complete, so that an aborted one leaves the old mission unchanged.
 Fences and rally points are not flown here: their lists are empty and cannot be written.
 """
 
@@ -13,13 +13,13 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk.limits import LATITUDE, LONGITUDE, MAX_ITEMS
 from aeroloop.controllers.pixhawk.mission import Field, Problem, item_problem, vertical_limit
-from aeroloop.controllers.pixhawk.seam import Brain, MissionItem, Refusal, Severity
-from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.controllers.pixhawk.statustext import StatusTexts
+from aeroloop.controllers.pixhawk.types import AutopilotInterface, MissionItem, Refusal, Severity
 from aeroloop.protocols.mavlink import Message
 
 RETRY_NS = 250_000_000
 GIVE_UP_NS = 5_000_000_000
-"""PX4's times, without progress, until an item is asked for again and until the upload is over."""
+"""PX4's times without progress until an item is requested again, and until the upload is aborted."""
 
 Partner = tuple[int, int]
 
@@ -41,7 +41,7 @@ _NEEDS_PLACE = frozenset(
 
 
 class ItemError(Exception):
-    """An item that no aircraft can fly: MAV_MISSION_RESULT and a sentence."""
+    """An item that cannot be flown: MAV_MISSION_RESULT and a sentence."""
 
     def __init__(self, result: int, reason: str) -> None:
         super().__init__(reason)
@@ -54,18 +54,19 @@ class _Upload:
     partner: Partner
     count: int
     progress_ns: int
-    asked_ns: int
+    requested_ns: int
     items: list[MissionItem] = field(default_factory=list)
 
 
 class MissionProtocol:
-    """One link's end of it."""
+    """The mission protocol on one link."""
 
-    def __init__(self, brain: Brain, texts: Texts) -> None:
-        self._brain = brain
+    def __init__(self, logic: AutopilotInterface, texts: StatusTexts) -> None:
+        self._logic = logic
         self._texts = texts
         self._upload: _Upload | None = None
-        self._listed: tuple[MissionItem, ...] | None = None  # what is being read, even if the mission changes meanwhile
+        # The mission being downloaded, even if it changes meanwhile.
+        self._listed: tuple[MissionItem, ...] | None = None
         self._handlers = {
             "MISSION_COUNT": self._count,
             "MISSION_ITEM_INT": self._item,
@@ -85,21 +86,21 @@ class MissionProtocol:
         return self._upload is not None
 
     def handle(self, message: Message, sender: Partner, t_ns: int) -> list[Message] | None:
-        """Answers; None if the message is of no concern here."""
+        """Returns the answers; None if the message belongs to another protocol."""
         handler = self._handlers.get(message.get_type())
         return None if handler is None else handler(message, sender, t_ns)
 
     def step(self, t_ns: int) -> list[Message]:
-        """Asks again for an item that did not come, and gives up after a while."""
+        """Request a missing item again, and abort after the timeout."""
         upload = self._upload
-        if upload is None or t_ns - upload.asked_ns < RETRY_NS:
+        if upload is None or t_ns - upload.requested_ns < RETRY_NS:
             return []
         if t_ns - upload.progress_ns >= GIVE_UP_NS:
             self._upload = None
             number = len(upload.items)
-            told = self._texts.messages(Severity.WARNING, f"Mission upload ended: item {number} never came")
+            told = self._texts.messages(Severity.WARNING, f"Mission upload aborted: item {number} not received")
             return [_ack(upload.partner, _M.MAV_MISSION_OPERATION_CANCELLED), *told]
-        return [self._ask(upload, t_ns)]
+        return [self._request_item(upload, t_ns)]
 
     def _count(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
         if message.mission_type != _MISSION:
@@ -107,7 +108,7 @@ class MissionProtocol:
             result = _M.MAV_MISSION_ACCEPTED if empty else _M.MAV_MISSION_UNSUPPORTED
             return [_ack(sender, result, message.mission_type)]
         if self._upload is not None and self._upload.partner != sender:
-            return [_ack(sender, _M.MAV_MISSION_ERROR), *self._warn("Another mission upload is under way")]
+            return [_ack(sender, _M.MAV_MISSION_ERROR), *self._warn("Another mission upload is in progress")]
         self._upload = None
         if message.count > MAX_ITEMS:
             reason = f"A mission has at most {MAX_ITEMS} items"
@@ -115,16 +116,16 @@ class MissionProtocol:
         if message.count == 0:
             return self._finish((), sender)
         self._upload = _Upload(sender, message.count, t_ns, t_ns)
-        return [self._ask(self._upload, t_ns)]
+        return [self._request_item(self._upload, t_ns)]
 
     def _item(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
         upload = self._upload
         if message.mission_type != _MISSION:
             return [_ack(sender, _M.MAV_MISSION_UNSUPPORTED, message.mission_type)]
         if upload is None or upload.partner != sender:
-            return []  # a late repetition, or a stranger's
+            return []  # a late repetition, or of another sender
         if message.seq != len(upload.items):
-            # Already here, or one was lost before it: the retry timer asks for what is missing.
+            # Already received, or an earlier one was lost: the retry timer requests the missing one.
             return []
         try:
             item = item_from(message)
@@ -136,12 +137,12 @@ class MissionProtocol:
         upload.items.append(item)
         upload.progress_ns = t_ns
         if len(upload.items) < upload.count:
-            return [self._ask(upload, t_ns)]
+            return [self._request_item(upload, t_ns)]
         self._upload = None
         return self._finish(tuple(upload.items), sender)
 
     def _finish(self, items: tuple[MissionItem, ...], sender: Partner, mission_type: int = _MISSION) -> list[Message]:
-        refusal = self._brain.set_mission(items)
+        refusal = self._logic.set_mission(items)
         if refusal is None:
             return [_ack(sender, _M.MAV_MISSION_ACCEPTED, mission_type)]
         result = _M.MAV_MISSION_DENIED if refusal.supported else _M.MAV_MISSION_UNSUPPORTED
@@ -150,26 +151,26 @@ class MissionProtocol:
     def _list(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
         count = 0
         if message.mission_type == _MISSION:
-            self._listed = self._brain.mission
+            self._listed = self._logic.mission
             count = len(self._listed)
         elif message.mission_type not in (_FENCE, _RALLY):
             return [_ack(sender, _M.MAV_MISSION_UNSUPPORTED, message.mission_type)]
         return [_M.MAVLink_mission_count_message(*sender, count, message.mission_type)]
 
     def _request(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
-        items = self._listed if self._listed is not None else self._brain.mission
+        items = self._listed if self._listed is not None else self._logic.mission
         if message.mission_type != _MISSION:
             return [_ack(sender, _M.MAV_MISSION_UNSUPPORTED, message.mission_type)]
         if not 0 <= message.seq < len(items):
             return [_ack(sender, _M.MAV_MISSION_INVALID_SEQUENCE)]
         item = items[message.seq]
-        current = message.seq == self._brain.status.mission_current
+        current = message.seq == self._logic.status.mission_current
         if message.get_type() == "MISSION_REQUEST":
             return [_old_item(item, message.seq, current, sender)]
         return [_item_int(item, message.seq, current, sender)]
 
     def _ended(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
-        """The reader has all, or the sender of an upload does not want to go on."""
+        """The download is complete, or the sender of an upload cancels it."""
         self._listed = None
         if self._upload is not None and self._upload.partner == sender:
             self._upload = None
@@ -190,19 +191,19 @@ class MissionProtocol:
         refusal = self.set_current(message.seq)
         if refusal is not None:
             return self._warn(refusal.reason)
-        return [_M.MAVLink_mission_current_message(message.seq, len(self._brain.mission))]
+        return [_M.MAVLink_mission_current_message(message.seq, len(self._logic.mission))]
 
     def set_current(self, number: int) -> Refusal | None:
-        count = len(self._brain.mission)
+        count = len(self._logic.mission)
         if not 0 <= number < count:
             return Refusal(f"No mission item {number}: there are {count}", temporary=False)
-        return self._brain.set_current(number)
+        return self._logic.set_current(number)
 
     def _partial(self, message: Message, sender: Partner, t_ns: int) -> list[Message]:
         return [_ack(sender, _M.MAV_MISSION_UNSUPPORTED, message.mission_type)]
 
-    def _ask(self, upload: _Upload, t_ns: int) -> Message:
-        upload.asked_ns = t_ns
+    def _request_item(self, upload: _Upload, t_ns: int) -> Message:
+        upload.requested_ns = t_ns
         return _M.MAVLink_mission_request_int_message(*upload.partner, len(upload.items), _MISSION)
 
     def _warn(self, reason: str) -> list[Message]:
@@ -210,7 +211,7 @@ class MissionProtocol:
 
 
 def item_from(message: Message) -> MissionItem:
-    """An item of either message, checked as far as it can be without knowing the aircraft."""
+    """An item of either message, checked as far as possible without the aircraft's state."""
     frame = message.frame
     if frame not in _GLOBAL and frame != _M.MAV_FRAME_MISSION:
         raise ItemError(_M.MAV_MISSION_UNSUPPORTED_FRAME, f"frame {frame} is not supported")

@@ -1,7 +1,7 @@
-"""Where the moving point goes next: the procedures that modes are made of.
+"""The navigator: procedures that move the setpoint, from which flight modes are composed.
 
-Each is called every step while its mode lasts, moves the guide, and says whether it is done. Whether a place is reached
-is judged by the aircraft's estimate, not by the point that leads it.
+Each is called every step while its mode is active, moves the trajectory, and returns whether it is done. Whether a
+position is reached is decided by the aircraft's estimate, not by the setpoint.
 """
 
 from __future__ import annotations
@@ -9,26 +9,27 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from aeroloop.controllers.pixhawk.guide import Guide, Limits, corner_speed
 from aeroloop.controllers.pixhawk.mission import Goal, Kind, Mission
 from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.trajectory import Limits, TrajectoryGenerator, corner_speed
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NavEstimate, Origin
 
 STOPPED_M_S = 0.05
 HEIGHT_REACHED_M = 0.5
 SPOT_REACHED_M = 0.7
-"""Where it must stop before it lands."""
+"""Distance within which it must stop before it lands."""
 SMALLEST_RADIUS_M = 0.5
-"""A mission may ask for less, but the estimate is not that good, and it would circle for ever."""
+"""Smallest acceptance radius: a mission may request less, but the estimate is not accurate enough, and it would circle
+without end."""
 LEG_WITH_HEADING_M = 1.0
-"""On a shorter leg the nose is not turned."""
+"""On a shorter leg the heading is not changed."""
 
 
 class Navigator:
     def __init__(self, parameters: Parameters) -> None:
-        self.guide = Guide()
-        self.descending = False  # whether the last step asked for a landing
+        self.trajectory = TrajectoryGenerator()
+        self.descending = False  # whether the last step commanded a landing
         self._parameters = parameters
         self._limits_of = -1
         self._own_limits: dict[tuple[float, float], Limits] = {}
@@ -37,7 +38,7 @@ class Navigator:
 
     @property
     def limits(self) -> Limits:
-        """As the parameters say now."""
+        """From the current parameters."""
         if self._limits_of != self._parameters.changes:
             get = self._parameters.get
             self._limits_of = self._parameters.changes
@@ -53,7 +54,7 @@ class Navigator:
         return self._limits
 
     def enter(self) -> None:
-        """A procedure begins: nothing is left of the one before but the point itself."""
+        """A new procedure starts: only the setpoint itself is kept."""
         self.descending = False
         self._leg: tuple[Vec3, Vec3] | None = None
         self._hold_W: Vec3 | None = None
@@ -68,20 +69,20 @@ class Navigator:
         self._hold_W, self._yaw_rad = pos_W, yaw_rad
 
     def hold(self, estimate: NavEstimate, dt_s: float) -> None:
-        """Stand where told, or else where the point comes to rest."""
+        """Hold the given position, or else the position where the setpoint comes to rest."""
         self.descending = False
         if self._hold_W is None:
-            self.guide.fly((0.0, 0.0, 0.0), estimate.pos_W, self.limits, dt_s)
+            self.trajectory.fly((0.0, 0.0, 0.0), estimate.pos_W, self.limits, dt_s)
             self._turn(dt_s)
-            if self.guide.speed_m_s < STOPPED_M_S:
-                self._hold_W = self.guide.pos_W
+            if self.trajectory.speed_m_s < STOPPED_M_S:
+                self._hold_W = self.trajectory.pos_W
         else:
             self._go(self._hold_W, estimate, dt_s)
 
     def climb(self, z_W: float, estimate: NavEstimate, dt_s: float) -> bool:
-        """Straight up, or down, to this height."""
+        """Climb or descend vertically to this height."""
         if self._spot_W is None:
-            self._spot_W = self.guide.pos_W
+            self._spot_W = self.trajectory.pos_W
         target = (self._spot_W[0], self._spot_W[1], z_W)
         limits = self._limited(self.limits.speed_m_s, self._parameters.get("MPC_TKO_SPEED"))
         self.descending = False
@@ -92,24 +93,24 @@ class Navigator:
         return False
 
     def land(self, home_z_W: float, estimate: NavEstimate, dt_s: float) -> None:
-        """Straight down, slower near the height of home, until somebody notices the ground."""
+        """Descend vertically, slower near the height of home, until ground contact is detected."""
         get = self._parameters.get
         slow, fast = get("MPC_LAND_SPEED"), max(get("MPC_LAND_SPEED"), self.limits.down_m_s)
         low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
         part = max(0.0, min(1.0, (estimate.pos_W[2] - home_z_W - low) / (high - low)))
         self.descending = True
-        # Without a position the point drifts with the aircraft, and has no acceleration to spare for stopping.
-        vx, vy = (0.0, 0.0) if estimate.position_ok else self.guide.vel_W[:2]
-        # In a wind that carries it away, too, it comes down: the point waits only for its height.
-        abreast_W = (*self.guide.pos_W[:2], estimate.pos_W[2])
-        self.guide.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
+        # Without a position the setpoint drifts with the aircraft, and has no acceleration in reserve for stopping.
+        vx, vy = (0.0, 0.0) if estimate.position_ok else self.trajectory.vel_W[:2]
+        # It also descends in wind that carries it away: the setpoint waits only for its height.
+        abreast_W = (*self.trajectory.pos_W[:2], estimate.pos_W[2])
+        self.trajectory.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
         self._turn(dt_s)
 
     def back(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
-        """Up to a safe height, home, and down."""
+        """Climb to a safe height, fly home, and land."""
         get = self._parameters.get
         if self._spot_W is None:
-            self._spot_W = self.guide.pos_W
+            self._spot_W = self.trajectory.pos_W
             height = max(self._spot_W[2], home_W[2] + get("RTL_RETURN_ALT"))
             near = math.dist(self._spot_W[:2], home_W[:2]) < get("RTL_MIN_DIST")
             self._spot_W = (self._spot_W[0], self._spot_W[1], self._spot_W[2] if near else height)
@@ -126,14 +127,15 @@ class Navigator:
     def mission(
         self, mission: Mission, origin: Origin, home_W: Vec3, estimate: NavEstimate, dt_s: float
     ) -> Kind | None:
-        """One step of the current item; its kind when it was met. A landing never is: it is the ground that is met."""
+        """One step of the current item; returns its kind when it is reached. A landing never is: it ends with ground
+        contact."""
         goal = mission.goal(origin, home_W)
         if goal is None:
             self.hold(estimate, dt_s)
             return None
         if goal is not self._goal:
             self._begin(goal)
-        here = self.guide.pos_W
+        here = self.trajectory.pos_W
         if self._spot_W is None:
             self._spot_W = (*(goal.xy_W or here[:2]), here[2] if goal.z_W is None else goal.z_W)
             if self._passed_W is not None:
@@ -145,7 +147,7 @@ class Navigator:
             self.hold(estimate, dt_s)
             met = self._waited(goal.hold_s, dt_s)
         elif goal.kind is Kind.TAKEOFF:
-            # One that is already in the air and higher does not come down for a take-off.
+            # An aircraft that is already higher does not descend for a take-off.
             met = here[2] > self._spot_W[2] or self.climb(self._spot_W[2], estimate, dt_s)
         elif goal.kind is Kind.LAND:
             met = False
@@ -159,10 +161,10 @@ class Navigator:
         return goal.kind if met else None
 
     def _begin(self, goal: Goal) -> None:
-        """A leg begins at the waypoint that was just passed, although the point turned before it."""
+        """A leg starts at the waypoint just passed, although the setpoint turned before it."""
         passed = None
         if self._goal is not None and self._goal.next_W is not None and self._spot_W is not None:
-            near = math.dist(self.guide.pos_W, self._spot_W) < self._radius(self._goal) + HEIGHT_REACHED_M
+            near = math.dist(self.trajectory.pos_W, self._spot_W) < self._radius(self._goal) + HEIGHT_REACHED_M
             passed = self._spot_W if near else None
         self.enter()
         self._passed_W = passed
@@ -176,13 +178,15 @@ class Navigator:
         radius = self._radius(goal)
         end_speed = 0.0
         if goal.next_W is not None:
-            start = self._leg[0] if self._leg is not None else self.guide.pos_W
+            start = self._leg[0] if self._leg is not None else self.trajectory.pos_W
             end_speed = corner_speed(start, target_W, goal.next_W, radius, limits.accel_m_s2)
         self._go(target_W, estimate, dt_s, limits, end_speed, radius)
         if goal.next_W is not None:
             return math.dist(estimate.pos_W, target_W) < radius
-        # Where the path ends or rests, being somewhere near is not enough: the point must have come to rest there.
-        near = math.dist(estimate.pos_W, target_W) < radius and math.dist(self.guide.pos_W, target_W) < SPOT_REACHED_M
+        # At the end of a path or a stop, being near is not sufficient: the setpoint must have come to rest there.
+        near = (
+            math.dist(estimate.pos_W, target_W) < radius and math.dist(self.trajectory.pos_W, target_W) < SPOT_REACHED_M
+        )
         return (near or self._waited_s > 0.0) and self._waited(goal.hold_s, dt_s)
 
     def _waited(self, hold_s: float, dt_s: float) -> bool:
@@ -190,14 +194,14 @@ class Navigator:
         return self._waited_s >= hold_s
 
     def _stands_at(self, pos_W: Vec3, estimate: NavEstimate) -> bool:
-        return math.dist(estimate.pos_W, pos_W) < SPOT_REACHED_M and self.guide.speed_m_s < 2 * STOPPED_M_S
+        return math.dist(estimate.pos_W, pos_W) < SPOT_REACHED_M and self.trajectory.speed_m_s < 2 * STOPPED_M_S
 
     def _cruising(self, speed_m_s: float | None) -> Limits:
         speed = self._parameters.get("MPC_XY_CRUISE") if speed_m_s is None else speed_m_s
         return self._limited(min(speed, self.limits.speed_m_s), self.limits.up_m_s)
 
     def _limited(self, speed_m_s: float, up_m_s: float) -> Limits:
-        """The parameters' limits but for these two; made once, since they are asked for in every step."""
+        """The parameters' limits except for these two; cached, since they are used in every step."""
         limits, own = self.limits, self._own_limits
         if (speed_m_s, up_m_s) not in own:
             own[speed_m_s, up_m_s] = replace(limits, speed_m_s=speed_m_s, up_m_s=up_m_s)
@@ -214,16 +218,16 @@ class Navigator:
     ) -> None:
         self.descending = False
         if self._leg is None or self._leg[1] != target_W:
-            self._leg = (self.guide.pos_W, target_W)
+            self._leg = (self.trajectory.pos_W, target_W)
         start = self._leg[0]
         if self._yaw_rad is None and math.dist(start[:2], target_W[:2]) > LEG_WITH_HEADING_M:
             self._yaw_rad = math.atan2(target_W[1] - start[1], target_W[0] - start[0])
         limits = limits or self._cruising(None)
-        self.guide.go(start, target_W, end_speed_m_s, radius_m, estimate.pos_W, limits, dt_s)
+        self.trajectory.go(start, target_W, end_speed_m_s, radius_m, estimate.pos_W, limits, dt_s)
         self._turn(dt_s)
 
     def _turn(self, dt_s: float) -> None:
         if self._yaw_rad is None:
-            self.guide.turn(0.0, self.limits, dt_s)
+            self.trajectory.turn(0.0, self.limits, dt_s)
         else:
-            self.guide.turn_to(self._yaw_rad, self.limits, dt_s)
+            self.trajectory.turn_to(self._yaw_rad, self.limits, dt_s)

@@ -1,4 +1,4 @@
-"""MAVLink's parameter protocol as PX4 speaks it: whole numbers travel in the bytes of the float field."""
+"""MAVLink's parameter protocol as in PX4: integers are encoded in the bytes of the float field."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ import struct
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk.parameters import NAME_LENGTH, Parameters
-from aeroloop.controllers.pixhawk.seam import Severity
-from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.controllers.pixhawk.statustext import StatusTexts
+from aeroloop.controllers.pixhawk.types import Severity
 from aeroloop.protocols.mavlink import Message
 
 PACE_NS = 2_000_000
-"""Time from one parameter of a list to the next."""
+"""Time between two parameters of a list."""
 
 _REAL = dialect.MAV_PARAM_TYPE_REAL32
 _WHOLE = dialect.MAV_PARAM_TYPE_INT32
 
 
 class ParameterProtocol:
-    """One link's end of it. A list that is asked for again begins anew, so there is never more than one under way."""
+    """The parameter protocol on one link. A new list request restarts the list, so there is at most one in progress."""
 
-    def __init__(self, parameters: Parameters, texts: Texts) -> None:
+    def __init__(self, parameters: Parameters, texts: StatusTexts) -> None:
         self._parameters = parameters
         self._texts = texts
-        self._listed = len(parameters.names)  # the next of the list that is being sent
+        self._listed = len(parameters.names)  # the next parameter of the list in progress
         self._next_ns = 0
 
     def handle(self, message: Message, sender: tuple[int, int], t_ns: int) -> list[Message] | None:
-        """Answers; None if the message is of no concern here."""
+        """Returns the answers; None if the message belongs to another protocol."""
         kind = message.get_type()
         if kind == "PARAM_REQUEST_LIST":
             self._listed = 0
@@ -41,7 +41,7 @@ class ParameterProtocol:
         return None
 
     def step(self, t_ns: int) -> list[Message]:
-        """The next parameters of a list that was asked for."""
+        """The next parameters of a requested list."""
         names = self._parameters.names
         told: list[Message] = []
         while self._listed < len(names) and self._next_ns <= t_ns and len(told) < 20:
@@ -86,7 +86,7 @@ class ParameterProtocol:
             reason = None if refusal is None else refusal.reason
         if reason is None:
             return [self.value(name)]
-        # The value that stands tells those who know no PARAM_ERROR that nothing was changed.
+        # The current value shows stations without PARAM_ERROR that nothing was changed.
         error = self._error(message, sender, dialect.MAV_PARAM_ERROR_VALUE_OUT_OF_RANGE)
         return [self.value(name), error, *self._texts.messages(Severity.WARNING, reason)]
 

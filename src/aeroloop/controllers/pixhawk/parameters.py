@@ -1,7 +1,7 @@
-"""The parameters of the virtual Pixhawk's flight logic, as a ground station reads and writes them.
+"""The parameters of the virtual Pixhawk's flight logic, readable and writable by ground stations.
 
-A name is PX4's where the meaning is PX4's, and then so is the unit (degrees, mAh, seconds); names that begin with AL_
-or SIM_BAT are ours. Defaults are ours too: those of an aircraft of 1 to 2 kg.
+Parameters with PX4's meaning have PX4's name and unit (degrees, mAh, seconds); names that begin with AL_ or SIM_BAT are
+specific to Aeroloop, as are the defaults: those of an aircraft of 1 to 2 kg.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from enum import IntEnum
 from typing import Literal
 
 from aeroloop.controllers.pixhawk.limits import SPEED
-from aeroloop.controllers.pixhawk.seam import Refusal
+from aeroloop.controllers.pixhawk.types import Refusal
 
 NAME_LENGTH = 16
-"""What a PARAM_VALUE message has room for."""
+"""Length of the name in a PARAM_VALUE message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Row:
 
 
 class Act(IntEnum):
-    """What a failsafe does; the numbers are those of NAV_DLL_ACT."""
+    """Failsafe action; the numbers are those of NAV_DLL_ACT."""
 
     WARN = 0
     HOLD = 1
@@ -53,35 +53,35 @@ _ACTS = "0 warn, 1 hold, 2 return, 3 land"
 
 TABLE: tuple[Row, ...] = (
     _whole("MAV_SYS_ID", 1, 1, 250, "", "MAVLink system id"),
-    _whole("SYS_AUTOSTART", 10016, 0, 9999999, "", "airframe; 10016 is PX4's quadrotor with an outside simulator"),
-    # take-off, landing and the way home
-    _real("MIS_TAKEOFF_ALT", 2.5, 0.5, 80.0, "m", "height above home after a take-off that names none"),
+    _whole("SYS_AUTOSTART", 10016, 0, 9999999, "", "airframe; 10016 is PX4's quadrotor with an external simulator"),
+    # take-off, landing and return
+    _real("MIS_TAKEOFF_ALT", 2.5, 0.5, 80.0, "m", "default height of a take-off, above home"),
     _real("MIS_DIST_1WP", 900.0, 0.0, 10000.0, "m", "a mission whose first waypoint is farther from home is refused"),
     _real("MPC_TKO_SPEED", 1.5, 0.3, 5.0, "m/s", "climb rate in a take-off"),
     _real("MPC_LAND_SPEED", 0.7, 0.3, 2.0, "m/s", "descent rate near the ground"),
     _real("MPC_LAND_ALT1", 10.0, 0.0, 122.0, "m", "above home: below this a landing slows down"),
     _real("MPC_LAND_ALT2", 5.0, 0.0, 122.0, "m", "above home: below this it descends at MPC_LAND_SPEED"),
-    _real("RTL_RETURN_ALT", 30.0, 0.0, 150.0, "m", "height above home on the way home"),
+    _real("RTL_RETURN_ALT", 30.0, 0.0, 150.0, "m", "height of a return, above home"),
     _real("RTL_MIN_DIST", 5.0, 0.5, 100.0, "m", "nearer to home than this, return does not climb first"),
     _real("LNDMC_Z_VEL_MAX", 0.3, 0.05, 1.0, "m/s", "on the ground the vertical speed is below this"),
     _real("LNDMC_XY_VEL_MAX", 1.5, 0.1, 10.0, "m/s", "on the ground the horizontal speed is below this"),
     _real("LNDMC_ROT_MAX", 20.0, 1.0, 90.0, "deg/s", "on the ground the roll and pitch rates are below this"),
-    _real("LNDMC_TRIG_TIME", 1.0, 0.1, 10.0, "s", "signs of the ground must last this long"),
+    _real("LNDMC_TRIG_TIME", 1.0, 0.1, 10.0, "s", "time for which the conditions of ground contact must hold"),
     # speed and acceleration
-    _real("MPC_XY_CRUISE", 5.0, SPEED.low, SPEED.high, "m/s", "horizontal speed of missions and of the way home"),
-    _real("MPC_XY_VEL_MAX", 12.0, 0.5, 20.0, "m/s", "greatest horizontal speed"),
+    _real("MPC_XY_CRUISE", 5.0, SPEED.low, SPEED.high, "m/s", "horizontal speed of missions and of return"),
+    _real("MPC_XY_VEL_MAX", 12.0, 0.5, 20.0, "m/s", "maximum horizontal speed"),
     _real("MPC_VEL_MANUAL", 8.0, 0.5, 20.0, "m/s", "horizontal speed at full stick"),
-    _real("MPC_Z_VEL_MAX_UP", 3.0, 0.5, 8.0, "m/s", "greatest climb rate"),
-    _real("MPC_Z_VEL_MAX_DN", 1.5, 0.5, 4.0, "m/s", "greatest descent rate"),
-    _real("MPC_ACC_HOR", 2.0, 0.5, 10.0, "m/s2", "greatest acceleration of the path"),
-    _real("MPC_JERK_AUTO", 6.0, 1.0, 80.0, "m/s3", "greatest jerk of the path"),
-    _real("MPC_YAWRAUTO_MAX", 45.0, 5.0, 360.0, "deg/s", "greatest yaw rate of the path"),
-    _real("NAV_ACC_RAD", 2.0, 0.2, 200.0, "m", "a waypoint is reached within this distance, unless it says so itself"),
+    _real("MPC_Z_VEL_MAX_UP", 3.0, 0.5, 8.0, "m/s", "maximum climb rate"),
+    _real("MPC_Z_VEL_MAX_DN", 1.5, 0.5, 4.0, "m/s", "maximum descent rate"),
+    _real("MPC_ACC_HOR", 2.0, 0.5, 10.0, "m/s2", "maximum acceleration of the trajectory"),
+    _real("MPC_JERK_AUTO", 6.0, 1.0, 80.0, "m/s3", "maximum jerk of the trajectory"),
+    _real("MPC_YAWRAUTO_MAX", 45.0, 5.0, 360.0, "deg/s", "maximum yaw rate of the trajectory"),
+    _real("NAV_ACC_RAD", 2.0, 0.2, 200.0, "m", "default acceptance radius of a waypoint"),
     # sticks
     _real("MPC_MAN_TILT_MAX", 30.0, 1.0, 70.0, "deg", "tilt at full stick"),
     _real("MPC_MAN_Y_MAX", 120.0, 0.0, 400.0, "deg/s", "yaw rate at full stick"),
     _real("MC_MAN_TILT_TAU", 0.15, 0.0, 2.0, "s", "time constant that smooths the tilt sticks"),
-    _real("MPC_HOLD_DZ", 0.1, 0.0, 0.9, "", "a stick is centred within this part of its way"),
+    _real("MPC_HOLD_DZ", 0.1, 0.0, 0.9, "", "dead zone: a stick within this fraction is centred"),
     _real("MPC_THR_HOVER", 0.5, 0.1, 0.9, "", "thrust ratio in hover: the thrust stick's middle in manual"),
     _real("MPC_MANTHR_MIN", 0.08, 0.0, 0.5, "", "thrust ratio at the bottom of the stick in manual, once in the air"),
     # arming
@@ -92,15 +92,17 @@ TABLE: tuple[Row, ...] = (
     _real("AL_ARM_TILT", 20.0, 1.0, 180.0, "deg", "arm only when tilted less than this"),
     # failsafes
     _real("AL_FLIP_TILT", 110.0, 60.0, 180.0, "deg", "tilted more than this it counts as upside down"),
-    _real("AL_FLIP_TIME", 1.0, 0.1, 10.0, "s", "upside down for so long, the motors stop"),
+    _real("AL_FLIP_TIME", 1.0, 0.1, 10.0, "s", "time upside down after which the motors stop"),
     _real("COM_RC_LOSS_T", 0.5, 0.1, 35.0, "s", "sticks are lost after this long without a sample"),
     _real("COM_DL_LOSS_T", 10.0, 1.0, 300.0, "s", "the ground station is lost after this long without a heartbeat"),
     _whole("NAV_DLL_ACT", 2, 0, 3, "", f"when the ground station is lost: {_ACTS}"),
     _whole("NAV_RCL_ACT", 2, 1, 3, "", "when sticks are lost in a mode that needs them: 1 hold, 2 return, 3 land"),
+    _real("COM_OF_LOSS_T", 1.0, 0.1, 60.0, "s", "offboard setpoints are lost after this long without one"),
+    _whole("COM_OBL_RC_ACT", 5, 3, 5, "", "when offboard setpoints are lost: 3 return, 4 land, 5 hold"),
     _whole("AL_BAT_LOW_ACT", 2, 0, 3, "", f"when the battery is low: {_ACTS}"),
     _whole("AL_BAT_CRIT_ACT", 3, 0, 3, "", f"when the battery is critical: {_ACTS}"),
-    _real("BAT_LOW_THR", 0.2, 0.1, 0.5, "", "the battery is low below this part of its charge"),
-    _real("BAT_CRIT_THR", 0.1, 0.05, 0.4, "", "the battery is critical below this part of its charge"),
+    _real("BAT_LOW_THR", 0.2, 0.1, 0.5, "", "the battery is low below this fraction of its charge"),
+    _real("BAT_CRIT_THR", 0.1, 0.05, 0.4, "", "the battery is critical below this fraction of its charge"),
     # the simulated battery
     _real("BAT1_CAPACITY", 5100.0, 100.0, 100000.0, "mAh", "charge of a full battery"),
     _whole("BAT1_N_CELLS", 3, 1, 16, "", "cells in series"),
@@ -110,21 +112,21 @@ TABLE: tuple[Row, ...] = (
     _real("SIM_BAT_HOVER_A", 20.4, 0.1, 1000.0, "A", "current at the thrust of hover: 15 min with 5100 mAh"),
     _real("SIM_BAT_IDLE_A", 0.6, 0.0, 100.0, "A", "current with the motors at rest"),
     _real(
-        "SIM_BAT_START", 100.0, 0.0, 100.0, "%", "charge at power-up; writing it on the ground charges the battery anew"
+        "SIM_BAT_START", 100.0, 0.0, 100.0, "%", "charge at power-up; writing it on the ground recharges the battery"
     ),
 )
 
 
 class Parameters:
-    """The values in force. The order of names never changes: PARAM_VALUE counts on it."""
+    """The current values. The order of names never changes: PARAM_VALUE depends on it."""
 
     def __init__(self, rows: Iterable[Row] = TABLE) -> None:
         self._rows = {row.name: row for row in rows}
         self._values: dict[str, float] = {}
         self.get = self._values.__getitem__
-        """The value of a name; a whole one for kind int. KeyError for an unknown name."""
+        """The value of a name; an integer for kind int. KeyError for an unknown name."""
         self._watchers: list[Callable[[str], None]] = []
-        self.changes = 0  # counts every set() that was granted
+        self.changes = 0  # number of accepted set() calls
         for row in self._rows.values():
             if not 0 < len(row.name) <= NAME_LENGTH:
                 raise ValueError(f"parameter {row.name!r}: a name has 1 to {NAME_LENGTH} characters")
@@ -173,5 +175,5 @@ class Parameters:
         return None
 
     def watch(self, watcher: Callable[[str], None]) -> None:
-        """Call it with the name after each change."""
+        """Call `watcher` with the name after each change."""
         self._watchers.append(watcher)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import select
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import casadi as ca
 
+from aeroloop.boards.cadence import Cadence
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.controllers.pixhawk.exchange import by_baton
 from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.controllers.pixhawk.tables import AutopilotScenario, AutopilotTables
 from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk, parameters
@@ -19,7 +21,7 @@ from aeroloop.core.signals import NS
 from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import offered
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
 from aeroloop.ground.missions import mission
@@ -29,6 +31,7 @@ from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.realtime.lockstep import BEFORE_NS, Baton, WorkTurns, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
 from aeroloop.world.earth import Earth
@@ -36,14 +39,14 @@ from aeroloop.world.magnetic import MagneticModel
 
 READS = ("HIL link of each vehicle", "ground links")
 PATIENCE_MS = 200
-"""How often a process that waits for its simulator looks whether it should stop."""
+"""Period of the check for a stop request while waiting for the simulator."""
 SERVICE_PERIOD_NS = NS // 100
-"""How often pilots and ground stations are served: often enough for every rate that one may ask for."""
+"""Period of service to pilots and ground stations: short enough for every rate that may be requested."""
 
 
-class Ground:
-    """The link of a virtual Pixhawk to the router, and so to ground stations. Like on a radio, what nobody hears is
-    lost, and a router that went away may come back."""
+class RadioLink:
+    """The link of a virtual Pixhawk to the router, and so to ground stations. As with a radio, messages without a
+    receiver are lost, and a router that ended may reconnect."""
 
     def __init__(self, url: str) -> None:
         self.link = LastingServer(url)
@@ -51,7 +54,7 @@ class Ground:
 
 
 class Aircraft:
-    """A virtual Pixhawk with all that is connected to it."""
+    """A virtual Pixhawk with everything that is connected to it."""
 
     def __init__(
         self,
@@ -61,17 +64,19 @@ class Aircraft:
         publish: Mapping[str, Publish],
         remark: Callable[[str], None],
         ground: str = "",
+        before: int = 0,
     ) -> None:
+        """`before`: number of aircraft of a fleet before those of its scenario, for a unique MAVLink system ID."""
         imu, gnss = scenario.aircraft.aboard.imu, scenario.aircraft.aboard.gnss
         assert imu is not None
         self.hil = hil
-        self.pilot = build_pilot(scenario, number) if scenario.controller.pilot.source == "orders" else None
-        self.grounds = [Ground(ground)] if ground else []
+        self.pilot = build_pilot(scenario, number, before) if scenario.controller.pilot.source == "commands" else None
+        self.grounds = [RadioLink(ground)] if ground else []
         home = scenario.aircraft.home
         self.pixhawk = VirtualPixhawk(
             offered(scenario.kind, "airframe", scenario),
             parameters(scenario.controller.autopilot.parameters),
-            number=number,
+            number=before + number,
             period_s=imu.period_s,
             runner=runner(scenario.loop),
             field_at=MagneticModel(home.date).field_T,
@@ -83,18 +88,31 @@ class Aircraft:
             number, self.pixhawk, Earth(home), imu.rate_hz, gnss.rate_hz if gnss else 0.0, publish, remark
         )
         self._served_ns = 0
+        self._cadence = Cadence(round(imu.period_s * NS))
+        self._samples = 0  # since its last step, if it has its own clock
 
     def serve(self) -> None:
-        """Answer what the simulator has sent."""
+        """Answer the simulator's messages."""
         answers = self.pixhawk.receive(self.hil.poll(), self._step)
         if answers:
             self.hil.send(answers)
 
-    def _step(self, t_ns: int) -> None:
+    def turn(self, t_ns: int) -> int:
+        """A turn by the baton, on its own clock; returns the time of the next."""
+        if t_ns == BEFORE_NS:
+            self.hil.send(self.pixhawk.first_messages())
+        self._samples += self.pixhawk.take(self.hil.poll())
+        if self._cadence.due(t_ns, sampled=self._samples > 0):
+            self.hil.send(self.pixhawk.run(t_ns))
+            self._step(t_ns, self._samples)
+            self._samples = 0
+        return self._cadence.wake_ns(sampled=self._samples > 0)
+
+    def _step(self, t_ns: int, samples: int = 1) -> None:
         if t_ns >= self._served_ns:
             self._served_ns += SERVICE_PERIOD_NS
             self._serve_grounds(t_ns)
-        self._log.note(t_ns)
+        self._log.note(t_ns, samples)
 
     def _serve_grounds(self, t_ns: int) -> None:
         services, pilot, first = self.pixhawk.services, self.pilot, 0
@@ -106,7 +124,7 @@ class Aircraft:
         for index, ground in enumerate(self.grounds, start=first):
             try:
                 chunk = ground.link.poll()
-            except LinkError:  # nobody listens there (yet); a datagram more or less
+            except LinkError:  # no server is listening (yet); the datagram is lost
                 continue
             for frame in ground.parser.feed(chunk):
                 replies[index] += services.receive(index, frame, t_ns)
@@ -136,7 +154,7 @@ def runner(rung: str) -> Callable[[ca.Function], Evaluator]:
     return Evaluator
 
 
-def build_pilot(scenario: AutopilotScenario, number: int) -> MavlinkPilot:
+def build_pilot(scenario: AutopilotScenario, number: int, before: int = 0) -> MavlinkPilot:
     earth, (x_m, y_m) = Earth(scenario.aircraft.home), scenario.aircraft.start_m(number)
 
     def geodetic(pos_m: tuple[float, float, float]) -> tuple[float, float]:
@@ -146,9 +164,13 @@ def build_pilot(scenario: AutopilotScenario, number: int) -> MavlinkPilot:
     deflection = None
     if scenario.controller.pilot.stick_recording:
         deflection = recorded_stick(Path(scenario.controller.pilot.stick_recording))
-    return MavlinkPilot(
-        scenario.controller.pilot, mission(scenario.controller.pilot, geodetic), SYSTEM + number, deflection
-    )
+    config = scenario.controller.pilot
+    places = {
+        index: earth.geodetic((x_m + command.pos_m[0], y_m + command.pos_m[1], command.pos_m[2]))
+        for index, command in enumerate(config.commands)
+        if command.pos_m is not None
+    }
+    return MavlinkPilot(config, mission(config, geodetic), SYSTEM + before + number, deflection, places)
 
 
 def recorded_stick(path: Path) -> Callable[[float], Deflection]:
@@ -162,46 +184,58 @@ def recorded_stick(path: Path) -> Callable[[float], Deflection]:
     return deflection
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario: AutopilotScenario = orders.flown_by(AutopilotTables)
-    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+def answer_samples(fleet: Sequence[Aircraft]) -> None:
+    """Serve until requested to stop."""
+    for aircraft in fleet:
+        aircraft.hil.send(aircraft.pixhawk.first_messages())
+    by_descriptor = {aircraft.hil.fileno(): aircraft for aircraft in fleet}
+    poller = select.poll()
+    for descriptor in by_descriptor:
+        poller.register(descriptor, select.POLLIN)
+    while not stop():
+        for descriptor, _ in poller.poll(PATIENCE_MS):
+            by_descriptor[descriptor].serve()
+
+
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    scenario: AutopilotScenario = launch.flown_by(AutopilotTables)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep)
     publish = {
         stream.name: topics.publisher(stream).send for stream in writes("board", streams_of(scenario), scenario.loop)
     }
     if scenario.lockstep:
-        share_core(orders.core_draw)  # with the plant, which waits while we work
-    line.await_order("open")
+        share_core(launch.core_draw)  # with the plant, which waits during our work
+    supervisor.await_message("open")
 
     def remark(words: str) -> None:
-        line.tell("say", message=words)
+        supervisor.send("remark", message=words)
 
-    grounds = orders.ground_links or ("",) * len(orders.vehicle_links)
+    grounds = launch.ground_links or ("",) * len(launch.vehicle_links)
+    links: list[Link] = [open_link(client) for _, client in launch.vehicle_links]
+    turns = [WorkTurns(link) for link in links] if by_baton(scenario) else []
     fleet = [
-        Aircraft(scenario, number, open_link(client), numbered(publish, number), remark, ground)
-        for number, ((_, client), ground) in enumerate(zip(orders.vehicle_links, grounds, strict=True))
+        Aircraft(scenario, number, link, numbered(publish, number), remark, ground, launch.aircraft_before)
+        for number, (link, ground) in enumerate(zip([turn.link for turn in turns] or links, grounds, strict=True))
     ]
-    line.tell("ready")
-    line.await_order("start")
+    for turn, aircraft in zip(turns, fleet, strict=False):
+        turn.work = aircraft.turn
+    supervisor.send("ready")
+    supervisor.await_message("start")
     if scenario.lockstep:
         enter_lockstep()
     else:
         for refused in enter_realtime(BOARD_PRIORITY):
-            line.tell("say", message=f"pixhawk: {refused}")
+            supervisor.send("remark", message=f"pixhawk: {refused}")
     try:
-        for aircraft in fleet:
-            aircraft.hil.send(aircraft.pixhawk.greet())
-        by_descriptor = {aircraft.hil.fileno(): aircraft for aircraft in fleet}
-        poller = select.poll()
-        for descriptor in by_descriptor:
-            poller.register(descriptor, select.POLLIN)
-        while not stop():
-            for descriptor, _ in poller.poll(PATIENCE_MS):
-                by_descriptor[descriptor].serve()
+        if turns:
+            take_turns(Baton(batons["plant"], "plant"), turns, stop)
+        else:
+            answer_samples(fleet)
     finally:
         for aircraft in fleet:
             aircraft.close()
         topics.flush()
-    line.tell("done")
+    supervisor.send("done")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.controllers.pixhawk.seam import FlightMode
-from aeroloop.protocols.px4_modes import ALTCTL, AUTO, MANUAL, POSCTL, PX4_MODES, STABILIZED
+from aeroloop.controllers.pixhawk.types import FlightMode
+from aeroloop.protocols.flight_modes import ALTCTL, AUTO, MANUAL, OFFBOARD, POSCTL, PX4_MODES, STABILIZED
 
 _NUMBERS = {mode: PX4_MODES[mode.name.lower()] for mode in FlightMode}
 _MODES = {numbers: mode for mode, numbers in _NUMBERS.items()}
-# A multicopter of PX4's flies both alike: sticks are attitude.
+# PX4's multicopters treat both equally: sticks command attitude.
 _MODES[STABILIZED, 0] = FlightMode.MANUAL
 
 _BITS = {
@@ -17,6 +17,7 @@ _BITS = {
     ALTCTL: dialect.MAV_MODE_FLAG_MANUAL_INPUT_ENABLED,
     POSCTL: dialect.MAV_MODE_FLAG_MANUAL_INPUT_ENABLED | dialect.MAV_MODE_FLAG_GUIDED_ENABLED,
     AUTO: dialect.MAV_MODE_FLAG_AUTO_ENABLED | dialect.MAV_MODE_FLAG_GUIDED_ENABLED,
+    OFFBOARD: dialect.MAV_MODE_FLAG_AUTO_ENABLED | dialect.MAV_MODE_FLAG_GUIDED_ENABLED,
 }
 
 
@@ -32,7 +33,7 @@ def base_mode(mode: FlightMode, *, armed: bool) -> int:
 
 
 def from_numbers(main: int, sub: int) -> FlightMode | None:
-    """None if there is no such mode here. A sub mode counts in AUTO only."""
+    """None if there is no such mode here. A sub mode is used in AUTO only."""
     return _MODES.get((main, sub if main == AUTO else 0))
 
 

@@ -9,10 +9,11 @@ ROW = Controller(
     tables="aeroloop.controllers.pixhawk.tables:AutopilotTables",
     rungs={"mil": MEMORY, "sil": "tcp://127.0.0.1:0"},
     paced_links={"mil": "loopback://"},
+    several=True,
     needs="aeroloop.controllers.pixhawk.tables:pixhawk_needs",
     roles="aeroloop.controllers.pixhawk.launch:roles",
     launch="aeroloop.controllers.pixhawk.launch:launch",
     exchange="aeroloop.controllers.pixhawk.exchange:exchange",
     inline="aeroloop.controllers.pixhawk.inline:pixhawk",
 )
-"""Asks a family for its `airframe`."""
+"""Requires a family's `airframe`."""

@@ -1,7 +1,7 @@
-"""All that the virtual Pixhawk says and hears on its ground links: frames in, bytes out, time handed in; no I/O.
+"""The MAVLink services of the virtual Pixhawk on its ground links: frames in, bytes out, time as an argument; no I/O.
 
-Every link has its own rates, transfers and numbering, and gets the answers to what came over it. Texts, changed
-parameters and reached mission items are told on all of them.
+Every link has its own rates, transfers and numbering, and gets the answers to its own messages. Texts, changed
+parameters and reached mission items are sent on all links.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.controllers.pixhawk import pilot_input
+from aeroloop.controllers.pixhawk import offboard_messages, pilot_input
 from aeroloop.controllers.pixhawk.command_protocol import Command, CommandProtocol, Handler
 from aeroloop.controllers.pixhawk.message_rates import MessageRates
+from aeroloop.controllers.pixhawk.mission_geodesy import geodetic_from_local
 from aeroloop.controllers.pixhawk.mission_protocol import MissionProtocol
 from aeroloop.controllers.pixhawk.parameter_protocol import ParameterProtocol
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.place import geodetic_from_local
-from aeroloop.controllers.pixhawk.seam import Brain, Refusal, Severity, Sticks
+from aeroloop.controllers.pixhawk.statustext import StatusTexts
 from aeroloop.controllers.pixhawk.telemetry import BUILDERS, STREAMS, Geodesy, Readings, Stream, View
-from aeroloop.controllers.pixhawk.texts import Texts
+from aeroloop.controllers.pixhawk.types import AutopilotInterface, Refusal, Severity, Sticks
 from aeroloop.core.signals import NS
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkOut, Message
 
 COMPONENT = dialect.MAV_COMP_ID_AUTOPILOT1
 REACHED_TIMES = 3
-"""A reached item is told so often, a second apart: a datagram may be lost."""
+"""A reached item is reported this many times, a second apart: a datagram may be lost."""
 STICKS_SHOWN_NS = NS
 LOOK_NS = 20_000_000
-"""Time between two looks whether a mission item was reached."""
+"""Period of the check whether a mission item was reached."""
 MOST_WAITING = 64
-"""Messages of other links that wait for this one's next step."""
+"""Maximum number of messages from other links that wait for this link's next step."""
 
 _M = dialect
 _FTP_NAK, _FTP_UNKNOWN_COMMAND = 129, 7
@@ -41,20 +41,21 @@ _UNSUPPORTED = Refusal("", temporary=False, supported=False)
 
 @dataclass(slots=True)
 class ServiceCounters:
-    """What came over a ground link and had no effect."""
+    """Messages received on a ground link without effect."""
 
-    for_others: int = 0  # another system or component is meant
-    unreadable: int = 0  # the checksum holds, but pymavlink cannot read it
-    unhandled: int = 0  # messages that are nothing to an autopilot, or nothing to this one
+    for_others: int = 0  # addressed to another system or component
+    unreadable: int = 0  # the checksum is valid, but pymavlink cannot decode it
+    unhandled: int = 0  # messages that are not for an autopilot, or not supported here
     bad_sticks: int = 0
+    bad_offboard: int = 0
 
 
 class Services:
-    """Speaks for one aircraft on several links."""
+    """The MAVLink services of one aircraft on several links."""
 
     def __init__(
         self,
-        brain: Brain,
+        logic: AutopilotInterface,
         parameters: Parameters,
         readings: Callable[[], Readings],
         *,
@@ -62,29 +63,32 @@ class Services:
         links: int = 1,
         geodesy: Geodesy = geodetic_from_local,
     ) -> None:
-        self._brain = brain
+        self._logic = logic
         self._readings = readings
         self._system = system
         self._geodesy = geodesy
-        self.links = tuple(GroundLink(brain, parameters, system, geodesy, self) for _ in range(links))
+        self.links = tuple(GroundLink(logic, parameters, system, geodesy, self) for _ in range(links))
         self.sticks: Sticks | None = None
         self._sticks_ns = 0
         self._reached = -1
         self._reached_left = 0
         self._reached_ns = 0
         self._look_ns = 0
-        self.setter: GroundLink | None = None  # the link that changes a parameter just now: it has its own answer
+        self.setter: GroundLink | None = None  # the link that is changing a parameter: it gets its own answer
+        self.on_text: Callable[[int, Severity, str], None] = lambda t_ns, severity, text: None
+        """Called with each text for the pilot."""
         parameters.watch(self._tell_changed)
 
     def receive(self, link: int, frame: Frame, t_ns: int) -> bytes:
-        """What is answered at once, on the same link."""
+        """The immediate answers, on the same link."""
         return self.links[link].receive(frame, t_ns)
 
     def step(self, t_ns: int) -> list[bytes]:
-        """What is due on each link."""
-        for severity, text in self._brain.take_texts():
+        """The messages due on each link."""
+        for severity, text in self._logic.take_texts():
+            self.on_text(t_ns, severity, text)
             for link in self.links:
-                link.tell(link.texts.messages(severity, text))
+                link.queue(link.texts.messages(severity, text))
         if t_ns >= self._look_ns:
             self._look_ns = t_ns + LOOK_NS
             self._tell_reached(t_ns)
@@ -99,20 +103,20 @@ class Services:
         return told
 
     def view(self, t_ns: int) -> View:
-        count = len(self._brain.mission)
-        return View(t_ns, self._brain.status, self._readings(), self._geodesy, self.sticks, count, self._system)
+        count = len(self._logic.mission)
+        return View(t_ns, self._logic.status, self._readings(), self._geodesy, self.sticks, count, self._system)
 
     def take_sticks(self, sticks: Sticks, t_ns: int) -> None:
         self.sticks, self._sticks_ns = sticks, t_ns
-        self._brain.sticks(sticks)
+        self._logic.sticks(sticks)
 
     def _tell_changed(self, name: str) -> None:
         for link in self.links:
             if link is not self.setter:
-                link.tell([link.parameters.value(name)])
+                link.queue([link.parameters.value(name)])
 
     def _tell_reached(self, t_ns: int) -> None:
-        reached = self._brain.mission_reached
+        reached = self._logic.mission_reached
         if reached != self._reached:
             self._reached, self._reached_ns = reached, t_ns
             self._reached_left = REACHED_TIMES if reached >= 0 else 0
@@ -120,7 +124,7 @@ class Services:
             self._reached_left -= 1
             self._reached_ns = t_ns + NS
             for link in self.links:
-                link.tell([_M.MAVLink_mission_item_reached_message(reached)])
+                link.queue([_M.MAVLink_mission_item_reached_message(reached)])
 
 
 class GroundLink:
@@ -128,7 +132,7 @@ class GroundLink:
 
     def __init__(
         self,
-        brain: Brain,
+        logic: AutopilotInterface,
         parameters: Parameters,
         system: int,
         geodesy: Geodesy,
@@ -137,16 +141,17 @@ class GroundLink:
         self.counters = ServiceCounters()
         self.wire = MavlinkCounters()
         self.rates = MessageRates(STREAMS)
-        self.texts = Texts()
-        self.missions = MissionProtocol(brain, self.texts)
+        self.texts = StatusTexts()
+        self.missions = MissionProtocol(logic, self.texts)
         self.parameters = ParameterProtocol(parameters, self.texts)
-        self._brain = brain
+        self._logic = logic
         self._system = system
         self._services = services
         self._out = MavlinkOut(self.wire, system, COMPONENT)
         self._waiting: list[Message] = []
-        self._asked_for: list[Message] = []  # by the command that is being handled
+        self._requested: list[Message] = []  # by the command being handled
         self._t_ns = 0
+        self._offboard_refused = ""  # reason of the last refused offboard setpoint
         others: dict[int, Handler] = {
             _M.MAV_CMD_SET_MESSAGE_INTERVAL: self._set_interval,
             _M.MAV_CMD_GET_MESSAGE_INTERVAL: self._get_interval,
@@ -154,7 +159,7 @@ class GroundLink:
             _M.MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES: lambda _: self._request(_M.MAVLINK_MSG_ID_AUTOPILOT_VERSION),
             _M.MAV_CMD_GET_HOME_POSITION: lambda _: self._request(_M.MAVLINK_MSG_ID_HOME_POSITION),
         }
-        self._commands = CommandProtocol(brain, parameters, geodesy, self.texts, others, self.missions.set_current)
+        self._commands = CommandProtocol(logic, parameters, geodesy, self.texts, others, self.missions.set_current)
 
     def receive(self, frame: Frame, t_ns: int) -> bytes:
         self._t_ns = t_ns
@@ -176,8 +181,8 @@ class GroundLink:
             messages += [message for row in rows if (message := row.build(view)) is not None]
         return b"".join(map(self._out.pack, messages)) if messages else b""
 
-    def tell(self, messages: list[Message]) -> None:
-        """Before the next step's telemetry; the oldest are dropped when too many wait."""
+    def queue(self, messages: list[Message]) -> None:
+        """Queue messages before the next step's telemetry; if there are too many, the oldest are dropped."""
         self._waiting += messages
         del self._waiting[:-MOST_WAITING]
 
@@ -186,15 +191,15 @@ class GroundLink:
         kind = message.get_type()
         if kind == "MANUAL_CONTROL":
             system = message.target
-        if kind == "COMMAND_ACK":  # its target is an extension and often left at 0
+        if kind == "COMMAND_ACK":  # its target is an extension field and often 0
             return True
         return system in (0, self._system) and getattr(message, "target_component", 0) in (0, COMPONENT)
 
     def _answers(self, message: Message, sender: tuple[int, int], t_ns: int) -> list[Message]:
         kind = message.get_type()
         if kind in ("COMMAND_LONG", "COMMAND_INT"):
-            self._asked_for = []
-            return [*self._commands.handle(message, sender), *self._asked_for]
+            self._requested = []
+            return [*self._commands.handle(message, sender), *self._requested]
         if (answers := self.missions.handle(message, sender, t_ns)) is not None:
             return answers
         self._services.setter = self
@@ -204,11 +209,13 @@ class GroundLink:
             return answers
         if kind == "HEARTBEAT":
             if message.type == _M.MAV_TYPE_GCS:
-                self._brain.heard_ground()
+                self._logic.note_ground_station()
             return []
         if kind in ("MANUAL_CONTROL", "RC_CHANNELS_OVERRIDE"):
             self._take_sticks(message, t_ns)
             return []
+        if kind in offboard_messages.KINDS:
+            return self._take_offboard(message)
         if kind == "SET_MODE":
             refusal = self._commands.set_mode(message.base_mode, message.custom_mode)
             return self.texts.messages(Severity.WARNING, refusal.reason) if refusal else []
@@ -216,9 +223,9 @@ class GroundLink:
             rate_Hz = min(message.req_message_rate, 1000) if message.start_stop else 0
             self.rates.set_group(message.req_stream_id, rate_Hz, t_ns)
             return []
-        return self._small_talk(kind, message, sender, t_ns)
+        return self._answer_requests(kind, message, sender, t_ns)
 
-    def _small_talk(self, kind: str, message: Message, sender: tuple[int, int], t_ns: int) -> list[Message]:
+    def _answer_requests(self, kind: str, message: Message, sender: tuple[int, int], t_ns: int) -> list[Message]:
         if kind == "TIMESYNC":
             return [] if message.tc1 else [_M.MAVLink_timesync_message(t_ns, message.ts1)]
         if kind == "PING":
@@ -239,6 +246,17 @@ class GroundLink:
         else:
             self._services.take_sticks(sticks, t_ns)
 
+    def _take_offboard(self, message: Message) -> list[Message]:
+        """The reason for refusing a stream of setpoints is sent once."""
+        status = self._logic.status
+        target = offboard_messages.target_from(message, status.origin, status.home_W)
+        refusal = target if isinstance(target, Refusal) else self._logic.offboard(target)
+        before, self._offboard_refused = self._offboard_refused, "" if refusal is None else refusal.reason
+        if refusal is None:
+            return []
+        self.counters.bad_offboard += 1
+        return self.texts.messages(Severity.WARNING, refusal.reason) if refusal.reason != before else []
+
     def _set_interval(self, command: Command) -> Refusal | None:
         number, interval_us = _whole(command.params[0]), command.params[1]
         if math.isnan(interval_us) or interval_us > 1e9:
@@ -250,7 +268,7 @@ class GroundLink:
         interval_us = self.rates.interval_us(number)
         if interval_us is None:
             return _UNSUPPORTED
-        self._asked_for.append(_M.MAVLink_message_interval_message(number, interval_us))
+        self._requested.append(_M.MAVLink_message_interval_message(number, interval_us))
         return None
 
     def _request(self, number: float) -> Refusal | None:
@@ -259,18 +277,18 @@ class GroundLink:
             return _UNSUPPORTED
         message = build(self._services.view(self._t_ns))
         if message is None:
-            return Refusal("What was asked for is not known yet")
-        self._asked_for.append(message)
+            return Refusal("Requested message is not available yet")
+        self._requested.append(message)
         return None
 
 
 def _whole(value: float) -> int:
-    """-1, which no message has, for what is no number of a message."""
+    """-1, which no message has, for an invalid message number."""
     return int(value) if math.isfinite(value) and value >= 0 else -1
 
 
 def _no_files(message: Message, sender: tuple[int, int]) -> Message:
-    """There is no file system: whatever is asked of it is an unknown command."""
+    """There is no file system: every request is answered as an unknown command."""
     payload = bytes(message.payload)
     number = int.from_bytes(payload[:2], "little") + 1 & 0xFFFF
     answer = bytearray(251)

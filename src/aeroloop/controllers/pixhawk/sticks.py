@@ -1,11 +1,11 @@
-"""A pilot's hands: what comes from outside is checked once, aged, and turned into what a mode asks for."""
+"""Pilot stick input: checked once, with its age, and converted to the setpoints of a mode."""
 
 from __future__ import annotations
 
 import math
 
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.seam import Sticks
+from aeroloop.controllers.pixhawk.types import Sticks
 from aeroloop.core.frames import Vec3
 
 THRUST_LOW = 0.1
@@ -18,8 +18,8 @@ def _clip(value: float) -> float:
     return max(-1.0, min(1.0, value))
 
 
-class Hands:
-    """The last good sample and how old it is."""
+class StickInput:
+    """The last valid sample and its age."""
 
     def __init__(self, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -29,7 +29,7 @@ class Hands:
         self._pitch_rad = 0.0
 
     def take(self, t_ns: int, sticks: Sticks) -> bool:
-        """False for a sample with a value that is no number: it is dropped, so that such a pilot is lost in time."""
+        """False for a sample with a NaN, which is dropped, so that the input times out."""
         values = (sticks.roll, sticks.pitch, sticks.yaw, sticks.thrust)
         if not all(math.isfinite(value) for value in values):
             return False
@@ -46,18 +46,18 @@ class Hands:
         return self._last.thrust
 
     def thrust_ratio(self, idle: float) -> float:
-        """Manual thrust: straight lines from `idle` at the bottom to hover in the middle to all at the top."""
+        """Manual thrust: linear from `idle` at the bottom to hover in the middle to full at the top."""
         hover = self._parameters.get("MPC_THR_HOVER")
         if self._last.thrust <= 0.5:
             return idle + (hover - idle) * self._last.thrust / 0.5
         return hover + (1.0 - hover) * (self._last.thrust - 0.5) / 0.5
 
     def level(self, roll_rad: float = 0.0, pitch_rad: float = 0.0) -> None:
-        """Begin smoothing from this attitude."""
+        """Start smoothing from this attitude."""
         self._roll_rad, self._pitch_rad = roll_rad, pitch_rad
 
     def tilt(self, dt_s: float) -> tuple[float, float]:
-        """Roll and pitch in rad; together they never tilt the aircraft farther than one stick alone."""
+        """Roll and pitch in rad; both together never tilt the aircraft more than one stick alone."""
         most = math.radians(self._parameters.get("MPC_MAN_TILT_MAX"))
         roll, pitch = self._last.roll, self._last.pitch
         scale = most / max(1.0, math.hypot(roll, pitch))
@@ -77,7 +77,7 @@ class Hands:
         return stick * self._parameters.get("MPC_Z_VEL_MAX_UP" if stick > 0.0 else "MPC_Z_VEL_MAX_DN")
 
     def velocity(self, yaw_rad: float) -> Vec3:
-        """In the world, from sticks that mean forwards and to the right."""
+        """In world axes, from stick input forward and right."""
         forward, right = self._beyond_centre(self._last.pitch), self._beyond_centre(self._last.roll)
         scale = self._parameters.get("MPC_VEL_MANUAL") / max(1.0, math.hypot(forward, right))
         cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)

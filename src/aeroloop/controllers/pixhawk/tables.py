@@ -1,4 +1,4 @@
-"""The tables of autopilots that speak MAVLink HIL, the virtual Pixhawk and those outside, and what they need."""
+"""The tables of autopilots with MAVLink HIL, the virtual Pixhawk and external ones, and the checks before a flight."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import Annotated, ClassVar, Protocol
 
 import msgspec
 
+from aeroloop.controllers.routing import RoutedTables
 from aeroloop.core.config import Config, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Aircraft, ControllerTables, LinkEnds, Scenario
+from aeroloop.core.scenario import Aircraft, LinkEnds, Scenario
 from aeroloop.core.signals import NS
-from aeroloop.ground.orders import PilotConfig
+from aeroloop.ground.pilot_commands import GUIDED, PilotConfig
 from aeroloop.links.url import parse
-from aeroloop.router.config import EndpointConfig, Forward, SetRate
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.earth import Home
 
+NO_TELEMETRY, SAME_LINK = "none", "link"
+"""Instead of a URL: no telemetry; and telemetry on the simulator's own link."""
+GROUND_URL = "udp://127.0.0.1:14550?listen"
+"""Where PX4's SITL sends the telemetry of a ground station."""
 ONBOARD_PORT = 14540
 """PX4's port for companion programs; each vehicle has its own."""
 
@@ -31,38 +35,57 @@ class Autopilot(Config, frozen=True):
     ground_links: Annotated[
         tuple[str, ...],
         note(
-            "where it speaks MAVLink to ground stations, in real time only; vehicle n adds n to a port of 14540, so "
+            "MAVLink links to ground stations, in real time only; vehicle n adds n to a port of 14540, so "
             "that each has its own, as with PX4"
         ),
     ] = ("udp://127.0.0.1:14540", "udp://127.0.0.1:14550")
 
 
-class Lines(Config, frozen=True):
-    """Lines of the flight's router besides its own (see docs/router.md); of flights in real time only."""
+class Telemetry(Config, frozen=True):
+    """Telemetry and commands of an external autopilot."""
 
-    endpoints: Annotated[
-        tuple[EndpointConfig, ...], note("for `hil`, name the line to the autopilot here, with role `vehicle`")
-    ] = ()
-    forward: Annotated[tuple[Forward, ...], note("what passes between them")] = ()
-    rates: Annotated[tuple[SetRate, ...], note("set rates")] = ()
+    url: Annotated[
+        str,
+        note(
+            "link on which an external autopilot sends its telemetry and takes the pilot's commands; vehicle n adds n "
+            "to a port of 14540, as PX4's instances do; empty: through the flight's router where it has one, else "
+            "`udp://127.0.0.1:14550?listen`, where PX4's SITL sends to; `link`: on the simulator's own link, as a "
+            "board in HITL over USB; `none`: neither"
+        ),
+    ] = ""
 
 
-class AutopilotTables(ControllerTables, frozen=True):
-    """What a flight with autopilots adds; those of one outside are the same, so that a file flies on every rung."""
+class AutopilotTables(RoutedTables, frozen=True):
+    """Tables of a flight with autopilots; the same for external ones, so that a file flies on every rung."""
 
     FILES: ClassVar[Mapping[str, str]] = {"pilot.plan_file": "mission.plan", "pilot.stick_recording": "sticks.txt"}
 
     autopilot: Annotated[Autopilot, note("the virtual Pixhawk")] = Autopilot()
-    pilot: Annotated[PilotConfig, note("who commands it")] = PilotConfig()
-    router: Annotated[Lines, note("more lines of the router between autopilots and ground stations")] = Lines()
+    telemetry: Annotated[Telemetry, note("telemetry of an external autopilot")] = Telemetry()
+    pilot: Annotated[PilotConfig, note("source of pilot commands")] = PilotConfig()
+
+    def routed(self, flight: Scenario) -> bool:
+        """Always, except with an external autopilot without a link to it."""
+        return not flight.lockstep and (flight.loop != "hil" or bool(self.router.endpoints))
 
     def end_ns(self, flight: Scenario) -> int:
-        """Where a step ends: no message cuts it."""
+        """End of a step: no message cuts it."""
         step_ns = round(flight.aircraft.step_s * NS)
         return -(-round(flight.duration_s * NS) // step_ns) * step_ns
 
     def flown_at_least_s(self, flight: Scenario) -> float:
         return round(flight.duration_s - 1.5 * flight.aircraft.step_s, 9)
+
+    @property
+    def commanded(self) -> bool:
+        """Whether the scenario's pilot has commands for an external autopilot."""
+        return self.pilot.source == "commands" and bool(self.pilot.commands or self.pilot.stick_recording)
+
+    def telemetry_url(self, flight: Scenario) -> str:
+        """The telemetry link of the first aircraft; empty: the flight's router, or none."""
+        if self.telemetry.url:
+            return "" if self.telemetry.url == NO_TELEMETRY else self.telemetry.url
+        return "" if self.routed(flight) else GROUND_URL
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         if flight.loop != "hil":
@@ -71,16 +94,25 @@ class AutopilotTables(ControllerTables, frozen=True):
             f"flight {flight_id} waits for an autopilot on {server}, {flight.link.start_timeout_s:g} s at most"
             for server, _ in ends.vehicle_links
         ]
-        said.append("start one, for example PX4: make px4_sitl none_iris (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
-        if self.pilot.source == "orders" and self.pilot.orders:
-            said.append(
-                "command it from outside too: pilot.orders are for the virtual Pixhawk, and nobody sends them here"
-            )
+        said.append("start one, for example PX4's SITL (docs/px4-sitl.md; a board: docs/px4-hitl.md)")
+        return said + self.telemetry_notices(flight)
+
+    def telemetry_notices(self, flight: Scenario) -> list[str]:
+        """Where an external autopilot is listened to and commanded."""
+        said = []
+        where = self.telemetry_url(flight) or "the flight's router"
+        if self.telemetry.url != NO_TELEMETRY:
+            said.append(f"its telemetry is read from {where}")
+        if self.commanded:
+            said.append(f"the pilot's {len(self.pilot.commands)} commands are sent there at their simulated times")
         return said
+
+    def log_complete(self, flight: Scenario) -> list[str]:
+        return ["the log is complete: the autopilot may be stopped"] if flight.loop == "hil" else []
 
 
 class Piloted(Aircraft, Protocol):
-    """An aircraft that an autopilot can fly: it has sensors, and a place on earth."""
+    """An aircraft that an autopilot can fly: with sensors, and a location on the earth."""
 
     @property
     def aboard(self) -> SensorSet: ...
@@ -104,9 +136,13 @@ def vehicle_url(scenario: Scenario, number: int) -> str:
 
 
 def needs(scenario: AutopilotScenario) -> str:
-    """What an autopilot lacks, or what does not fit; empty if all does."""
-    if scenario.link.to_plant.active or scenario.link.to_board.active:
-        return "link: impairments are the board protocol's; MAVLink HIL has none yet"
+    """What an autopilot lacks, or what does not match; empty: nothing."""
+    if scenario.loop == "hil" and scenario.lockstep and scenario.impaired:
+        key = "link" if scenario.link.to_plant.active or scenario.link.to_board.active else "faults"
+        return (
+            f"{key}: in lockstep time waits for every answer of an external autopilot, so none may be lost or late; "
+            "fly with --pace real"
+        )
     imu, step_s = scenario.aircraft.aboard.imu, scenario.aircraft.step_s
     if imu is None:
         return "sensors.fitted: an autopilot's clock is the IMU, so one must be fitted"
@@ -115,12 +151,39 @@ def needs(scenario: AutopilotScenario) -> str:
     return ""
 
 
+def px4_needs(scenario: AutopilotScenario) -> str:
+    return needs(scenario) or _guided_lacking(scenario) or telemetry_lacking(scenario)
+
+
+def telemetry_lacking(scenario: AutopilotScenario) -> str:
+    """Why an external autopilot cannot be listened to or commanded as the scenario has it."""
+    url = scenario.controller.telemetry.url
+    if url == NO_TELEMETRY:
+        if scenario.controller.commanded:
+            return "telemetry.url: the pilot's commands travel on this link; expected a URL, or pilot.source = external"
+    elif url == SAME_LINK:
+        if scenario.aircraft.count > 1 or scenario.lockstep:
+            return "telemetry.url: link is for one board in HITL (--pace real); expected a URL"
+    elif url:
+        try:
+            parse(url)
+        except ConfigError as error:
+            return f"telemetry.url: {error}"
+    return _mission_lacking(scenario)
+
+
 def pixhawk_needs(scenario: AutopilotScenario) -> str:
-    return needs(scenario) or _commands_lacking(scenario)
+    return needs(scenario) or _guided_lacking(scenario) or _commands_lacking(scenario)
+
+
+def _guided_lacking(scenario: AutopilotScenario) -> str:
+    if any(order.do == GUIDED for order in scenario.controller.pilot.commands):
+        return f"pilot.commands: {GUIDED} is a mode of ArduPilot; expected another, or controller.kind = ardupilot"
+    return ""
 
 
 def _commands_lacking(scenario: AutopilotScenario) -> str:
-    """Why whoever is to command the virtual Pixhawk cannot."""
+    """Why the source of commands cannot command the virtual Pixhawk."""
     pilot = scenario.controller.pilot
     if pilot.source == "external" and scenario.lockstep:
         return "pilot.source: ground stations join in real time only, so external needs --pace real"
@@ -129,7 +192,12 @@ def _commands_lacking(scenario: AutopilotScenario) -> str:
             parse(url)
         except ConfigError as error:
             return f"autopilot.ground_links[{index}]: {error}"
+    return _mission_lacking(scenario)
+
+
+def _mission_lacking(scenario: AutopilotScenario) -> str:
+    pilot = scenario.controller.pilot
     planned = pilot.waypoints or pilot.plan_file
-    if pilot.source == "orders" and not planned and any(order.do == "mission" for order in pilot.orders):
-        return "pilot.orders: mission: there is none; expected pilot.waypoints or pilot.plan_file"
+    if pilot.source == "commands" and not planned and any(command.do == "mission" for command in pilot.commands):
+        return "pilot.commands: mission: there is none; expected pilot.waypoints or pilot.plan_file"
     return ""

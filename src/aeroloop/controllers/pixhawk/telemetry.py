@@ -1,4 +1,4 @@
-"""What the virtual Pixhawk tells of itself: one table of messages, their default rates and how each is made.
+"""Telemetry of the virtual Pixhawk: one table of messages, their default rates and how each is built.
 
 Inside: SI, ENU, FLU. In the messages: NED and FRD, and MAVLink's units.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk import px4_modes
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Status, Sticks
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Status, Sticks
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.frames import (
     Quat,
@@ -30,10 +30,10 @@ from aeroloop.protocols.mavlink import Message
 from aeroloop.protocols.mavlink_hil import GAUSS_PER_T, HPA_PER_PA, ZERO_CELSIUS_K, BarometerSample, HilFix
 
 Geodesy = Callable[[Origin, Vec3], tuple[float, float, float]]
-"""Degrees, degrees and m above mean sea level of a position in the local frame that begins at the origin."""
+"""Degrees, degrees and m above mean sea level of a position in the local frame at the origin."""
 
 SOFTWARE_VERSION = (1, 15, 0)
-"""The release of PX4 whose manners this has; ground stations choose by it what they ask for."""
+"""The PX4 release whose behaviour this follows; ground stations select their requests by it."""
 
 _U16 = 65535
 _RELEASED = 255
@@ -47,7 +47,7 @@ CAPABILITIES = (
 
 
 class Readings(NamedTuple):
-    """The latest of everything that the flight logic does not keep: measurements and what goes to the motors."""
+    """Latest values that the flight logic does not have: measurements and motor commands."""
 
     accel_B: Vec3 | None = None  # m/s2
     rate_B: Vec3 | None = None  # rad/s
@@ -55,11 +55,11 @@ class Readings(NamedTuple):
     barometer: BarometerSample | None = None
     fix: HilFix | None = None
     motors: tuple[float, ...] = ()  # 0..1
-    attitude: tuple[float, float, float, float] | None = None  # asked of the inner loop: roll, pitch, yaw, thrust
+    attitude: tuple[float, float, float, float] | None = None  # setpoint of the inner loop: roll, pitch, yaw, thrust
 
 
 class View:
-    """The aircraft at one time, for everything that tells of it; what several need is worked out once."""
+    """The aircraft at one time, for all messages; shared values are computed once."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class View:
 
     @cached_property
     def local(self) -> NavEstimate | None:
-        """The estimate, once its position and height are known."""
+        """The estimate, once its position and height are valid."""
         nav = self.status.estimate
         return nav if nav is not None and nav.height_ok and nav.position_ok else None
 
@@ -259,7 +259,7 @@ def gps_raw_int(view: View) -> Message | None:
         fix.t_ns // 1000,
         fix.fix_type,
         *_degE7_mm((fix.lat_deg, fix.lon_deg, fix.alt_m)),
-        _U16,  # dilutions of precision are unknown; the accuracies below say it in m
+        _U16,  # dilutions of precision are unknown; the accuracies below are in m
         _U16,
         _clamp(speed * 100, 0, _U16 - 1),
         course,
@@ -287,7 +287,7 @@ def vfr_hud(view: View) -> Message | None:
     throttle = _percent(sum(motors) / len(motors)) if motors else 0
     amsl = nav.pos_W[2] if view.place is None else view.place[2]
     speed = math.hypot(nav.vel_W[0], nav.vel_W[1])
-    # No airspeed is measured; like PX4's multicopters, zero is said.
+    # No airspeed is measured; zero as in PX4's multicopters.
     return _C.MAVLink_vfr_hud_message(0.0, speed, round(view.heading_deg) % 360, throttle, amsl, nav.vel_W[2])
 
 
@@ -318,7 +318,7 @@ def estimator_status(view: View) -> Message | None:
         flags |= _C.ESTIMATOR_PRED_POS_HORIZ_REL | _C.ESTIMATOR_PRED_POS_HORIZ_ABS
     if nav.height_ok:
         flags |= _C.ESTIMATOR_VELOCITY_VERT | _C.ESTIMATOR_POS_VERT_ABS
-    ratios = (0.0,) * 6  # innovations are not told
+    ratios = (0.0,) * 6  # innovations are not reported
     return _C.MAVLink_estimator_status_message(view.t_us, flags, *ratios, nav.pos_std_m, nav.height_std_m)
 
 
@@ -381,7 +381,7 @@ def mission_current(view: View) -> Message:
 
 
 def system_time(view: View) -> Message:
-    """Simulated time since the start; the time of day is unknown here."""
+    """Simulated time since the start; the time of day is unknown."""
     return _C.MAVLink_system_time_message(0, view.boot_ms)
 
 
@@ -396,11 +396,11 @@ def autopilot_version(view: View) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A message that is told regularly, or on request alone (0 Hz)."""
+    """A message sent at a rate, or on request only (0 Hz)."""
 
     msg_id: int
     rate_Hz: float
-    group: int  # of the old REQUEST_DATA_STREAM; 0 for those that it leaves alone
+    group: int  # group of the old REQUEST_DATA_STREAM; 0: none
     build: Callable[[View], Message | None]
 
 

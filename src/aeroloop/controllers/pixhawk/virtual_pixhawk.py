@@ -4,7 +4,8 @@
                                             ▲
                         ground stations ◀───┴── services
 
-It knows nothing but what its sensors tell, and its clock is the time of HIL_SENSOR.
+It uses only its sensors. Its clock is the time of HIL_SENSOR; on a link that may lose or delay these it has its own
+clock, and only the estimator uses the time of each sample.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from collections.abc import Callable, Mapping
 
 from aeroloop.control.cascade import GAINS, SETPOINT
 from aeroloop.controllers.pixhawk import flight_law
-from aeroloop.controllers.pixhawk.brain import Brain
+from aeroloop.controllers.pixhawk.autopilot import PixhawkAutopilot
 from aeroloop.controllers.pixhawk.flight_law import Airframe
 from aeroloop.controllers.pixhawk.parameters import TABLE, Parameters, Row
-from aeroloop.controllers.pixhawk.seam import SensorHealth, Status
+from aeroloop.controllers.pixhawk.rotor_watch import RotorWatch
 from aeroloop.controllers.pixhawk.services import Services
 from aeroloop.controllers.pixhawk.telemetry import STREAMS, Readings
+from aeroloop.controllers.pixhawk.types import SensorHealth, Severity, Status
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, NavEstimate, Setpoint
@@ -32,17 +34,17 @@ from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
 
 SYSTEM, COMPONENT = 1, 1
-"""How the first one signs; the next has the next system id."""
+"""System ID of the first; the following autopilots have the following IDs."""
 FRESH_NS = (("imu", NS // 5), ("magnetometer", NS), ("barometer", NS), ("fix", 2 * NS))
-"""A sensor is well while its last sound sample is younger than this; in the order of SensorHealth."""
+"""A sensor is healthy while its last valid sample is younger than this; in the order of SensorHealth."""
 FIX_3D = 3
 LOGIC_PERIOD_NS = NS // 100
-"""The flight logic need not run with every sample: what it asks for moves slowly."""
+"""The flight logic need not run with every sample: its setpoint changes slowly."""
 _pack_setpoint = struct.Struct(f"{SETPOINT}d").pack_into
 
 
 def parameters(changes: Mapping[str, float]) -> Parameters:
-    """Those of the flight logic and the gains of the law, as the scenario wants them."""
+    """The parameters of the flight logic and the gains of the law, from the scenario."""
     known = {row.name for row in TABLE}
     gains = [
         Row(gain.name, gain.default, gain.minimum, gain.maximum, "float", gain.unit, gain.meaning)
@@ -78,52 +80,57 @@ class VirtualPixhawk:
         self.counters = MavlinkCounters()
         self.sensors = SensorEnd()
         self.navigation = Navigation(NavigationConfig(), runner, field_at)
-        self.brain = Brain(store)
-        self.services = Services(self.brain, store, self._read, system=SYSTEM + number, links=ground_links)
+        self.logic = PixhawkAutopilot(store)
+        self.services = Services(self.logic, store, self._read, system=SYSTEM + number, links=ground_links)
         self._law = runner(flight_law.on_state(airframe, period_s))
         self._law.share(0, self.navigation.state)
-        _, self._asked, self._learnt, self._gains = self._law.inputs
+        _, self._setpoint_input, self._learnt, self._gains, *lost = self._law.inputs
+        self._watch: RotorWatch | None = None
+        if lost:
+            (self._lost,) = lost  # number of a failed rotor, as input of the law
+            self._watch = RotorWatch(flight_law.frame(airframe), airframe.motors, period_s)
         self._commands, self._attitude, _ = self._law.outputs
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
-        self._asked_for: Setpoint | None = None  # the setpoint that stands there
+        self._packed_setpoint: Setpoint | None = None  # the setpoint packed there
         self._stopped = (0.0,) * airframe.rotors.count
         self._lockstep = lockstep
         self._in = MavlinkIn(self.counters)
         self._out = ActuatorsOut(self.counters, SYSTEM + number, COMPONENT)
         self._motors = self._stopped
-        self._changes = -1  # of the parameters that the law flies by
+        self._changes = -1  # of the parameters in the law's gains
         self._setpoint: Setpoint | None = None
         self._well: list[bool] = []
         self._sensor_health = SensorHealth()
-        self.decided_ns = 0  # when the flight logic last ran
+        self.decided_ns = 0  # time of the last step of the flight logic
         self._accel_B: Vec3 | None = None
         self._rate_B: Vec3 | None = None
         self._field_B_T: Vec3 | None = None
         self._barometer: BarometerSample | None = None
         self._fix: HilFix | None = None
-        self.attitude: tuple[float, ...] | None = None  # asked of the inner loop: roll, pitch, yaw, thrust ratio
+        self.attitude: tuple[float, ...] | None = None  # setpoint of the inner loop: roll, pitch, yaw, thrust ratio
         self.law_not_finite = 0
-        self.fixes = 0  # that came
+        self.dead_rotor = 0  # its number from 1; 0: none
+        self.fixes = 0  # number received
         self.t_ns = 0
 
     @property
     def status(self) -> Status:
-        return self.brain.status
+        return self.logic.status
 
     @property
     def estimate(self) -> NavEstimate | None:
         return self.navigation.estimate
 
     def telemetry_hz(self, message: int) -> float:
-        """The rate at which a message is sent to ground stations unless they ask for another."""
+        """The default rate of a message to ground stations."""
         return next((row.rate_Hz for row in STREAMS if row.msg_id == message), 0.0)
 
-    def greet(self) -> bytes:
-        """An autopilot speaks first: the simulator waits for it."""
+    def first_messages(self) -> bytes:
+        """An autopilot sends first: the simulator waits for it."""
         return b"".join(map(self._out.pack, greeting()))
 
     def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
-        """What the simulator sent; the answers to it. `step` is called with the time of each sample."""
+        """Handle the simulator's messages; returns the answers. `step` is called with the time of each sample."""
         answers = []
         for frame in self._in.feed(chunk):
             sample = self.sensors.sample(frame)
@@ -136,17 +143,38 @@ class VirtualPixhawk:
                 self._take_fix(fix)
         return b"".join(answers)
 
+    def take(self, chunk: bytes) -> int:
+        """Handle the simulator's messages, for an autopilot with its own clock: the estimator uses them; returns the
+        number of samples."""
+        samples = 0
+        for frame in self._in.feed(chunk):
+            sample = self.sensors.sample(frame)
+            if sample is not None:
+                samples += 1
+                self._take(sample)
+                continue
+            fix = self.sensors.fix(frame)
+            if fix is not None:
+                self._take_fix(fix)
+        return samples
+
     def _tick(self, sample: HilSample) -> bytes:
         self._take(sample)
-        t_ns = self.t_ns = sample.t_ns
+        return self.run(sample.t_ns)
+
+    def run(self, t_ns: int) -> bytes:
+        """Flight logic and control law at this time; returns the actuators."""
+        self.t_ns = t_ns
         if t_ns - self.decided_ns >= LOGIC_PERIOD_NS:
             self._decide(t_ns)
         setpoint = self._setpoint
         if setpoint is None:
-            if self._asked_for is not None:
-                self._motors, self.attitude, self._asked_for = self._stopped, None, None
-                self._learnt[:] = 0.0  # what the law learnt belongs to the flight that is over
-        elif self.navigation.aligned:  # without an estimate the last command stands until the flight logic gives up
+            if self._packed_setpoint is not None:
+                self._motors, self.attitude, self._packed_setpoint = self._stopped, None, None
+                self._learnt[:] = 0.0  # the law's integrators belong to the flight that has ended
+                if self._watch is not None:
+                    self._watch.forget()
+        elif self.navigation.aligned:  # without an estimate the last command is held until the flight logic gives up
             self._control(setpoint)
         return self._out.actuators(t_ns, self._motors, armed=setpoint is not None, lockstep=self._lockstep)
 
@@ -154,7 +182,7 @@ class VirtualPixhawk:
         dt_s = (t_ns - self.decided_ns) / NS
         self.decided_ns = t_ns
         navigation = self.navigation
-        self._setpoint = self.brain.step(
+        self._setpoint = self.logic.step(
             t_ns, navigation.estimate, navigation.origin, self._health(t_ns), self._motors, dt_s
         )
 
@@ -181,18 +209,30 @@ class VirtualPixhawk:
         if self.parameters.changes != self._changes:
             self._changes = self.parameters.changes
             self._gains[:] = [self.parameters.get(gain.name) for gain in GAINS]
-        if setpoint is not self._asked_for:
-            self._asked_for = setpoint
-            _pack_setpoint(self._asked.data, 0, *setpoint.row())
+        if setpoint is not self._packed_setpoint:
+            self._packed_setpoint = setpoint
+            _pack_setpoint(self._setpoint_input.data, 0, *setpoint.row())
+        if self._watch is not None:
+            self._look_at_rotors(self._watch)
         self._law.run()
         motors = tuple(self._commands.tolist())
         if not math.isfinite(sum(motors)):
-            self.law_not_finite += 1  # the last command stands, and what the law learnt is forgotten
+            self.law_not_finite += 1  # the last command is held, and the law's memory is reset
             self._learnt[:] = 0.0
             return
         self._motors = motors
         self.attitude = tuple(self._attitude.tolist())
         self._learns[:] = self._has_learnt
+
+    def _look_at_rotors(self, watch: RotorWatch) -> None:
+        """Continue without a failed rotor; later deviations are attributed to it."""
+        if self._rate_B is None or self._accel_B is None or self.dead_rotor:
+            return
+        dead = watch.step(self._rate_B, self._accel_B, self._motors)
+        if dead is not None and self.logic.airborne:
+            self.dead_rotor = dead + 1
+            self._lost[:] = self.dead_rotor
+            self.logic.send_text(Severity.CRITICAL, f"Rotor {self.dead_rotor} has failed: flying without it")
 
     def _health(self, t_ns: int) -> SensorHealth:
         heard_ns, never_ns = self.navigation.heard_ns.get, -3600 * NS

@@ -1,18 +1,16 @@
-"""The fixed wing's board on the host: the paper's tasks, once a control period, in the order of their priorities.
+"""The fixed wing's board in Python, rung mil: the paper's tasks, once a control period, by their priorities.
 
     HILS_Rx ─▶ ESTI_Atti ─▶ ESTI_Nav ─▶ CNTR ─▶ HILS_Tx
                                          └─▶ PFOL ─▶ COMM_Tx ─▶ PMAN ─▶ PPLAN ─▶ PGEN
 
-CNTR comes before PFOL: it flies the roll that path following asked for in the period before.
+CNTR runs before PFOL: its roll setpoint is that of path following in the previous period.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import casadi as ca
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.path_following import initial as follow_from
@@ -20,53 +18,52 @@ from aeroloop.core.geodesy import local
 from aeroloop.core.signals import Event, Origin
 from aeroloop.core.wing_signals import WingCommand, WingSensors
 from aeroloop.estimation.wing import initial as estimate_from
-from aeroloop.families.fixedwing import airframe
-from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning, pieces_each_period
-from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning
+from aeroloop.families.fixedwing.design import flight_law
+from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.mission import Mission, MissionSettings
-from aeroloop.planning.mission_telling import Row
-from aeroloop.planning.mission_words import Result, tangent
+from aeroloop.planning.mission_messages import Result, tangent
+from aeroloop.planning.mission_telemetry import Row
 from aeroloop.planning.path import PathPoint
 from aeroloop.planning.planner import Planner
 from aeroloop.world.earth import Earth
 
-X, Y, ROLL, COURSE, GROUND_SPEED = 0, 1, 6, 13, 14  # of the estimate
+X, Y, ROLL, COURSE, GROUND_SPEED = 0, 1, 6, 13, 14  # indices into the estimate
 TOLD = (*range(9), 12, 13, 14)  # of the estimate: all but the body's rates
 
 
 @dataclass(frozen=True, slots=True)
-class Duties:
-    """What the board knows beforehand."""
+class BoardSettings:
+    """Settings of the board."""
 
     origin: Origin  # of W: the middle of the map, at sea level
-    azimuth_rad: float  # of the magnetic field on level ground, from east to the left
+    azimuth_rad: float  # direction of the magnetic field on level ground, from east to the left
     height_m: float
     airspeed_m_s: float
     radius_m: float  # of loiter circles
 
 
 class Autopilot:
-    """`step` with the sensors of a period and the goals that came since the one before."""
+    """Call `step` with the sensors of a period and the goals received since the previous one."""
 
     def __init__(
         self,
         law: WingLaw,
-        run: Callable[[ca.Function], Evaluator],
-        duties: Duties,
+        board_settings: BoardSettings,
         planner: Planner,
         *,
         pieces: int | None = None,
         mission: MissionSettings | None = None,
     ) -> None:
-        self._atti, self._nav, self._cntr, self._pfol = (run(function) for function in law.functions)
+        self._atti, self._nav, self._cntr, self._pfol = map(Evaluator, law.functions)
         self._law = law
-        self._duties = duties
+        self._board_settings = board_settings
         self._planner = planner
         self._settings = mission or MissionSettings()
-        self._planning = SlowPlanning(planner, duties.radius_m, pieces)
+        self._planning = SlowPlanning(planner, board_settings.radius_m, pieces)
         self._trim: WingCommand = (0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle)
         self._ready = False
         self._command = self._trim
@@ -76,7 +73,7 @@ class Autopilot:
         self._goal_m: tuple[float, float] | None = None
 
     def step(self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = ()) -> tuple[WingCommand, list[Row]]:
-        """The servos' command of this period, and rows (stream, values) for the ground."""
+        """Returns the servo command of this period, and rows (stream, values) for the ground."""
         rows: list[Row] = []
         if goals:
             self._goal_m = goals[-1]
@@ -90,9 +87,9 @@ class Autopilot:
         return self._command, rows
 
     def _receive(self, sensors: WingSensors) -> None:
-        """HILS_Rx; with the first fix everything begins, in the air and flying straight ahead."""
+        """HILS_Rx; the first fix starts everything, in the air and flying straight ahead."""
         if sensors.fix:
-            pos_W = local(self._duties.origin, sensors.lat_deg, sensors.lon_deg, sensors.alt_m)
+            pos_W = local(self._board_settings.origin, sensors.lat_deg, sensors.lon_deg, sensors.alt_m)
             self._fix = [1.0, *pos_W, *sensors.vel_W]
             if not self._ready:
                 attitude, navigation = estimate_from(
@@ -110,7 +107,7 @@ class Autopilot:
         atti, nav = self._atti, self._nav
         atti.inputs[1][:] = nav.inputs[0]
         atti.inputs[2][:], atti.inputs[3][:], atti.inputs[4][:] = sensors.gyro_B, sensors.accel_B, sensors.field_B
-        atti.inputs[5][0] = self._duties.azimuth_rad
+        atti.inputs[5][0] = self._board_settings.azimuth_rad
         atti()
         atti.inputs[0][:] = atti.outputs[0]
         nav.inputs[1][:] = atti.outputs[0]
@@ -121,10 +118,10 @@ class Autopilot:
         nav.inputs[0][:] = nav.outputs[1]
 
     def _control(self, rows: list[Row]) -> None:
-        """CNTR. A law that gives no number is said, and begins anew from the trim."""
+        """CNTR. If the law returns NaN or infinity, this is reported and the law restarts from the trim."""
         cntr = self._cntr
         cntr.inputs[0][:] = self._nav.outputs[0]
-        cntr.inputs[1][:] = self._pfol.outputs[0][0], self._duties.height_m, self._duties.airspeed_m_s
+        cntr.inputs[1][:] = self._pfol.outputs[0][0], self._board_settings.height_m, self._board_settings.airspeed_m_s
         cntr()
         aileron, elevator, rudder, throttle = cntr.outputs[0].tolist()
         self._command = (aileron, elevator, rudder, throttle)
@@ -137,7 +134,7 @@ class Autopilot:
             cntr.inputs[2][:] = cntr.outputs[1]
 
     def _follow(self, rows: list[Row]) -> None:
-        """PFOL, and what COMM_Tx tells every period."""
+        """PFOL, and the periodic telemetry of COMM_Tx."""
         estimate, pfol = self._nav.outputs[0], self._pfol
         mission = self.mission or self._begin_mission()
         point = mission.reference.at(mission.s_m)
@@ -147,7 +144,7 @@ class Autopilot:
         pfol.inputs[3][0] = ROLL_MOST_RAD
         pfol()
         roll, along_m, cross_m, _ = pfol.outputs[0].tolist()
-        if not math.isfinite(roll) or not math.isfinite(float(pfol.outputs[1][0])):  # wings level is always a way on
+        if not math.isfinite(roll) or not math.isfinite(float(pfol.outputs[1][0])):  # fall back to wings level
             pfol.outputs[0][:] = 0.0
             pfol.outputs[1][:] = follow_from(mission.s_m, self._law.path_gains)
             roll = along_m = cross_m = 0.0
@@ -162,7 +159,7 @@ class Autopilot:
         )
 
     def _begin_mission(self) -> Mission:
-        """On a circle that touches the course on its left, where the first estimate finds the aircraft."""
+        """On a circle tangent to the course on its left, at the position of the first estimate."""
         estimate, elevation = self._nav.outputs[0], self._planner.elevation
         finest = self._planner.settings.resolution.finest
         most_m = elevation.side_m / 2 - 1e-3
@@ -171,13 +168,13 @@ class Autopilot:
             return elevation.cell_at(finest, min(max(x_m, -most_m), most_m), min(max(y_m, -most_m), most_m))
 
         here = PathPoint(float(estimate[X]), float(estimate[Y]), float(estimate[COURSE]), 0.0)
-        circle, s_m = tangent(here, self._duties.radius_m, left=True)
+        circle, s_m = tangent(here, self._board_settings.radius_m, left=True)
         self.mission = Mission(self._settings, circle, cell_at)
         self.mission.s_m = s_m
         return self.mission
 
     def _manage(self, now_s: float, rows: list[Row]) -> None:
-        """PMAN, then PPLAN and PGEN in the time that is left; what they have made PMAN hears in the next period."""
+        """PMAN, then PPLAN and PGEN in the remaining time; PMAN gets their results in the next period."""
         mission = self.mission
         assert mission is not None
         if self._goal_m is not None:
@@ -187,21 +184,12 @@ class Autopilot:
         self._result = self._planning.work(mission.order)
 
 
-def autopilot_of(
-    scenario: FixedWingScenario,
-    run: Callable[[ca.Function], Evaluator] = Evaluator,
-    *,
-    mission: MissionSettings | None = None,
-) -> Autopilot:
-    """The board of a scenario. `run` makes a law callable: interpreted, or compiled for rung sil."""
+def autopilot_of(scenario: FixedWingScenario, *, mission: MissionSettings | None = None) -> Autopilot:
+    """The board of a scenario."""
     home, wanted = scenario.aircraft.world.home, scenario.aircraft.mission
-    law = wing_law(
-        airframe.load(scenario.aircraft.vehicle.airframe),
-        airspeed_m_s=wanted.airspeed_m_s,
-        period_s=scenario.controller.board.period_s,
-    )
+    law = flight_law(scenario)
     field_x, field_y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
-    duties = Duties(
+    board_settings = BoardSettings(
         Origin(home.lat_deg, home.lon_deg, 0.0),
         math.atan2(field_y, field_x),
         wanted.height_m,
@@ -209,5 +197,5 @@ def autopilot_of(
         wanted.loiter_radius_m,
     )
     return Autopilot(
-        law, run, duties, planner_of(scenario), pieces=pieces_each_period(scenario.controller.board), mission=mission
+        law, board_settings, planner_of(scenario), pieces=scenario.controller.board.pieces_each_period, mission=mission
     )

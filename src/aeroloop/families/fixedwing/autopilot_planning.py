@@ -1,43 +1,31 @@
-"""PPLAN and PGEN on the host: what the mission orders, planned as slowly as the computer aboard would.
+"""PPLAN and PGEN on the host: handle the mission's requests with the planning time of the onboard computer.
 
-Planning comes in pieces, each of which costs that computer so much time. The preemptive scheduler gives it all that the
-other tasks leave of a control period; the cooperative one a slice. So a plan takes simulated time here as well, and may
-come too late. Path generation is done at once when the cells are there.
+Planning consists of pieces, each with an execution time on that computer. The preemptive scheduler gives it all that
+the other tasks leave of a control period; the cooperative one a slice. So a plan takes simulated time here as well, and
+may be too late. Path generation follows at once when the cells are known.
 """
 
 from __future__ import annotations
 
-import math
-
-from aeroloop.boards.config import Computer
-from aeroloop.planning.mission_paths import Country, PathGenerator
-from aeroloop.planning.mission_words import Order, Result
+from aeroloop.planning.mission_messages import PathRequest, Result
+from aeroloop.planning.mission_paths import PathGenerator, PathTerrain
 from aeroloop.planning.planner import Planner, Planning
 
 
-def pieces_each_period(computer: Computer) -> int | None:
-    """How many pieces of planning the computer does in a control period; none for as many as there are."""
-    if computer.piece_s == 0.0:
-        return None
-    idle_s = computer.period_s - computer.routine_s
-    time_s = idle_s if computer.scheduler == "preemptive" else min(computer.slice_s, idle_s)
-    return max(1, math.floor(time_s / computer.piece_s + 1e-9))
-
-
 class SlowPlanning:
-    """Works on one order at a time: the mission's newest."""
+    """Handles one request at a time: the mission's newest."""
 
     def __init__(self, planner: Planner, radius_m: float, pieces: int | None) -> None:
         finest = planner.settings.resolution.finest
-        country = Country(planner.elevation, finest, lambda cell: not planner.blocked(cell))
+        country = PathTerrain(planner.elevation, finest, lambda cell: not planner.blocked(cell))
         self._planner = planner
         self._generator = PathGenerator(country, radius_m)
         self._pieces = pieces
-        self._order: Order | None = None
+        self._order: PathRequest | None = None
         self._planning: Planning | None = None
 
-    def work(self, order: Order | None) -> Result | None:
-        """A period's worth; the result, in the period in which it is ready."""
+    def work(self, order: PathRequest | None) -> Result | None:
+        """Work of one period; returns the result in the period in which it is ready."""
         if order is None or self._order is None or order.number != self._order.number:
             self._take(order)
         if self._order is None or self._planning is None:
@@ -51,7 +39,7 @@ class SlowPlanning:
         self._planning = None
         return made
 
-    def _take(self, order: Order | None) -> None:
+    def _take(self, order: PathRequest | None) -> None:
         self._order = order
         self._planning = None
         if order is None:

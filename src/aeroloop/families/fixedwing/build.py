@@ -1,23 +1,27 @@
-"""A fixed wing put together for a flight: where its first circle begins, east of the centre, flying straight north."""
+"""Builds a fixed wing for a flight: it starts on its first circle, east of the centre, flying straight north."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import casadi as ca
 
+from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.servos import Servos, SurfaceEffort
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import Airframe
-from aeroloop.families.fixedwing.places import ground_of, places
+from aeroloop.families.fixedwing.planning_map import ground_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
-from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables
+from aeroloop.families.fixedwing.start_and_goal import places
 from aeroloop.families.fixedwing.trim import Trim, trim
 from aeroloop.models import fixedwing
 from aeroloop.sensors.noise import Streams
@@ -34,15 +38,34 @@ def vehicle(
     scenario: FixedWingScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[SurfaceEffort, RigidState]:
     mission = scenario.aircraft.mission
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
-    atmosphere = Atmosphere(scenario.aircraft.world.day)
-    _, _, density_kg_m3 = atmosphere.at(mission.height_m)
-    flying = trim(airframe, mission.airspeed_m_s, density_kg_m3=density_kg_m3)
     start_m = places(scenario).start_m
     pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
     start = Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W)
+    return assembled(scenario, start, Streams(scenario.seed), FixedWingRows(publish))
+
+
+def level_flight(tables: FixedWingTables) -> Trim:
+    """At the airspeed and height of the mission."""
+    mission = tables.mission
+    _, _, density_kg_m3 = Atmosphere(tables.world.day).at(mission.height_m)
+    return trim(airframes.load(tables.vehicle.airframe), mission.airspeed_m_s, density_kg_m3=density_kg_m3)
+
+
+def assembled(
+    scenario: Scenario[FixedWingTables, ControllerTables],
+    start: Start,
+    streams: Streams,
+    rows: FixedWingRows,
+    carried: Callable[[FlightModel, Body], Body] = lambda world, flying: flying,
+    throttle: float | None = None,
+) -> Vehicle[SurfaceEffort, RigidState]:
+    """`carried`: what moves the aircraft until it flies; `throttle`: at the start, if not that of level flight."""
+    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
+    atmosphere = Atmosphere(scenario.aircraft.world.day)
+    flying = level_flight(scenario.aircraft)
+    if throttle is not None:
+        flying = replace(flying, controls=(*flying.controls[:3], throttle))
     world, servos = build_world(airframe, start, fastest, at=flying)
-    streams = Streams(scenario.seed)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),
         atmosphere,
@@ -50,33 +73,64 @@ def vehicle(
         world.state(0),
         ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
-    sensors = Suite(scenario.aircraft.aboard, streams, scenario.aircraft.sensors.faults)
+    sensors = Suite(scenario.aircraft.aboard, streams)
     bound_m = scenario.aircraft.world.reach_m
 
     def crashed(t_ns: int, state: RigidState) -> str | None:
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
+    body = carried(world, InAir(world, around))
+
+    def restart() -> None:
+        servos.reset(flying.controls)
+        body.restart()  # type: ignore[attr-defined]
+
     stages = Stages(
-        motion=Driven(servos, InAir(world, around)),
+        motion=Driven(servos, body),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=lambda state: beyond(state.pos_W, bound_m),
         contact=crashed,
         switch=sensors.switch,
-        rows=FixedWingRows(publish),
+        rows=rows,
+        actuators=actuator_faults(servos),
+        restart=restart if hasattr(body, "restart") else None,
     )
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)
 
 
+class Body(Protocol):
+    """What the servos drive."""
+
+    @property
+    def state(self) -> Callable[[int], RigidState]: ...
+    def step(self, effort: SurfaceEffort, dt_ns: int, /) -> None: ...
+
+
+def actuator_faults(servos: Servos) -> ActuatorFaults:
+    """Faults of surfaces act on the angle, those of the motor on the voltage ratio."""
+
+    def held(index: int) -> Callable[[], float]:
+        return lambda: servos.controls[index]
+
+    surfaces = [Channel(name, "servo", held(index)) for index, name in enumerate(SERVOS)]
+    return ActuatorFaults([*surfaces, *(Channel(name, "rotor", held(len(SERVOS)), _weakened) for name in ROTORS)])
+
+
+def _weakened(throttle: float, fraction: float) -> float:
+    """Static thrust is proportional to the square of the voltage; a throttle below the minimum gives none."""
+    return math.sqrt(fraction) * min(throttle, 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a flight begins: in the air, trimmed."""
+    """Start of a flight: in the air, trimmed."""
 
     pos_W: Vec3
-    yaw_rad: float = 0.0  # of the nose, counter-clockwise from east
-    wind_W: Vec3 = (0.0, 0.0, 0.0)  # it drifts with it
+    yaw_rad: float = 0.0  # heading, counter-clockwise from east
+    wind_W: Vec3 = (0.0, 0.0, 0.0)  # the aircraft moves with it
 
 
 def build_world(

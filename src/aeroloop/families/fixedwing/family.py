@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from aeroloop.core.tables import Family
 
+PILOTED = {
+    "streams": "aeroloop.families.fixedwing.piloted.streams:STREAMS",
+    "vehicle": "aeroloop.families.fixedwing.piloted.build:vehicle",
+    "check": "aeroloop.families.fixedwing.piloted.build:check",
+    "analysis": "aeroloop.families.fixedwing.piloted.analysis:ANALYSIS",
+    "sections": "",
+    "setpoint": "",
+    "page": "aeroloop.families.fixedwing.piloted.page:PAGE",
+}
+"""With an external autopilot it starts on a catapult and finds no way of its own."""
+
 ROW = Family(
     name="fixedwing",
     tables="aeroloop.families.fixedwing.scenario:FixedWingTables",
@@ -12,10 +23,22 @@ ROW = Family(
     sections="aeroloop.families.fixedwing.analysis.report:sections",
     faults="aeroloop.families.fixedwing.scenario:fault_offers",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
-    controllers={"law": "aeroloop.controllers.law.rows:PERIOD"},
+    each="aeroloop.families.fixedwing.scenario:each",
+    mavlink_type=1,  # MAV_TYPE_FIXED_WING
+    controllers={
+        "law": "aeroloop.controllers.law.rows:PERIOD",
+        "px4": "aeroloop.controllers.px4.row:ROW",
+        "ardupilot": "aeroloop.controllers.ardupilot.row:ROW",
+    },
+    variants={"px4": PILOTED, "ardupilot": PILOTED},
+    outputs="aeroloop.families.fixedwing.piloted.outputs:outputs",
+    pulses="aeroloop.families.fixedwing.piloted.outputs:pulses",
     check="aeroloop.families.fixedwing.mission:check",
     law="aeroloop.families.fixedwing.autopilot:autopilot_of",
     image="aeroloop.families.fixedwing.images:image",
     mission="aeroloop.families.fixedwing.mission:mission",
+    view="aeroloop.families.fixedwing.view:effort",
+    shape="aeroloop.families.fixedwing.shape:shape",
+    setpoint="aeroloop.families.fixedwing.streams:SETPOINT",
     page="aeroloop.families.fixedwing.page:PAGE",
 )

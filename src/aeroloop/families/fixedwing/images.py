@@ -1,7 +1,7 @@
 """The fixed wing's firmware images: a scenario's aircraft, map and mission -> generated C -> an image.
 
-Where a flight starts comes with its first sensors and where it leads by the ground's line, so that one image flies
-between any two places of a map.
+The start of a flight comes with its first sensors and its goal over the ground's link, so that one image flies between
+any two positions of a map.
 
 python -m aeroloop.families.fixedwing.images FOLDER [SCENARIO]   writes the generated files for `make -C firmware`
 """
@@ -13,7 +13,9 @@ import re
 import sys
 from pathlib import Path
 
-from aeroloop.codegen.embedded import content_hash, embedded
+import casadi as ca
+
+from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import ConfigError
@@ -22,11 +24,12 @@ from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation.wing import EXPONENT
-from aeroloop.families.fixedwing import airframe
-from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw, wing_law
-from aeroloop.families.fixedwing.places import ground_of
+from aeroloop.families.fixedwing.design import flight_law
+from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw
+from aeroloop.families.fixedwing.planning_map import ground_of, planning_map
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
-from aeroloop.planning.loiter import Joining
+from aeroloop.links.url import DEFAULT_BAUD
+from aeroloop.planning.loiter import JoinSettings
 from aeroloop.planning.mission import MissionSettings
 from aeroloop.planning.search import HEADINGS
 from aeroloop.planning.tables_c import mission_c, templates_c
@@ -34,28 +37,23 @@ from aeroloop.protocols.interface import DEGREES, WING
 from aeroloop.protocols.interface_c import c_header
 from aeroloop.world.earth import Earth, Home
 
-PREEMPTIVE, COOPERATIVE = "wing-lockstep-qemu", "wing-cooperative-qemu"
+PREEMPTIVE, COOPERATIVE = "wing-lockstep-qemu", "wing-cooperative-lockstep-qemu"
 IMAGE = {"preemptive": PREEMPTIVE, "cooperative": COOPERATIVE}
 """By the scheduler's name in a scenario."""
 MOST_BYTES, MOST_RAM_BYTES = 512 << 10, 128 << 10
-"""What an image may take in all, and of the RAM: the memory of the paper's board, and the part's."""
+"""Limits of an image in all, and of its RAM: the memory of the paper's board, and the part's."""
 TELEMETRY_BYTES = 1200
-"""Of a period's telemetry; after so many no further message is begun."""
+"""Limit of a period's telemetry; after so many bytes no further message is started."""
 MAP_ORDERS = range(4, 9)
-"""The map lies in flash, two bytes a unit."""
+"""The map is in flash, two bytes per unit."""
 
 
 def generate(scenario: FixedWingScenario) -> Generated:
-    period_s = scenario.controller.board.period_s
-    check_period("board.period_s", period_s)
-    law = wing_law(
-        airframe.load(scenario.aircraft.vehicle.airframe),
-        airspeed_m_s=scenario.aircraft.mission.airspeed_m_s,
-        period_s=period_s,
-    )
+    check_period("board.period_s", scenario.controller.board.period_s)
+    law = flight_law(scenario)
     files: dict[str, str] = {}
     for function in law.functions:
-        made = embedded(function, function.name())
+        made = _embedded(function, scenario.controller.control.law_file if function is law.cntr else "")
         files |= {f"{function.name()}.c": made.c, f"{function.name()}.h": made.h}
     files["map.c"] = _map(scenario)
     files |= templates_c() | mission_c()
@@ -68,8 +66,16 @@ def generate(scenario: FixedWingScenario) -> Generated:
     return Generated(files, image_id)
 
 
+def _embedded(function: ca.Function, own: str) -> EmbeddedC:
+    """In single precision, which may not hold the numbers of a user's law: the error then names its file."""
+    try:
+        return embedded(function, function.name())
+    except ConfigError as error:
+        raise ConfigError(f"{own}: {error}" if own else str(error)) from None
+
+
 def image(scenario: FixedWingScenario) -> tuple[Generated, str]:
-    """What the emulated board of a flight runs."""
+    """The image of a flight's emulated board."""
     return generate(scenario), IMAGE[scenario.controller.board.scheduler]
 
 
@@ -85,7 +91,10 @@ def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
         f"#define CONTROL_PERIOD_US {round(board.period_s * 1e6)}u",
         f"#define SLICE_US {round(board.slice_s * 1e6)}u",
         f"#define WATCHDOG_PERIODS {WATCHDOG_PERIODS}u",
+        "#ifndef TELEMETRY_BYTES",  # a link may take less at once: its build defines it
         f"#define TELEMETRY_BYTES {TELEMETRY_BYTES}u",
+        "#endif",
+        f"#define LINE_BAUD {DEFAULT_BAUD}u",
         f"#define TRIM_COMMAND {floats((0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle))}",
         _number("TRIM_ALPHA_RAD", law.dynamics.alpha_rad),
         _number("PRESSURE_EXPONENT", EXPONENT),
@@ -97,7 +106,7 @@ def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
         *_place(scenario.aircraft.world.home),
         *_planner(scenario),
         _mission(MissionSettings()),
-        f"#define PGEN_SETTINGS {{ MAP_SIDE_UNITS * MAP_UNIT_M, LOITER_RADIUS_M, {_joining(Joining())} }}",
+        f"#define PGEN_SETTINGS {{ MAP_SIDE_UNITS * MAP_UNIT_M, LOITER_RADIUS_M, {_joining(JoinSettings())} }}",
         "",
         "#endif",
     ]
@@ -131,7 +140,7 @@ def _place(home: Home) -> list[str]:
 
 
 def _map(scenario: FixedWingScenario) -> str:
-    values = ground_of(scenario.aircraft.world.terrain).values
+    values = planning_map(scenario.aircraft).values
     rows = "\n".join("    " + " ".join(f"{value}," for value in row) for row in values.tolist())
     declared = "extern const int16_t map_elevations[];\nconst int16_t map_elevations[]"
     return f"#include <stdint.h>\n\n{declared} = {{\n{rows}\n}};\n"
@@ -167,7 +176,7 @@ def _planner(scenario: FixedWingScenario) -> list[str]:
 
 
 def _memory(scenario: FixedWingScenario, order: int) -> tuple[int, int, int, int]:
-    """Approximations, leaves, states and times that the planner needs wherever the vehicle is: its `planner_needs`."""
+    """Approximations, leaves, states and times that the planner needs at any vehicle position: its `planner_needs`."""
     resolution = scenario.aircraft.planner.resolution
     leaves, width = 0, 1 << resolution.coarsest
     for level, radius in zip(range(resolution.coarsest, resolution.finest), resolution.radii_units, strict=True):
@@ -180,8 +189,8 @@ def _memory(scenario: FixedWingScenario, order: int) -> tuple[int, int, int, int
     return approximations, leaves + width**2, leaves + width**2 * headings + 1, times
 
 
-def _joining(joining: Joining) -> str:
-    """By the names of C, which have no units."""
+def _joining(joining: JoinSettings) -> str:
+    """With the names of C, which have no units."""
     return _fields({re.sub(r"_(1_)?m2?$", "", name): getattr(joining, name) for name in joining.__struct_fields__})
 
 
@@ -204,7 +213,7 @@ def _fields(values: dict[str, float], *more: str) -> str:
 
 
 def scenario_of(name: str | None = None) -> FixedWingScenario:
-    """One of the fixed wing's by its name or file; without one, what a scenario says that says nothing."""
+    """A fixed-wing scenario by its name or file; without one, the defaults."""
     found = load(find(name)) if name else of_table({"name": "wing", "vehicle": {"kind": "fixedwing"}}, "the defaults")
     scenario = narrowed(found, FixedWingTables, PeriodTables)
     if scenario is None:
@@ -213,7 +222,7 @@ def scenario_of(name: str | None = None) -> FixedWingScenario:
 
 
 def main(arguments: list[str]) -> str | None:
-    """Write the files; what is wrong, if something is."""
+    """Write the files; returns an error message if that fails."""
     if len(arguments) not in (1, 2):
         return "usage: python -m aeroloop.families.fixedwing.images FOLDER [SCENARIO]"
     try:

@@ -21,16 +21,16 @@ from aeroloop.models import fixedwing
 
 PERIOD_S = 0.05
 ROLL_MOST_RAD = math.radians(28.0)
-"""Largest roll that the path following may ask for; the rest of the 30 degrees is for gusts."""
+"""Largest roll setpoint of the path following; the rest of the 30 degrees is reserved for gusts."""
 PATH_GAINS = PathGains(adaptation=10.0, lag_s=0.4, leak_per_s=0.05)
-"""In gusts the adaptation must be slower than in still air, and come back."""
+"""In gusts the adaptation must be slower than in still air, and decay."""
 BANDWIDTHS = Bandwidths()
-TURN_RAD_S = 0.2  # in which the price of a turn is measured
+TURN_RAD_S = 0.2  # turn rate at which the drag of a turn is measured
 
 
 @dataclass(frozen=True, slots=True)
 class WingLaw:
-    """Everything on the board that is a formula."""
+    """All functions of the board."""
 
     esti_atti: ca.Function
     esti_nav: ca.Function
@@ -55,9 +55,9 @@ def wing_law(
     path_gains: PathGains = PATH_GAINS,
     navigation: NavigationGains | None = None,
 ) -> WingLaw:
-    """For the airspeed and the air that it will fly in; both are the airframe's cruise unless told.
+    """For the given airspeed and air density; both default to the airframe's cruise.
 
-    `navigation` knows how late fixes are: by default as the sensor preset px4 and a period of 50 ms have it.
+    `navigation` has the latency of fixes: by default that of the sensor preset px4 and a period of 50 ms.
     """
     d = wing_dynamics(airframe, airspeed_m_s, density_kg_m3)
     felt = lift(d, airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3)
@@ -75,7 +75,7 @@ def wing_law(
 def wing_dynamics(
     airframe: Airframe, airspeed_m_s: float | None = None, density_kg_m3: float | None = None
 ) -> WingDynamics:
-    """Trim and derivatives, by differentiating the model; turned from right and down to left and up."""
+    """Trim and derivatives, by differentiating the model; converted from right and down to left and up."""
     density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
     model = linear_model(airframe, airspeed_m_s, density)
     at, A, B = model.trim, model.A, model.B
@@ -105,7 +105,8 @@ def wing_dynamics(
 
 
 def _least_throttle(airframe: Airframe, at: Trim, density_kg_m3: float) -> float:
-    """Where the propeller brakes most: below that it stands rather than mills, and the air passes more freely."""
+    """The throttle with the largest propeller drag: below it the propeller stops, which has less drag than
+    windmilling."""
     force, state = fixedwing.forces(airframe), at.state()
     low, most = airframe.servos.low[3], at.controls[3]
     tried = [low + i / 20 * (most - low) for i in range(20)]
@@ -115,7 +116,7 @@ def _least_throttle(airframe: Airframe, at: Trim, density_kg_m3: float) -> float
 
 
 def lift(d: WingDynamics, density_kg_m3: float) -> Lift:
-    """How the estimation infers the angle of attack: exact in the trim."""
+    """Relation from which the estimation derives the angle of attack: exact in the trim."""
     pressure_Pa = 0.5 * density_kg_m3 * d.airspeed_m_s**2
     zero_rad = d.alpha_rad - GRAVITY_M_S2 * math.cos(d.alpha_rad) / d.lift_alpha_m_s2
     return Lift(zero_rad, pressure_Pa / d.lift_alpha_m_s2)

@@ -1,25 +1,25 @@
-"""What a flight is for: its goal, and whether it can be flown at all, said before anything starts."""
+"""The goal of a flight, and checks before the start that it can be flown."""
 
 from __future__ import annotations
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
-from aeroloop.exchanges.board_period import Errand
+from aeroloop.exchanges.board_period import MissionRequest
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.law import TURN_RAD_S
-from aeroloop.families.fixedwing.places import places
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.start_and_goal import places
 from aeroloop.families.fixedwing.trim import trim
 from aeroloop.world.atmosphere import Atmosphere
 
 
-def mission(scenario: FixedWingScenario) -> Errand:
+def mission(scenario: FixedWingScenario) -> MissionRequest:
     wanted = scenario.aircraft.mission
-    return Errand(places(scenario).goal_m, round(wanted.command_at_s * NS), round(wanted.linger_s * NS))
+    return MissionRequest(places(scenario).goal_m, round(wanted.command_at_s * NS), round(wanted.linger_s * NS))
 
 
 def check(scenario: FixedWingScenario) -> None:
-    """That there is somewhere to fly, and that the aircraft can."""
+    """Check that a path exists, and that the aircraft can fly it."""
     places(scenario)
     _check_airspeed(scenario)
 
@@ -30,7 +30,8 @@ def _check_airspeed(scenario: FixedWingScenario) -> None:
     _, _, density_kg_m3 = Atmosphere(scenario.aircraft.world.day).at(scenario.aircraft.mission.height_m)
     try:
         trim(airframe, speed_m_s)
-        trim(airframe, speed_m_s, turn_rate_rad_s=TURN_RAD_S)  # both are what the law is designed for
-        trim(airframe, speed_m_s, density_kg_m3=density_kg_m3)  # and this is how the flight begins
+        trim(airframe, speed_m_s, turn_rate_rad_s=TURN_RAD_S)  # both are conditions of the law's design
+        trim(airframe, speed_m_s, density_kg_m3=density_kg_m3)  # the initial condition of the flight
     except ConfigError as error:
-        raise ConfigError(f"mission.airspeed_m_s: {str(error).removeprefix('trim: ')}") from None
+        why, flown = str(error).removeprefix("trim: "), scenario.aircraft.vehicle.airframe
+        raise ConfigError(f"mission.airspeed_m_s: {why} (vehicle.airframe: {flown})") from None

@@ -1,4 +1,4 @@
-"""The linear modes of a fixed wing about straight and level flight: how it answers when it is left alone.
+"""The linear modes of a fixed wing about straight and level flight: its response without control.
 
 Along its plane of symmetry a fixed wing has the short period (fast: angle of attack) and the phugoid (slow: speed
 against height); across it the Dutch roll, the roll and the spiral. They are the eigenvalues of the two blocks of the
@@ -40,12 +40,12 @@ class Mode:
 
     @property
     def time_constant_s(self) -> float:
-        """In which it shrinks to 1/e; negative: in which it grows to e."""
+        """Time to decay to 1/e; negative: time to grow by e."""
         return -1.0 / self.eigenvalue.real
 
     @property
     def period_s(self) -> float | None:
-        """None where it does not oscillate."""
+        """None if it does not oscillate."""
         return 2.0 * math.pi / self.eigenvalue.imag if self.eigenvalue.imag else None
 
 
@@ -79,7 +79,7 @@ def reduced(airframe: Airframe, density_kg_m3: float, gravity_m_s2: float = GRAV
 def linear_model(
     airframe: Airframe, airspeed_m_s: float | None = None, density_kg_m3: float | None = None
 ) -> LinearModel:
-    """About straight and level flight; at the airframe's cruise and in the air of that unless told."""
+    """About straight and level flight; by default at the airframe's cruise speed and density."""
     density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
     at = trim(airframe, airspeed_m_s, density_kg_m3=density)
     speed, (p, q, r) = at.airspeed_m_s, at.rate_B
@@ -89,7 +89,8 @@ def linear_model(
 
 
 def modes(airframe: Airframe, airspeed_m_s: float | None = None) -> tuple[Mode, ...]:
-    """Short period, phugoid, Dutch roll, roll, spiral; where a pair does not oscillate, it has two of its name."""
+    """Short period, phugoid, Dutch roll, roll, spiral; a pair that does not oscillate appears as two modes of that
+    name."""
     return _modes(linear_model(airframe, airspeed_m_s))
 
 
@@ -126,7 +127,7 @@ def _upper(values: Any) -> list[complex]:
 
 
 def table(airframe: Airframe, airspeed_m_s: float | None = None) -> str:
-    """Trim and modes as a page of text."""
+    """Trim and modes as text."""
     model = linear_model(airframe, airspeed_m_s)
     at = model.trim
     aileron, elevator, rudder = (math.degrees(value) for value in at.controls[:3])

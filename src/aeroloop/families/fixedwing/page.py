@@ -1,26 +1,21 @@
-"""What the dashboard shows of a fixed wing that finds its own way."""
+"""The dashboard's page of a fixed wing, which plans its own path."""
 
 from __future__ import annotations
 
 from aeroloop.core.frames import Vec3
 from aeroloop.core.wing_signals import SURFACES
-from aeroloop.dashboard import shapes
-from aeroloop.dashboard.family_page import Page, Status, Track
-from aeroloop.dashboard.line_health import LineView, Span, counted_line
-from aeroloop.dashboard.line_sources import AT_PLANT
-from aeroloop.dashboard.shapes import Shape
+from aeroloop.dashboard.family_page import Page, Status
+from aeroloop.dashboard.link_health import LinkView, Span, counted_link
+from aeroloop.dashboard.link_sources import AT_PLANT
 from aeroloop.dashboard.store import Store
-from aeroloop.families.fixedwing import airframe, page_fly, page_way
+from aeroloop.families.fixedwing import page_fly, page_path
 from aeroloop.families.fixedwing import shape as model
-from aeroloop.families.fixedwing.page_words import STEP_WORDS, current_step, plan_notice, step_notice
+from aeroloop.families.fixedwing.page_labels import STEP_WORDS, current_step, plan_notice, step_notice
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.streams import SETPOINT
 
 SHOWN_PER_THROTTLE = 16.0
 """rad/s at full throttle, for a propeller whose throttle alone is known."""
-
-
-def shape(scenario: FixedWingScenario) -> Shape:
-    return shapes.of_model(model.build(airframe.load(scenario.aircraft.vehicle.airframe)))
 
 
 def status(store: Store, _vehicle: int) -> Status:
@@ -41,21 +36,20 @@ def hinges(store: Store, _vehicle: int) -> tuple[float, ...]:
 
 def told_paths(scenario: FixedWingScenario, store: Store) -> dict[int, list[Vec3]]:
     height_m = scenario.aircraft.mission.height_m
-    return {path.number: [(x, y, height_m) for x, y in path.points_m] for path in page_way.paths(store)}
+    return {path.number: [(x, y, height_m) for x, y in path.points_m] for path in page_path.paths(store)}
 
 
-def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[LineView]:
-    """Servos come in each control period and sensors go out; what else the board tells has no rate of its own."""
+def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[LinkView]:
+    """Servos are received and sensors sent in each control period; the board's other messages have no rate."""
     span = Span.of(store.names("link"), store.since("link", since_s))
     if span is None:
         return []
     set_hz = 0.0, 1.0 / scenario.controller.board.period_s
-    return [counted_line("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
+    return [counted_link("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
 
 
 PAGE = Page[FixedWingScenario](
-    setpoint=Track("guidance", "path_x_m", "path_y_m", "mission.height_m"),
-    shape=shape,
+    setpoint=SETPOINT,
     status=status,
     rotor_rates=rotor_rates,
     hinges=hinges,
@@ -67,7 +61,7 @@ PAGE = Page[FixedWingScenario](
         ["effort.aileron_rad", "effort.elevator_rad", "effort.rudder_rad", "effort.throttle"],
     ],
     told_paths=told_paths,
-    home=False,  # the origin of its world is the middle of the map, a place like any other
+    home=False,  # the origin of its world is the middle of the map, and has no special meaning
     links=links,
     notices={"mission_step": step_notice, "plan": plan_notice},
     fly=page_fly.build,

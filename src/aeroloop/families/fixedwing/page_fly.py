@@ -1,4 +1,4 @@
-"""The fly page of a fixed wing: nobody steers it, so it shows how the aircraft finds its way, and what that costs.
+"""The fly page of a fixed wing: it is not steered, so the page shows path planning and its processor load.
 
 map with cells, channel and paths │ step, numbers, plans
 processor: use, switches, shares and execution times of the tasks
@@ -16,19 +16,19 @@ from aeroloop.core.wing_signals import PlanStatus, Step
 from aeroloop.dashboard import readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.map import View
-from aeroloop.dashboard.map_panel import Beneath, MapPanel
+from aeroloop.dashboard.map_panel import MapOverlay, MapPanel
 from aeroloop.dashboard.store import KEPT_S
 from aeroloop.dashboard.watched_flight import WatchedFlight
-from aeroloop.families.fixedwing import page_way as way
-from aeroloop.families.fixedwing import page_way_map as way_map
+from aeroloop.families.fixedwing import page_path as way
+from aeroloop.families.fixedwing import page_path_map as way_map
+from aeroloop.families.fixedwing.page_labels import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, current_step, letters
 from aeroloop.families.fixedwing.page_processor import ProcessorPanel
-from aeroloop.families.fixedwing.page_words import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, current_step, letters
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 REFRESH_S = 0.25
 LAYERS_S = 0.5
 TRAIL_POINTS = 900
-NO_COMMANDS = "This aircraft takes no commands from here: the ground sends it a goal, and it finds its way by itself."
+NO_COMMANDS = "This aircraft takes no commands from this page: it is sent a goal, and its board plans the path."
 CSS = """
 .way-grid { display:grid; grid-template-columns:minmax(0,1.9fr) minmax(340px,1fr); gap:12px; width:100%;
         align-items:start; }
@@ -44,22 +44,22 @@ CSS = """
 .way-facts { display:grid; grid-template-columns:auto 1fr auto 1fr; gap:2px 12px; width:100%; font-size:14px; }
 .way-facts > :nth-child(even) { text-align:right; font-variant-numeric:tabular-nums; white-space:nowrap; }
 .way-plans { width:100%; border-collapse:collapse; font-size:13px; font-variant-numeric:tabular-nums; }
-.way-plans th { white-space:nowrap; color:var(--al-soft); font-weight:500; text-align:right; padding:2px 6px; }
+.way-plans th { color:var(--al-soft); font-weight:500; text-align:right; padding:2px 6px; }
 .way-plans td { text-align:right; padding:3px 6px; border-top:1px solid var(--al-line); white-space:nowrap; }
 .way-plans :is(th,td):nth-child(2) { text-align:left; white-space:normal; }
 @media (max-width:1023px) { .way-grid { grid-template-columns:minmax(0,1fr); } }
 @media (max-width:599px) { .way-grid, .way-side { gap:6px; } .way-plans :is(th,td) { padding:2px 3px; } }
 """
-FACTS = ("height", "airspeed", "off the path", "roll", "above ground", "wind")
+FACTS = ("height", "airspeed", "cross-track error", "roll", "above ground", "wind")
 
 
 def build(watched: WatchedFlight, scenario: FixedWingScenario) -> None:
     ui.add_css(CSS)
     ui.add_css(way_map.CSS)
-    WayPage(watched, scenario)
+    PathPage(watched, scenario)
 
 
-class WayPage:
+class PathPage:
     """What one browser sees."""
 
     def __init__(self, watched: WatchedFlight, scenario: FixedWingScenario) -> None:
@@ -85,23 +85,23 @@ class WayPage:
         every(LAYERS_S, self._learn)
 
     @cached_property
-    def _country(self) -> way.Country | None:
+    def _page_map(self) -> way.PlanningMap | None:
         try:
-            return way.country(self._scenario)
-        except AeroloopError as error:  # its file is gone: a map without ground beats none
+            return way.page_map(self._scenario)
+        except AeroloopError as error:  # its file is missing: a map without terrain is better than none
             self._watched.notice(str(error), "warn")
             return None
 
     @cached_property
     def _blocked_href(self) -> str:
-        return way_map.blocked_picture(self._country.blocked) if self._country else ""
+        return way_map.blocked_picture(self._page_map.blocked) if self._page_map else ""
 
     def _map(self) -> None:
-        country = self._country
-        beneath = Beneath(
+        page_map = self._page_map
+        beneath = MapOverlay(
             draw=self._draw,
             homes=(),
-            all_m=country.corners_m if country else (),
+            all_m=page_map.corners_m if page_map else (),
             all_words="all of the map",
             near=self._near,
             margin_px=14.0,
@@ -121,7 +121,7 @@ class WayPage:
         )
 
     def _near(self) -> list[way.Place]:
-        """The channel, where there is one."""
+        """The channel, if there is one."""
         boxes = self._layers.channel
         return [(float(box[0]), float(box[1])) for box in boxes] + [(float(box[2]), float(box[3])) for box in boxes]
 
@@ -131,30 +131,30 @@ class WayPage:
         return self._drawn[2]
 
     def _learn(self) -> None:
-        """What the board has told since: a new plan, more of its cells, more of a path."""
+        """New reports of the board: a plan, further cells, further points of a path."""
         store = self._watched.store
         self._plans = way.plans(store)
         paths = way.paths(store)
         guidance = store.latest("guidance")
         flown = int(guidance["path"]) if guidance and math.isfinite(guidance["path"]) else 0
         plan, before = way.newest_found(self._plans)
-        country = self._country
-        cells = way.cells(store, plan.number, country.elevation.order) if plan and country else {}
+        page_map = self._page_map
+        cells = way.cells(store, plan.number, page_map.elevation.order) if plan and page_map else {}
         seen = (self._plans, [(path.number, len(path.points_m)) for path in paths], flown, len(cells))
         if seen == self._seen:
             return
         self._seen = seen
-        if country is None:
+        if page_map is None:
             self._layers = way_map.Layers(paths=paths, flown=flown, goal_m=way.goal_m(store))
             return
         fine = plan.fine if plan else 0
         self._layers = way_map.Layers(
             self._blocked_href,
-            country.elevation.side_m,
-            leaves=country.leaves_m(plan.start_m) if plan else way_map.NO_BOXES,
-            coarse=country.boxes_m(tuple(cell for index, cell in cells.items() if index >= fine)),
-            channel=country.boxes_m(way.channel(store, plan, country.elevation.order) if plan else ()),
-            before=country.boxes_m(way.channel(store, before, country.elevation.order) if before else ()),
+            page_map.elevation.side_m,
+            leaves=page_map.leaves_m(plan.start_m) if plan else way_map.NO_BOXES,
+            coarse=page_map.boxes_m(tuple(cell for index, cell in cells.items() if index >= fine)),
+            channel=page_map.boxes_m(way.channel(store, plan, page_map.elevation.order) if plan else ()),
+            before=page_map.boxes_m(way.channel(store, before, page_map.elevation.order) if before else ()),
             paths=paths,
             flown=flown,
             goal_m=way.goal_m(store),
@@ -164,7 +164,7 @@ class WayPage:
         with ui.element("div").classes("way-now"):
             self._letter = ui.label("–").classes("way-letter").props('data-testid="way-letter"')
             with ui.column().classes("gap-0"):
-                self._words = ui.label("nothing has come yet").classes("text-weight-bold").style("font-size:17px")
+                self._words = ui.label("no data received yet").classes("text-weight-bold").style("font-size:17px")
                 self._words.props('data-testid="way-step"')
                 self._since = ui.label().classes("al-soft al-num").style("font-size:13px")
         with ui.element("div").classes("way-strip").props('aria-hidden="true"'):
@@ -213,7 +213,7 @@ class WayPage:
 
 
 def facts(watched: WatchedFlight, scenario: FixedWingScenario) -> dict[str, str]:
-    """In words; a dash for what has not come."""
+    """As text; a dash for values not received."""
     store = watched.store
     words = dict.fromkeys(FACTS, "–")
     pose = readings.pose(store, scenario, 0)
@@ -227,18 +227,18 @@ def facts(watched: WatchedFlight, scenario: FixedWingScenario) -> dict[str, str]
     guidance = store.latest("guidance")
     if guidance and math.isfinite(guidance["cross_m"]):
         cross_m = guidance["cross_m"]
-        words["off the path"] = f"{abs(cross_m):.1f} m {'left' if cross_m > 0 else 'right'}"
+        words["cross-track error"] = f"{abs(cross_m):.1f} m {'left' if cross_m > 0 else 'right'}"
     wind = readings.wind_W(store, 0)
     if wind is not None:
         words["wind"] = f"{math.hypot(*wind):.1f} m/s"
     return words
 
 
-HEADS = ("plan", "ended", "took, s", "work, s", "cells", "expanded", "channel")
+HEADS = ("plan", "ended", "time, s", "CPU, s", "cells", "expanded", "channel")
 
 
 def plans_table(plans: list[way.PlanRow]) -> str:
-    """The newest first. Only our own words and numbers, so it is safe as markup."""
+    """The newest first. Only our own texts and numbers, so it is safe as markup."""
     if not plans:
         return '<span class="al-soft">No plan yet: the ground has sent no goal.</span>'
     rows = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in _cells(plan))}</tr>" for plan in reversed(plans))
@@ -262,5 +262,5 @@ def _cells(plan: way.PlanRow) -> tuple[str, ...]:
 
 
 def _number(value: float) -> str:
-    """Short, whatever a board tells."""
+    """Short, whatever the board sends."""
     return f"{value:.2f}" if abs(value) < 100 and value != int(value) else f"{value:.5g}"

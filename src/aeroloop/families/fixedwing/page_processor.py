@@ -19,7 +19,7 @@ COLOURS = (*theme.TRACES, "#b58900", "#5b7fd6", "#7a8f2a", "#a14d6b", "#6d7b86")
 """One for each task."""
 NONE = (
     "No run-time statistics: a board on the host (rungs mil and sil) has no processor of its own. "
-    "Fly rung pil to see use, switches and each task's time."
+    "Fly rung pil to see load, context switches and the time of each task."
 )
 CSS = """
 .cpu-grid { display:grid; gap:12px; width:100%; grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr)); }
@@ -29,7 +29,7 @@ CSS = """
 """
 CHARTS = (
     ("use", "Processor use, %"),
-    ("switches", "Context switches a second"),
+    ("switches", "Context switches per second"),
     ("share", "Share of each task, %, stacked"),
     ("exec", "Execution time of each task in a control period, ms"),
 )
@@ -66,7 +66,7 @@ class ProcessorPanel:
         self.refresh()
 
     def refresh(self) -> None:
-        """New rows come once a second; nothing is sent when none has."""
+        """New rows arrive once a second; nothing is sent without one."""
         newest = self._watched.store.latest("cpu")
         for each in (self._grid, self._key):
             each.set_visibility(newest is not None)
@@ -89,7 +89,7 @@ class ProcessorPanel:
 
 
 def all_series(store: Store) -> dict[str, list[dict[str, Any]]]:
-    """For each chart, from what the store has kept."""
+    """For each chart, from the rows in the store."""
     names = [task.name for task in WING_TASKS]
     tasks = [_series(store, f"task[{i}].share_pct", name, COLOURS[i]) for i, name in enumerate(names)]
     times = [_series(store, f"task[{i}].exec_s", name, COLOURS[i], 1000.0) for i, name in enumerate(names)]

@@ -1,4 +1,4 @@
-"""What is logged of a fixed wing once a step, or less often."""
+"""Logs the rows of a fixed wing once per step, or less often."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AIR_PERIOD_NS = NS // 20
 class FixedWingRows(CommonRows):
     def __init__(self, publish: Mapping[str, Publish]) -> None:
         super().__init__(publish)
-        self._truth_ns = self._air_ns = 0  # when the next row is due
+        self._truth_ns = self._air_ns = 0  # time of the next row
 
     def step(self, vehicle: Vehicle[Any, Any], effort: SurfaceEffort, samples: list[Any]) -> None:
         t_ns, t_s = vehicle.t_ns, vehicle.t_ns / NS

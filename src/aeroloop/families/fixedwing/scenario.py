@@ -1,4 +1,4 @@
-"""The tables of a fixed wing that finds its own way over terrain."""
+"""Scenario tables of a fixed wing that plans its path over terrain."""
 
 from __future__ import annotations
 
@@ -7,53 +7,60 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.controllers.law.period_tables import PeriodTables
+from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
-from aeroloop.core.fault_offers import Offer
+from aeroloop.core.fault_offers import Offer, of_actuators
+from aeroloop.core.fleet import seed_of
 from aeroloop.core.frames import GRAVITY_M_S2
-from aeroloop.core.scenario import FamilyTables, Scenario
+from aeroloop.core.scenario import FamilyTables, Scenario, with_value
+from aeroloop.core.wing_signals import SURFACES
+from aeroloop.families.fixedwing.channels import Channels
 from aeroloop.planning.planner import PlannerSettings
-from aeroloop.sensors.aboard import Aboard, fitted_out
 from aeroloop.sensors.fault_offers import of_sensors_and_lines
+from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
-from aeroloop.world.atmosphere import Day
+from aeroloop.world.config import CommonWorld
 from aeroloop.world.earth import Home
 from aeroloop.world.elevation_map import ElevationConfig, JacksboroMap
-from aeroloop.world.wind import WindConfig
 
 Metres2 = tuple[float, float]
 MOST_BANK_RAD = math.radians(30.0)
 LEAST_BOUND_M = 8000.0
 BEYOND_CORNERS_M = 1200.0
 NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss", "airspeed")
-"""What the estimation on the board works with."""
+"""Sensors that the estimation on the board needs."""
+*SERVOS, PROPELLER = SURFACES
+ROTORS = (PROPELLER,)
+"""Actuator names of faults: by their index in a command."""
 
 
 class FixedWing(Config, frozen=True):
-    """Which aircraft flies."""
+    """The aircraft of the flight."""
 
     kind: Annotated[Literal["fixedwing"], note("family of aircraft")] = "fixedwing"
-    airframe: Annotated[str, note("`aerosonde`, `anaconda`, or the path of a parameter file of your own (.toml)")] = (
+    airframe: Annotated[str, note("`aerosonde`, `anaconda`, or the path of your own parameter file (.toml)")] = (
         "aerosonde"
     )
+    count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
+    spacing_m: Annotated[
+        float, meta("m", "distance between their starts and goals, in a line to the east, if given", gt=0, le=1e5)
+    ] = 500.0
 
 
-class Country(Config, frozen=True):
+class FixedWingWorld(CommonWorld, frozen=True):
     """The simulated world. The origin of W is the middle of the map, at sea level."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.02)] = 0.004
-    home: Annotated[Home, note("where on earth the middle of the map is; its height is 0")] = Home(
+    home: Annotated[Home, note("position on earth of the map's middle; its height is 0")] = Home(
         lat_deg=36.366, lon_deg=-84.346117, alt_m=0.0
     )
-    day: Annotated[Day, note("the air at sea level")] = Day()
-    wind: Annotated[WindConfig, note("wind")] = WindConfig()
     terrain: Annotated[ElevationConfig, note("the ground")] = JacksboroMap()
     bound_m: Annotated[
         float,
         meta(
             "m",
-            "farther than this from the middle of the map the flight counts as diverged and ends; "
-            "0: 1200 m beyond the map's corners, and 8000 m at least",
+            "the flight ends as diverged farther than this from the middle of the map; "
+            "0: 1200 m beyond the map's corners, and at least 8000 m",
             ge=0,
             le=4e5,
         ),
@@ -61,48 +68,65 @@ class Country(Config, frozen=True):
 
     @property
     def reach_m(self) -> float:
-        """Where the flight counts as diverged."""
+        """Distance at which the flight counts as diverged."""
         if self.bound_m > 0.0:
             return self.bound_m
         corner_m = self.terrain.side_units * self.terrain.unit_m / math.sqrt(2.0)
         return max(LEAST_BOUND_M, corner_m + BEYOND_CORNERS_M)
 
 
-class WingAboard(Aboard, frozen=True):
-    """The sensors: a preset, and what is different from it."""
+class WingFittedSensors(FittedSensors, frozen=True):
+    """The sensors: a preset and its changes."""
 
-    fitted: Annotated[tuple[Name, ...], note("which of the preset's sensors the aircraft has; it needs all five")] = (
-        NEEDED
-    )
+    fitted: Annotated[tuple[Name, ...], note("sensors of the preset that are fitted; it needs all five")] = NEEDED
 
 
 class Mission(Config, frozen=True):
-    """Loiter, find a way, fly it, loiter at the goal."""
+    """Loiter, plan a path, fly it, loiter at the goal."""
 
     start_m: Annotated[
         Metres2 | None, meta("m", "centre of the first loiter circle, east and north; without it, drawn from the seed")
     ] = None
-    goal_m: Annotated[Metres2 | None, meta("m", "where to fly, east and north; without it, drawn from the seed")] = None
-    apart_m: Annotated[float, meta("m", "how far apart start and goal are drawn, at least", ge=0, le=1e5)] = 4500.0
+    goal_m: Annotated[Metres2 | None, meta("m", "goal, east and north; without it, drawn from the seed")] = None
+    apart_m: Annotated[float, meta("m", "minimum distance of a drawn start and goal", ge=0, le=1e5)] = 4500.0
     height_m: Annotated[float, meta("m", "height of the flight above mean sea level", ge=0, le=8000)] = 660.0
+    clearance_m: Annotated[
+        float,
+        meta("m", "minimum planned height above ground: cells with higher ground are blocked", ge=0, le=8000),
+    ] = 30.0
     airspeed_m_s: Annotated[float, meta("m/s", "airspeed of the flight", ge=5, le=100)] = 20.0
     loiter_radius_m: Annotated[float, meta("m", "radius of both loiter circles", ge=20, le=1000)] = 150.0
-    command_at_s: Annotated[float, meta("s", "when the ground sends the goal", ge=0, le=86400)] = 10.0
-    linger_s: Annotated[
-        float, meta("s", "how long it loiters at the goal before the flight is over", ge=0, le=86400)
-    ] = 30.0
+    command_at_s: Annotated[float, meta("s", "simulated time at which the ground sends the goal", ge=0, le=86400)] = (
+        10.0
+    )
+    linger_s: Annotated[float, meta("s", "loiter time at the goal before the flight ends", ge=0, le=86400)] = 30.0
+
+
+class Launch(Config, frozen=True):
+    """The catapult on which an aircraft with an external autopilot stands until its motor runs."""
+
+    height_m: Annotated[float, meta("m", "height of the aircraft on the catapult above ground", gt=0, le=100)] = 2.0
+    heading_deg: Annotated[float, meta("deg", "direction of the rail, clockwise from north", ge=-360, le=360)] = 0.0
+    pitch_deg: Annotated[float, meta("deg", "inclination of the rail", ge=0, le=45)] = 12.0
+    length_m: Annotated[float, meta("m", "length of the rail", gt=0, le=100)] = 12.0
+    speed_m_s: Annotated[
+        float, meta("m/s", "speed at the end of the rail; 0: the airspeed of the mission", ge=0, le=100)
+    ] = 0.0
+    throttle: Annotated[float, meta("-", "throttle at which the catapult releases it", gt=0, le=1)] = 0.3
 
 
 class FixedWingTables(FamilyTables, frozen=True):
-    """What a flight of a fixed wing adds that plans its way over terrain while it flies."""
+    """Scenario tables of a fixed wing that plans its path over terrain in flight."""
 
     FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain"}
 
     vehicle: Annotated[FixedWing, note("which aircraft")] = FixedWing()
-    world: Annotated[Country, note("the simulated world")] = Country()
-    sensors: Annotated[WingAboard, note("the sensors")] = WingAboard()
-    planner: Annotated[PlannerSettings, note("how a way is found")] = PlannerSettings()
-    mission: Annotated[Mission, note("from where to where")] = Mission()
+    channels: Annotated[Channels, note("which channel of an external autopilot moves which surface")] = Channels()
+    world: Annotated[FixedWingWorld, note("the simulated world")] = FixedWingWorld()
+    sensors: Annotated[WingFittedSensors, note("the sensors")] = WingFittedSensors()
+    planner: Annotated[PlannerSettings, note("how a path is planned")] = PlannerSettings()
+    mission: Annotated[Mission, note("start, goal and height of the flight")] = Mission()
+    launch: Annotated[Launch, note("catapult, for an external autopilot")] = Launch()
 
     def __post_init__(self) -> None:
         missing = [name for name in NEEDED if name not in self.sensors.fitted or getattr(self.sensors, name) is None]
@@ -110,7 +134,7 @@ class FixedWingTables(FamilyTables, frozen=True):
             raise ValueError(f"sensors.fitted: the board needs {', '.join(NEEDED)}; {missing[0]} is missing")
         if self.world.home.alt_m != 0.0:
             raise ValueError(
-                f"world.home.alt_m: heights are above mean sea level, so the origin's is 0, "
+                f"world.home.alt_m: heights are above mean sea level; expected 0 for the origin, "
                 f"not {self.world.home.alt_m:g}"
             )
         self._check_mission()
@@ -121,7 +145,7 @@ class FixedWingTables(FamilyTables, frozen=True):
         if mission.loiter_radius_m < tightest_m:
             raise ValueError(
                 f"mission.loiter_radius_m: at {mission.airspeed_m_s:g} m/s and 30 degrees of bank a circle has "
-                f"a radius of {tightest_m:.0f} m at least, not {mission.loiter_radius_m:g}"
+                f"a radius of at least {tightest_m:.0f} m, not {mission.loiter_radius_m:g}"
             )
         if mission.height_m <= self.planner.blocked_above_m:
             raise ValueError(
@@ -138,35 +162,62 @@ class FixedWingTables(FamilyTables, frozen=True):
             place = getattr(mission, key)
             if place is not None and max(map(abs, place)) > half_m:
                 raise ValueError(
-                    f"mission.{key}: expected a place on the map with room for its circle, so within {half_m:g} m "
+                    f"mission.{key}: expected a position on the map with room for its circle, within {half_m:g} m "
                     f"of the middle to each side, not {place[0]:g}, {place[1]:g}"
                 )
             if place is not None and math.hypot(*place) >= self.world.reach_m:
                 raise ValueError(
-                    f"mission.{key}: expected a place within world.bound_m ({self.world.reach_m:g} m) of the middle, "
-                    f"not {place[0]:g}, {place[1]:g}"
+                    f"mission.{key}: expected a position within world.bound_m ({self.world.reach_m:g} m) of the "
+                    f"middle, not {place[0]:g}, {place[1]:g}"
                 )
 
     @classmethod
     def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
-        return fitted_out(table, WingAboard())
+        return fitted_out(table, WingFittedSensors())
 
     def files(self) -> dict[str, str]:
         named = super().files()
         if not self.vehicle.airframe.endswith(".toml"):
-            named.pop("vehicle.airframe", None)  # it is one of the project's, by its name
+            named.pop("vehicle.airframe", None)  # it is an included one, by its name
         return named
+
+    @property
+    def count(self) -> int:
+        return self.vehicle.count
 
     @property
     def aboard(self) -> SensorSet:
         """The sensors that are fitted."""
         return self.sensors.flown
 
+    @property
+    def home(self) -> Home:
+        return self.world.home
+
+    def start_m(self, number: int) -> Metres2:
+        """Where the catapult of aircraft `number` stands, east and north of the middle of the map."""
+        east_m, north_m = self.mission.start_m or (0.0, 0.0)
+        return east_m + number * self.vehicle.spacing_m, north_m
+
 
 FixedWingScenario = Scenario[FixedWingTables, PeriodTables]
-"""Flown by a board that works by the plant's clock."""
+"""Flown by a board on the plant's clock."""
+PilotedWingScenario = Scenario[FixedWingTables, AutopilotTables]
+"""Flown by an external autopilot."""
 
 
 def fault_offers(scenario: FixedWingScenario) -> tuple[Offer, ...]:
     """The faults that can be switched in a flight of this family."""
-    return of_sensors_and_lines(scenario.aircraft.aboard, lockstep=scenario.lockstep)
+    fitted = of_sensors_and_lines(scenario.aircraft.aboard, lines=not scenario.lockstep or scenario.impaired)
+    return (*fitted, *of_actuators(ROTORS, SERVOS))
+
+
+def each(scenario: FixedWingScenario, number: int) -> FixedWingScenario:
+    """Scenario of aircraft `number` of several: start and goal beside the first one's or drawn separately, with its own
+    random streams."""
+    own = with_value(scenario, "seed", seed_of(scenario.seed, number))
+    for key in ("start_m", "goal_m"):
+        place: Metres2 | None = getattr(scenario.aircraft.mission, key)
+        if place is not None:
+            own = with_value(own, f"mission.{key}", (place[0] + number * scenario.aircraft.vehicle.spacing_m, place[1]))
+    return own

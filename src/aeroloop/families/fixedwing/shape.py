@@ -1,4 +1,4 @@
-"""How a fixed wing looks: a MuJoCo model for pictures, as large as its parameter file says. It does not fly in it."""
+"""Shape of a fixed wing for drawing: a MuJoCo model with the size of its parameter file. It is not simulated."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ from importlib import resources
 
 import mujoco
 
-from aeroloop.families.fixedwing.airframe import FOLDER, Airframe
+from aeroloop.core.shape import Shape
+from aeroloop.families.fixedwing.airframe import FOLDER, Airframe, load
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.world.shapes import of_model
 
 DRAWN_SPAN_M = 2.8956
 SURFACES = ("aileron_left", "aileron_right", "tail_left", "tail_right")
 """Hinges of the model."""
+
+
+def shape(scenario: FixedWingScenario) -> Shape:
+    return of_model(build(load(scenario.aircraft.vehicle.airframe)))
 
 
 def build(airframe: Airframe) -> mujoco.MjModel:
@@ -22,7 +29,7 @@ def build(airframe: Airframe) -> mujoco.MjModel:
         body.pos, body.ipos = body.pos * scale, body.ipos * scale
         for geom in body.geoms:
             geom.pos, geom.size = geom.pos * scale, geom.size * scale
-            if geom.fromto[0] == geom.fromto[0]:  # unset, it is no number
+            if geom.fromto[0] == geom.fromto[0]:  # NaN if unset
                 geom.fromto = geom.fromto * scale
         for site in body.sites:
             site.pos = site.pos * scale
@@ -30,12 +37,13 @@ def build(airframe: Airframe) -> mujoco.MjModel:
     frame.inertia = airframe.body.inertia_kgm2
     disc = spec.geom("propeller")
     disc.size = [airframe.propulsion.diameter_m / 2, disc.size[1], 0.0]
-    # Whoever draws it reads from the torque which way it turns; a pair is drawn as one.
+    # The drawing derives the direction of rotation from the torque; a pair is drawn as one.
     spec.actuator("thrust").gear = [0.0, 0.0, 1.0, 0.0, 0.0, -0.05 * (airframe.propulsion.spin or 1)]
     return spec.compile()
 
 
 def deflections_rad(controls: tuple[float, ...]) -> tuple[float, float, float, float]:
-    """Angles of SURFACES for aileron, elevator, rudder; an inverted V does the work of both with its two halves."""
+    """Angles of SURFACES for aileron, elevator, rudder; the two halves of an inverted V tail combine elevator and
+    rudder."""
     aileron, elevator, rudder = controls[:3]
     return aileron, -aileron, elevator - rudder, elevator + rudder

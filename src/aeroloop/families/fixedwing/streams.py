@@ -1,4 +1,4 @@
-"""The streams of the fixed wing's flights; its plant writes what the board tells.
+"""The streams of the fixed wing's flights; the plant logs the board's telemetry.
 
 Its x and y are from the middle of the map, its z is above mean sea level.
 """
@@ -6,10 +6,12 @@ Its x and y are from the middle of the map, its z is above mean sea level.
 from __future__ import annotations
 
 from aeroloop.core.common_streams import common
-from aeroloop.core.stream import ACCEL, FIELD, GYRO, REMEMBERED, VELOCITY, Column, Stream, fields
+from aeroloop.core.stream import ACCEL, FIELD, GYRO, REMEMBERED, VELOCITY, Column, Stream, Track, fields
 from aeroloop.protocols import wing_fields
 
-_SURFACES: tuple[Column, ...] = (
+SETPOINT = Track("guidance", "path_x_m", "path_y_m", "mission.height_m")
+"""The followed point of the path."""
+SURFACES: tuple[Column, ...] = (
     ("aileron_rad", "rad", "aileron, positive rolls right"),
     ("elevator_rad", "rad", "elevator, positive pitches the nose down"),
     ("rudder_rad", "rad", "rudder, positive yaws left"),
@@ -18,7 +20,7 @@ _SURFACES: tuple[Column, ...] = (
 
 
 def _told(name: str, meaning: str, *columns: Column, rate_hz: float = 0.0, remembered: int = 0) -> Stream:
-    """What the board tells of its mission."""
+    """A stream of the board's mission telemetry."""
     return Stream(name, "plant", rate_hz, True, True, meaning, fields(*columns), remembered=remembered)
 
 
@@ -35,10 +37,10 @@ STREAMS: tuple[Stream, ...] = (
     common("air", rate_hz=20.0),
     common(
         "effort",
-        *_SURFACES,
-        ("saturated", "-", "1 while a limit cuts the command"),
+        *SURFACES,
+        ("saturated", "-", "1 while a limit reduces the command"),
         rate_hz=50.0,
-        meaning="where surfaces and throttle really are",
+        meaning="actual positions of surfaces and throttle",
     ),
     common(
         "sensors",
@@ -47,35 +49,39 @@ STREAMS: tuple[Stream, ...] = (
         *FIELD,
         ("static_Pa", "Pa", "static pressure"),
         ("dynamic_Pa", "Pa", "dynamic pressure"),
-        ("fix", "-", "1 where the values of the satellite receiver are new"),
+        ("fix", "-", "1 if the values of the GNSS receiver are new"),
         ("lat_deg", "deg", "latitude"),
         ("lon_deg", "deg", "longitude"),
         ("alt_m", "m", "height above mean sea level"),
         *VELOCITY,
         rate_hz=20.0,
-        meaning="what the board is sent; the IMU's values are means over the period",
+        meaning="values sent to the board; those of the IMU are means over the period",
     ),
     common(
         "command",
-        *_SURFACES,
-        ("cycle", "-", "control period that it answers"),
-        ("latency_s", "s", "from sensors to servos on the board, in instruction-count time; 0 on the host"),
+        *SURFACES,
+        ("cycle", "-", "control period of the answered sensors"),
+        (
+            "latency_s",
+            "s",
+            "latency from sensors to servos on the board, in instruction-count time; 0 on mil, on sil planning overrun",
+        ),
         rate_hz=20.0,
         meaning="servo message accepted from the board",
     ),
     common("estimate", *wing_fields.ESTIMATE, rate_hz=20.0),
     _told("guidance", "path following", *wing_fields.GUIDANCE, rate_hz=20.0),
-    _told("mission_step", "the mission goes on to another step", *wing_fields.STEP, remembered=REMEMBERED),
-    _told("plan", "a search for a way has ended", *wing_fields.PLAN, remembered=16),
+    _told("mission_step", "the mission changes to another step", *wing_fields.STEP, remembered=REMEMBERED),
+    _told("plan", "a path search has ended", *wing_fields.PLAN, remembered=16),
     _told(
         "plan_cell",
-        "a cell on the way, one row a cell and plan",
+        "a cell of the path, one row per cell and plan",
         *wing_fields.CELL,
         remembered=256,  # of several plans
     ),
     _told(
         "path",
-        "a point of a path, one row a point",
+        "a point of a path, one row per point",
         *wing_fields.PATH,
         remembered=1500,  # of several paths
     ),
@@ -87,7 +93,7 @@ STREAMS: tuple[Stream, ...] = (
     common("pace"),
     common(
         "link",
-        ("malformed", "-", "frames too short, too long, badly escaped or of no known message"),
-        ("lost", "-", "messages of the board that never came"),
+        ("malformed", "-", "frames too short, too long, badly escaped or with an unknown message"),
+        ("lost", "-", "messages of the board that were lost"),
     ),
 )

@@ -1,8 +1,8 @@
-"""Trim: angles and controls with which a fixed wing keeps its airspeed, its climb and its rate of turn.
+"""Trim: angles and controls for a constant airspeed, climb and turn rate of a fixed wing.
 
 Seven unknowns (angle of attack, roll, pitch, three surfaces, throttle) and seven equations: no acceleration but the
-turn's own (three), no change of the body rates (three), and the climb that was asked for. The sideslip is zero, so
-a turn is coordinated. Reference: Beard & McLain, Small Unmanned Aircraft, section 5.3.
+turn's own (three), no change of the body rates (three), and the required climb. The sideslip is zero, so a turn is
+coordinated. Reference: Beard & McLain, Small Unmanned Aircraft, section 5.3.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Trim:
         return quat_from_euler(self.roll_rad, self.pitch_rad, yaw_rad)
 
     def state(self, pos_W: Vec3 = (0.0, 0.0, 0.0), yaw_rad: float = 0.0) -> Vec:
-        """(13,) The model's state with the nose that way, in still air."""
+        """(13,) The model's state with that heading, in still air."""
         vx, vy, vz = self.vel_W
         cos, sin = math.cos(yaw_rad), math.sin(yaw_rad)
         vel_W = (cos * vx - sin * vy, sin * vx + cos * vy, vz)
@@ -56,8 +56,8 @@ def trim(
     density_kg_m3: float | None = None,
     gravity_m_s2: float = GRAVITY_M_S2,
 ) -> Trim:
-    """Straight and level at cruise unless told otherwise, or a sentence about what the airframe lacks for it."""
-    from scipy.optimize import least_squares  # takes long to import
+    """Straight and level at cruise by default; ConfigError names the limit that prevents a trim."""
+    from scipy.optimize import least_squares  # slow to import
 
     speed = airframe.cruise.speed_m_s if airspeed_m_s is None else airspeed_m_s
     density = airframe.cruise.density_kg_m3 if density_kg_m3 is None else density_kg_m3
@@ -129,7 +129,7 @@ def _guess(airframe: Airframe, speed: float, climb: float, turn: float, density:
 def _refuse(airframe: Airframe, asked: str, z: list[float], worst: float) -> None:
     if not worst <= RESIDUAL or abs(z[0]) >= airframe.stall.angle_rad:
         raise ConfigError(
-            f"trim: the airframe cannot fly at {asked}: expected lift and thrust to balance, nothing found does"
+            f"trim: the airframe cannot fly at {asked}: expected lift and thrust to balance; no solution found"
         )
     for name, value, low, high in zip(SURFACES, z[3:], airframe.servos.low, airframe.servos.high, strict=True):
         if not low <= value <= high:

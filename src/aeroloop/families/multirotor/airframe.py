@@ -1,4 +1,5 @@
-"""A multirotor from its parameter file alone: the file, its MuJoCo model and the loads on it. No airframe has code."""
+"""A multirotor from its parameter file alone: the file, its MuJoCo model and the loads on it. Airframes have no code of
+their own."""
 
 from __future__ import annotations
 
@@ -11,15 +12,19 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
+from aeroloop.control.allocation import effects
 from aeroloop.core import parameter_files
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3
+from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air
+from aeroloop.families.multirotor import rotor_law
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
+from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.models import quadrotor
-from aeroloop.models.rigid_body import Body
+from aeroloop.models.rigid_body import Body, Positive
 from aeroloop.models.rotors import Rotors
+from aeroloop.protocols.servo_pulses import PulseMap, motor_pulses
 from aeroloop.sensors.scene import body_from_world
 from aeroloop.world.ground import Ground, lay, upright
 from aeroloop.world.rigid import Rigid
@@ -27,22 +32,27 @@ from aeroloop.world.terrain import Flat
 
 FOLDER = "families/multirotor"
 AT_REST_M_S = 0.05
-"""Faster than this a second after it was put down, it slides or rolls."""
+"""Faster than this a second after it was placed on the ground, it slides or rolls."""
+LEAST_ROTORS = 4
+AXES = {1: "roll (x)", 2: "pitch (y)", 3: "yaw (z)"}
+"""Torques by their rows in `control.allocation.effects`."""
 BODY_LOADS = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
 
 
 class Contact(Config, frozen=True):
-    """What touches the ground: feet, and in a crash the body and the rotors."""
+    """Parts that touch the ground: feet, and in a crash the body and the rotors."""
 
     feet_B_m: Annotated[tuple[Vec3, ...], meta("m", "centres of the feet")]
     foot_radius_m: Annotated[float, meta("m", "a foot is a ball of this radius", gt=0)]
-    body_half_size_m: Annotated[Vec3, meta("m", "half length, width and height of the body")]
+    body_half_size_m: Annotated[
+        tuple[Positive, Positive, Positive], meta("m", "half length, width and height of the body")
+    ]
     rotor_radius_m: Annotated[float, meta("m", "radius of a rotor", gt=0)]
     friction: Annotated[float, meta("-", "coefficient of friction on the ground", ge=0)]
 
 
 class Supply(Config, frozen=True):
-    """Where the motors' power comes from; its current disturbs a magnetometer."""
+    """Power supply of the motors; its current disturbs a magnetometer."""
 
     hover_A: Annotated[
         float, meta("A", "current of all motors in hover, in the air of the coefficients", gt=0, le=10000)
@@ -52,15 +62,15 @@ class Supply(Config, frozen=True):
 class Airframe(Config, frozen=True):
     """One parameter file."""
 
-    body: Body
-    rotors: Rotors
-    motors: Motor
-    contact: Contact
-    supply: Supply
+    body: Annotated[Body, note("mass and shape")]
+    rotors: Annotated[Rotors, note("positions and coefficients of the rotors")]
+    motors: Annotated[Motor, note("response of the motors")]
+    contact: Annotated[Contact, note("parts that touch the ground")]
+    supply: Annotated[Supply, note("power supply")]
 
     @property
     def flight(self) -> quadrotor.Parameters:
-        """What the design model needs of it."""
+        """Airframe data of the design model."""
         return quadrotor.Parameters(body=self.body, rotors=self.rotors)
 
     @property
@@ -74,12 +84,12 @@ class Airframe(Config, frozen=True):
 
 
 def names() -> list[str]:
-    """The airframes that come with the project."""
+    """The airframes included in the project."""
     return parameter_files.names(FOLDER)
 
 
 def load(name: str) -> Airframe:
-    """An airframe of the project by its name, or your own by the path of its file (ending in .toml)."""
+    """An included airframe by its name, or your own by the path of its file (ending in .toml)."""
     airframe, source = parameter_files.load(name, FOLDER, Airframe)
     _check(airframe, source)
     return airframe
@@ -89,16 +99,30 @@ def flown(scenario: QuadrotorScenario) -> Airframe:
     return load(scenario.aircraft.vehicle.airframe)
 
 
+def pulses(scenario: QuadrotorScenario) -> PulseMap:
+    """Which servo channel drives which motor; ConfigError where there are not as many."""
+    channels, rotors = scenario.aircraft.channels, flown(scenario).rotors.count
+    motors = channels.motors or tuple(range(1, rotors + 1))
+    if len(motors) != rotors:
+        raise ConfigError(f"channels.motors: expected {rotors} channels, one for each rotor, not {len(motors)}")
+    return motor_pulses(motors, channels.trim_us, channels.span_us)
+
+
+def check(scenario: QuadrotorScenario) -> None:
+    """Check before the start that the aircraft can fly and stand, and that its rotors' law fits it."""
+    airframe = flown(scenario)
+    rotor_law.check_drive(scenario.aircraft, airframe.motors, airframe.rotors.count)
+    pulses(scenario)
+
+
 def _check(airframe: Airframe, source: str) -> None:
-    """What single numbers cannot show: that it can fly and stand."""
-    rotors, motors = airframe.rotors, airframe.motors
-    if rotors.count < 4 or len(rotors.spin) != rotors.count:
-        raise ConfigError(
-            f"{source}: rotors: expected four or more places and as many directions, "
-            f"not {rotors.count} and {len(rotors.spin)}"
-        )
+    """Checks across several values: that it can fly and stand."""
+    motors = airframe.motors
+    _check_rotors(airframe.rotors, source)
     if len(airframe.contact.feet_B_m) < 3:
-        raise ConfigError(f"{source}: contact.feet_B_m: expected three feet or more to stand on")
+        raise ConfigError(f"{source}: contact.feet_B_m: expected at least three feet")
+    if airframe.rest_height_m <= 0.0:
+        raise ConfigError(f"{source}: contact.feet_B_m: expected feet below the centre of mass")
     x, y, z = sorted(airframe.body.inertia_kgm2)
     if z > x + y:
         raise ConfigError(f"{source}: body.inertia_kgm2: expected no moment larger than the sum of the other two")
@@ -115,13 +139,43 @@ def _check(airframe: Airframe, source: str) -> None:
         )
 
 
+def _check_rotors(rotors: Rotors, source: str) -> None:
+    if not LEAST_ROTORS <= rotors.count <= MOST_ROTORS or len(rotors.spin) != rotors.count:
+        raise ConfigError(
+            f"{source}: rotors: expected {LEAST_ROTORS} to {MOST_ROTORS} positions (pos_B_m) "
+            f"and as many directions (spin), not {rotors.count} and {len(rotors.spin)}"
+        )
+    if len(rotors.shares) != rotors.count:
+        raise ConfigError(
+            f"{source}: rotors.thrust_share: expected a number for each of the {rotors.count} rotors or none at all, "
+            f"not {len(rotors.shares)}"
+        )
+    per_rotor = effects(rotors.pos_B_m, rotors.spin, rotors.torque_to_thrust_m, rotors.shares)
+    lacking = [axis for number, axis in AXES.items() if not _free(per_rotor, number)]
+    if lacking:
+        raise ConfigError(
+            f"{source}: rotors: no thrusts of these rotors give a torque about the {lacking[0]} axis alone; "
+            "expected positions (pos_B_m) and directions (spin) that control roll, pitch and yaw"
+        )
+
+
+def _free(per_rotor: Vec, axis: int) -> bool:
+    """Whether this row of the effects is independent of the others."""
+    others = np.delete(per_rotor, axis, axis=0)
+    rest = per_rotor[axis] - np.linalg.pinv(others) @ others @ per_rotor[axis]
+    return bool(np.linalg.norm(rest) > 1e-6 * max(1e-9, float(np.linalg.norm(per_rotor[axis]))))
+
+
 def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> mujoco.MjModel:
-    """Actuators: the six of BODY_LOADS, then one thrust for each rotor."""
+    """Actuators: the six of BODY_LOADS, then the free-air thrust of each rotor."""
     text = resources.files("aeroloop").joinpath(f"{FOLDER}/model.xml").read_text(encoding="utf-8")
     spec = mujoco.MjSpec.from_string(text)
     spec.option.timestep = step_s
-    # A state that is no number must stay so: MuJoCo would put the aircraft back at the origin and fly on.
+    # A NaN state must persist: MuJoCo would reset the aircraft to the origin and continue.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+    # One free body is one island of contacts, and testing its few geoms one by one is faster than a tree of boxes; the
+    # motion is the same to the bit.
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND | mujoco.mjtDisableBit.mjDSBL_MIDPHASE
     spec.option.gravity = [0.0, 0.0, -GRAVITY_M_S2]
     contact, rotors = airframe.contact, airframe.rotors
     spec.geom("ground").friction = [contact.friction, 0.01, 0.001]
@@ -148,13 +202,13 @@ def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> m
         frame.add_geom(type=cylinder, size=[contact.rotor_radius_m, 0.002, 0], pos=pos, rgba=colour, **passes)
         frame.add_site(name=f"rotor_{i}", pos=pos)
         thrust = spec.add_actuator(name=f"thrust_{i}", trntype=mujoco.mjtTrn.mjTRN_SITE, target=f"rotor_{i}")
-        # A rotor pushes along z and turns the body against its own direction, in proportion.
-        thrust.gear = [0.0, 0.0, 1.0, 0.0, 0.0, -spin * rotors.torque_to_thrust_m]
+        # A rotor's force acts along z and its torque against its own rotation, in proportion.
+        thrust.gear = [0.0, 0.0, rotors.shares[i], 0.0, 0.0, -spin * rotors.torque_to_thrust_m]
     return spec.compile()
 
 
 def loads(airframe: Airframe) -> Callable[[RotorEffort, Vec3, Vec3, float], list[float]]:
-    """What the air and the rotors' inertia do to the body, then the thrusts, in the order of the model's actuators."""
+    """Loads of the air and the rotors' inertia on the body, then the thrusts, in the order of the model's actuators."""
     rotors = airframe.rotors
     places = tuple((*pos, spin) for pos, spin in zip(rotors.pos_B_m, rotors.spin, strict=True))
     area_x, area_y, area_z = airframe.body.drag_area_m2
@@ -189,7 +243,7 @@ def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]
     """Motor commands of roll, pitch, yaw (-1..1, of FRD: right, up, clockwise from above) and throttle (0..1)."""
     rotors = airframe.rotors
     reach_m = max(math.hypot(x, y) for x, y, _ in rotors.pos_B_m)
-    # Left rotors lift for a roll to the right, front ones for the nose; those that turn left turn the body right.
+    # For roll right the left rotors increase, for pitch up the front ones; rotors that turn left yaw the body right.
     gains = tuple((y / reach_m, x / reach_m, spin) for (x, y, _), spin in zip(rotors.pos_B_m, rotors.spin, strict=True))
 
     def motors(axes: tuple[float, ...]) -> tuple[float, ...]:
@@ -202,18 +256,19 @@ def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]
 
 
 def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, float]]:
-    """Current that the motors draw (A) and thrust of all rotors (N)."""
+    """Current of the motors (A) and thrust of all rotors (N)."""
     rotors = airframe.rotors
     per_density = rotors.thrust_Ns2 / rotors.density_kg_m3
-    # Drawn as the power at the shafts; the file's torques would ask for several times what such a battery gives.
+    # Proportional to the shaft power; the file's torques would need several times the current of such a battery.
     hovering = float(np.sum(quadrotor.hover_speeds_rad_s(airframe.flight) ** 3)) * rotors.density_kg_m3
     per_power = airframe.supply.hover_A / hovering
+    shares = rotors.shares
 
     def drawn(effort: RotorEffort, air: Air) -> tuple[float, float]:
         thrust = power = 0.0
-        for speed in effort.speed_rad_s:
+        for speed, share in zip(effort.speed_rad_s, shares, strict=True):
             squared = speed * speed
-            thrust += squared
+            thrust += share * squared
             power += squared * speed
         return per_power * air.density_kg_m3 * power, per_density * air.density_kg_m3 * thrust
 
@@ -223,10 +278,15 @@ def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, floa
 def world(
     airframe: Airframe, step_s: float, start_m: tuple[float, float] = (0.0, 0.0), terrain: Ground | None = None
 ) -> Rigid[RotorEffort]:
-    """Standing on the ground at rest, so far east and north of the origin."""
+    """At rest on the ground, this far east and north of the origin."""
     rigid = Rigid(build(airframe, step_s, terrain), loads(airframe))
     rigid.reset(*_standing(airframe, start_m, terrain))
     rigid.settle(round(step_s * NS))
+    if math.hypot(*rigid.state(0).vel_W) > AT_REST_M_S and (terrain is None or isinstance(terrain, Flat)):
+        raise ConfigError(
+            "vehicle.airframe: contact.feet_B_m: the aircraft does not stand still on level ground; "
+            "expected feet around its centre of mass"
+        )
     if math.hypot(*rigid.state(0).vel_W) > AT_REST_M_S:
         raise ConfigError(
             f"world.terrain: the aircraft cannot stand {start_m[0]:g} m east and {start_m[1]:g} m north of home, "
@@ -236,7 +296,7 @@ def world(
 
 
 def _standing(airframe: Airframe, start_m: tuple[float, float], terrain: Ground | None) -> tuple[Vec3, Quat]:
-    """Upright on the ground, its lowest foot just touching."""
+    """Upright on the ground, with its lowest foot just in contact."""
     x, y = start_m
     if terrain is None or isinstance(terrain, Flat):
         ground_m = terrain.height_m(x, y) if terrain is not None else 0.0

@@ -1,15 +1,31 @@
-"""A multirotor put together for a flight: motors, rigid body, earth, air and ground, its set of sensors."""
+"""Builds a multirotor for a flight: motors, rigid body, earth, air, ground and sensors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
-from aeroloop.actuators.motors import Motors, RotorEffort
+import msgspec
+
+from aeroloop.actuators.faults import ActuatorFaults, Channel
+from aeroloop.actuators.motor_noise import NoisyMotors
+from aeroloop.actuators.motors import Motors, RotorEffort, command_at, weakened
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
+from aeroloop.families.multirotor import rotor_law
+from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
+from aeroloop.families.multirotor.rotor_drive import (
+    Differing,
+    FaultsBehindLaw,
+    RotorDrive,
+    SpeedLaw,
+    Wiring,
+    free_motor,
+)
 from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.sensors.noise import Streams
@@ -26,6 +42,38 @@ def random_streams(scenario: QuadrotorScenario, number: int) -> Streams:
     return Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
 
 
+def actuator_faults(airframe: Airframe, motion: MultirotorMotion, differing: Differing) -> ActuatorFaults:
+    """Rotor faults act on the commands, so that the compiled step does not change."""
+    motor = airframe.motors
+
+    def held(index: int) -> Callable[[], float]:
+        return lambda: command_at(motor, motion.speed_rad_s[index] / differing.gain[index])
+
+    def slowed(command: float, fraction: float) -> float:
+        return command_at(motor, fraction * differing.speed(command))
+
+    def loaded(index: int) -> Callable[[float, float], float]:
+        def command_of(command: float, load_rad_s2: float) -> float:
+            speed = differing.speed(command)
+            return command_at(motor, differing.loaded(index, motion.speed_rad_s[index], speed, load_rad_s2))
+
+        return command_of
+
+    names = rotor_names(airframe.rotors.count)
+    return ActuatorFaults(
+        [
+            Channel(name, "rotor", held(index), partial(weakened, motor), slowed, loaded(index))
+            for index, name in enumerate(names)
+        ]
+    )
+
+
+def speed_law(scenario: QuadrotorScenario, differing: Differing) -> SpeedLaw | None:
+    table = scenario.aircraft.synchronisation
+    designed = rotor_law.axes_and_gains(scenario.aircraft, differing.motor, len(differing.gain))
+    return SpeedLaw(*designed, table.coupling, fastest) if designed is not None and table is not None else None
+
+
 def vehicle(
     scenario: QuadrotorScenario,
     number: int,
@@ -33,7 +81,7 @@ def vehicle(
     *,
     compiled: bool = True,
 ) -> Vehicle[RotorEffort, RigidState]:
-    """Aircraft number `number`, with random streams of its own. Not `compiled`: MuJoCo steps it in free air too."""
+    """Aircraft number `number`, with its own random streams. Not `compiled`: MuJoCo steps it in free air too."""
     airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     streams = random_streams(scenario, number)
     ground = terrain(scenario.aircraft.world.terrain)
@@ -42,25 +90,46 @@ def vehicle(
     earth, atmosphere = Earth(scenario.aircraft.world.home), Atmosphere(scenario.aircraft.world.day)
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
     around = Surroundings(earth, atmosphere, wind, world.state(0), ground_m)
-    motors = Motors(airframe.motors, airframe.rotors.count)
-    parts = Parts(airframe, motors, world, around, earth, atmosphere)
+    driven = scenario.aircraft.has_drive
+    moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if driven else airframe
+    motors = Motors(moved.motors, airframe.rotors.count)
+    parts = Parts(moved, motors, world, around, earth, atmosphere)
     motion = MultirotorMotion(parts, fastest if compiled else None)
+    differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
+    faults = actuator_faults(airframe, motion, differing)
+    noise = scenario.aircraft.vehicle.motor_noise
+    noisy = NoisyMotors(motion, noise, airframe.rotors.count, streams.generator("motors")) if noise else motion
+    wiring = Wiring(
+        differing, speed_law(scenario, differing), faults, round(rotor_law.period_s(scenario.aircraft) * NS)
+    )
+    drive = RotorDrive(motion, noisy.drive, wiring, publish) if driven else None
     scene = MotionScene(motion, airframes.supply(airframe), ground_m)
-    sensors = Suite(scenario.aircraft.aboard, streams, scenario.aircraft.sensors.faults)
+    sensors = Suite(scenario.aircraft.aboard, streams)
     bound_m = scenario.aircraft.world.bound_m
+    stopped = (0.0,) * airframe.rotors.count
+    standing = world.motion
 
     def sense(state: RigidState, effort: RotorEffort) -> list[Sample]:
         scene.state, scene.effort, scene.force_B = state, effort, motion.force_B()
-        return sensors.sample_scene(scene)
+        samples = sensors.sample_scene(scene)
+        if drive is not None:
+            drive.take(samples)
+        return samples
 
-    stages = Stages(
-        motion=motion,
+    def restart() -> None:
+        motion.reset(standing, stopped)
+        if drive is not None:
+            drive.restart()
+
+    stages: Stages[RotorEffort, RigidState] = Stages(
+        motion=drive or noisy,
         surroundings=motion,
         sense=sense,
         lost=lambda state: beyond(state.pos_W, bound_m),
         contact=TouchDown(motion.touching),
         switch=sensors.switch,
         rows=MultirotorRows(publish, airframe.rotors.count),
+        actuators=FaultsBehindLaw(faults) if drive is not None else faults,
+        restart=restart,
     )
-    stopped = (0.0,) * airframe.rotors.count
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

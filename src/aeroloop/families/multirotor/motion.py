@@ -1,7 +1,7 @@
 """A multirotor's motion: one call of the compiled step while it is clear of the ground, motors and MuJoCo near it.
 
-The motion and the rotors' speeds are handed over both ways at `Rigid.low_m`. Both steps have the same equations, and
-nothing is to be seen of it but in the last digits. Wind stays outside: it has a state and random numbers of its own.
+The motion and the rotors' speeds are transferred in both directions at `Rigid.low_m`. Both steps have the same
+equations and differ only in the last digits. Wind is computed outside: it has its own state and random numbers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from aeroloop.world.rigid import Rigid
 from aeroloop.world.surroundings import GroundHeight, Surroundings
 
 Supply = Callable[[RotorEffort, Air], tuple[float, float]]
-"""Current that the motors draw (A) and thrust of all rotors (N)."""
+"""Current of the motors (A) and thrust of all rotors (N)."""
 
 _HALF_CELL_M = CELL_M / 2
 _AIR = struct.Struct("5d")
@@ -36,7 +36,7 @@ _AIR = struct.Struct("5d")
 
 @dataclass(frozen=True)
 class Parts:
-    """What steps near the ground, and what the compiled step takes its numbers from."""
+    """The parts that step near the ground; the compiled step uses their numbers."""
 
     airframe: Airframe
     motors: Motors
@@ -81,7 +81,7 @@ class MultirotorMotion:
             self._set_step(dt_ns)
         row = self._row
         rises_m_s = row[9]
-        # As `Rigid` looks for contacts; false for a height that is NaN.
+        # As `Rigid` searches contacts; false for a height that is NaN.
         high = row[2] + (self._two_steps_s * rises_m_s if rises_m_s < 0.0 else 0.0) > self._low_m
         if high is not self._high:
             self._hand_over(high)
@@ -98,8 +98,13 @@ class MultirotorMotion:
         limits = row[saturated] > 0.0, row[saturated + 1] > 0.0
         return new_tuple(RotorEffort, (tuple(row[self._mean]), tuple(row[self._spin_up]), *limits))
 
+    @property
+    def speed_rad_s(self) -> Sequence[float]:
+        """Present speed of each rotor."""
+        return self._row[MOTION : self._at.state] if self._high else self._motors.speed_rad_s
+
     def reset(self, motion: Sequence[float], speed_rad_s: Sequence[float]) -> None:
-        """Put it somewhere else, its rotors turning, into the air of the moment."""
+        """Set another position, with turning rotors, in the present air."""
         self._world.resume(motion)
         self._motors.reset(speed_rad_s)
         self._row, self._high = list(motion), False
@@ -111,7 +116,7 @@ class MultirotorMotion:
         return new_tuple(RigidState, (t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az)))
 
     def move(self, t_ns: int, dt_ns: int, pos_W: Vec3, vel_W: Vec3) -> None:
-        """Wind where the aircraft is now; the rest of its surroundings the step has found already."""
+        """Wind at the aircraft's position; the step has already computed the rest of its surroundings."""
         if not self._high:
             self._around.move(t_ns, dt_ns, pos_W, vel_W)
             return
@@ -126,7 +131,7 @@ class MultirotorMotion:
             self._enter_cell(pos_W)
         alt_m = row[at.alt_m]
         if not LOWEST_M <= alt_m <= HIGHEST_M:
-            self._atmosphere.at(alt_m)  # which says so
+            self._atmosphere.at(alt_m)  # raises the error
         self._wind_W = wind_W = self._around.wind_W(t_ns, dt_ns, pos_W, vel_W)
         _AIR.pack_into(self._air, 0, *wind_W, row[at.density_kg_m3], row[at.gravity_m_s2])
 
@@ -179,7 +184,7 @@ class MultirotorMotion:
         self._high = high
 
     def _enter_cell(self, pos_W: Vec3) -> None:
-        """The step has found the field by the cell that it has just left."""
+        """The step has computed the field from the previous cell."""
         place, at = self._earth.place(pos_W), self._at.field_W_T
         self._row[at : at + 3] = place.field_W_T
         self._use_cell()
@@ -191,7 +196,7 @@ class MultirotorMotion:
 
 
 class MotionScene:
-    """What the sensors of a multirotor meet. What only slow ones ask for is worked out when they do."""
+    """The quantities that the sensors of a multirotor measure. Those of slow sensors are computed on demand."""
 
     def __init__(self, motion: MultirotorMotion, supply: Supply, ground_m: GroundHeight | None) -> None:
         self._motion, self._supply, self._ground_m = motion, supply, ground_m
@@ -220,18 +225,23 @@ class MotionScene:
         return self._supply(self.effort, self.air)[1]
 
     @property
+    def rotor_speed_rad_s(self) -> Sequence[float]:
+        return self._motion.speed_rad_s
+
+    @property
     def terrain_m(self) -> float:
         return beam_ground_m(self.state, self._ground_m) if self._ground_m is not None else 0.0
 
 
 def _parameters(parts: Parts) -> dict[str, Sequence[float]]:
-    """Inputs of the step that stay as they are."""
+    """Constant inputs of the step."""
     body, rotors, motor = parts.airframe.body, parts.airframe.rotors, parts.airframe.motors
     plane = parts.earth.plane
     return {
         "body": (body.mass_kg, *body.inertia_kgm2, *body.drag_area_m2),
         "rotor_pos_B": [axis for pos in rotors.pos_B_m for axis in pos],
         "rotor_spin": rotors.spin,
+        "rotor_share": rotors.shares,
         "rotor": (
             rotors.thrust_Ns2,
             rotors.torque_to_thrust_m,

@@ -1,40 +1,33 @@
-"""What the dashboard shows of multirotors, and what their autopilots take from it."""
+"""The dashboard's page of multirotors, and the commands of their autopilots."""
 
 from __future__ import annotations
 
 from functools import cache
 
 from aeroloop.control.flight_gains import GAINS
-from aeroloop.controllers.pixhawk.lines import BENCH
 from aeroloop.controllers.pixhawk.parameters import Row
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.tables import vehicle_url
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
+from aeroloop.controllers.routing import BENCH
 from aeroloop.core.frames import Vec3
-from aeroloop.dashboard import shapes
+from aeroloop.core.scenario import value_at
 from aeroloop.dashboard.family_page import Commands, Page, Status, Sticks
-from aeroloop.dashboard.line_health import LineView, Span, counted_line, signals
-from aeroloop.dashboard.line_sources import AT_AUTOPILOT, AT_PLANT
+from aeroloop.dashboard.link_health import LinkView, Span, counted_link, signals
+from aeroloop.dashboard.link_sources import AT_AUTOPILOT, AT_PLANT
 from aeroloop.dashboard.readings import word
-from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.stick_driver import autopilot_driver
 from aeroloop.dashboard.store import Store
-from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.ground.pilot_commands import PilotConfig
 from aeroloop.world.earth import Earth
 
 SHOWN_PER_SPEED = 1 / 55
-"""Rotors are shown this much slower than they turn: at the real speed a picture 20 to 60 times a second shows noise."""
+"""Displayed rotor speeds are reduced by this factor: at the real speed, 20 to 60 images a second would alias."""
 SENT_BY_PLANT = ("IMU", "magnetometer", "barometer", "GNSS", "airspeed", "range finder")
 SENT_BY_AUTOPILOT = ("actuators", "attitude", "position", "heartbeat")
 GAIN_NAMES = frozenset(gain.name for gain in GAINS)
-
-
-def shape(scenario: QuadrotorScenario) -> Shape:
-    return shapes.of_model(
-        airframe.build(airframe.load(scenario.aircraft.vehicle.airframe), scenario.aircraft.world.step_s)
-    )
 
 
 def status(store: Store, vehicle: int) -> Status:
@@ -57,15 +50,16 @@ def rotor_rates(store: Store, vehicle: int) -> list[float]:
 
 
 def plan(scenario: QuadrotorScenario, vehicle: int) -> list[Vec3]:
-    if scenario.controller.pilot.source != "orders" or not scenario.controller.pilot.waypoints:
+    pilot = value_at(scenario, "pilot")
+    if not isinstance(pilot, PilotConfig) or pilot.source != "commands" or not pilot.waypoints:
         return []
     east_m, north_m = scenario.aircraft.start_m(vehicle)
-    points = [waypoint.pos_m for waypoint in scenario.controller.pilot.waypoints]
+    points = [waypoint.pos_m for waypoint in pilot.waypoints]
     above_start = 0.0, 0.0, points[0][2]
     return [(x + east_m, y + north_m, z) for x, y, z in ((0.0, 0.0, 0.0), above_start, *points)]
 
 
-def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[LineView]:
+def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[LinkView]:
     ends = (
         ("link", "autopilot", AT_PLANT, "signal_count", SENT_BY_PLANT),
         ("board_link", "plant", AT_AUTOPILOT, "telemetry_count", SENT_BY_AUTOPILOT),
@@ -79,7 +73,7 @@ def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[Lin
             if span is not None:
                 number = f"-{vehicle + 1}" if len(vehicles) > 1 else ""
                 messages = signals(store.names(counts), store.since(counts, since_s, vehicle), sent)
-                found.append(counted_line(f"{name}{number}", url, where, span, store.t_s, messages=messages))
+                found.append(counted_link(f"{name}{number}", url, where, span, store.t_s, messages=messages))
     return found
 
 
@@ -99,7 +93,6 @@ COMMANDS = Commands[QuadrotorScenario](
     gains=GAIN_NAMES,
 )
 PAGE = Page[QuadrotorScenario](
-    shape=shape,
     status=status,
     rotor_rates=rotor_rates,
     charts=[
@@ -113,6 +106,6 @@ PAGE = Page[QuadrotorScenario](
     sticks=Sticks(
         autopilot_driver,
         modes=("position", "altitude", "manual"),
-        advice="Release them before leaving this page: an autopilot that loses its sticks does what NAV_RCL_ACT says.",
+        advice="Release them before leaving this page: an autopilot that loses its sticks executes NAV_RCL_ACT.",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is logged of a multirotor once a step."""
+"""Logs the rows of a multirotor once per step."""
 
 from __future__ import annotations
 
@@ -10,26 +10,12 @@ from aeroloop.actuators.motors import RotorEffort
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Publish
 from aeroloop.families.multirotor.streams import MOST_ROTORS
-from aeroloop.sensors.airspeed import AirspeedSample
-from aeroloop.sensors.barometer import BarometerSample
-from aeroloop.sensors.gnss import GnssSample
-from aeroloop.sensors.imu import ImuSample
-from aeroloop.sensors.magnetometer import MagnetometerSample
-from aeroloop.sensors.rangefinder import RangefinderSample
+from aeroloop.sensors.rows import row_of
 from aeroloop.sensors.suite import Sample
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Vehicle
 
 AIR_PERIOD_NS = NS // 50
-
-STREAM_OF: dict[type, str] = {
-    ImuSample: "imu",
-    MagnetometerSample: "magnetometer",
-    BarometerSample: "barometer",
-    GnssSample: "gnss",
-    AirspeedSample: "airspeed",
-    RangefinderSample: "rangefinder",
-}
 
 
 class MultirotorRows(CommonRows):
@@ -52,21 +38,7 @@ class MultirotorRows(CommonRows):
             self._air_ns += AIR_PERIOD_NS
             self._air(t_s, *around.air.wind_W, around.air.density_kg_m3, around.ground_m)
         for sample in samples:
-            self._publish[STREAM_OF[type(sample)]](t_s, *_values(sample))
-
-
-def _values(sample: Sample) -> tuple[float, ...]:
-    match sample:
-        case ImuSample():
-            return (*sample.accel_B, *sample.rate_B)
-        case MagnetometerSample():
-            return sample.field_B_T
-        case BarometerSample():
-            return sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K
-        case GnssSample():
-            place = sample.lat_deg, sample.lon_deg, sample.alt_m
-            return (sample.t_ns / NS, *place, *sample.vel_W, float(sample.fix))
-        case AirspeedSample():
-            return (sample.pressure_Pa,)
-        case RangefinderSample():
-            return (sample.range_m if sample.valid else math.nan,)
+            stream, values = row_of(sample)
+            if stream == "tachometer":
+                values = (*values, *absent)
+            self._publish[stream](t_s, *values)

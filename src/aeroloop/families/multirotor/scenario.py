@@ -1,68 +1,100 @@
-"""The tables of multirotors."""
+"""Scenario tables of multirotors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
+from msgspec import Meta
+
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
-from aeroloop.core.fault_offers import Offer
-from aeroloop.core.scenario import FamilyTables, Scenario
-from aeroloop.sensors.aboard import Aboard, fitted_out
-from aeroloop.sensors.fault_offers import of_sensors_and_lines
+from aeroloop.core.fleet import seed_of
+from aeroloop.core.geodesy import moved
+from aeroloop.core.scenario import FamilyTables, Scenario, with_value
+from aeroloop.families.multirotor.rotor_tables import MotorsTable, RotorSynchronisation
+from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.suite import SensorSet
-from aeroloop.world.atmosphere import Day
+from aeroloop.world.config import CommonWorld
 from aeroloop.world.earth import Home
 from aeroloop.world.terrain import Level, TerrainConfig
-from aeroloop.world.wind import WindConfig
 
 
 class Multirotor(Config, frozen=True):
-    """Which aircraft fly."""
+    """The aircraft of the flight."""
 
-    kind: Annotated[Literal["quadrotor"], note("family of aircraft")] = "quadrotor"
-    airframe: Annotated[str, note("`iris`, `hexarotor`, or the path of a parameter file of your own (.toml)")] = "iris"
-    count: Annotated[int, meta("-", "how many, each with an autopilot of its own", ge=1, le=16)] = 1
-    spacing_m: Annotated[float, meta("m", "how far apart they start, in a line to the east", gt=0, le=1000)] = 5.0
+    kind: Annotated[Literal["quadrotor", "multirotor"], note("family of aircraft; both names mean the same")] = (
+        "quadrotor"
+    )
+    airframe: Annotated[
+        str, note("`iris`, `hexarotor`, `rfly`, `rfly-e0`, or the path of your own parameter file (.toml)")
+    ] = "iris"
+    motor_noise: Annotated[
+        float,
+        meta("-", "standard deviation of each motor's command over the command, varying within 0.05 s", ge=0, le=0.5),
+    ] = 0.0
+    count: Annotated[int, meta("-", "number of aircraft, each with its own autopilot", ge=1, le=16)] = 1
+    spacing_m: Annotated[float, meta("m", "distance between their starts, in a line to the east", gt=0, le=1000)] = 5.0
 
 
-class Outdoors(Config, frozen=True):
+class MotorChannels(Config, frozen=True):
+    """Servo channels of ArduPilot's motors."""
+
+    motors: Annotated[
+        tuple[Annotated[int, Meta(ge=1, le=32)], ...],
+        note("channel of each motor, from 1, in the order of the airframe's rotors; without it 1, 2, 3, ..."),
+    ] = ()
+    trim_us: Annotated[float, meta("us", "pulse of a stopped motor (MOT_PWM_MIN)", ge=800, le=2200)] = 1000.0
+    span_us: Annotated[float, meta("us", "from there to full speed (MOT_PWM_MAX - MOT_PWM_MIN)", gt=0, le=1400)] = (
+        1000.0
+    )
+
+    def __post_init__(self) -> None:
+        if len(set(self.motors)) < len(self.motors):
+            raise ValueError("channels.motors: expected a channel of its own for each motor")
+
+
+class Outdoors(CommonWorld, frozen=True):
     """The simulated world."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.02)] = 0.004
-    home: Annotated[Home, note("where on earth the flight starts")] = Home()
-    day: Annotated[Day, note("the air at sea level")] = Day()
-    wind: Annotated[WindConfig, note("wind")] = WindConfig()
     terrain: Annotated[TerrainConfig, note("the ground")] = Level()
-    bound_m: Annotated[
-        float, meta("m", "farther than this from the origin the flight counts as diverged and ends", gt=0)
-    ] = 2000.0
+    bound_m: Annotated[float, meta("m", "the flight ends as diverged farther than this from the origin", gt=0)] = 2000.0
 
 
 class MultirotorTables(FamilyTables, frozen=True):
-    """What a flight of multirotors adds."""
+    """Scenario tables of a flight of multirotors."""
 
     FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain.csv"}
 
     vehicle: Annotated[Multirotor, note("which aircraft")] = Multirotor()
     world: Annotated[Outdoors, note("the simulated world")] = Outdoors()
-    sensors: Annotated[Aboard, note("the sensors")] = Aboard()
+    sensors: Annotated[FittedSensors, note("the sensors")] = FittedSensors()
+    motors: Annotated[MotorsTable, note("differences between the motors")] = MotorsTable()
+    synchronisation: Annotated[
+        RotorSynchronisation | None, note("law for the rotor speeds; left out: commands reach the motors as they are")
+    ] = None
+    channels: Annotated[MotorChannels, note("servo channels, of ArduPilot only")] = MotorChannels()
 
     @classmethod
     def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
-        return fitted_out(table, Aboard())
+        return fitted_out(table, FittedSensors(), without=())
 
     def files(self) -> dict[str, str]:
         named = super().files()
         if not self.vehicle.airframe.endswith(".toml"):
-            del named["vehicle.airframe"]  # it is one of the project's, by its name
+            named.pop("vehicle.airframe", None)  # it is an included one, by its name
         return named
 
     @property
     def aboard(self) -> SensorSet:
         """The sensors that are fitted."""
         return self.sensors.flown
+
+    @property
+    def has_drive(self) -> bool:
+        """Whether the motors differ or a law controls their speeds."""
+        return self.synchronisation is not None or self.motors != MotorsTable()
 
     @property
     def home(self) -> Home:
@@ -73,7 +105,7 @@ class MultirotorTables(FamilyTables, frozen=True):
         return self.vehicle.count
 
     def start_m(self, number: int) -> tuple[float, float]:
-        """Where vehicle `number` stands at first, east and north of home."""
+        """Start position of vehicle `number`, east and north of home."""
         return number * self.vehicle.spacing_m, 0.0
 
 
@@ -81,6 +113,10 @@ QuadrotorScenario = Scenario[MultirotorTables, AutopilotTables]
 """Each flown by an autopilot over MAVLink HIL: PX4's, or the virtual Pixhawk."""
 
 
-def fault_offers(scenario: QuadrotorScenario) -> tuple[Offer, ...]:
-    """The faults that can be switched in a flight of this family."""
-    return of_sensors_and_lines(scenario.aircraft.aboard, lockstep=scenario.lockstep)
+def each(scenario: QuadrotorScenario, number: int) -> QuadrotorScenario:
+    """Scenario of aircraft `number` of several, if each has its own controller: home beside the first one's, its own
+    random streams."""
+    home, (east_m, north_m) = scenario.aircraft.home, scenario.aircraft.start_m(number)
+    lat_deg, lon_deg = moved(home.lat_deg, home.lon_deg, home.alt_m, east_m, north_m)
+    own = with_value(scenario, "seed", seed_of(scenario.seed, number))
+    return with_value(own, "world.home", msgspec.structs.replace(home, lat_deg=lat_deg, lon_deg=lon_deg))

@@ -1,10 +1,12 @@
 """The step of a multirotor in free air as one CasADi function: motors, body, earth, air and an ideal accelerometer.
 
-Everything that differs from one aircraft, place or day to another is an input, so that one compiled function serves all
-aircraft with as many rotors.
+Everything that depends on the aircraft, the position or the day is an input, so that one compiled function serves all
+aircraft with the same number of rotors.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import casadi as ca
 
@@ -17,7 +19,7 @@ MOTION = 19
 
 
 class Columns:
-    """Where what stands in the function's output."""
+    """Layout of the function's output."""
 
     def __init__(self, rotors: int) -> None:
         self.state = MOTION + rotors  # the motion, then the speed of each rotor: the next step's first input
@@ -30,12 +32,13 @@ class Columns:
         self.field_W_T = self.lat_deg + 4
         self.pressure_Pa = self.field_W_T + 3
         self.density_kg_m3 = self.pressure_Pa + 2
-        self.force_B = self.pressure_Pa + 3  # specific force: what an ideal accelerometer measures
+        self.force_B = self.pressure_Pa + 3  # specific force, the output of an ideal accelerometer
         self.count = self.force_B + 3
 
 
+@cache
 def step_function(rotors: int) -> ca.Function:
-    """(state, command, what changes in flight, parameters) -> one row of `Columns`."""
+    """(state, command, inputs that change in flight, parameters) -> one row of `Columns`."""
     size = {
         "state": MOTION + rotors,
         "command": rotors,
@@ -45,6 +48,7 @@ def step_function(rotors: int) -> ca.Function:
         "body": 7,  # mass (kg), principal moments of inertia (kg m2), drag areas (m2)
         "rotor_pos_B": 3 * rotors,
         "rotor_spin": rotors,
+        "rotor_share": rotors,  # of a free rotor's thrust
         "rotor": 5,  # thrust, torque over thrust, inertia, drag, density, as `models.rotors.Rotors`
         "motor": 2,  # idle and top speed (rad/s)
         "plane": 5,  # as `expressions.PlaneSymbols`
@@ -61,7 +65,7 @@ def step_function(rotors: int) -> ca.Function:
     motor = symbols["motor"]
     effort = model.motors(state[MOTION:], symbols["command"], dt_s, gains, motor[0], motor[1])
     vel_air_B, rate_B = model.mid_step_air_B(before, wind_W, dt_s)
-    rotor = model.RotorSymbols(pos_B_m, spin, each[0], each[1], each[2], each[3], each[4])
+    rotor = model.RotorSymbols(pos_B_m, spin, symbols["rotor_share"], each[0], each[1], each[2], each[3], each[4])
     force_B, torque_B = model.held_loads_B(vel_air_B, rate_B, effort, density, body[4:7], rotor)
     after = model.rigid_step(before, force_B, torque_B, gravity, body[0], body[1:4], dt_s)
 

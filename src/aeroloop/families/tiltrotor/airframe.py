@@ -8,15 +8,21 @@ from importlib import resources
 import mujoco
 import numpy as np
 
+from aeroloop.core.frames import Vec3
 from aeroloop.models.tiltrotor import Parameters
+from aeroloop.world.ground import Ground, lay
+from aeroloop.world.multibody import Drag
+from aeroloop.world.terrain import Flat
 
 FILE = "families/tiltrotor/model.xml"
+DRAG_CENTRE = "drag_centre"
 
 
-def build(p: Parameters, step_s: float) -> mujoco.MjModel:
+def build(p: Parameters, step_s: float, terrain: Ground | None = None, *, in_air: bool = False) -> mujoco.MjModel:
+    """`in_air`: with the three actuators of the drag, after those of the aircraft."""
     spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
     spec.option.timestep = step_s
-    # A state that is no number must stay so: MuJoCo would put the aircraft back at the origin and fly on.
+    # A NaN state must persist: MuJoCo would reset the aircraft to the origin and continue.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
     spec.option.gravity = [0.0, 0.0, -p.gravity_m_s2]
     fuselage = spec.body("fuselage")
@@ -31,6 +37,30 @@ def build(p: Parameters, step_s: float) -> mujoco.MjModel:
         pod.mass, pod.inertia = p.pod_mass_kg[i], p.pod_inertia_kgm2[i]
         pod.ipos, pod.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]  # unset, they would copy pos and quat
         pod.explicitinertial = True
-        # A rotor pushes along the pod's z axis and twists about it, in proportion.
+        # A rotor's force acts along the pod's z axis and its torque about it, in proportion.
         spec.actuator(f"thrust_{side}").gear = [0.0, 0.0, 1.0, 0.0, 0.0, p.spin[i] * p.drag_to_thrust_m]
+    if in_air:
+        fuselage.add_site(name=DRAG_CENTRE, pos=p.drag_centre_B_m)
+        for axis in range(3):
+            force = spec.add_actuator(name=f"drag_{'xyz'[axis]}", trntype=mujoco.mjtTrn.mjTRN_SITE, target=DRAG_CENTRE)
+            force.gear = [*(float(axis == i) for i in range(3)), 0.0, 0.0, 0.0]
+    if terrain is not None and not isinstance(terrain, Flat):
+        lay(spec, terrain)
     return spec.compile()
+
+
+def drag(p: Parameters) -> Drag:
+    """The same force as `models.tiltrotor.drag`."""
+    cx, cy, cz = p.drag_centre_B_m
+    area_x, area_y, area_z = p.drag_area_m2
+
+    def force_B(vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> Vec3:
+        """For the origin's velocity."""
+        (u, v, w), (roll_rate, pitch_rate, yaw_rate) = vel_air_B, rate_B
+        u += pitch_rate * cz - yaw_rate * cy
+        v += yaw_rate * cx - roll_rate * cz
+        w += roll_rate * cy - pitch_rate * cx
+        pressure = -0.5 * density_kg_m3 * math.hypot(u, v, w)
+        return pressure * area_x * u, pressure * area_y * v, pressure * area_z * w
+
+    return force_B

@@ -1,4 +1,4 @@
-"""A tilt-rotor put together for a flight: multibody world, lagged actuators, state sensors."""
+"""Builds a tilt-rotor for a flight: multibody world, lagged actuators, sensors and surroundings."""
 
 from __future__ import annotations
 
@@ -7,36 +7,67 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from aeroloop.actuators.lagged import LaggedActuators
+from aeroloop.actuators.faults import ActuatorFaults, Channel
+from aeroloop.actuators.lagged import Actuators, LaggedActuators
+from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
-from aeroloop.core.frames import quat_from_euler
-from aeroloop.core.signals import NS, Command, Effort, Truth
+from aeroloop.core.frames import Vec3, quat_from_euler
+from aeroloop.core.signals import NS, Command, Effort, Place, Truth
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
-from aeroloop.ground.trajectories import build as build_path
+from aeroloop.families.tiltrotor.scenario import ROTORS, SERVOS, TiltrotorScenario
+from aeroloop.families.tiltrotor.sensing import Sensing
+from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.models.tiltrotor import equilibrium
-from aeroloop.sensors.state import StateSensors
-from aeroloop.sim.vehicle import Driven, Stages, TouchDown, Vehicle
-from aeroloop.world.multibody import Multibody
+from aeroloop.sensors.noise import Streams
+from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
+from aeroloop.world.atmosphere import Atmosphere
+from aeroloop.world.earth import Earth
+from aeroloop.world.ground import Ground
+from aeroloop.world.multibody import Dragged, Multibody
+from aeroloop.world.surroundings import GroundHeight, Surroundings
+from aeroloop.world.terrain import Flat, terrain
+from aeroloop.world.wind import Wind
 
 
-def build_world(scenario: TiltrotorScenario) -> tuple[Multibody, Command]:
-    """The aircraft at hover where the flight starts, and the command that keeps it there."""
+class _Weighed:
+    """The earth with the gravity of the parameter set, which the design uses too."""
+
+    def __init__(self, earth: Earth, gravity_m_s2: float) -> None:
+        self._earth, self._gravity_m_s2 = earth, gravity_m_s2
+
+    def place(self, pos_W: Vec3) -> Place:
+        return self._earth.place(pos_W)._replace(gravity_m_s2=self._gravity_m_s2)
+
+
+def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tuple[Multibody, Command]:
+    """The aircraft in hover at the start of the flight, and the command that holds it there."""
     p = parameters(scenario.aircraft.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
-    path_start = build_path(scenario.controller.ground.trajectory)(0.0)
-    start_W = scenario.aircraft.world.start_pos_W or path_start.pos_W
-    moving_W = path_start.vel_W if scenario.aircraft.world.start == "moving" else (0.0, 0.0, 0.0)
-    world = Multibody(airframe.build(p, scenario.aircraft.world.step_s))
-    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), scenario.aircraft.world.start_yaw_rad)
-    world.reset(start_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=moving_W)
+    table = scenario.aircraft.world
+    world = Multibody(airframe.build(p, table.step_s, ground, in_air=table.has_drag))
+    attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), table.start_yaw_rad)
+    pos_W, vel_W = start_W(scenario)
+    world.reset(pos_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=vel_W)
     return world, tuple(u_eq.tolist())
 
 
+def surroundings(
+    scenario: TiltrotorScenario, start: Truth, streams: Streams, ground_m: GroundHeight | None
+) -> Surroundings | None:
+    """Earth, air and wind; None if neither motion nor sensors depend on them."""
+    if not scenario.aircraft.has_surroundings:
+        return None
+    table = scenario.aircraft.world
+    earth = _Weighed(Earth(table.home), parameters(scenario.aircraft.vehicle.parameters).gravity_m_s2)
+    return Surroundings(
+        earth, Atmosphere(table.day), Wind(table.wind, streams.generator("wind"), fastest), start, ground_m
+    )
+
+
 def out_of_control(truth: Truth, bound_m: float) -> bool:
-    """Beyond the bound, upside down, or a pod turned right round; written so that NaN counts as lost too."""
+    """Beyond the bound, upside down, or a pod turned a whole turn; written so that NaN counts as lost too."""
     _, qx, qy, _ = truth.quat_WB
     upright = qx * qx + qy * qy < 0.5
     right, left = truth.tilt_rad
@@ -44,22 +75,46 @@ def out_of_control(truth: Truth, bound_m: float) -> bool:
     return beyond(truth.pos_W, bound_m) or not (upright and pods_valid)
 
 
+def actuator_faults(limits: Actuators, actuators: LaggedActuators) -> ActuatorFaults:
+    """Faults of rotors act on the thrust, those of servos on the torque."""
+
+    def held(index: int) -> Callable[[], float]:
+        return lambda: actuators.state[index]
+
+    def weakened(thrust_N: float, fraction: float) -> float:
+        return fraction * min(thrust_N, limits.thrust_max_N)
+
+    rotors = [Channel(name, "rotor", held(index), weakened) for index, name in enumerate(ROTORS)]
+    servos = [Channel(name, "servo", held(len(ROTORS) + index)) for index, name in enumerate(SERVOS)]
+    return ActuatorFaults([*rotors, *servos])
+
+
 def vehicle(
     scenario: TiltrotorScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[Effort, Truth]:
-    world, hover = build_world(scenario)
+    table = scenario.aircraft.world
+    ground = terrain(table.terrain)
+    ground_m = None if isinstance(ground, Flat) else ground.height_m
+    world, hover = build_world(scenario, ground)
+    start = world.state(0)
+    streams = Streams(scenario.seed)
+    around = surroundings(scenario, start, streams, ground_m)
     actuators = LaggedActuators(scenario.aircraft.actuators, hover)
-    sensors = StateSensors(scenario.aircraft.sensors, np.random.default_rng([scenario.seed, 1]))
-    bound_m = scenario.aircraft.world.bound_m
+    rng = np.random.default_rng([scenario.seed, 1])
+    sensing = Sensing(scenario.aircraft, start, around, ground_m, streams=streams, rng=rng)
+    body: Body[Effort, Truth] = world
+    if around is not None and table.has_drag:
+        body = Dragged(world, airframe.drag(parameters(scenario.aircraft.vehicle.parameters)), around)
     stages = Stages(
-        motion=Driven(actuators, world),
-        surroundings=None,
-        sense=lambda truth, effort: [],
-        lost=lambda truth: out_of_control(truth, bound_m),
+        motion=Driven(actuators, body),
+        surroundings=around,
+        sense=sensing.sense,
+        lost=lambda truth: out_of_control(truth, table.bound_m),
         contact=TouchDown(lambda: world.touching),
-        switch=sensors.switch,
-        rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS)),
-        measure=sensors.sample,
+        switch=sensing.switch,
+        rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
+        measure=sensing.measure,
+        actuators=actuator_faults(scenario.aircraft.actuators, actuators),
     )
-    step_ns = round(scenario.aircraft.world.step_s * NS)
+    step_ns = round(table.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=hover, first_effort=actuators.step(hover, 0))

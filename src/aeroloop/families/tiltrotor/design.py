@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -14,6 +15,7 @@ from msgspec import Struct
 from aeroloop.boards.config import Control
 from aeroloop.boards.host import Behaviour
 from aeroloop.control import custom, lqr
+from aeroloop.control.toolkit import REFERENCED
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
@@ -30,7 +32,7 @@ class Weights(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Plausible(Struct, frozen=True, forbid_unknown_fields=True):
-    """Bounds on a row of values and on its change per sample; `wraps` are angles that may jump a turn."""
+    """Bounds on a row of values and on its change per sample; `wraps` are angles that may jump by a turn."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -63,7 +65,7 @@ def parameters(name: str) -> tiltrotor.Parameters:
 
 @dataclass(frozen=True)
 class Design:
-    """A flyable law and everything it was derived from."""
+    """A flyable law and all intermediate results of its design."""
 
     q_eq: Vec  # (8,)
     u_eq: Vec  # (4,)
@@ -82,23 +84,33 @@ class Design:
         return lqr.law(self.K, self.state_eq, self.u_eq, self.period_s, heading=name == "dlqr-heading")
 
     def safe_command(self, thrust_ratio: float) -> tuple[float, ...]:
-        """Below hover thrust without tilt torque: blind, the aircraft sinks rather than climbs."""
+        """Below hover thrust without tilt torque: without sensors, the aircraft sinks rather than climbs."""
         return (*(float(u) * thrust_ratio for u in self.u_eq[:2]), 0.0, 0.0)
 
     def delay_radius(self, delay_s: float) -> float:
         return delay.spectral_radius(self.A, self.B, self.K, self.period_s, delay_s)
+
+    def own_delay_radius(self, law: ca.Function) -> Callable[[float], float] | None:
+        """The same for any law, linearised in hover, by added delay; None if it has no derivative there."""
+        x, m = ca.MX.sym("x", len(self.state_eq)), ca.MX.sym("m", law.size1_in(2))
+        hover = ca.DM(self.state_eq[list(REFERENCED)])
+        feedback = delay.Feedback.linearised(ca.Function("law", [x, m], law.call([x, hover, m])), self.state_eq)
+        if not feedback.finite:
+            return None
+        A, B = self.A[: len(self.state_eq), : len(self.state_eq)], self.B[: len(self.state_eq)]
+        return lambda delay_s: delay.loop_radius(A, B, feedback, self.period_s, delay_s)
 
     def delay_margin_s(self) -> float:
         return delay.margin_s(self.A, self.B, self.K, self.period_s)
 
 
 def flight_law(control: Control, plan: Design) -> ca.Function:
-    """The law that a scenario flies: the user's file where one is named, else a built-in one."""
+    """The law of a scenario: the user's file if one is named, else a built-in one."""
     return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law)
 
 
 def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function, Behaviour]:
-    """What the board flies by: the law, and what it knows of the aircraft and of its own duties."""
+    """Settings of the board: the law, the aircraft's data and the board's behaviour."""
     control, board = scenario.controller.control, scenario.controller.board
     plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
     behaviour = Behaviour(

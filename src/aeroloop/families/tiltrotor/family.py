@@ -12,9 +12,13 @@ ROW = Family(
     sections="aeroloop.families.tiltrotor.analysis.report:sections",
     faults="aeroloop.families.tiltrotor.scenario:fault_offers",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
+    each="aeroloop.families.tiltrotor.scenario:each",
+    check="aeroloop.families.tiltrotor.start:check",
+    mavlink_type=21,  # MAV_TYPE_VTOL_TILTROTOR
     controllers={"law": "aeroloop.controllers.law.rows:REQUEST"},
     law="aeroloop.families.tiltrotor.design:board_law",
     command_bounds="aeroloop.families.tiltrotor.design:command_bounds",
     image="aeroloop.families.tiltrotor.images:image",
+    shape="aeroloop.families.tiltrotor.shape:shape",
     page="aeroloop.families.tiltrotor.page:PAGE",
 )

@@ -45,7 +45,7 @@ def generate(scenario: TiltrotorScenario) -> Generated:
 
 
 def image(scenario: TiltrotorScenario) -> tuple[Generated, str]:
-    """What the emulated board of a flight runs."""
+    """The image of a flight's emulated board."""
     return generate(scenario), LOCKSTEP if scenario.lockstep else UART
 
 
@@ -53,7 +53,7 @@ def _law(control: Control, plan: Design) -> EmbeddedC:
     try:
         return embedded(flight_law(control, plan))
     except ConfigError as error:
-        own = control.law_file  # a law that the host can fly may not fit single precision: say whose it is
+        own = control.law_file  # a law that the host can fly may not fit single precision: the error names its file
         raise ConfigError(f"{own}: {error}" if own and own not in str(error) else str(error)) from None
 
 

@@ -8,29 +8,19 @@ import numpy as np
 
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Mode
-from aeroloop.dashboard import shapes
-from aeroloop.dashboard.family_page import Page, Status, Sticks
+from aeroloop.dashboard.family_page import Charts, Page, Status, Sticks
 from aeroloop.dashboard.histogram import period
-from aeroloop.dashboard.line_health import Cell, LineView, Span, counted_line, delay_cell
-from aeroloop.dashboard.line_sources import AT_BOARD, AT_PLANT
+from aeroloop.dashboard.link_health import Cell, LinkView, Span, counted_link, delay_cell
+from aeroloop.dashboard.link_sources import AT_BOARD, AT_PLANT
 from aeroloop.dashboard.readings import word
-from aeroloop.dashboard.shapes import Shape
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import PLAN_POINTS
-from aeroloop.families.tiltrotor import airframe
-from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.families.tiltrotor.page_sticks import reference_driver
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground import trajectories
 
 SHOWN_PER_ROOT_THRUST = 4.5
 """rad/s a root newton, for rotors whose thrust alone is known: it grows with the speed squared."""
-
-
-def shape(scenario: TiltrotorScenario) -> Shape:
-    return shapes.of_model(
-        airframe.build(parameters(scenario.aircraft.vehicle.parameters), scenario.aircraft.world.step_s)
-    )
 
 
 def status(store: Store, vehicle: int) -> Status:
@@ -57,7 +47,21 @@ def plan(scenario: TiltrotorScenario, _vehicle: int) -> list[Vec3]:
     return [path(t_s).pos_W for t_s in times_s]
 
 
-def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[LineView]:
+def more_charts(scenario: TiltrotorScenario) -> Charts:
+    """Of wind and estimate, and of what the sensors deliver."""
+    aircraft = scenario.aircraft
+    charts = {
+        "wind": (aircraft.world.has_drag, ["air.wind_x_m_s", "air.wind_y_m_s", "air.wind_z_m_s"]),
+        "estimate": (
+            aircraft.sensors.state == "estimated",
+            ["truth.x_m", "estimate.x_m", "truth.y_m", "estimate.y_m"],
+        ),
+        "imu": (aircraft.aboard.imu is not None, ["imu.accel_x_m_s2", "imu.accel_y_m_s2", "imu.accel_z_m_s2"]),
+    }
+    return [signals for flown, signals in charts.values() if flown]
+
+
+def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[LinkView]:
     period_s = scenario.controller.control.period_s
     cycle_hz = 1.0 / period_s
     trips = store.columns("board_cycle", "round_trip_s", since_s=since_s)[:, 0]
@@ -73,12 +77,11 @@ def links(scenario: TiltrotorScenario, store: Store, since_s: float) -> list[Lin
         span = Span.of(store.names(stream), store.since(stream, since_s))
         if span is not None:
             set_hz = set_in_hz, set_out_hz
-            found.append(counted_line(name, url, where, span, store.t_s, set_hz=set_hz, round_trip=trip))
+            found.append(counted_link(name, url, where, span, store.t_s, set_hz=set_hz, round_trip=trip))
     return found
 
 
 PAGE = Page[TiltrotorScenario](
-    shape=shape,
     status=status,
     rotor_rates=rotor_rates,
     hinges=hinges,
@@ -88,12 +91,13 @@ PAGE = Page[TiltrotorScenario](
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["effort.thrust_right_N", "effort.thrust_left_N"],
     ],
+    more_charts=more_charts,
     plan=plan,
     links=links,
     timing=lambda scenario: period("Period between sensor requests", "cycle", scenario.controller.control.period_s),
-    no_commands="this aircraft's board takes references, not commands: take the sticks",
+    no_commands="the board of this aircraft takes setpoints, not commands: take the sticks",
     no_parameters=(
-        "The gain of this aircraft's law is compiled into it, as its board flies it: nothing can be changed in "
+        "The gains of this control law are compiled into the board's code and cannot be changed in "
         "flight. Change [control] in the scenario and fly again."
     ),
     sticks=Sticks(reference_driver),

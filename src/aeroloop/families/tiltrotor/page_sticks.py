@@ -11,7 +11,7 @@ from aeroloop.dashboard import readings
 from aeroloop.dashboard.stick_driver import JOIN_S, NO_FLIGHT, OWNER, Driver
 from aeroloop.dashboard.sticks import HandAxes, Hands, mapping
 from aeroloop.dashboard.watched_flight import WatchedFlight
-from aeroloop.flight.processes.common import Orders
+from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.lock import claim
 from aeroloop.ground.trajectories import REST, Point
 from aeroloop.links.open import open_link
@@ -21,26 +21,26 @@ from aeroloop.realtime.topics import Topics
 class ReferenceDriver(Driver):
     """Drives the reference link of a flight with a board, from where the aircraft is, after the flight's clock."""
 
-    def __init__(self, orders: Orders, hands: Hands, here: Point) -> None:
+    def __init__(self, launch: LaunchSettings, hands: Hands, here: Point) -> None:
         """ConfigError where sticks cannot drive, or another program does."""
-        super().__init__(hands, lambda: not orders.folder_path.exists())
-        if orders.scenario.lockstep:
+        super().__init__(hands, lambda: not launch.folder_path.exists())
+        if launch.scenario.lockstep:
             raise ConfigError("this flight runs in lockstep with its own base station; fly with --pace real")
-        self._orders = orders
-        self._source = reference_source(hands, orders, here)
-        self._claim = claim(orders.reference_client, OWNER)
-        self._claim.__enter__()  # here, so that whoever asked gets the sentence; the thread gives it back
+        self._launch = launch
+        self._source = reference_source(hands, launch, here)
+        self._claim = claim(launch.reference_client, OWNER)
+        self._claim.__enter__()  # opened here, so that the caller gets the error; the thread releases it
 
     def drive(self) -> None:
         try:
-            topics = Topics(self._orders.folder_path, wait=False)
-            clock = topics.subscriber(named(self._orders.scenario)["clock"])
-            publish = setpoint_publisher(topics, self._orders.scenario)
-            link = open_link(self._orders.reference_client)
+            topics = Topics(self._launch.folder_path, wait=False)
+            clock = topics.subscriber(named(self._launch.scenario)["clock"])
+            publish = setpoint_publisher(topics, self._launch.scenario)
+            link = open_link(self._launch.reference_client)
             try:
                 run_wall(self._source, link, publish, clock, over=self.over)
             except LinkError:
-                # At the end of a flight the board goes first, its folder last.
+                # At the end of a flight the board ends first, and its folder is removed last.
                 self._stop.wait(JOIN_S)
                 raise
             finally:
@@ -49,19 +49,19 @@ class ReferenceDriver(Driver):
             self._claim.__exit__(None, None, None)
 
 
-def reference_source(hands: Hands, orders: Orders, here: Point) -> Source:
-    """References that the hands fly, at the scales and inside the limits of the scenario's axis map."""
-    scenario = orders.flown_by(RequestTables)
+def reference_source(hands: Hands, launch: LaunchSettings, here: Point) -> Source:
+    """References from the sticks, with the scales and limits of the scenario's axis map."""
+    scenario = launch.flown_by(RequestTables)
     ground = scenario.controller.ground
     return StickSource(ground, scenario, here=here, axes=HandAxes(hands), mapping=mapping(ground.joystick_map))
 
 
 async def reference_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -> Driver:
-    """For a flight whose board takes references: from where the aircraft is."""
-    if watched.orders is None or watched.scenario is None:
+    """For a flight whose board takes references: starts at the aircraft's position."""
+    if watched.launch is None or watched.scenario is None:
         raise ConfigError(NO_FLIGHT)
     pose = readings.pose(watched.store, watched.scenario, vehicle)
     if pose is None:
         raise ConfigError("the aircraft's position is not known yet; try again in a moment")
     here = Point(pose.pos_W, euler_from_quat(pose.quat_WB)[2], REST, 0.0)
-    return ReferenceDriver(watched.orders, hands, here)
+    return ReferenceDriver(watched.launch, hands, here)

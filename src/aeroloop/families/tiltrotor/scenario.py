@@ -1,57 +1,105 @@
-"""The tables of the tilt-rotor."""
+"""Scenario tables of the tilt-rotor."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.actuators.lagged import Actuators
 from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core import scenario_files
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.fault_offers import Offer, of_links, of_sensor
+from aeroloop.core.fault_offers import Offer, of_actuators, of_sensor
+from aeroloop.core.fleet import seed_of
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import FamilyTables, Scenario, narrowed
-from aeroloop.sensors.state import StateNoise
+from aeroloop.core.scenario import FamilyTables, Scenario, narrowed, with_value
+from aeroloop.ground.trajectories import moved
+from aeroloop.sensors.fault_offers import of_sensors_and_lines
+from aeroloop.sensors.fitted import fitted_out
+from aeroloop.sensors.state import TiltrotorSensors
+from aeroloop.sensors.suite import SensorSet
+from aeroloop.world.config import CommonWorld
+from aeroloop.world.terrain import Level, TerrainConfig
+from aeroloop.world.wind import WindConfig
+
+ROTORS, SERVOS = ("rotor_right", "rotor_left"), ("tilt_right", "tilt_left")
+"""The actuators in the order of a command, as named in faults. A servo's command is its torque."""
 
 
 class Vehicle(Config, frozen=True):
-    """Which aircraft flies."""
+    """The aircraft of the flight."""
 
     kind: Annotated[Literal["tiltrotor"], note("family of aircraft")] = "tiltrotor"
     parameters: Annotated[str, note("parameter set in the vehicle's `params.toml`")] = "cad"
+    count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
+    spacing_m: Annotated[
+        float, meta("m", "distance between them and between their references, in a line to the east", gt=0, le=1000)
+    ] = 5.0
 
 
-class World(Config, frozen=True):
-    """The simulated world."""
+class World(CommonWorld, frozen=True):
+    """The simulated world. Gravity is the parameter set's, independent of home."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
-    start_pos_W: Annotated[
-        Vec3 | None, meta("m", "where the flight starts, at equilibrium; by default on the reference")
+    drag: Annotated[
+        bool | None,
+        note("drag of the airframe; by default on with wind, and off in still air as in the paper"),
     ] = None
+    terrain: Annotated[TerrainConfig, note("the ground")] = Level()
+    start_pos_W: Annotated[Vec3 | None, meta("m", "start position, at equilibrium; by default on the reference")] = None
     start: Annotated[
         Literal["rest", "moving"],
-        note("`rest`: hovering; `moving`: with the reference's velocity, so that no step upsets the first seconds"),
+        note("`rest`: hovering; `moving`: with the reference's velocity, so that the flight starts without a step"),
     ] = "rest"
     start_yaw_rad: Annotated[float, meta("rad", "heading at the start", ge=-3.2, le=3.2)] = 0.0
     bound_m: Annotated[
         float,
-        meta("m", "farther than this from the origin, or upside down, the flight counts as diverged and ends", gt=0),
+        meta("m", "the flight ends as diverged farther than this from the origin, or upside down", gt=0),
     ] = 200.0
+
+    @property
+    def has_drag(self) -> bool:
+        return self.wind != WindConfig() if self.drag is None else self.drag
 
 
 class TiltrotorTables(FamilyTables, frozen=True):
-    """What a flight of the tilt-rotor adds."""
+    """Scenario tables of a flight of the tilt-rotor."""
+
+    FILES: ClassVar[Mapping[str, str]] = {"world.terrain.file": "terrain.csv"}
 
     vehicle: Annotated[Vehicle, note("which aircraft")] = Vehicle()
     world: Annotated[World, note("the simulated world")] = World()
-    sensors: Annotated[StateNoise, note("sensor noise")] = StateNoise()
+    sensors: Annotated[TiltrotorSensors, note("the sensors")] = TiltrotorSensors()
     actuators: Annotated[Actuators, note("limits of the actuators")] = Actuators()
+
+    def __post_init__(self) -> None:
+        if self.world.drag is False and self.world.wind != WindConfig():
+            raise ValueError("world.drag: wind acts only through drag; expected true, or no [world.wind]")
+        if self.sensors.problem:
+            raise ValueError(f"sensors.{self.sensors.problem}")
+
+    @classmethod
+    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
+        return fitted_out(table, TiltrotorSensors())
+
+    @property
+    def aboard(self) -> SensorSet:
+        """The sensors that are fitted beside those of the state."""
+        return self.sensors.flown
+
+    @property
+    def has_surroundings(self) -> bool:
+        """Whether motion or sensors depend on earth, air and ground."""
+        return self.world.has_drag or self.world.terrain != Level() or bool(self.sensors.fitted)
+
+    @property
+    def count(self) -> int:
+        return self.vehicle.count
 
     @property
     def start_pos_W(self) -> Vec3 | None:
-        """Where it starts; None for the start of its reference."""
+        """Start position; None for the start of its reference."""
         return self.world.start_pos_W
 
     @property
@@ -60,11 +108,11 @@ class TiltrotorTables(FamilyTables, frozen=True):
 
 
 TiltrotorScenario = Scenario[TiltrotorTables, RequestTables]
-"""Flown by a board that speaks docs/board-protocol.md."""
+"""Flown by a board with the protocol of docs/board-protocol.md."""
 
 
 def load_tiltrotor(path: Path, overrides: tuple[str, ...] = ()) -> TiltrotorScenario:
-    """For those who can do nothing with another aircraft."""
+    """Load a scenario and refuse other aircraft."""
     scenario = narrowed(scenario_files.load(path, overrides), TiltrotorTables, RequestTables)
     if scenario is None:
         raise ConfigError(f"{path}: expected a scenario of the tilt-rotor, which has a board with our firmware")
@@ -73,4 +121,16 @@ def load_tiltrotor(path: Path, overrides: tuple[str, ...] = ()) -> TiltrotorScen
 
 def fault_offers(scenario: TiltrotorScenario) -> tuple[Offer, ...]:
     """The faults that can be switched in a flight of this family."""
-    return (*of_sensor("state"), *of_links())
+    fitted = of_sensors_and_lines(scenario.aircraft.aboard, lines=True)
+    return (*of_sensor("state"), *fitted, *of_actuators(ROTORS, SERVOS, offset_unit="N m", offset=0.05))
+
+
+def each(scenario: TiltrotorScenario, number: int) -> TiltrotorScenario:
+    """Scenario of aircraft `number` of several: beside the first one, with its own random streams."""
+    east_m = number * scenario.aircraft.vehicle.spacing_m
+    ground, start_W = scenario.controller.ground, scenario.aircraft.world.start_pos_W
+    own = with_value(scenario, "seed", seed_of(scenario.seed, number))
+    own = with_value(own, "ground.trajectory", moved(ground.trajectory, east_m))
+    if start_W is None:
+        return own
+    return with_value(own, "world.start_pos_W", (start_W[0] + east_m, *start_W[1:]))

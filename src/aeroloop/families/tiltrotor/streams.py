@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aeroloop.core.common_streams import common
+from aeroloop.core.sensor_streams import ESTIMATE, GROUND, SENSOR_STREAMS
 from aeroloop.core.stream import Stream, fields
 from aeroloop.protocols.board_fields import ACTUATORS, COUNTERS, POSE, REFERENCE, SENSORS, TILT_RATES
 
 CYCLE_HZ = 1 / 0.012
 
+_AIR = common("air", GROUND, rate_hz=50.0, meaning="air and ground at the aircraft's position")
+_ESTIMATE = common("estimate", *ESTIMATE, rate_hz=50.0, meaning="state estimate from the sensors, for the board")
+
 STREAMS: tuple[Stream, ...] = (
     common("truth", *POSE, *TILT_RATES, rate_hz=250.0),
-    common("effort", *ACTUATORS, ("saturated", "-", "1 while a limit cuts the command"), rate_hz=250.0),
+    common("effort", *ACTUATORS, ("saturated", "-", "1 while a limit reduces the command"), rate_hz=250.0),
     common("sensors", *SENSORS, rate_hz=CYCLE_HZ, meaning="the answer to a sensor request, as sent"),
     common("command", *ACTUATORS, rate_hz=CYCLE_HZ, meaning="actuator message accepted from the board"),
     common(
@@ -22,14 +28,14 @@ STREAMS: tuple[Stream, ...] = (
     ),
     common("event"),
     common("fault"),
-    common("board_event", producer="board", told=True),
+    common("board_event", producer="board", reported=True),
     Stream(
         "clock",
         "plant",
         CYCLE_HZ,
         False,
         False,
-        "the simulation clock, for ground and onlookers",
+        "the simulation clock, for the ground and viewers",
         fields(),
         rings=True,
     ),
@@ -42,7 +48,7 @@ STREAMS: tuple[Stream, ...] = (
         "wall-clock timing of one sensor request at the plant",
         fields(
             ("period_s", "s", "wall time since the previous request"),
-            ("answer_latency_s", "s", "wall time from reading the request to having sent the answer"),
+            ("answer_latency_s", "s", "wall time from reading the request to sending the answer"),
         ),
     ),
     common("pace"),
@@ -54,7 +60,7 @@ STREAMS: tuple[Stream, ...] = (
         True,
         "timing of one cycle at the board's process",
         fields(
-            ("round_trip_s", "s", "wall time from sending the request to having the answer"),
+            ("round_trip_s", "s", "wall time from sending the request to receiving the answer"),
             ("law_s", "s", "wall time in the control law; on the emulated board: in the emulator"),
             ("busy_s", "s", "instruction-count time of the emulated board's work; 0 on the host"),
             ("timer_lateness_s", "s", "wall time from the timer's deadline to the cycle's start; 0 in lockstep"),
@@ -62,7 +68,7 @@ STREAMS: tuple[Stream, ...] = (
         ),
     ),
     common("link", *COUNTERS),
-    common("board_link", *COUNTERS, producer="board", told=True),
+    common("board_link", *COUNTERS, producer="board", reported=True),
     Stream(
         "reference_link",
         "board",
@@ -71,7 +77,7 @@ STREAMS: tuple[Stream, ...] = (
         True,
         "counters of the reference link at the board",
         fields(*COUNTERS),
-        told=True,
+        reported=True,
     ),
     common(
         "cpu",
@@ -79,7 +85,8 @@ STREAMS: tuple[Stream, ...] = (
         ("worst_cycle_s", "s", "longest work of one cycle since the start"),
         ("uptime_s", "s", "time since the board started"),
         rate_hz=1.0,
-        told=True,
+        reported=True,
     ),
-    common("task", told=True),
+    common("task", reported=True),
+    *(replace(stream, optional=True) for stream in (_AIR, *SENSOR_STREAMS, _ESTIMATE)),
 )

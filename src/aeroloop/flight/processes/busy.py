@@ -1,14 +1,14 @@
-"""Background load on purpose: does nothing but keep a core busy, so that a flight shows how well it keeps time."""
+"""Intentional background load: keeps a core busy, to test the timing of a flight."""
 
 from __future__ import annotations
 
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    line.await_order("open")
-    line.tell("ready")
-    line.await_order("start")
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    supervisor.await_message("open")
+    supervisor.send("ready")
+    supervisor.await_message("start")
     while not stop():
         sum(range(1000))
 

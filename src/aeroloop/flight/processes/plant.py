@@ -1,4 +1,4 @@
-"""The plant process: every aircraft of the flight in one time. The only time-critical process.
+"""The plant process: all aircraft of the flight, on one clock. The only time-critical process.
 
 supervisor ─▶ "open" ─▶ links open ─▶ "ready" ─▶ "start" ─▶ the flight ─▶ "done" ─▶ "close": the links end
 """
@@ -6,21 +6,21 @@ supervisor ─▶ "open" ─▶ links open ─▶ "ready" ─▶ "start" ─▶ 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
+from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS
-from aeroloop.core.stream import numbered
+from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of, writes
-from aeroloop.core.tables import family, made, part
-from aeroloop.flight.attending import FaultDesk, PaceLog
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.flight.seat import Inlined, Seat
+from aeroloop.core.tables import calling
+from aeroloop.flight.live_control import FaultControl, PaceLog
+from aeroloop.flight.part import FlightPart
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
-from aeroloop.sim.exchange import Exchange
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
 
@@ -28,94 +28,109 @@ READS = ("the link of each controller",)
 
 
 def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
-    """Does what was ordered by hand, to the aircraft that it is meant for."""
+    """Switches a fault of one aircraft of a part."""
 
     def switch(switch: Switch) -> Switched:
         if switch.vehicle >= len(fleet):
             raise ConfigError(f"vehicle {switch.vehicle}: there are {len(fleet)}, the first is 0")
-        craft = fleet[switch.vehicle]
-        return craft.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else craft.vehicle.switch(switch)
+        return fleet[switch.vehicle].switch(switch)
 
     return switch
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    scenario = orders.scenario
-    controller = scenario.flown_by
-    if scenario.lockstep and controller.shares_core:
-        share_core(orders.core_draw)
-    for warning in orders.warnings:
-        line.tell("say", message=warning)
-    topics = Topics(orders.folder_path, wait=scenario.lockstep)
+def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publish]:
+    """Publishers of the streams that the plant writes for one part."""
+    scenario = launch.scenario
     writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
-    publish = {stream.name: topics.publisher(stream).send for stream in streams}
-    row = family(scenario.kind)
-    own = [numbered(publish, number) for number in range(scenario.aircraft.count)]
-    vehicles = [made(row.vehicle, scenario, number, rows) for number, rows in enumerate(own)]
-    finishers: list[Callable[[], None]] = []
+    return {stream.name: topics.publisher(stream).send for stream in streams}
 
-    def seated(seat: Seat) -> Exchange:
-        if not scenario.inline:
-            exchange: Exchange = part(controller.exchange)(seat)
-            return exchange
-        inlined: Inlined = part(controller.inline)(seat)
-        finishers.append(inlined.finish)
-        return inlined.exchange
+
+def batons_of(launch: LaunchSettings, batons: Mapping[str, int]) -> dict[str, int]:
+    """The batons of one part, by the names of its own processes."""
+    return {name.removeprefix(launch.prefix): fd for name, fd in batons.items() if name.startswith(launch.prefix)}
+
+
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    lockstep, speed, own = launch.scenario.lockstep, launch.scenario.speed, launch_settings_of_parts(launch)
+    if lockstep and any(each.scenario.flown_by.shares_core for each in own):
+        share_core(launch.core_draw)
+    for warning in (warning for each in own for warning in each.warnings):
+        supervisor.send("remark", message=warning)
+    topics = [Topics(each.folder_path, wait=lockstep) for each in own]
+    rows = [publishers(each, of_part) for each, of_part in zip(own, topics, strict=True)]
+    parts = [FlightPart(each, partial(numbered, publish)) for each, publish in zip(own, rows, strict=True)]
 
     def notice(words: str) -> None:
-        line.tell("notice", message=words)
+        supervisor.send("notice", message=words)
 
-    line.await_order("open")
-    port = ControlPort(orders.folder_path)
-    fleet: list[Craft] = []
-    try:
-        for number, vehicle in enumerate(vehicles):
-            seat = Seat(scenario, orders, number, vehicle, own[number], batons, notice)
-            fleet.append(Craft(vehicle, [seated(seat)], scenario.end_ns))
-        pace = Pace(min(v.step_ns for v in vehicles), speed=scenario.speed, lockstep=scenario.lockstep)
-        pace_log = PaceLog(pace, vehicles[0])
-        desk = FaultDesk(
+    def control(part: FlightPart, port: ControlPort) -> FaultControl:
+        return FaultControl(
             port,
-            switcher(fleet),
-            note=lambda number, row: vehicles[number].note_fault(row),
-            remark=lambda words: line.tell("say", message=words),
+            switcher(part.crafts),
+            note=lambda number, row: part.vehicles[number].note_fault(row),
+            remark=lambda words: supervisor.send("remark", message=words),
             notice=notice,
         )
 
-        def attend() -> None:
-            desk.attend()
-            pace_log.attend()
+    supervisor.await_message("open")
+    ports = [ControlPort(each.folder_path) for each in own]
+    try:
+        for part in parts:
+            part.open(batons_of(part.launch, batons), notice)
+        fleet = [craft for part in parts for craft in part.crafts]
+        pace = Pace(min(craft.vehicle.step_ns for craft in fleet), speed=speed, lockstep=lockstep)
+        controls = [control(part, port) for part, port in zip(parts, ports, strict=True)]
+        flying = dict(enumerate(parts))  # at a wall-clock pace a part that has ended leaves before the others
+        pace_logs = [(part.crafts[0], PaceLog(pace, part.vehicles[0])) for part in parts]
 
-        line.tell("ready")
-        line.await_order("start")
-        if scenario.lockstep:
+        def attend() -> str:
+            ended = ""
+            for each in controls:
+                ended = each.attend() or ended
+            for craft, pace_log in pace_logs:
+                if not craft.over:
+                    pace_log.attend()
+            if not lockstep and len(flying) > 1:
+                for number in [n for n, part in flying.items() if part.over]:
+                    flying.pop(number).finish()
+                    supervisor.send("left", part=number)
+            return ended
+
+        supervisor.send("ready")
+        supervisor.await_message("start")
+        if lockstep:
             enter_lockstep()
         else:
             for refused in enter_realtime(PLANT_PRIORITY):
-                line.tell("say", message=f"plant: {refused}")
-        for craft in fleet:
-            for exchange in craft.exchanges:
-                exchange.await_ready(scenario.link.start_timeout_s, stop)
+                supervisor.send("remark", message=f"plant: {refused}")
+        for part in parts:
+            part.await_ready(stop)
+        supervisor.send("flying")
         began_ns = time.monotonic_ns()
         try:
-            ended = run(fleet, pace, stop, attend)
+            with calling(part.build for part in parts):
+                ended = run(fleet, pace, stop, attend)
             wall_s = (time.monotonic_ns() - began_ns) / NS
         finally:
-            for craft in fleet:
-                for exchange in craft.exchanges:
-                    exchange.finish()
-            for finish in finishers:
-                finish()
-            topics.flush()
-        line.tell("done", ended=ended, wall_s=wall_s)
-        line.await_close()
+            for part in flying.values():
+                part.finish()
+            for part in parts:
+                part.end_controllers()
+            _flush(topics)
+        supervisor.send("done", ended=ended, wall_s=wall_s)
+        supervisor.await_close()
     finally:
-        topics.flush()
-        port.close()
-        for craft in fleet:
-            for exchange in craft.exchanges:
-                exchange.close()
+        _flush(topics)
+        for port in ports:
+            port.close()
+        for part in parts:
+            part.close()
+
+
+def _flush(topics: list[Topics]) -> None:
+    for each in topics:
+        each.flush()
 
 
 if __name__ == "__main__":

@@ -1,41 +1,70 @@
-"""The recorder process: every logged stream into one MCAP file and to who watches, and progress to the supervisor."""
+"""The recorder process: writes every logged stream to one MCAP file and to the live feed, and reports progress to the
+supervisor.
+
+Besides the streams it writes topics of Foxglove's well-known schemas, derived from them.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import logged, streams_of
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
-from aeroloop.realtime.feed import FeedOut
+from aeroloop.flight.described import described
+from aeroloop.flight.flightgear_view import FlightGearView, opened
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
+from aeroloop.realtime.feed import FeedOut, publish_epoch
 from aeroloop.realtime.topics import Subscriber, Topics
 from aeroloop.recording.log import LogWriter
+from aeroloop.recording.well_known import Take, WellKnownTopics
 
 IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4
-"""After `kill -9` the file ends at the last flush, well within its last second."""
+"""After `kill -9` the file ends at the last flush, less than a second before."""
 PROGRESS_PERIOD_NS = NS // 10
 
 
 class Recording:
-    def __init__(self, topics: Topics, log: LogWriter, feed: FeedOut, streams: tuple[Stream, ...]) -> None:
+    """The streams of one part of a flight: from its topics to the log and the live feed."""
+
+    def __init__(
+        self,
+        topics: Topics,
+        log: LogWriter,
+        feed: FeedOut,
+        streams: tuple[Stream, ...],
+        prefix: str = "",
+        takers: Sequence[Callable[[str], Take | None]] = (),
+    ) -> None:
+        """`prefix` begins the names of the log's channels; `takers` return further consumers of a stream's rows."""
         self._log, self._feed = log, feed
+        self._takes = {
+            stream.name: tuple(take for taker in takers if (take := taker(stream.name)) is not None)
+            for stream in streams
+        }
         self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in streams]
+        self._channels = {stream.name: replace(stream, name=f"{prefix}{stream.name}") for stream in streams}
         self.flown_s = 0.0
 
     def drain(self) -> int:
-        """Write everything that has arrived; how many records that was."""
+        """Write everything that has arrived; returns the number of records."""
         written = 0
         for subscriber in self._subscribers:
-            record = None
+            stream, record = subscriber.stream, None
+            channel, takes = self._channels[stream.name], self._takes[stream.name]
             for record in subscriber.records():
-                self._log.write(subscriber.stream, record)
-                self._feed.offer(subscriber.stream, record)
+                row = stream.packing.unpack(record)
+                self._log.write(channel, row)
+                self._feed.offer(stream, record)
+                for take in takes:
+                    take(row)
                 written += 1
-            if record is not None and subscriber.stream.simulated and subscriber.stream.producer == "plant":
-                self.flown_s = max(self.flown_s, subscriber.stream.packing.unpack(record)[0])
+            if record is not None and stream.simulated and stream.producer == "plant":
+                self.flown_s = max(self.flown_s, row[0])
         return written
 
     @property
@@ -43,34 +72,77 @@ class Recording:
         return sum(subscriber.lost for subscriber in self._subscribers)
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    line.await_order("open")
-    streams = logged(streams_of(orders.scenario))
-    log = LogWriter(Path(orders.log), streams)
-    feed = FeedOut(orders.folder_path, streams)
-    topics = Topics(orders.folder_path, wait=orders.scenario.lockstep)
-    recording = Recording(topics, log, feed, streams)
-    line.tell("ready")
-    line.await_order("start")
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    def remark(words: str) -> None:
+        supervisor.send("remark", message=words)
+
+    parts = launch_settings_of_parts(launch)  # with shapes, which take time; done while the other processes start
+    about = described([(part.scenario, part.prefix) for part in parts], remark)
+    supervisor.await_message("open")
+    streams = [logged(streams_of(part.scenario)) for part in parts]
+    channels = [
+        replace(s, name=f"{part.prefix}{s.name}") for part, own in zip(parts, streams, strict=True) for s in own
+    ]
+    log = LogWriter(Path(launch.log), channels)
+    feeds, recordings, well_known = [], [], []
+    views: list[FlightGearView] = []
+    before = 0  # aircraft of the parts so far
+    for part, own, known in zip(parts, streams, about, strict=True):
+        feeds.append(FeedOut(part.folder_path, own))
+        topics = Topics(part.folder_path, wait=part.scenario.lockstep)
+        well_known.append(WellKnownTopics(log.context, own, known))
+        takers = [well_known[-1].taker]
+        view = opened(part.scenario, own, before, remark)
+        if view is not None:
+            views.append(view)
+            takers.append(view.taker)
+        before += part.scenario.aircraft.count
+        recordings.append(Recording(topics, log, feeds[-1], own, part.prefix, takers))
+
+    def drain() -> int:
+        return sum(recording.drain() for recording in recordings)
+
+    def feed() -> None:
+        now_ns = time.monotonic_ns()
+        for feed_out in feeds:
+            feed_out.step(now_ns)
+
+    def tell_progress() -> None:
+        supervisor.send("progress", flown_s=max(recording.flown_s for recording in recordings))
+
+    supervisor.send("ready")
+    supervisor.await_message("start")
+    epoch_ns = time.time_ns()
+    log.begin(epoch_ns)
+    for each in well_known:
+        each.begin(epoch_ns)
+    for part in parts:
+        publish_epoch(part.folder_path, epoch_ns)
     flushed_ns = told_ns = time.monotonic_ns()
     while not stop():
-        if not recording.drain():
+        if not drain():
             time.sleep(IDLE_S)
+        feed()
         now_ns = time.monotonic_ns()
-        feed.step(now_ns)
         if now_ns - flushed_ns > FLUSH_PERIOD_NS:
             flushed_ns = now_ns
             log.flush()
         if now_ns - told_ns > PROGRESS_PERIOD_NS:
             told_ns = now_ns
-            line.tell("progress", flown_s=recording.flown_s)
-    while recording.drain():
-        feed.step(time.monotonic_ns())
-        line.tell("progress", flown_s=recording.flown_s)  # as long as there is any, it is waited for
-    feed.close()
-    log.write_metadata("recorder", {"lost_rows": str(recording.lost)})
+            tell_progress()
+    while drain():
+        feed()
+        tell_progress()  # waits as long as there are more rows
+    for feed_out in feeds:
+        feed_out.close()
+    for each in well_known:
+        each.finish()
+    for shown in views:
+        shown.finish()
+    lost = sum(recording.lost for recording in recordings)
+    log.write_metadata("recorder", {"lost_rows": str(lost)})
     log.close()
-    line.tell("done", lost=recording.lost)
+    supervisor.send("done", lost=lost)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,18 @@ from __future__ import annotations
 from aeroloop.core.config import convert
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import named
-from aeroloop.flight.processes.common import Line, Orders, run_process, stop
+from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
+from aeroloop.realtime.setup import without_long_collections
 from aeroloop.realtime.topics import Topics
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.serving import serve_router
 
 READS = ("pace", "ground links")
-WRITES = ("line", "line_message")
+WRITES = ("router_link", "router_message")
 
 
 class FlightClock:
-    """Simulated time, as the plant tells it fifty times a second."""
+    """Simulated time, received from the plant fifty times a second."""
 
     def __init__(self, topics: Topics, pace: Stream) -> None:
         self._pace = topics.subscriber(pace)
@@ -28,27 +29,28 @@ class FlightClock:
         return self._t_s
 
 
-def main(orders: Orders, line: Line, batons: dict[str, int]) -> None:
-    assert orders.router is not None
-    config = convert(orders.router, RouterConfig, "router")
-    topics = Topics(orders.folder_path, wait=False, lockstep=orders.scenario.lockstep)
-    clock_s = FlightClock(topics, named(orders.scenario)["pace"])
-    line.await_order("open")
+def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    assert launch.router is not None
+    config = convert(launch.router, RouterConfig, "router")
+    topics = Topics(launch.folder_path, wait=False, lockstep=launch.scenario.lockstep)
+    clock_s = FlightClock(topics, named(launch.scenario)["pace"])
+    supervisor.await_message("open")
 
     def ready() -> None:
-        line.tell("ready")
-        line.await_order("start")
+        supervisor.send("ready")
+        supervisor.await_message("start")
+        without_long_collections()
 
     serve_router(
         config,
-        orders.folder_path,
+        launch.folder_path,
         topics,
         clock_s,
         stop,
-        lambda words: line.tell("notice", message=f"router: {words}"),
+        lambda words: supervisor.send("notice", message=f"router: {words}"),
         ready=ready,
     )
-    line.tell("done")
+    supervisor.send("done")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Flying an aircraft over MAVLink from Python: a small typed API in which every command is answered or fails clearly.
+"""Python API to command an aircraft over MAVLink: every command is acknowledged or raises an error.
 
 with Vehicle.connect("udp://127.0.0.1:14540?listen") as vehicle:
     vehicle.arm()
@@ -7,12 +7,12 @@ with Vehicle.connect("udp://127.0.0.1:14540?listen") as vehicle:
 
 from __future__ import annotations
 
-from aeroloop.ground.commands.conversation import Patience
 from aeroloop.ground.commands.errors import CommandError, HeldError, InvalidError, NoAnswerError, RefusedError
 from aeroloop.ground.commands.parameter_values import Parameter, Value
 from aeroloop.ground.commands.state import VehicleState
 from aeroloop.ground.commands.station import Station
 from aeroloop.ground.commands.texts import Text
+from aeroloop.ground.commands.transaction import Patience
 from aeroloop.ground.commands.vehicle import MODES, Vehicle
 from aeroloop.ground.missions import plan_text, write_plan
 

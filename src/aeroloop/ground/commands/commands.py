@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.signals import NS
-from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, enum_words
 from aeroloop.ground.commands.errors import NoAnswerError
+from aeroloop.ground.commands.transaction import Partner, Patience, Transaction, enum_words
 from aeroloop.ground.missions import OPEN
 from aeroloop.protocols.mavlink import Frame, Message
 
@@ -19,11 +19,11 @@ _READS = frozenset((ACK,))
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """Up to seven parameters; 5 and 6 are degrees where they are a place. NaN leaves one open."""
+    """Up to seven parameters; 5 and 6 are degrees where they are a position. NaN leaves one open."""
 
     number: int
     params: tuple[float, ...] = ()
-    frame: int | None = None  # of the place: sent as COMMAND_INT, which keeps centimetres
+    frame: int | None = None  # frame of the position: sent as COMMAND_INT, which has centimetre resolution
 
     def message(self, to: Partner, confirmation: int, whole: bool) -> Message:
         p = (*self.params, *(0.0,) * (7 - len(self.params)))
@@ -35,17 +35,17 @@ class Command:
 
 
 @dataclass(slots=True)
-class Strays:
-    """Acknowledgements of an earlier command with the same number that may still be under way.
+class LateAcknowledgements:
+    """Acknowledgements of an earlier command with the same number that may still arrive.
 
-    COMMAND_ACK names the command only by its number, so a late one for `arm` reads like one for `disarm`.
+    COMMAND_ACK identifies the command only by its number, so a late one for `arm` looks like one for `disarm`.
     """
 
     count: int = 0
     until_ns: int = 0
 
 
-class CommandTalk(Conversation[None]):
+class CommandTransaction(Transaction[None]):
     def __init__(
         self,
         what: str,
@@ -58,36 +58,36 @@ class CommandTalk(Conversation[None]):
         self._command = command
         self._whole = command.frame is not None
         self._switched = False
-        self._strays = Strays()
+        self._strays = LateAcknowledgements()
         self._unanswered = 0
         self._end_ns = 0
         self._working = False
 
-    def begin(self, t_ns: int, strays: Strays | None = None) -> None:
-        """Later, if answers to an older command are still to come."""
+    def begin(self, t_ns: int, strays: LateAcknowledgements | None = None) -> None:
+        """Start later if answers to an older command are still pending."""
         self._end_ns = t_ns + round(self.patience.longest_s * NS)
         if strays is not None and strays.count > 0 and strays.until_ns > t_ns:
             self._strays, self.next_ns = strays, strays.until_ns
         else:
-            self._ask(t_ns)
+            self._send_request(t_ns)
 
-    def strays(self, t_ns: int) -> Strays:
-        """What may still come after the end."""
-        return Strays(self._unanswered, t_ns + round(2 * self.patience.answer_s * NS))
+    def strays(self, t_ns: int) -> LateAcknowledgements:
+        """Acknowledgements that may still arrive after the end."""
+        return LateAcknowledgements(self._unanswered, t_ns + round(2 * self.patience.answer_s * NS))
 
     def _reads(self) -> frozenset[int]:
         return _READS
 
     def _question(self) -> list[Message]:
         self._unanswered += 1
-        self._strays = Strays()
+        self._strays = LateAcknowledgements()
         return [self._command.message(self.peer, self._tries - 1, self._whole)]
 
     def _again(self, t_ns: int) -> None:
         if self._working:
-            self._fail(NoAnswerError(f"{self.what}: system {self.peer[0]} was at work on it and fell silent"))
+            self._fail(NoAnswerError(f"{self.what}: system {self.peer[0]} reported progress, then stopped answering"))
         else:
-            self._ask(t_ns)
+            self._send_request(t_ns)
 
     def _take(self, message: Message, frame: Frame, t_ns: int) -> None:
         if message.command != self._command.number:
@@ -98,7 +98,7 @@ class CommandTalk(Conversation[None]):
                 self._working = True
                 self.next_ns = min(self._end_ns, t_ns + round(self.patience.progress_s * NS))
             return
-        if not self._unanswered:  # an older one's
+        if not self._unanswered:  # of an older command
             self._strays.count -= 1
             if self._strays.count <= 0:
                 self.next_ns = t_ns
@@ -109,7 +109,7 @@ class CommandTalk(Conversation[None]):
             self._finish(None)
         elif result == other_form and not self._switched:
             self._switched, self._whole = True, not self._whole
-            self._ask_next(t_ns)
+            self._request_next(t_ns)
         else:
             self._refuse(enum_words("MAV_RESULT", result), t_ns)
 

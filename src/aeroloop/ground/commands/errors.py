@@ -1,4 +1,4 @@
-"""How a flight command can fail; every text begins with what was asked for."""
+"""Errors of flight commands; every text begins with the command."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_USAGE, Aerol
 
 
 class CommandError(AeroloopError):
-    """The aircraft did not do what was asked, or nobody knows whether it did."""
+    """The aircraft did not execute the command, or its outcome is unknown."""
 
     exit_code = EXIT_CHECK_FAILED
 
 
 class InvalidError(CommandError):
-    """It makes no sense and was not sent."""
+    """The command is invalid and was not sent."""
 
     exit_code = EXIT_USAGE
 
 
 class RefusedError(CommandError):
-    """The autopilot heard and said no; its reason is in the text."""
+    """The autopilot refused the command; the text has its reason."""
 
 
 class HeldError(RefusedError):
-    """The router did not pass it on, since another program commands: `Station.take_command` takes over."""
+    """The router did not forward the command, since another program has control: `Station.take_command` takes it."""
 
     def __init__(self, words: str, holder: str) -> None:
         super().__init__(words)
@@ -30,6 +30,6 @@ class HeldError(RefusedError):
 
 
 class NoAnswerError(CommandError):
-    """No answer after every try, or the link was lost: whether it was done is unknown."""
+    """No answer after all tries, or the link was lost: the outcome is unknown."""
 
     exit_code = EXIT_LINK

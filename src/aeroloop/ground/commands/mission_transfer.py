@@ -1,4 +1,4 @@
-"""MAVLink's mission protocol, from the ground: a mission up, down, and away."""
+"""MAVLink's mission protocol, from the ground: upload, download and clear a mission."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, T, enum_words
 from aeroloop.ground.commands.errors import NoAnswerError, RefusedError
+from aeroloop.ground.commands.transaction import Partner, Patience, T, Transaction, enum_words
 from aeroloop.ground.mission_messages import item_from, item_message
 from aeroloop.ground.missions import Item
 from aeroloop.protocols.mavlink import Frame, Message
@@ -22,11 +22,11 @@ _ACK, _COUNT = _M.MAVLINK_MSG_ID_MISSION_ACK, _M.MAVLINK_MSG_ID_MISSION_COUNT
 _REQUESTS = frozenset((_M.MAVLINK_MSG_ID_MISSION_REQUEST, _M.MAVLINK_MSG_ID_MISSION_REQUEST_INT))
 _ITEMS = frozenset((_M.MAVLINK_MSG_ID_MISSION_ITEM, _M.MAVLINK_MSG_ID_MISSION_ITEM_INT))
 _PASSING = frozenset((_M.MAV_MISSION_OPERATION_CANCELLED, _M.MAV_MISSION_INVALID_SEQUENCE))
-"""Verdicts that speak of an exchange that is over, perhaps of an older one: no refusal of what is asked now."""
+"""Results about an exchange that has ended, perhaps an older one: no refusal of the present request."""
 
 
-class _Transfer(Conversation[T]):
-    """Of one partner there is one at a time, so that answers are not mixed up."""
+class _Transfer(Transaction[T]):
+    """One at a time for each partner, so that answers are not mixed up."""
 
     def __init__(self, what: str, peer: Partner, me: Partner, patience: Patience) -> None:
         super().__init__(what, KEY, peer, me, patience)
@@ -50,22 +50,22 @@ class _Transfer(Conversation[T]):
 
     @abstractmethod
     def _accepted(self) -> None:
-        """The autopilot's verdict is yes."""
+        """The autopilot accepted."""
 
     def _silence(self) -> str:
-        return super()._silence() + (f"; it last said: {self._complaint}" if self._complaint else "")
+        return super()._silence() + (f"; last message: {self._complaint}" if self._complaint else "")
 
 
 class MissionUpload(_Transfer[None]):
-    """The autopilot asks for one item after the other; the last is followed by its verdict."""
+    """The autopilot requests one item after the other; MISSION_ACK follows the last."""
 
     def __init__(self, items: Sequence[Item], peer: Partner, me: Partner, patience: Patience) -> None:
         super().__init__("mission upload", peer, me, patience)
         self._items = tuple(items)
-        self._at: int | None = None  # the item that was asked for last; None: the count
+        self._at: int | None = None  # the last requested item; None: the count
         self._furthest = -1
         self._starts = 0
-        self._left = patience.tries * (len(items) + 4)  # an autopilot that asks forever is left alone
+        self._left = patience.tries * (len(items) + 4)  # limit for an autopilot that requests items forever
 
     def _reads(self) -> frozenset[int]:
         return _REQUESTS | {_ACK}
@@ -76,29 +76,29 @@ class MissionUpload(_Transfer[None]):
         return [item_message(self._items[self._at], self._at, self.peer)]
 
     def _again(self, t_ns: int) -> None:
-        """An autopilot that has all items, or has given up, ignores more of them: it is offered the whole anew."""
+        """An autopilot that has all items, or has aborted, ignores further ones: restart the upload."""
         if self._at is not None and (self._furthest == len(self._items) - 1 or self._tries > 1):
             self._starts += 1
             if self._starts >= self.patience.tries:
-                self._fail(NoAnswerError(f"{self.what}: begun {self._starts} times, and no verdict came"))
+                self._fail(NoAnswerError(f"{self.what}: started {self._starts} times without MISSION_ACK"))
                 return
             self._at, self._furthest, self._tries = None, -1, 0
-        self._ask(t_ns)
+        self._send_request(t_ns)
 
     def _take_part(self, message: Message, frame: Frame, t_ns: int) -> None:
         if not 0 <= message.seq < len(self._items):
-            self._refuse(f"it asks for item {message.seq} of {len(self._items)}", t_ns)
+            self._refuse(f"it requests item {message.seq} of {len(self._items)}", t_ns)
             return
         self._left -= 1
         if self._left < 0:
-            self._fail(RefusedError(f"{self.what}: the autopilot asks for items again and again"))
+            self._fail(RefusedError(f"{self.what}: the autopilot requests the same items repeatedly"))
             return
         self._at = message.seq
         self._furthest = max(self._furthest, message.seq)
-        self._ask_next(t_ns)
+        self._request_next(t_ns)
 
     def _accepted(self) -> None:
-        if self._furthest == len(self._items) - 1:  # otherwise it is an older upload's
+        if self._furthest == len(self._items) - 1:  # otherwise it belongs to an older upload
             self._finish(None)
 
 
@@ -137,10 +137,10 @@ class MissionDownload(_Transfer[tuple[Item, ...]]):
             self._out.append(_M.MAVLink_mission_ack_message(*self.peer, _M.MAV_MISSION_ACCEPTED, _MISSION))
             self._finish(tuple(self._items))
         else:
-            self._ask_next(t_ns)
+            self._request_next(t_ns)
 
     def _accepted(self) -> None:
-        """An older upload's."""
+        """Of an older upload."""
 
 
 class MissionClear(_Transfer[None]):
@@ -154,7 +154,7 @@ class MissionClear(_Transfer[None]):
         return [_M.MAVLink_mission_clear_all_message(*self.peer, _MISSION)]
 
     def _take_part(self, message: Message, frame: Frame, t_ns: int) -> None:
-        return  # there is nothing but the verdict
+        return  # there is nothing but the result
 
     def _accepted(self) -> None:
         self._finish(None)

@@ -33,12 +33,12 @@ class Parameter:
     name: str
     value: Value
     kind: int  # MAV_PARAM_TYPE
-    index: int  # in the autopilot's list; 65535 where it is not told
+    index: int  # in the autopilot's list; 65535 if not reported
     count: int  # of parameters that the autopilot has
 
 
 def parameter_from(frame: Frame, *, bytewise: bool) -> Parameter | None:
-    """Of a PARAM_VALUE, from its bytes: as a float, some whole numbers would not survive. None if it makes no sense."""
+    """From the bytes of a PARAM_VALUE: as a float, some integers would change. None if it is invalid."""
     octets = frame.payload
     count, index = struct.unpack_from("<HH", octets, 4)
     name, kind = octets[8:24].split(b"\0")[0], octets[24]
@@ -54,7 +54,7 @@ def parameter_from(frame: Frame, *, bytewise: bool) -> Parameter | None:
 
 
 def field_from(name: str, value: Value, kind: int, *, bytewise: bool) -> float:
-    """What goes into the float field of PARAM_SET; InvalidError for a value that the parameter cannot have."""
+    """Content of the float field of PARAM_SET; InvalidError for a value that the parameter cannot have."""
     if not math.isfinite(value):
         raise InvalidError(f"set {name}: expected a finite number, not {value}")
     if kind not in _FORMATS:
@@ -73,7 +73,7 @@ def field_from(name: str, value: Value, kind: int, *, bytewise: bool) -> float:
     if not bytewise:
         return float(value)
     (field,) = struct.unpack("<f", octets)
-    if struct.pack("<f", field) != octets:  # a signalling NaN, which the way through a double silences
+    if struct.pack("<f", field) != octets:  # a signalling NaN, which the conversion to double changes
         raise InvalidError(f"set {name}: {value:g} cannot be sent, its bytes do not survive as a float")
     return float(field)
 

@@ -1,4 +1,4 @@
-"""What an aircraft told of itself, as one frozen snapshot: SI, degrees on the map, world ENU."""
+"""Telemetry of an aircraft as one frozen snapshot: SI, degrees on the map, world ENU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pymavlink.dialects.v20 import common as dialect
 from aeroloop.core.frames import Vec3
 from aeroloop.core.frames import ned_from_enu as enu_from_ned
 from aeroloop.core.signals import NS
-from aeroloop.ground.commands.conversation import Partner, read
 from aeroloop.ground.commands.texts import TEXT, Text, Texts
+from aeroloop.ground.commands.transaction import Partner, read
+from aeroloop.protocols.flight_modes import Firmware, firmware, mode_name
 from aeroloop.protocols.mavlink import Frame, Message
-from aeroloop.protocols.px4_modes import mode_name
 
 TEXTS_KEPT = 20
 SILENT_S = 3.0
-"""Without a heartbeat for so long, an aircraft counts as gone."""
+"""Time without a heartbeat after which an aircraft counts as disconnected."""
 
 LANDED = ("unknown", "on_ground", "in_air", "takeoff", "landing")
 MISSION_STATES = ("unknown", "no_mission", "not_started", "active", "paused", "complete")
@@ -30,7 +30,7 @@ _U16 = 65535
 
 @dataclass(frozen=True, slots=True)
 class VehicleState:
-    """None for what it has not told yet. Times are the ground station's clock."""
+    """None for values not received yet. Times are the ground station's clock."""
 
     system: int
     component: int
@@ -39,7 +39,7 @@ class VehicleState:
     autopilot: int = _M.MAV_AUTOPILOT_INVALID
     kind: int = _M.MAV_TYPE_GENERIC  # MAV_TYPE
     armed: bool = False
-    mode: str = ""  # PX4's, by its name here; `custom N` for other autopilots
+    mode: str = ""  # PX4's and ArduPilot's modes by name; `custom N` for other autopilots
     status: str = ""  # MAV_STATE: standby, active, critical, ...
     lat_deg: float | None = None
     lon_deg: float | None = None
@@ -58,6 +58,7 @@ class VehicleState:
     battery_A: float | None = None
     battery_remaining: float | None = None  # 0..1
     landed: str = LANDED[0]
+    ready: bool | None = None  # to arm, by its own checks; None if it does not report them
     fix_type: int = 0  # GPS_FIX_TYPE: 3 is a position in space
     satellites: int | None = None
     mission_current: int | None = None
@@ -67,15 +68,16 @@ class VehicleState:
     texts: tuple[Text, ...] = ()  # the last ones, newest at the end
 
     @property
-    def is_px4(self) -> bool:
-        return bool(self.autopilot == _M.MAV_AUTOPILOT_PX4)
+    def firmware(self) -> Firmware | None:
+        """None for an autopilot whose modes are not known."""
+        return firmware(self.autopilot, self.kind)
 
     def silent(self, now_ns: int) -> bool:
         return now_ns - self.heartbeat_ns > SILENT_S * NS
 
 
 def is_autopilot(frame: Frame) -> bool:
-    """Whether a heartbeat is that of an aircraft's autopilot, and not of a ground station, a camera or a radio."""
+    """Whether a heartbeat comes from an aircraft's autopilot, and not from a ground station, a camera or a radio."""
     message = read(frame)
     return message is not None and message.autopilot != _M.MAV_AUTOPILOT_INVALID and message.type != _M.MAV_TYPE_GCS
 
@@ -92,10 +94,10 @@ class Tracker:
     def next_ns(self) -> int | None:
         return self._texts.next_ns
 
-    def hear(self, frame: Frame, t_ns: int) -> list[Text]:
-        """Sentences that are whole now."""
+    def handle(self, frame: Frame, t_ns: int) -> list[Text]:
+        """Handle a frame; returns the texts that are now complete."""
         if frame.msg_id == TEXT:
-            return self._keep(self._texts.hear(frame, t_ns))
+            return self._keep(self._texts.handle(frame, t_ns))
         change = _CHANGES.get(frame.msg_id)
         if change is None or (message := read(frame)) is None:
             return []
@@ -103,7 +105,7 @@ class Tracker:
         if frame.msg_id == _M.MAVLINK_MSG_ID_BATTERY_STATUS:
             self._has_battery = True
         elif frame.msg_id == _M.MAVLINK_MSG_ID_SYS_STATUS and self._has_battery:
-            changes = {}  # BATTERY_STATUS tells it more precisely
+            changes = {"ready": changes["ready"]}  # BATTERY_STATUS is more precise for the rest
         elif frame.msg_id == _M.MAVLINK_MSG_ID_HEARTBEAT:
             changes["heartbeat_ns"] = t_ns
         self.state = replace(self.state, heard_ns=t_ns, **changes)
@@ -123,13 +125,12 @@ Changes = dict[str, Any]
 
 
 def _heartbeat(m: Message) -> Changes:
-    px4 = m.autopilot == _M.MAV_AUTOPILOT_PX4
     state = _M.enums["MAV_STATE"].get(m.system_status)
     return {
         "autopilot": m.autopilot,
         "kind": m.type,
         "armed": bool(m.base_mode & _M.MAV_MODE_FLAG_SAFETY_ARMED),
-        "mode": mode_name(m.custom_mode) if px4 else f"custom {m.custom_mode}",
+        "mode": mode_name(firmware(m.autopilot, m.type), m.custom_mode),
         "status": state.name.removeprefix("MAV_STATE_").lower() if state else "",
     }
 
@@ -166,7 +167,10 @@ def _hud(m: Message) -> Changes:
 
 
 def _sys_status(m: Message) -> Changes:
+    checks = _M.MAV_SYS_STATUS_PREARM_CHECK
+    told = m.onboard_control_sensors_present & m.onboard_control_sensors_enabled & checks
     return {
+        "ready": bool(m.onboard_control_sensors_health & checks) if told else None,
         "battery_V": m.voltage_battery / 1000 if m.voltage_battery != _U16 else None,
         "battery_A": m.current_battery / 100 if m.current_battery >= 0 else None,
         "battery_remaining": m.battery_remaining / 100 if m.battery_remaining >= 0 else None,

@@ -1,6 +1,6 @@
 """A ground station: one link, one thread that reads it, any number of aircraft and of callers.
 
-The thread alone touches the link. Callers hand it conversations and wait; everything shared is behind one Condition.
+The thread alone touches the link. Callers pass it transactions and wait; everything shared is behind one Condition.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import NS
-from aeroloop.ground.commands.commands import CommandTalk
-from aeroloop.ground.commands.conversation import Conversation, Partner, Patience
+from aeroloop.ground.commands.commands import CommandTransaction
 from aeroloop.ground.commands.errors import HeldError, NoAnswerError
 from aeroloop.ground.commands.hub import GROUND, Hub
 from aeroloop.ground.commands.state import VehicleState
-from aeroloop.ground.commands.taking_command import TakeCommand
+from aeroloop.ground.commands.taking_command import RequestCommand
+from aeroloop.ground.commands.transaction import Partner, Patience, Transaction
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, Message
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LONGEST_SLEEP_S = 0.2
 DATAGRAM_B = 1400
-"""What goes out together: one datagram of a UDP link."""
+"""Bytes sent together: one datagram of a UDP link."""
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Station:
         self._keys: set[tuple[int, str]] = set()
         self._closing = False
         self._holder = ""
-        self._lost = ""  # why the thread ended
+        self._lost = ""  # reason why the thread ended
         self._bell = os.eventfd(0, os.EFD_NONBLOCK)
         self._thread = threading.Thread(target=self._run, name=f"station {link.url}", daemon=True)
         self._thread.start()
@@ -55,10 +55,10 @@ class Station:
     def connect(
         url: str, timeout_s: float = 10.0, *, me: Partner = GROUND, patience: Patience | None = None
     ) -> Station:
-        """Waits for the first aircraft; NoAnswerError if none is heard."""
+        """Wait for the first aircraft; NoAnswerError on timeout."""
         station = Station(open_link(url), me=me, patience=patience)
         try:
-            station.wait_for(bool, lambda: station._hub.systems, timeout_s, "connect: no aircraft's heartbeat came")
+            station.wait_for(bool, lambda: station._hub.systems, timeout_s, "connect: no HEARTBEAT received")
         except BaseException:
             station.close()
             raise
@@ -80,12 +80,13 @@ class Station:
 
     @property
     def lost(self) -> str:
-        """Why the link is no more; empty while it is there."""
+        """Reason why the link was lost; empty while it is connected."""
         return self._lost
 
     @property
     def holder(self) -> str:
-        """Who commands instead of us, by the last refusal; empty when we do, or nobody has said otherwise."""
+        """The program that has control instead of us, by the last refusal; empty if we have it, or if there was no
+        refusal."""
         return self._holder
 
     def now_ns(self) -> int:
@@ -93,19 +94,19 @@ class Station:
         return time.monotonic_ns()
 
     def systems(self) -> tuple[int, ...]:
-        """Aircraft that were heard, the first first."""
+        """Aircraft received so far, in order."""
         with self._changed:
             return self._hub.systems
 
     def vehicle(self, system: int | None = None, timeout_s: float = 10.0) -> Vehicle:
-        """The aircraft with that number, or the first that was heard; waits until it is heard."""
+        """The aircraft with that system ID, or the first one received; waits for its first message."""
         from aeroloop.ground.commands.vehicle import Vehicle
 
         def there(systems: tuple[int, ...]) -> bool:
             return bool(systems) if system is None else system in systems
 
         who = "no aircraft" if system is None else f"system {system}"
-        heard = self.wait_for(there, lambda: self._hub.systems, timeout_s, f"connect: {who} was not heard")
+        heard = self.wait_for(there, lambda: self._hub.systems, timeout_s, f"connect: {who} not received")
         return Vehicle(self, heard[0] if system is None else system)
 
     def state(self, system: int) -> VehicleState:
@@ -113,7 +114,8 @@ class Station:
             return self._hub.state(system)
 
     def wait_for(self, fulfilled: Callable[[T], bool], look: Callable[[], T], timeout_s: float, otherwise: str) -> T:
-        """What `look` sees once it fulfils; `otherwise` begins the NoAnswerError after the time-out."""
+        """The result of `look` once it fulfils the condition; `otherwise` begins the NoAnswerError after the
+        timeout."""
         end_s = time.monotonic() + timeout_s
         with self._changed:
             while not fulfilled(seen := look()):
@@ -124,47 +126,47 @@ class Station:
                 self._changed.wait(left_s)
             return seen
 
-    def talk(self, conversation: Conversation[T], watch: Callable[[], None] | None = None) -> T:
-        """Its result, when it has ended; `watch` is called in this thread whenever something came."""
-        key = conversation.peer[0], conversation.key
+    def transact(self, transaction: Transaction[T], watch: Callable[[], None] | None = None) -> T:
+        """Run a transaction and return its result; `watch` is called in this thread whenever something was received."""
+        key = transaction.peer[0], transaction.key
         with self._changed:
             self._changed.wait_for(lambda: key not in self._keys or self._closed)
-            self._check(conversation.what)
+            self._check(transaction.what)
             self._keys.add(key)
             try:
-                self._hub.begin(conversation, self.now_ns())
+                self._hub.begin(transaction, self.now_ns())
                 self._ring()
-                while not conversation.done:
-                    self._check(conversation.what)
+                while not transaction.done:
+                    self._check(transaction.what)
                     self._changed.wait()
                     if watch is not None:
                         self._unlocked(watch)
             finally:
-                self._hub.drop(conversation, self.now_ns())
+                self._hub.drop(transaction, self.now_ns())
                 self._keys.discard(key)
                 self._changed.notify_all()
         try:
-            result = conversation.result
+            result = transaction.result
         except HeldError as error:
             self._holder = error.holder
             raise
-        if isinstance(conversation, (CommandTalk, TakeCommand)):
+        if isinstance(transaction, (CommandTransaction, RequestCommand)):
             self._holder = ""
         return result
 
     def take_command(self) -> None:
-        """From now on this station commands, and no other at the same router; CommandError if that will not have it."""
-        self.talk(TakeCommand(self.me, self.patience))
+        """Take control for this station at its router; CommandError if the router refuses."""
+        self.transact(RequestCommand(self.me, self.patience))
 
     def send(self, message: Message) -> None:
-        """Once, without an answer."""
+        """Send once, without an answer."""
         with self._changed:
             self._check("send")
             self._hub.send(message)
             self._ring()
 
     def close(self) -> None:
-        """Ends the thread and closes the link; closing twice is harmless. Who waits is told."""
+        """Ends the thread and closes the link; closing twice is harmless. Waiting callers get an error."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -194,7 +196,7 @@ class Station:
             self._changed.acquire()
 
     def _ring(self) -> None:
-        """Under the lock: a descriptor that was closed may be somebody else's by now."""
+        """Wake the thread, under the lock: a closed descriptor may have been reused."""
         if self._bell >= 0:
             os.eventfd_write(self._bell, 1)
 
@@ -231,7 +233,8 @@ class Station:
         self._sleep((until_ns - self.now_ns()) / NS)
 
     def _sleep(self, seconds: float) -> None:
-        """Until something comes, somebody rings, or the time is up. The link's descriptor may be another each time."""
+        """Sleep until something is received, a caller wakes the thread, or the timeout. The link's descriptor may
+        change."""
         poll = select.poll()
         poll.register(self._bell, select.POLLIN)
         if (descriptor := self._link.fileno()) >= 0:
@@ -242,7 +245,7 @@ class Station:
 
 
 def _datagrams(frames: list[bytes]) -> list[bytes]:
-    """Frames together, but never one in pieces."""
+    """Frames together, but none is split."""
     datagrams: list[bytes] = []
     for frame in frames:
         if datagrams and len(datagrams[-1]) + len(frame) <= DATAGRAM_B:

@@ -1,27 +1,27 @@
-"""Who may command, of several ground stations at one router: CHANGE_OPERATOR_CONTROL until its acknowledgement."""
+"""Requests control from a router with several ground stations: CHANGE_OPERATOR_CONTROL until its acknowledgement."""
 
 from __future__ import annotations
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.ground.commands.conversation import Conversation, Partner, Patience, read
 from aeroloop.ground.commands.errors import NoAnswerError, RefusedError
+from aeroloop.ground.commands.transaction import Partner, Patience, Transaction, read
 from aeroloop.protocols.mavlink import Frame, Message
 
 ANSWER = dialect.MAVLINK_MSG_ID_CHANGE_OPERATOR_CONTROL_ACK
 ROUTER: Partner = (0, 0)
-"""Whatever numbers it has."""
+"""Any ID."""
 _REQUEST = 0
 _GRANTED = 0
-_WHY = {1: "this line may only observe", 2: "this line may only observe", 3: "another program commands"}
+_WHY = {1: "this link may only observe", 2: "this link may only observe", 3: "another program has control"}
 
 
-class TakeCommand(Conversation[None]):
+class RequestCommand(Transaction[None]):
     def __init__(self, me: Partner, patience: Patience) -> None:
         super().__init__("take command", "operator", ROUTER, me, patience)
 
-    def hear(self, frame: Frame, t_ns: int) -> None:
-        """Of any sender: whatever numbers the router has."""
+    def handle(self, frame: Frame, t_ns: int) -> None:
+        """Handle a frame of any sender: the router may have any ID."""
         if not self.done and frame.msg_id in self._reads() and (message := read(frame)) is not None:
             self._take(message, frame, t_ns)
 

@@ -1,4 +1,4 @@
-"""STATUSTEXT put together again: long sentences come in pieces, and pieces get lost."""
+"""Reassembles STATUSTEXT: long texts are sent in chunks, and chunks get lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOM = 50
 MOST_PIECES = 20
 MOST_OPEN = 8
 PATIENCE_NS = NS // 2
-"""How long a sentence waits for its missing pieces."""
+"""Timeout of missing chunks."""
 GAP = "..."
 
 TEXT = dialect.MAVLINK_MSG_ID_STATUSTEXT
@@ -21,7 +21,7 @@ TEXT = dialect.MAVLINK_MSG_ID_STATUSTEXT
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What the autopilot told its pilot."""
+    """A text of the autopilot to its pilot."""
 
     t_ns: int
     severity: int  # MAV_SEVERITY: 0 is the worst, 6 is for information
@@ -33,17 +33,17 @@ class _Open:
     severity: int
     since_ns: int
     pieces: dict[int, bytes] = field(default_factory=dict)
-    last: int = -1  # number of the piece that ends it, once it came
+    last: int = -1  # index of the last chunk, once received
 
 
 class Texts:
-    """Of one sender."""
+    """Texts of one sender."""
 
     def __init__(self) -> None:
         self._open: dict[int, _Open] = {}
 
-    def hear(self, frame: Frame, t_ns: int) -> list[Text]:
-        """The sentences that a STATUSTEXT completes."""
+    def handle(self, frame: Frame, t_ns: int) -> list[Text]:
+        """The texts that a STATUSTEXT completes."""
         severity, piece = frame.payload[0], frame.payload[1 : 1 + ROOM]
         number, place = int.from_bytes(frame.payload[51:53], "little"), frame.payload[53]
         ends = b"\0" in piece
@@ -61,7 +61,7 @@ class Texts:
         return told
 
     def step(self, t_ns: int) -> list[Text]:
-        """Sentences whose missing pieces will not come any more."""
+        """Texts whose missing chunks have timed out."""
         late = [number for number, text in self._open.items() if t_ns - text.since_ns >= PATIENCE_NS]
         return [self._closed(number) for number in late]
 

@@ -12,7 +12,21 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from aeroloop.analysis.drawing import BLUE, GREEN, GREY, ORANGE, RED, WIDTH_IN, Array, Picture, picture, stride
+from aeroloop.analysis.drawing import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    RED,
+    REFERENCE_STYLE,
+    WIDTH_IN,
+    Array,
+    Path3,
+    Picture,
+    picture,
+    stride,
+    top_and_altitude,
+)
 from aeroloop.core.wing_signals import PlanStatus
 from aeroloop.planning.cells import Cell, Leaves
 from aeroloop.planning.elevation import Elevation
@@ -29,7 +43,7 @@ PAIR_IN = 3.2
 
 
 @dataclass(frozen=True)
-class Ground:
+class PlanningTerrain:
     """What a flight was planned on."""
 
     elevation: Elevation
@@ -39,7 +53,7 @@ class Ground:
 
 @dataclass(frozen=True)
 class Drawn:
-    """One plan as it was told: when it was done, its cells, and where it started and led."""
+    """One plan as reported: its time, its cells, start and end."""
 
     number: int
     t_s: float
@@ -54,7 +68,7 @@ class Drawn:
 
 
 def plans(log: Log) -> list[Drawn]:
-    """Those that found a way."""
+    """Those that found a path."""
     of_plan, *places = (log.column("plan_cell", name) for name in ("plan", "index", "level", "col", "row"))
     cells = np.stack(places, axis=1)
     found = []
@@ -78,16 +92,29 @@ def plans(log: Log) -> list[Drawn]:
     return found
 
 
-def overview(log: Log, ground: Ground) -> Picture:
+def overview(log: Log, ground: PlanningTerrain) -> Picture:
     return picture(
         "map",
-        "The flight on the map",
+        "Flown path on the map",
         "Terrain, blocked cells (red), the channels of all plans, the reference path and the path flown.",
         lambda: _overview(log, ground),
     )
 
 
-def plan_pictures(log: Log, ground: Ground) -> list[Picture]:
+def top_view(log: Log, height_m: float) -> Picture:
+    """The flown path from near, where the map is large. `height_m`: the setpoint."""
+    t_s, told_s = log.column("truth", "t_s"), log.column("guidance", "t_s")
+    flown = np.stack([log.column("truth", name) for name in ("x_m", "y_m", "z_m")], axis=1)
+    path = (log.column("guidance", "path_x_m"), log.column("guidance", "path_y_m"), np.full(len(told_s), height_m))
+    paths = [
+        Path3(told_s, np.stack(path, axis=1), {**REFERENCE_STYLE, "label": "reference"}),
+        Path3(t_s, flown, {"color": BLUE, "label": "flown"}),
+    ]
+    caption = "The path flown and the point of the reference path that it follows; height above mean sea level."
+    return picture("top-and-altitude", "Top view, and height over time", caption, lambda: top_and_altitude(paths))
+
+
+def plan_pictures(log: Log, ground: PlanningTerrain) -> list[Picture]:
     """Figure 9: the map and a close-up at each replanning."""
     all_plans = plans(log)
     shown = (
@@ -107,7 +134,7 @@ def plan_pictures(log: Log, ground: Ground) -> list[Picture]:
     ]
 
 
-def _overview(log: Log, ground: Ground) -> Figure:
+def _overview(log: Log, ground: PlanningTerrain) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, MAP_IN), layout="constrained")
     axes: Any = figure.subplots()
     shaded = _terrain(axes, ground)
@@ -122,8 +149,8 @@ def _overview(log: Log, ground: Ground) -> Figure:
     return figure
 
 
-def _plan(log: Log, ground: Ground, plan: Drawn, next_s: float) -> Figure:
-    """`next_s`: when the plan after it was done. A path is told when it is taken up, a while after its plan."""
+def _plan(log: Log, ground: PlanningTerrain, plan: Drawn, next_s: float) -> Figure:
+    """`next_s`: time of the next plan. A path is reported when it is first flown, some time after its plan."""
     figure = Figure(figsize=(WIDTH_IN, PAIR_IN), layout="constrained")
     whole, near = figure.subplots(1, 2)
     for axes in (whole, near):
@@ -149,7 +176,7 @@ def _plan(log: Log, ground: Ground, plan: Drawn, next_s: float) -> Figure:
     return figure
 
 
-def _terrain(axes: Any, ground: Ground) -> Any:
+def _terrain(axes: Any, ground: PlanningTerrain) -> Any:
     half_m = ground.elevation.side_m / 2
     extent = (-half_m, half_m, -half_m, half_m)
     shaded = axes.imshow(ground.elevation.values, origin="lower", extent=extent, cmap="gray_r", alpha=0.65)
@@ -163,7 +190,7 @@ def _terrain(axes: Any, ground: Ground) -> Any:
 
 
 def _outline(
-    axes: Any, ground: Ground, cells: Iterable[Cell], color: str, width: float, label: str | None = None
+    axes: Any, ground: PlanningTerrain, cells: Iterable[Cell], color: str, width: float, label: str | None = None
 ) -> None:
     squares = []
     for cell in cells:
@@ -173,7 +200,7 @@ def _outline(
 
 
 def _paths(axes: Any, log: Log, from_s: float = 0.0, until_s: float = np.inf) -> None:
-    """Those that were begun to be told in this time."""
+    """Those whose report started in this time."""
     numbers, *points = (log.column("path", name) for name in ("path", "t_s", "x_m", "y_m"))
     paths = [np.stack(points, axis=1)[numbers == number] for number in np.unique(numbers)]
     for index, path in enumerate(path for path in paths if from_s <= path[0, 0] < until_s):

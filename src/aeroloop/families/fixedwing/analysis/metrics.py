@@ -19,8 +19,9 @@ from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import PlanStatus, Step
-from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.start_and_goal import blocked_cells
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.planner import Planner
 from aeroloop.recording.log import Log
@@ -78,7 +79,7 @@ def _percentile(values: Array, q: float) -> float:
 
 
 def _arrived(log: Log) -> float:
-    """1 when it loiters at the goal at the end, as the mission says."""
+    """1 if the mission reports loitering at the goal at the end."""
     steps = log.column("mission_step", "step")
     return float(steps[-1] == Step.ARRIVED) if steps.size else math.nan
 
@@ -88,7 +89,7 @@ def _arrived_at_s(log: Log) -> float:
 
 
 def _step_at(log: Log, t_s: Array) -> Array:
-    """The mission's step at each time; 0 before its first word."""
+    """The mission's step at each time; 0 before its first report."""
     told_s, steps = log.column("mission_step", "t_s"), log.column("mission_step", "step")
     if not told_s.size:
         return np.zeros(len(t_s))
@@ -115,14 +116,14 @@ def _truly_cross_m(log: Log) -> Array:
 
 
 def _over_ground(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
-    """Where the aircraft truly was, held against the cells of map and channels; counts are samples of the truth."""
+    """True positions compared with the cells of map and channels; counts are samples of the truth."""
     t_s = log.column("truth", "t_s")
     names = ("over_blocked_cells", "outside_channel", "channel_margin_min_m")
     if not t_s.size:
         return dict.fromkeys(names, math.nan)
     try:
         planner = planner_of(scenario)
-    except ConfigError:  # the map's file is gone: of the ground nothing is known any more
+    except ConfigError:  # the map's file is missing: the terrain is unknown
         return dict.fromkeys(names, math.nan)
     x_m, y_m = log.column("truth", "x_m"), log.column("truth", "y_m")
     margin_m = _channel_margin_m(log, planner, x_m, y_m, t_s)
@@ -164,7 +165,7 @@ def _channel_margin_m(log: Log, planner: Planner, x_m: Array, y_m: Array, t_s: A
 
 
 def _channels(log: Log) -> dict[int, list[Cell]]:
-    """The fine cells at the beginning of each plan's way, by its number."""
+    """The fine cells at the start of each plan's path, by its number."""
     fine = {int(plan): int(n) for plan, n in zip(*(log.column("plan", f) for f in ("plan", "fine")), strict=True)}
     found: dict[int, list[Cell]] = {}
     for plan, index, level, col, row in log.rows["plan_cell"][:, 2:].astype(int).tolist():

@@ -16,7 +16,7 @@ from aeroloop.analysis.drawing import (
     GREY,
     ORANGE,
     PANEL_IN,
-    WANTED,
+    REFERENCE_STYLE,
     Line,
     Picture,
     legend_above,
@@ -56,7 +56,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
                     "cross-track (m)": [_line(log, "guidance", "cross_m", 1.0, "estimated")],
                     "roll (deg)": [
                         _line(log, "truth", "roll_rad", math.degrees(1.0), "true"),
-                        _line(log, "guidance", "roll_command_rad", math.degrees(1.0), "commanded", WANTED),
+                        _line(log, "guidance", "roll_command_rad", math.degrees(1.0), "commanded", REFERENCE_STYLE),
                     ],
                     "time constant (s)": [_line(log, "guidance", "lag_s", 1.0, "")],
                 },
@@ -65,19 +65,19 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "height-and-speed",
             "Height and airspeed",
-            "Above mean sea level, with the ground below; and true airspeed in the gusts. Errors count from "
-            f"{SETTLED_S:g} s on, when the board has settled.",
+            "Height above mean sea level and the terrain below; true airspeed. Errors are counted from "
+            f"{SETTLED_S:g} s on, when the estimator has settled.",
             lambda: _with_steps(
                 log,
                 {
                     "height (m)": [
                         _line(log, "truth", "z_m", 1.0, "flown"),
-                        Line("setpoint", t_s, np.full(len(t_s), height_m), WANTED),
+                        Line("setpoint", t_s, np.full(len(t_s), height_m), REFERENCE_STYLE),
                         _line(log, "truth", "ground_m", 1.0, "ground", {"color": GREY}),
                     ],
                     "airspeed (m/s)": [
                         _line(log, "truth", "airspeed_m_s", 1.0, ""),
-                        Line("", t_s, np.full(len(t_s), airspeed_m_s), WANTED),
+                        Line("", t_s, np.full(len(t_s), airspeed_m_s), REFERENCE_STYLE),
                     ],
                 },
             ),
@@ -85,7 +85,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "surfaces",
             "Surfaces and throttle",
-            "Where they really are, after lag, rate limits and stops.",
+            "Actual deflection, after lag, rate limits and end stops.",
             lambda: panels(
                 {
                     "surfaces (deg)": [
@@ -100,7 +100,7 @@ def flight_pictures(log: Log, *, height_m: float, airspeed_m_s: float) -> list[P
         picture(
             "estimation",
             "Estimation errors",
-            "What the board believed minus the truth.",
+            "Estimate of the board minus truth.",
             lambda: _legends(panels(_estimation_errors(log), height_in=2 * PANEL_IN + 0.8)),
         ),
     ]

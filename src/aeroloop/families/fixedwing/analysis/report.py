@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from aeroloop.analysis.delay_margin import margin_section
+from aeroloop.analysis.labels import times
 from aeroloop.analysis.page import number
-from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold
-from aeroloop.analysis.words import times
+from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.families.fixedwing import airframe, modes
-from aeroloop.families.fixedwing.analysis.maps import Ground, overview, plan_pictures
+from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain, overview, plan_pictures, top_view
 from aeroloop.families.fixedwing.analysis.plots import flight_pictures
-from aeroloop.families.fixedwing.places import blocked_cells, planner_of
+from aeroloop.families.fixedwing.margin import delay_margin
+from aeroloop.families.fixedwing.planning_map import ground_of as terrain_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.start_and_goal import blocked_cells
+from aeroloop.planning.elevation import Elevation
 from aeroloop.recording.log import Log
 
 PLAN_COLUMNS = (
@@ -27,29 +32,39 @@ PLAN_COLUMNS = (
     Column("Work (ms)"),
 )
 WORK_NOTE = (
-    "Work is execution time of planner and path generation on the board, in instruction-count time; 0 where the board "
-    "is this machine."
+    "Work is execution time of planner and path generation on the board, in instruction-count time; on sil that of "
+    "board.piece_s for each piece, 0 on mil."
+)
+MARGIN_NOTE = (
+    "Of the inner loops in straight and level flight, with servos, body rates as means over a period and otherwise "
+    "exact estimation. Path following closes an outer loop that tolerates less delay: its adaptation takes delay for "
+    "roll lag."
 )
 
 
 def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     ground = ground_of(scenario)
-    flight = flight_pictures(
-        log, height_m=scenario.aircraft.mission.height_m, airspeed_m_s=scenario.aircraft.mission.airspeed_m_s
-    )
+    mission = scenario.aircraft.mission
+    flight = flight_pictures(log, height_m=mission.height_m, airspeed_m_s=mission.airspeed_m_s)
     return [
         Section("verdict", "", _remarks(summary)),
-        Section("plans-table", "Plans", _plans(summary["plans"])),
-        Section("figures", "Flight", [Figures([overview(log, ground), *flight])]),
+        *flight_sections([overview(log, ground), top_view(log, mission.height_m), *flight]),
         *_maps(log, ground, summary["metrics"]),
-        Section("modes", "The aircraft's linear modes", [Listing(modes_of(scenario))]),
+        Section("plans-table", "Path plans", _plans(summary["plans"])),
+        margin_section(
+            delay_margin(scenario),
+            diverged=bool(summary["metrics"]["diverged"]),
+            where="straight and level flight",
+            note=MARGIN_NOTE,
+        ),
+        Section("modes", "Linear modes of the aircraft", [Listing(modes_of(scenario))]),
     ]
 
 
-def ground_of(scenario: FixedWingScenario) -> Ground:
-    """The map that its planner had."""
-    planner = planner_of(scenario)
-    return Ground(planner.elevation, planner.settings, blocked_cells(planner))
+def ground_of(scenario: FixedWingScenario) -> PlanningTerrain:
+    """The terrain, and the cells that its planner blocked."""
+    planner, ground = planner_of(scenario), terrain_of(scenario.aircraft.world.terrain)
+    return PlanningTerrain(Elevation(ground.values, ground.unit_m), planner.settings, blocked_cells(planner))
 
 
 def modes_of(scenario: FixedWingScenario) -> str:
@@ -62,7 +77,7 @@ def _remarks(summary: Mapping[str, Any]) -> list[Block]:
     if not summary["plans"]:
         remarks.append(Text("No plan was requested."))
     elif not metrics["arrived"]:
-        stranded = f" The aircraft was stranded {times(metrics['stranded'])} and circled until the next try."
+        stranded = f" The aircraft was stranded {times(metrics['stranded'])} and loitered until the next attempt."
         remarks.append(Text(bold("The goal was not reached.") + (stranded if metrics["stranded"] else "")))
     if metrics["plans_failed"]:
         failed = f" {number(metrics['plans_failed'])} of {number(metrics['plans'])} searches found no path."
@@ -86,10 +101,10 @@ def _plans(plans: list[dict[str, Any]]) -> list[Block]:
     return [Table(PLAN_COLUMNS, rows), Note(WORK_NOTE)] if rows else [Note("No plan was requested.")]
 
 
-def _maps(log: Log, ground: Ground, metrics: Mapping[str, Any]) -> list[Section]:
+def _maps(log: Log, ground: PlanningTerrain, metrics: Mapping[str, Any]) -> list[Section]:
     drawn = plan_pictures(log, ground)
     if not drawn:
         return []
     some = f"{len(drawn)} of {number(metrics['plans'])} plans, spread over the flight."
     notes = [Note(some)] if len(drawn) < metrics["plans"] else []
-    return [Section("plans", "The map at each plan", [*notes, Figures(drawn)])]
+    return [Section("plans", "Map at each plan", [*notes, Figures(drawn)])]

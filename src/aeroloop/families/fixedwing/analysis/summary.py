@@ -1,4 +1,4 @@
-"""What summary.json says of a fixed wing's flight and of no other: its plans, its board, its links."""
+"""The part of summary.json specific to fixed wings: plans, board, links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
 from aeroloop.families.fixedwing.analysis.metrics import metrics, use_while_planning_pct
-from aeroloop.families.fixedwing.places import planner_of
+from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.planning.plan import WHY, inside_obstacles
 from aeroloop.planning.planner import Planner
@@ -46,12 +46,12 @@ def events(log: Log) -> list[dict[str, Any]]:
 
 
 def tracks(log: Log) -> list[Track]:
-    """Where it flew, and where the virtual point of its path was, at the height it was to keep."""
+    """The path flown, and the virtual point of its path at the height setpoint."""
     (track,) = generic.tracks(log, dict(zip(SURFACE_FIELDS, COMMANDS, strict=True)))
     t_s = log.column("guidance", "t_s")
     height_m = np.interp(t_s, track.t_s, track.pos_W[:, 2]) if len(track.t_s) else t_s
     path = [log.column("guidance", name) for name in ("path_x_m", "path_y_m")]
-    return [replace(track, wanted_t_s=t_s, wanted_W=np.stack([*path, height_m], axis=1))]
+    return [replace(track, reference_t_s=t_s, reference_W=np.stack([*path, height_m], axis=1))]
 
 
 def _step_name(code: float) -> str:
@@ -63,13 +63,13 @@ def _plans(log: Log, scenario: FixedWingScenario) -> list[dict[str, Any]]:
     failed = any(told["status"] != PlanStatus.FOUND for told in rows)
     planner = None
     if failed:
-        with suppress(ConfigError):  # the map's file is gone
+        with suppress(ConfigError):  # the map's file is missing
             planner = planner_of(scenario)
     return [{**_plan(told), "why": _why(told, planner)} for told in rows]
 
 
 def _why(told: dict[str, float], planner: Planner | None) -> str:
-    """Why there is nothing to fly, in a sentence; nothing where there is."""
+    """Why there is no path, in a sentence; empty if there is one."""
     status = told["status"]
     if status == PlanStatus.FOUND or status not in list(PlanStatus):
         return ""
@@ -99,9 +99,10 @@ def _board(log: Log, scenario: FixedWingScenario) -> dict[str, Any] | None:
     if not len(log.rows["cpu"]):
         return None
     priorities = {task.name: task.priority for task in WING_TASKS}
+    emulated = scenario.loop == "pil"
     return {
-        "clock": "instruction-count",
-        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift,
+        "clock": "instruction-count" if emulated else "board",
+        "instructions_per_s": 1e9 / 2**scenario.controller.emulator.shift if emulated else None,
         "period_s": scenario.controller.board.period_s,
         "scheduler": scenario.controller.board.scheduler,
         **board.processor(log),

@@ -1,7 +1,7 @@
 """Numbers of a multirotor flight, computed from its log alone. A name says what, which statistic and which unit.
 
-A number without a name in front is of the worst vehicle; of several, `v0_` and so on are each one's own.
-What cannot be computed is NaN: what an autopilot from outside keeps to itself is not known.
+A number without a prefix is that of the worst vehicle; of several, `v0_` and so on are those of each. What cannot be
+computed is NaN, such as values that an external autopilot does not report.
 """
 
 from __future__ import annotations
@@ -10,20 +10,31 @@ import math
 
 import numpy as np
 
-from aeroloop.analysis.generic import SOURCES, kept
+from aeroloop.analysis import board
+from aeroloop.analysis.autopilot_log import autopilot_metrics
+from aeroloop.analysis.generic import kept
 from aeroloop.analysis.statistics import Array, largest, last, rms
+from aeroloop.analysis.truth_log import Errors, Flags, estimation, estimation_metrics
 from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.core.signals import LINK_SIGNALS, Event
 from aeroloop.families.multirotor.analysis import mission
-from aeroloop.families.multirotor.analysis.errors import Errors, estimation, rms_wanted, tracking
-from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flags, Flight, flights
+from aeroloop.families.multirotor.analysis.errors import rms_wanted, tracking
+from aeroloop.families.multirotor.analysis.flight import COMMANDS, MODE_CLASSES, Flight, flights
 from aeroloop.families.multirotor.analysis.rates import Rate, rates
+from aeroloop.families.multirotor.analysis.rotor_sync import rotor_metrics
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log
 
 LESS_IS_WORSE = ("flown_s", "armed_s", "airborne_s", "manual_s", "mission_s", "waypoints_reached", "landed_at_end")
 """Of everything else more is worse, of measured rates the one farther from what was set."""
 AT_REST_M_S = 0.1
+HARD_M_S = 2.0
+"""A contact with the ground that is faster than this is not a landing."""
+OF_AN_AUTOPILOT = (
+    *("armed_", "manual_", "mission_", "waypoint", "cross_track_", "battery_", "failsafes", "rotors_lost"),
+    *("autopilot_", "actuators_refused", "commands_refused", "rate_"),
+)
+"""Prefixes of metrics of an autopilot over MAVLink: a flight with a law on our board has none of them."""
 
 
 def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
@@ -32,9 +43,13 @@ def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
         {**_flown(flight, scenario), **_rates([rate for rate in measured if rate.vehicle == flight.number])}
         for flight in flights(log, scenario.aircraft.vehicle.count)
     ]
+    if scenario.flown_by.tells:
+        own = [name for name in of_vehicles[0] if not name.startswith(OF_AN_AUTOPILOT)]
+        of_vehicles = [{name: numbers[name] for name in own} for numbers in of_vehicles]
     return {
         **{name: _worst(name, [numbers[name] for numbers in of_vehicles]) for name in of_vehicles[0]},
         **kept(log, scenario),
+        **(board.kept(log) if scenario.flown_by.tells else {}),
         **{
             f"v{number}_{name}": value
             for number, numbers in enumerate(of_vehicles)
@@ -50,13 +65,14 @@ def _worst(name: str, values: list[float]) -> float:
 
 
 def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
-    wanted, believed = tracking(flight), estimation(flight)
-    passed = mission.passes(flight, scenario.controller.pilot)
+    wanted = tracking(flight)
+    passed = mission.passes(flight, scenario)
     airborne = flight.airborne(flight.t_s)
     return {
         "flown_s": last(flight.t_s),
         "diverged": float(happened(flight, Event.DIVERGED) > 0),
         "ground_contacts": happened(flight, Event.GROUND_CONTACT),
+        "hard_contacts": float(np.count_nonzero(np.abs(event_values(flight, Event.GROUND_CONTACT)) > HARD_M_S)),
         "touchdown_speed_max_m_s": _touchdown_m_s(flight),
         "armed_s": _state_s(flight, flight.state_at("armed", flight.t_s) == 1),
         "airborne_s": _lasted_s(flight.t_s, airborne),
@@ -77,27 +93,18 @@ def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
         "waypoint_max_m": largest(passed.miss_m),
         "waypoints_reached": _told(flight, Event.WAYPOINT_REACHED),
         "cross_track_rms_m": rms(mission.cross_track_m(flight, passed)),
-        "est_pos_rms_m": rms(believed.distance_m),
-        "est_horizontal_rms_m": rms(believed.horizontal_m),
-        "est_height_rms_m": rms(believed.pos_W[:, 2]),
-        "est_roll_rms_deg": math.degrees(rms(believed.attitude_rad[:, 0])),
-        "est_pitch_rms_deg": math.degrees(rms(believed.attitude_rad[:, 1])),
-        "est_yaw_rms_deg": math.degrees(rms(believed.attitude_rad[:, 2])),
-        "est_attitude_rms_deg": math.degrees(rms(believed.turn_rad)),
+        **estimation_metrics(estimation(flight)),
         "saturated_steps": _saturated(flight),
         "battery_used_pct": _battery_used_pct(flight),
-        "failsafes": _failsafes(flight),
-        "autopilot_restarts": happened(flight, Event.AUTOPILOT_RESTARTED),
-        "autopilot_losses": happened(flight, Event.AUTOPILOT_LEFT),
-        "actuators_refused": _refused(flight),
-        "orders_refused": sum(happened(flight, Event.ORDER_REFUSED, stream) for stream in SOURCES),
-        "armed_at_end": last(flight.column("autopilot_state", "armed")),
+        "rotors_lost": _told(flight, Event.ROTOR_LOST),
+        **autopilot_metrics(flight),
         "landed_at_end": _landed(flight),
+        **rotor_metrics(flight, scenario),
     }
 
 
 def tracking_rms(errors: Errors) -> dict[str, float]:
-    """RMS over the times at which the autopilot wanted something."""
+    """RMS over the times with a setpoint of the autopilot."""
     angles = dict(zip(("roll", "pitch", "yaw"), errors.attitude_rad.T, strict=True))
     return {
         **{f"{name}_rms_deg": math.degrees(rms_wanted(angle_rad)) for name, angle_rad in angles.items()},
@@ -123,18 +130,8 @@ def _rates(measured: list[Rate]) -> dict[str, float]:
 
 
 def _told(flight: Flight, event: Event) -> float:
-    """How often the autopilot said so, if it says anything."""
+    """Number of such events of the autopilot, if it reports any."""
     return happened(flight, event, "board_event") if flight.has_autopilot else math.nan
-
-
-def _failsafes(flight: Flight) -> float:
-    values = event_values(flight, Event.FAILSAFE, "board_event")
-    return float(np.count_nonzero(values)) if flight.has_autopilot else math.nan  # 0 says that it is over
-
-
-def _refused(flight: Flight) -> float:
-    values = event_values(flight, Event.ACTUATORS_REFUSED)
-    return float(max(values.size, np.max(values))) if values.size else 0.0  # an event counts those before it too
 
 
 def _touchdown_m_s(flight: Flight) -> float:
@@ -148,7 +145,7 @@ def _touchdown_m_s(flight: Flight) -> float:
 
 
 def _lasted_s(t_s: Array, flags: Flags) -> float:
-    """How long something held: each sample until the next one."""
+    """Total time of a condition: each sample until the next one."""
     return float(np.sum(np.diff(t_s)[flags[:-1]])) if t_s.size else math.nan
 
 
@@ -170,11 +167,12 @@ def _saturated(flight: Flight) -> float:
 
 def _battery_used_pct(flight: Flight) -> float:
     left = flight.column("autopilot_state", "battery")
+    left = left[~np.isnan(left)]  # an external autopilot reports it later than its mode
     return float(100 * (left[0] - left[-1])) if left.size else math.nan
 
 
 def _landed(flight: Flight) -> float:
-    """1 when it stands on the ground at the end, whatever the autopilot believes."""
+    """1 if it is on the ground at the end, whatever the autopilot reports."""
     if not flight.t_s.size:
         return math.nan
     speed_m_s = float(np.linalg.norm(flight.columns("truth", ("vx_m_s", "vy_m_s", "vz_m_s"))[-1]))

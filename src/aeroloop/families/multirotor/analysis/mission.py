@@ -1,4 +1,4 @@
-"""How near a vehicle came to the points of its mission, and how far off the straight lines between them it flew."""
+"""Distance of a vehicle from the waypoints of its mission, and from the straight lines between them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import POSITION
+from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis.flight import MISSION, Flight
-from aeroloop.ground.orders import PilotConfig
+from aeroloop.ground.pilot_commands import PilotConfig
 
 
 @dataclass(frozen=True)
@@ -23,18 +24,19 @@ class Passes:
     miss_m: Array  # (k,) distance then
 
 
-def passes(flight: Flight, pilot: PilotConfig) -> Passes:
-    """From the mission that the scenario lists; where it lists none, from what the autopilot says that it reached."""
+def passes(flight: Flight, scenario: Scenario) -> Passes:
+    """From the scenario's mission; if it has none, from the items that the autopilot reports as reached."""
+    pilot = value_at(scenario, "pilot")
     if not flight.t_s.size:
         return _none()
-    if pilot.waypoints:
+    if isinstance(pilot, PilotConfig) and pilot.waypoints:
         points_W = np.array([waypoint.pos_m for waypoint in pilot.waypoints]) + flight.pos_W[0]
         return _closest_in_order(flight, points_W)
     return _at_the_setpoints(flight)
 
 
 def cross_track_m(flight: Flight, passed: Passes) -> Array:
-    """Distance from the line between two waypoints, for every sample of truth on the way from one to the next."""
+    """Distance from the line between two waypoints, for every sample of truth between them."""
     legs = zip(passed.points_W, passed.points_W[1:], passed.index, passed.index[1:], strict=False)
     return np.concatenate(
         [np.empty(0), *(_from_segment(flight.pos_W[i : j + 1], start, end) for start, end, i, j in legs)]
@@ -44,10 +46,10 @@ def cross_track_m(flight: Flight, passed: Passes) -> Array:
 def _closest_in_order(flight: Flight, points_W: Array) -> Passes:
     """Times in the order of the mission whose distances have the least sum of squares.
 
-    Waypoint by waypoint: the least cost of having passed all before by then, plus that of passing this one now. So a
-    path that crosses itself is not taken for a shortcut, and a point that was left out counts with its distance.
+    Dynamic programming over waypoints: the least cost of having passed all previous ones by then, plus that of passing
+    this one now. So a path that crosses itself is no shortcut, and a skipped waypoint counts with its distance.
     """
-    by_itself = flight.in_modes(MISSION, flight.t_s) if flight.has_autopilot else True  # from outside nobody can tell
+    by_itself = flight.in_modes(MISSION, flight.t_s) if flight.has_autopilot else True  # not known from the log
     aloft = np.flatnonzero(flight.airborne(flight.t_s) & by_itself)
     if not aloft.size:
         return _none()
@@ -66,13 +68,13 @@ def _closest_in_order(flight: Flight, points_W: Array) -> Passes:
 
 
 def _at_the_setpoints(flight: Flight) -> Passes:
-    """What was wanted when a waypoint was called reached, and the nearest truth until the next one."""
+    """The setpoint when a waypoint was reported as reached, and the nearest truth until the next one."""
     codes = flight.column("board_event", "code")
     reached_s = flight.column("board_event", "t_s")[codes == Event.WAYPOINT_REACHED]
-    wanted_s, wanted_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
+    wanted_s, reference_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
     if not (reached_s.size and wanted_s.size):
         return _none()
-    points_W = wanted_W[np.clip(np.searchsorted(wanted_s, reached_s, side="right") - 1, 0, None)]
+    points_W = reference_W[np.clip(np.searchsorted(wanted_s, reached_s, side="right") - 1, 0, None)]
     limits_s = np.concatenate([[-np.inf], reached_s, [np.inf]])
     index, miss_m, kept = [], [], []
     for number, point in enumerate(points_W):

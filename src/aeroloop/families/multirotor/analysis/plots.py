@@ -16,27 +16,25 @@ from aeroloop.analysis.drawing import (
     GREY,
     HEIGHT_IN,
     PANEL_IN,
-    WANTED,
+    REFERENCE_STYLE,
     WIDTH_IN,
     Line,
     Path3,
     Picture,
     envelope,
-    legend_above,
     over_time,
     panels,
     path_pictures,
     picture,
     single,
-    stride,
 )
-from aeroloop.analysis.statistics import Array
+from aeroloop.analysis.sensed_plots import estimation_figure, wind_figure
 from aeroloop.analysis.track import ANGLES, ATTITUDE, POSITION
-from aeroloop.controllers.pixhawk.seam import FlightMode
+from aeroloop.controllers.pixhawk.types import FlightMode
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.signals import LINK_SIGNALS
 from aeroloop.families.multirotor.analysis import mission
-from aeroloop.families.multirotor.analysis.errors import estimation, tracking
+from aeroloop.families.multirotor.analysis.errors import tracking
 from aeroloop.families.multirotor.analysis.flight import COMMANDS, SPEEDS, Flight, flights
 from aeroloop.families.multirotor.analysis.rates import clock, counts
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
@@ -52,34 +50,36 @@ MODE_COLORS = {
     FlightMode.MISSION: "#cfe3f2",
     FlightMode.RETURN: "#e2d6ee",
     FlightMode.LAND: "#f3d3e0",
+    FlightMode.OFFBOARD: "#cdebe7",
 }
 
 
 def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
-    """Of the whole flight, then of its one vehicle; several have their own with `vehicle_pictures`."""
+    """Figures of the whole flight, then of its single vehicle; several have their own with `vehicle_pictures`."""
     aircraft = flights(log, scenario.aircraft.vehicle.count)
     drawn = path_pictures(
         _paths(aircraft, scenario),
         "Trajectory",
         "The path flown, the autopilot's setpoint and the waypoints.",
-        "The same seen from above, and height over time; a waypoint stands where its vehicle was nearest to it.",
+        "Top view, and height over time; a waypoint is marked at the time of closest approach.",
     )
     if len(aircraft) == 1:
         drawn += _of_one(aircraft[0])
-    drawn.append(
-        picture(
-            "rates",
-            "Rates",
-            f"How far each signal's rate was from what was set, second by second of {clock(scenario)} time.",
-            lambda: _rates(aircraft, scenario),
+    if any(np.any(flight.column("signal_count", "set_hz") > 0) for flight in aircraft):  # a law's board counts none
+        drawn.append(
+            picture(
+                "rates",
+                "Rates",
+                f"Rate error of each signal, per second of {clock(scenario)} time.",
+                lambda: _rates(aircraft, scenario),
+            )
         )
-    )
     if not scenario.lockstep:
         drawn.append(
             picture(
                 "lateness",
                 "Lateness",
-                "How late the plant's steps started, at most since the point before.",
+                "Start lateness of the plant's steps: maximum since the previous point.",
                 lambda: over_time(
                     "lateness (ms)",
                     [Line("", log.column("pace", "t_s"), log.column("pace", "lateness_s") * 1e3)],
@@ -90,14 +90,14 @@ def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
 
 
 def vehicle_pictures(flight: Flight) -> list[Picture]:
-    """What is worth seeing of each of several."""
+    """The figures of each of several vehicles."""
     return [
         picture(f"height-{flight.number}", "Height and modes", HEIGHT_CAPTION, lambda: _height(flight)),
         picture(f"position-{flight.number}", "Position error", POSITION_CAPTION, lambda: _position_error(flight)),
     ]
 
 
-HEIGHT_CAPTION = "Height above where it started; colours are the autopilot's modes."
+HEIGHT_CAPTION = "Height above the start; colours show the autopilot's modes."
 POSITION_CAPTION = "Flown minus setpoint on each world axis, in the air."
 
 
@@ -115,13 +115,13 @@ def _of_one(flight: Flight) -> list[Picture]:
         (
             "estimation",
             "Estimation error",
-            "Truth minus the autopilot's estimate, in the air; grey is what it claims as one standard deviation.",
-            _estimation,
+            "Truth minus the autopilot's estimate, in the air; grey is its own one-sigma estimate.",
+            estimation_figure,
             "estimate",
         ),
-        ("motors", "Motors", "What the autopilot commands, and how fast the rotors turn.", _motors, "command"),
-        ("wind", "Wind", "The air's velocity where the aircraft is.", _wind, "air"),
-        ("battery", "Battery and mode", "Charge left, and the autopilot's mode.", _battery, "autopilot_state"),
+        ("motors", "Motors", "Motor commands of the autopilot, and rotor speeds.", _motors, "command"),
+        ("wind", "Wind", "Wind velocity at the aircraft.", wind_figure, "air"),
+        ("battery", "Battery and mode", "Remaining charge, and the autopilot's mode.", _battery, "autopilot_state"),
     ]
     return [
         picture(name, title, caption, lambda draw=draw: draw(flight))  # type: ignore[misc]
@@ -135,15 +135,17 @@ def _paths(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> list[Path
     for flight in aircraft:
         one = len(aircraft) == 1
         color = COLORS[flight.number % len(COLORS)]
-        wanted_s, wanted_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
-        passed = mission.passes(flight, scenario.controller.pilot)
+        wanted_s, reference_W = flight.column("setpoint", "t_s"), flight.columns("setpoint", POSITION)
+        passed = mission.passes(flight, scenario)
         flown = {"color": color, "label": "flown" if one else f"vehicle {flight.number}"}
         if wanted_s.size:
             first = flight.number == 0
             style = (
-                {**WANTED, "label": "setpoint" if first else "_"} if one else {**WANTED, "color": color, "alpha": 0.5}
+                {**REFERENCE_STYLE, "label": "setpoint" if first else "_"}
+                if one
+                else {**REFERENCE_STYLE, "color": color, "alpha": 0.5}
             )
-            paths.append(Path3(wanted_s, wanted_W, style))
+            paths.append(Path3(wanted_s, reference_W, style))
         paths.append(Path3(flight.t_s, flight.pos_W, flown))
         if passed.index.size:
             marks = {"linestyle": "none", "marker": "D", "markersize": 4, "color": GREEN if one else color}
@@ -160,7 +162,7 @@ def _height(flight: Flight) -> Figure:
         wanted_m = flight.column("setpoint", "z_m") - start_m
         axes.plot(*envelope(flight.t_s, flight.height_m), color=BLUE, label="flown")
         if wanted_m.size:
-            axes.plot(*envelope(flight.column("setpoint", "t_s"), wanted_m), **WANTED, label="setpoint")
+            axes.plot(*envelope(flight.column("setpoint", "t_s"), wanted_m), **REFERENCE_STYLE, label="setpoint")
     axes.set(xlabel="time (s)", ylabel="height (m)")
     handles, labels = axes.get_legend_handles_labels()
     handles += [Patch(color=MODE_COLORS[mode], label=mode.name.lower()) for mode in modes]
@@ -190,7 +192,7 @@ def _shade_modes(axes: Any, flight: Flight) -> list[FlightMode]:
 
 
 def _attitude(flight: Flight) -> Figure:
-    """Without the jumps of a full turn: what is wanted stands within half a turn of what is flown."""
+    """Without jumps of a full turn: the setpoint is within half a turn of the actual angle."""
     t_s = flight.column("setpoint", "t_s")
     t_s, wanted = t_s[flight.known(t_s)], flight.columns("setpoint", ANGLES)[flight.known(t_s)]
     flown = np.unwrap(flight.attitude_rad, axis=0)
@@ -200,7 +202,7 @@ def _attitude(flight: Flight) -> Figure:
         if t_s.size:
             then = np.interp(t_s, flight.t_s, flown[:, i])
             nearest = then + wrap_pi_half_open(wanted[:, i] - then)
-            of_angle.append(Line("setpoint", t_s, np.degrees(nearest), WANTED))
+            of_angle.append(Line("setpoint", t_s, np.degrees(nearest), REFERENCE_STYLE))
         lines[f"{angle} (deg)"] = of_angle
     return panels(lines, height_in=3 * PANEL_IN)
 
@@ -208,32 +210,6 @@ def _attitude(flight: Flight) -> Figure:
 def _position_error(flight: Flight) -> Figure:
     errors = tracking(flight)
     return over_time("error (m)", [Line(axis, errors.t_s, errors.pos_W[:, i]) for i, axis in enumerate("xyz")])
-
-
-def _estimation(flight: Flight) -> Figure:
-    errors = estimation(flight)
-    told_s = flight.column("estimate", "t_s")
-
-    def std(field: str) -> Array:
-        return np.asarray(np.interp(errors.t_s, told_s, flight.column("estimate", field)))
-
-    shown: dict[str, tuple[Array, Array]] = {
-        "horizontal (m)": (errors.horizontal_m, std("pos_std_m")),
-        "height (m)": (errors.pos_W[:, 2], std("height_std_m")),
-        "roll (deg)": (np.degrees(errors.attitude_rad[:, 0]), np.degrees(std("tilt_std_rad"))),
-        "pitch (deg)": (np.degrees(errors.attitude_rad[:, 1]), np.degrees(std("tilt_std_rad"))),
-        "yaw (deg)": (np.degrees(errors.attitude_rad[:, 2]), np.degrees(std("yaw_std_rad"))),
-    }
-    figure = panels(
-        {label: [Line("error", errors.t_s, error)] for label, (error, _) in shown.items()},
-        height_in=len(shown) * PANEL_IN * 0.85,
-    )
-    for axes, (label, (_, one_sigma)) in zip(figure.axes, shown.items(), strict=True):
-        t_s, sigma = stride(errors.t_s), stride(one_sigma)
-        floor = np.zeros(len(sigma)) if label.startswith("horizontal") else -sigma  # a distance has no sign
-        axes.fill_between(t_s, floor, sigma, color=GREY, alpha=0.35, linewidth=0, label="1 sigma")
-    legend_above(figure.axes[0])
-    return figure
 
 
 def _motors(flight: Flight) -> Figure:
@@ -247,12 +223,6 @@ def _motors(flight: Flight) -> Figure:
             for label, (stream, fields) in quantities.items()
         }
     )
-
-
-def _wind(flight: Flight) -> Figure:
-    names = {"east": "wind_x_m_s", "north": "wind_y_m_s", "up": "wind_z_m_s"}
-    t_s = flight.column("air", "t_s")
-    return over_time("wind (m/s)", [Line(label, t_s, flight.column("air", field)) for label, field in names.items()])
 
 
 def _battery(flight: Flight) -> Figure:
@@ -285,9 +255,9 @@ def _rates(aircraft: Sequence[Flight], scenario: QuadrotorScenario) -> Figure:
             lasted_s = np.diff(clock_s)
             moved = lasted_s > 0
             off = np.diff(count)[moved] / lasted_s[moved] / set_hz[0] - 1
-            error_pct = np.round(100 * off, 6)  # what rounding leaves of nothing must not fill the picture
+            error_pct = np.round(100 * off, 6)  # rounding errors of zero must not fill the figure
             style = {"color": SIGNAL_COLORS[number], "marker": ".", "markersize": 3}
             lines.append(Line(signal if flight.number == 0 else "_", clock_s[1:][moved], error_pct, style))
-    figure = over_time("off what was set (%)", lines)
+    figure = over_time("rate error (%)", lines)
     figure.axes[0].set(xlabel=f"{clock(scenario)} time (s)")
     return figure

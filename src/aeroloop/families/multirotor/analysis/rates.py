@@ -1,6 +1,6 @@
-"""How often each signal came, beside how often it should have: the thesis' Tables 3.3 and 3.4.
+"""Measured rate of each signal beside the configured one: the thesis' Tables 3.3 and 3.4.
 
-Over wall time; in lockstep, where wall time means nothing, over simulated time.
+Over wall time; in lockstep, where wall time has no meaning, over simulated time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aeroloop.recording.log import Log
 COUNTED_AT = {"plant": "signal_count", "autopilot": "telemetry_count"}
 CLOCKS = {
     "wall": "Measured over wall time.",
-    "simulated": "Lockstep: measured over simulated time, since wall time means nothing there.",
+    "simulated": "Lockstep: measured over simulated time, since wall time has no meaning there.",
 }
 
 
@@ -29,14 +29,12 @@ class Rate:
     signal: str
     at: str  # plant or autopilot
     vehicle: int
-    set_hz: float  # NaN when it comes as it comes
+    set_hz: float  # NaN: irregular
     measured_hz: float
 
     @property
     def ratio_error_pct(self) -> float:
-        return round(
-            100 * abs(self.measured_hz - self.set_hz) / self.set_hz, 9
-        )  # what division leaves over is no error
+        return round(100 * abs(self.measured_hz - self.set_hz) / self.set_hz, 9)  # rounding of a division is no error
 
     def row(self) -> dict[str, Any]:
         return {

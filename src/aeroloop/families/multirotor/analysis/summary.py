@@ -1,4 +1,4 @@
-"""What summary.json says of a multirotor flight and of no other: rates, tracking, load, and a link a vehicle."""
+"""The part of summary.json specific to multirotors: rates, tracking, load, and a link per vehicle."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from aeroloop.analysis import generic
+from aeroloop.analysis import board, generic
+from aeroloop.analysis.autopilot_log import status_texts
 from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.statistics import PARAMETER_CHANGED, rms
 from aeroloop.analysis.track import Track
 from aeroloop.control.flight_gains import GAINS
 from aeroloop.controllers.pixhawk.parameters import TABLE
-from aeroloop.controllers.pixhawk.seam import Failsafe, FlightMode
+from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode
+from aeroloop.core.parameter_numbers import by_number
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor.analysis import mission
 from aeroloop.families.multirotor.analysis.errors import tracking
@@ -25,8 +27,8 @@ from aeroloop.recording.log import Log
 TABLE_3_5 = ("roll_rms_deg", "pitch_rms_deg", "yaw_rms_deg", "altitude_rms_m")
 EVENT_VALUES: Mapping[str, type[IntEnum]] = {Event.MODE_CHANGED.name: FlightMode, Event.FAILSAFE.name: Failsafe}
 """Events whose value is a number in an enumeration."""
-PARAMETERS = tuple(sorted({row.name for row in TABLE} | {gain.name for gain in GAINS}))
-"""The virtual Pixhawk's, in the order of their numbers in the log."""
+PARAMETERS = tuple(by_number({row.name for row in TABLE} | {gain.name for gain in GAINS}))
+"""Those of the virtual Pixhawk, in the order of their numbers in the log."""
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
@@ -37,6 +39,7 @@ def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
         "rates_clock": clock(scenario),
         "rates": [rate.row() for rate in rates(log, scenario)],
         "tracking": [row for flight in of_vehicles for row in _tracking(flight, scenario)],
+        "board": board.statistics(log, scenario, board.tasks_of(scenario)),
         "links": generic.links(log),
     }
 
@@ -52,7 +55,7 @@ def events(log: Log) -> list[dict[str, Any]]:
         }
         for t_s, vehicle, *row in log.rows["parameter_change"].tolist()
     ]
-    return generic.events(log) + changes
+    return generic.events(log) + changes + status_texts(log)
 
 
 def change_words(number: float, old: float, new: float) -> str:
@@ -65,9 +68,14 @@ def tracks(log: Log) -> list[Track]:
 
 
 def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any]]:
-    """A row for the modes that are flown by hand and one for those that are not; waypoints belong to the latter."""
+    """A row for the modes that are flown by hand and one for those that are not; waypoints belong to the latter. A law
+    on our board has no modes."""
     wanted = tracking(flight)
-    waypoint_rms_m = rms(mission.passes(flight, scenario.controller.pilot).miss_m)
+    if scenario.flown_by.tells:
+        found = tracking_rms(wanted)
+        own = {key: found[key] for key in TABLE_3_5}
+        return [{"vehicle": flight.number, "modes": "whole flight", **own}]
+    waypoint_rms_m = rms(mission.passes(flight, scenario).miss_m)
     rows = []
     for name, modes in MODE_CLASSES.items():
         found = tracking_rms(wanted.only(flight.in_modes(modes, wanted.t_s)))
@@ -84,7 +92,7 @@ def _tracking(flight: Flight, scenario: QuadrotorScenario) -> list[dict[str, Any
 
 ANALYSIS = Analysis[QuadrotorScenario](
     metrics=metrics,
-    never=("diverged", "autopilot_restarts", "actuators_refused"),
+    never=("diverged", "hard_contacts", "autopilot_restarts", "actuators_refused", "overruns", "board_restarts"),
     details=details,
     events=events,
     tracks=tracks,

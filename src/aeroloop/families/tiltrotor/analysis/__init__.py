@@ -1,1 +1,1 @@
-"""Flights of the tilt-rotor, beside the paper's."""
+"""Analysis of tilt-rotor flights, compared with the paper's."""

@@ -11,12 +11,13 @@ import numpy as np
 
 from aeroloop.analysis import board, generic
 from aeroloop.analysis.statistics import Array, count, largest, rms
+from aeroloop.analysis.truth_log import TruthLog, estimation, estimation_metrics
 from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.core.signals import Event
-from aeroloop.families.tiltrotor.analysis.board import overruns
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
+WIND = ("wind_x_m_s", "wind_y_m_s", "wind_z_m_s")
 SETTLED_S = 5.0
 """When the transient of a start from rest is over."""
 
@@ -41,19 +42,33 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "thrust_reserve_N": float(np.minimum(thrust_min_N, scenario.aircraft.actuators.thrust_max_N - thrust_max_N)),
         "saturated_steps": count(log.column("effort", "saturated")),
         **generic.metrics(log, scenario),
+        **estimation_metrics(estimation(flown(log))),
+        "wind_max_m_s": largest(np.linalg.norm(flown(log).columns("air", WIND), axis=1)),
+        "ground_clearance_min_m": -largest(-_over_ground_m(log)),
         "sensor_losses": happened(log, Event.SENSORS_LOST, "board_event"),
         "safe_commands": happened(log, Event.SAFE_COMMAND, "board_event"),
         "implausible_sensors": happened(log, Event.IMPLAUSIBLE_SENSORS, "board_event"),
         "implausible_commands": happened(log, Event.IMPLAUSIBLE_COMMAND),
         "law_not_finite": happened(log, Event.LAW_NOT_FINITE, "board_event"),
         "references_lost": happened(log, Event.REFERENCE_LOST, "board_event"),
-        "overruns": overruns(log),
+        "overruns": board.overruns(log),
         "late_cycles": happened(log, Event.LATE_CYCLE),
         "board_restarts": happened(log, Event.BOARD_RESTARTED),
         "board_messages_lost": float(np.sum(event_values(log, Event.MESSAGES_LOST))),
         **board.metrics(log),
         "worst_cycle_max_s": largest(log.column("cpu", "worst_cycle_s")),
     }
+
+
+def flown(log: Log) -> TruthLog:
+    """The aircraft of the log: each of several has a log of its own."""
+    return TruthLog(log, 0)
+
+
+def _over_ground_m(log: Log) -> Array:
+    """Height of the body's origin over the ground below it."""
+    flight = flown(log)
+    return np.asarray(flight.pos_W[:, 2] - flight.ground_at(flight.t_s))
 
 
 def position_error(log: Log) -> tuple[Array, Array]:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from aeroloop.analysis.drawing import (
     BLUE,
-    GREEN,
     GREY,
     ORANGE,
-    RED,
-    WANTED,
+    REFERENCE_STYLE,
     Line,
     Path3,
     Picture,
@@ -25,19 +21,11 @@ from aeroloop.analysis.drawing import (
     single,
 )
 from aeroloop.analysis.generic import tracks
-from aeroloop.families.tiltrotor.analysis.metrics import position_error
+from aeroloop.analysis.sensed_plots import estimation_figure, wind_figure
+from aeroloop.families.tiltrotor.analysis.metrics import flown, position_error
 from aeroloop.families.tiltrotor.analysis.timing import MEASURED, measured
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
-
-
-class DelayMargin(TypedDict):
-    """What the design model predicts for added delay, and where a flight stands."""
-
-    delays_s: list[float]
-    radius: list[float]  # spectral radius of the closed loop at each delay
-    margin_s: float
-    flight_delay_s: float
 
 
 def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
@@ -45,13 +33,13 @@ def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
         *path_pictures(
             _paths(log),
             "Trajectory",
-            "The path flown and the reference, as in the paper's Figure 10.",
-            "The same path seen from above, and its height over time.",
+            "The path flown and its setpoint, as in the paper's Figure 10.",
+            "Position over the ground, and height above the origin over time.",
         ),
         picture(
             "position-errors",
             "Position errors",
-            "Flown minus reference on each world axis.",
+            "Flown minus setpoint on each world axis.",
             lambda: _position_errors(log),
         ),
         picture(
@@ -73,10 +61,11 @@ def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
             lambda: _control_inputs(log),
         ),
     ]
+    pictures += _met_and_estimated(log)
     if scenario.lockstep:
         caption = (
-            "Lockstep: simulated time waits for the board, so this is how fast the host computes, not how "
-            "well anything keeps time. Fly with --pace real for the paper's Figure 14."
+            "Lockstep: simulated time waits for the board, so this shows the speed of the host, not "
+            "real-time pacing. Fly with --pace real for the paper's Figure 14."
         )
         pictures.append(
             picture("period-histogram", "Period between sensor requests", caption, lambda: _host_periods(log))
@@ -92,7 +81,7 @@ def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
         picture(
             "timing-over-time",
             "Lateness and latency",
-            "How late a step starts, how long the plant takes to answer a sensor request, and how long the "
+            "Start lateness of a step, time of the plant to answer a sensor request, and time that the "
             "board waits for that answer.",
             lambda: _timing(log),
         ),
@@ -100,22 +89,26 @@ def flight_pictures(log: Log, scenario: TiltrotorScenario) -> list[Picture]:
     return pictures
 
 
-def delay_margin_picture(margin: DelayMargin, *, diverged: bool) -> Picture:
-    stable = margin["flight_delay_s"] < margin["margin_s"]
-    caption = (
-        f"Spectral radius of the closed loop over added delay; above 1 it is unstable. The design model "
-        f"predicts a margin of {margin['margin_s'] * 1e3:.1f} ms. This flight had "
-        f"{margin['flight_delay_s'] * 1e3:.1f} ms added, for which the prediction is "
-        f"{'stable' if stable else 'unstable'}: it {'diverged' if diverged else 'did not diverge'}."
-    )
-    return picture("delay-margin", "Delay margin", caption, lambda: _delay_margin(margin, diverged=diverged))
+def _met_and_estimated(log: Log) -> list[Picture]:
+    """The air and the state, of flights that have them."""
+    flight = flown(log)
+    told = {
+        "air": ("wind", "Wind", "Wind velocity at the aircraft.", lambda: wind_figure(flight)),
+        "estimate": (
+            "estimation",
+            "Estimation error",
+            "Truth minus estimate; grey is the filter's own one-sigma estimate.",
+            lambda: estimation_figure(flight),
+        ),
+    }
+    return [picture(*of_stream) for stream, of_stream in told.items() if len(flight.rows(stream))]
 
 
 def _paths(log: Log) -> list[Path3]:
     (track,) = tracks(log)
     return [
         Path3(track.t_s, track.pos_W, {"color": BLUE, "label": "flown"}),
-        Path3(track.wanted_t_s, track.wanted_W, {**WANTED, "label": "reference"}),
+        Path3(track.reference_t_s, track.reference_W, {**REFERENCE_STYLE, "label": "setpoint"}),
     ]
 
 
@@ -144,7 +137,7 @@ def _control_inputs(log: Log) -> Figure:
 def _host_periods(log: Log) -> Figure:
     periods_ms = measured(log, "period_s") * 1e3
     figure, axes = single()
-    if periods_ms.size:  # start-up and the host's hiccups would squeeze all others into one bar
+    if periods_ms.size:  # start-up and delays of the host would compress all others into one bar
         axes.hist(periods_ms[periods_ms <= np.percentile(periods_ms, 99)], bins=60, color=GREY)
     axes.set(xlabel="host time between requests (ms); longest 1 % left out", ylabel="requests")
     return figure
@@ -181,24 +174,3 @@ def _timing(log: Log) -> Figure:
             for label, (stream, field) in columns.items()
         ],
     )
-
-
-def _delay_margin(margin: DelayMargin, *, diverged: bool) -> Figure:
-    figure, axes = single()
-    delays_ms = np.array(margin["delays_s"]) * 1e3
-    margin_ms, flight_ms = margin["margin_s"] * 1e3, margin["flight_delay_s"] * 1e3
-    axes.plot(delays_ms, margin["radius"], color=BLUE, label="closed loop")
-    axes.axhline(1.0, color=GREY, linewidth=1)
-    axes.axvline(margin_ms, color=ORANGE, linestyle="--", linewidth=1, label=f"margin {margin_ms:.1f} ms")
-    axes.plot(
-        flight_ms,
-        np.interp(flight_ms, delays_ms, margin["radius"]),
-        linestyle="none",
-        marker="X" if diverged else "o",
-        markersize=8,
-        color=RED if diverged else GREEN,
-        label=f"this flight {'diverged' if diverged else 'flew'}",
-    )
-    axes.set(xlabel="added delay (ms)", ylabel="spectral radius")
-    legend_above(axes)
-    return figure

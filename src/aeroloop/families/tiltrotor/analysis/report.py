@@ -1,4 +1,4 @@
-"""The report's sections of a flight of the tilt-rotor: remarks, the paper's figures and claims, impairments."""
+"""The report's sections of a flight of the tilt-rotor: remarks, the paper's figures and claims, sensors, links."""
 
 from __future__ import annotations
 
@@ -7,18 +7,33 @@ from typing import Any
 
 import msgspec
 
+from aeroloop.analysis.delay_margin import DelayMargin, margin_section, predicted
+from aeroloop.analysis.generic_sections import signals
+from aeroloop.analysis.labels import first_few, times
 from aeroloop.analysis.page import NOT_MEASURED, number
-from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, bold, code
-from aeroloop.analysis.words import first_few, times
+from aeroloop.analysis.section import (
+    Block,
+    Column,
+    Facts,
+    Figures,
+    Note,
+    Section,
+    Table,
+    Text,
+    bold,
+    code,
+    flight_sections,
+)
+from aeroloop.core.fault_offers import SENSORS
 from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import Event, ResetCause
-from aeroloop.families.tiltrotor.analysis.plots import DelayMargin, delay_margin_picture, flight_pictures
+from aeroloop.families.tiltrotor.analysis.plots import flight_pictures
 from aeroloop.families.tiltrotor.analysis.timing import measured
-from aeroloop.families.tiltrotor.design import design
+from aeroloop.families.tiltrotor.design import design, flight_law
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
 from aeroloop.recording.log import Log
-from aeroloop.sensors.state import StateNoise
+from aeroloop.sensors.state import TiltrotorSensors
 
 # Predictions of the design model for the paper's spiral with the published weights, from an RK4 simulation
 # at 4 ms; by how the flight starts and whether the path's velocity is fed forward.
@@ -27,50 +42,49 @@ PREDICTED = {
     ("rest", False): {"pos_x_rms_m": 0.17, "pos_y_rms_m": 0.39, "pos_z_rms_m": 0.045, "roll_max_deg": 16.4},
     ("moving", True): {"pos_x_rms_m": 0.0165, "pos_y_rms_m": 0.0470, "pos_z_rms_m": 0.0013, "roll_max_deg": 2.93},
 }
-DELAY_STEPS = 73
 
 
 def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     found = [
-        Section("verdict", "", _remarks(scenario, log, summary["metrics"])),
-        Section("figures", "Flight", [Figures(flight_pictures(log, scenario))]),
+        Section("verdict", "", _remarks(log, summary["metrics"])),
+        *flight_sections(flight_pictures(log, scenario)),
+        margin_section(delay_margin(scenario), diverged=bool(summary["metrics"]["diverged"]), where="hover"),
     ]
-    if not scenario.controller.control.law_file:  # of a law from a file nothing is known but how it flew
-        picture = delay_margin_picture(delay_margin(scenario), diverged=bool(summary["metrics"]["diverged"]))
-        found.append(Section("margin", "Delay margin", [Figures([picture])]))
-    found.append(Section("paper", "Beside the paper's claims", _paper(scenario, log, summary["metrics"])))
+    sensors = [name for name in SENSORS if len(log.rows.get(name, ()))]
+    if sensors:
+        titles = {name: SENSORS[name][0][0].upper() + SENSORS[name][0][1:] for name in sensors}
+        pictures = [drawn for name, title in titles.items() for drawn in signals(log, name, title)]
+        found.append(Section("sensors", "Sensor readings", [Note(_sent(scenario)), Figures(pictures)]))
+    if _flies_the_papers_law(scenario):
+        found.append(Section("paper", "Comparison with the paper's claims", _paper(scenario, log, summary["metrics"])))
     return [*found, Section("links", "", _impairments(scenario))]
 
 
-def delay_margin(scenario: TiltrotorScenario) -> DelayMargin:
-    """Of the built-in gain."""
-    plan = design(
-        scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
-    )
-    delays_s = [2 * scenario.controller.control.period_s * i / (DELAY_STEPS - 1) for i in range(DELAY_STEPS)]
-    return DelayMargin(
-        delays_s=delays_s,
-        radius=[plan.delay_radius(delay_s) for delay_s in delays_s],
-        margin_s=plan.delay_margin_s(),
-        flight_delay_s=scenario.link.to_board.delay_s + scenario.link.to_plant.delay_s,
-    )
+def delay_margin(scenario: TiltrotorScenario) -> DelayMargin | None:
+    """Of the law that flew; None of one that has no derivative in hover."""
+    control = scenario.controller.control
+    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    radius = plan.own_delay_radius(flight_law(control, plan)) if control.law_file else plan.delay_radius
+    return predicted(scenario, radius, 2 * control.period_s) if radius else None
 
 
-def _remarks(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[Block]:
+def _remarks(log: Log, numbers: Mapping[str, Any]) -> list[Block]:
     remarks: list[Block] = []
-    overruns, lost = numbers.get("overruns"), numbers.get("board_messages_lost")
-    if overruns:
-        cycles = f"{number(overruns)} {'cycle' if overruns == 1 else 'cycles'}"
-        longer = f"the board's work took longer than the control period of {_period_ms(scenario)} ms"
-        remarks.append(Text(bold("Overruns:") + f" in {cycles} {longer}."))
+    lost = numbers.get("board_messages_lost")
     restarts = _restarts(log)
     if restarts:
         told = f" the board restarted in flight {times(len(restarts))}: {first_few(restarts)}."
         remarks.append(Text(bold("Restarts:") + told))
     if lost:
-        lack = "its events and statistics below lack them"
-        remarks.append(Text(f"{number(lost)} of the board's messages never arrived; {lack}."))
+        lack = "they are missing from its events and statistics below"
+        remarks.append(Text(f"{number(lost)} messages of the board were lost; {lack}."))
     return remarks
+
+
+def _sent(scenario: TiltrotorScenario) -> str:
+    if scenario.aircraft.sensors.state == "estimated":
+        return "The board was sent the state that the navigation filter estimated from these; tilts are measured."
+    return "The board was sent the measured state; these sensors were logged in addition."
 
 
 def _restarts(log: Log) -> list[str]:
@@ -83,6 +97,12 @@ def _restarts(log: Log) -> list[str]:
     ]
 
 
+def _flies_the_papers_law(scenario: TiltrotorScenario) -> bool:
+    """Every parameter set and every set of weights is the paper's; the law may be another."""
+    control = scenario.controller.control
+    return control.law == "dlqr" and not control.law_file
+
+
 def _flies_the_papers_spiral(scenario: TiltrotorScenario) -> bool:
     return scenario.controller.ground.source == "base-station" and scenario.controller.ground.trajectory == Spiral()
 
@@ -91,7 +111,7 @@ def _paper(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) ->
     columns = (Column("", "name"), Column("Paper", "text"), Column("This flight", "text"))
     blocks: list[Block] = [Table(columns, _claims(scenario, log, numbers))]
     if not _flies_the_papers_spiral(scenario):
-        blocks.append(Note("The paper flew its spiral; this flight follows another reference."))
+        blocks.append(Note("The paper flew its spiral; this flight follows another trajectory."))
     predictions = _predictions(scenario, numbers)
     if predictions:
         feedforward = "on" if scenario.controller.ground.velocity_feedforward else "off"
@@ -106,7 +126,7 @@ def _paper(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) ->
 
 
 def _claims(scenario: TiltrotorScenario, log: Log, numbers: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """What, what the paper says of it, and this flight's number."""
+    """Quantity, the paper's value, and this flight's number."""
     rms = ", ".join(number(numbers[f"pos_{axis}_rms_m"], digits=3) for axis in "xyz")
     return [
         ("Tracking", "“tracked properly the trajectory”", f"RMS error (x, y, z): {rms} m"),
@@ -148,7 +168,9 @@ def _period_claim(scenario: TiltrotorScenario, log: Log) -> str:
 def _predictions(scenario: TiltrotorScenario, numbers: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Metric, predicted and measured; empty where the prediction is for another flight."""
     undisturbed = (
-        scenario.link.to_plant == scenario.link.to_board == Impairment() and scenario.aircraft.sensors == StateNoise()
+        scenario.link.to_plant == scenario.link.to_board == Impairment()
+        and scenario.aircraft.sensors == TiltrotorSensors()
+        and not scenario.aircraft.world.has_drag
     )
     whole = (numbers["flown_s"] or 0.0) >= Spiral().period_s - scenario.controller.control.period_s
     if not (
@@ -170,15 +192,11 @@ def _impairments(scenario: TiltrotorScenario) -> list[Block]:
     }
     active = [f"{name}: " + code(_changed(each)) for name, each in directions.items() if each.active]
     if not active:
-        return [Note("No link was impaired on purpose.")]
-    return [Text("Impairments on purpose:"), Facts(active)]
+        return [Note("No link impairments were configured.")]
+    return [Text("Configured link impairments:"), Facts(active)]
 
 
 def _changed(impairment: Impairment) -> str:
     nothing = msgspec.structs.asdict(Impairment())
     changed = {key: value for key, value in msgspec.structs.asdict(impairment).items() if value != nothing[key]}
     return ", ".join(f"{key} = {value:g}" for key, value in changed.items())
-
-
-def _period_ms(scenario: TiltrotorScenario) -> str:
-    return number(scenario.controller.control.period_s, scale=1000)

@@ -1,4 +1,4 @@
-"""What summary.json says of a flight with a board and of no other."""
+"""The part of summary.json specific to flights with a board."""
 
 from __future__ import annotations
 

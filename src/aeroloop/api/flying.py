@@ -1,0 +1,205 @@
+"""One flight from its options to its run: the common part of `aeroloop fly` and `aeroloop.fly`.
+
+The processes of a flight are started as separate programs, so that a script needs no `if __name__` guard, and a flight
+may be started from a notebook or from any thread.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from aeroloop.analysis.fleet import verify
+from aeroloop.api.progress import bar
+from aeroloop.api.run import Run
+from aeroloop.api.scenarios import ScenarioPlan, law_override, named, overrides_of
+from aeroloop.core.config import override
+from aeroloop.core.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_LINK,
+    EXIT_TERMINATED,
+    EXIT_USAGE,
+    AeroloopError,
+    ConfigError,
+    LinkError,
+    StorageError,
+)
+from aeroloop.core.fleet import Plan, parts_of
+from aeroloop.core.fleet_files import controllers_of
+from aeroloop.core.trust import guarded
+from aeroloop.core.view import FLIGHTGEAR_URL
+from aeroloop.flight import results
+from aeroloop.flight.judging import Judged, judge
+from aeroloop.flight.processes.common import LaunchSettings
+from aeroloop.flight.running import flight_id
+from aeroloop.flight.supervisor import Flight, Progress
+
+SIGNALS = {EXIT_INTERRUPTED: signal.SIGINT, EXIT_TERMINATED: signal.SIGTERM}
+"""The signal that interrupted a flight, by its exit code."""
+VIEWS = {"flightgear": FLIGHTGEAR_URL}
+"""Programs that show a flight, by the key of `[view]`, and their default addresses."""
+RUNS = Path("runs")
+"""Default folder of runs."""
+
+logger = logging.getLogger("aeroloop")
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Callbacks during the preparation and the flight."""
+
+    prepared: Callable[[Flight], None] = lambda flight: None  # its processes can be started; none is running yet
+    progress: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda flown_s: None)  # in the air
+    notice: Callable[[str], None] = logger.info  # messages to show at once, and remarks
+    failed: Callable[[str], None] = lambda words: None  # why a flight failed, before its report is drawn
+
+
+def fly(
+    scenario: str | Path | Mapping[str, Any] | ScenarioPlan,
+    *,
+    loop: str | None = None,
+    link: str | None = None,
+    pace: str | None = None,
+    seed: int | None = None,
+    law: str | Path | None = None,
+    set: Mapping[str, Any] | None = None,  # noqa: A002 - the command line's name
+    view: str | None = None,
+    out: str | Path | None = None,
+    progress: bool | Progress = False,
+    trust: bool = False,
+) -> Run:
+    """Fly a scenario, evaluate its checks, and write log and summary; `Run.report` writes the report.
+
+    Arguments have the names and meanings of `aeroloop fly`. `scenario`: a name, a .toml file, a table, or what
+    `aeroloop.scenario` gives. `set`: values of its keys by their dotted names. `view`: "flightgear". `out`: a folder
+    that does not exist yet. `progress`: a bar on standard error, or a function of the simulated time in s. `trust`:
+    execute Python files that the scenario file names (`law_file`, a family's folder) also if they are of foreign origin
+    (`core/trust.py`).
+
+    A flight that cannot start raises ConfigError or LinkError. One that was aborted in the air is a run with its
+    `error`, which did not pass. Ctrl-C ends an open-ended flight, which is judged; any other is ended and written down,
+    then the signal is raised again for the caller. A second Ctrl-C aborts.
+    """
+    try:
+        with guarded(trust=trust):
+            asked = named(scenario).changed(overrides_of(set or {}))
+            plan = verified(choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view))
+            folder = Path(out) if out is not None else new_folder(plan)
+            judged = carry_out(plan, folder, Watcher(progress=lambda: _told(plan, progress)))
+    except AeroloopError as error:
+        _hand_on(error.exit_code)
+        raise
+    _hand_on(judged.exit_code)
+    if judged.exit_code != judged.summary["exit_code"]:  # the flight has ended, and its results cannot be written
+        raise StorageError(judged.errors[-1])
+    return Run(folder, plan, judged.summary, judged.remarks)
+
+
+def choose(
+    scenario: ScenarioPlan,
+    *,
+    loop: str | None = None,
+    link: str | None = None,
+    pace: str | None = None,
+    seed: int | None = None,
+    law: str | Path | None = None,
+    view: str | None = None,
+    watched: bool = False,
+) -> ScenarioPlan:
+    """A scenario with the options of a flight; ConfigError names what does not match. If `watched`, or with a
+    controller that has its own clock, it flies in real time unless `pace` is given."""
+    rung = () if loop is None else (override("loop", loop),)
+    controllers = controllers_of(scenario.path, (*scenario.changes, *rung), scenario.table)
+    if view not in (None, *VIEWS):
+        raise ConfigError(f"--view: expected {' or '.join(VIEWS)}, not {view!r}")
+    if pace is None and (watched or view or any(loop in controller.own_clock for controller in controllers)):
+        pace = "real"
+    if law is not None and len(controllers) > 1:
+        raise ConfigError(
+            "--law: several aircraft fly; expected --set aircraft[0].control.law_file=FILE for one of them"
+        )
+    if law is not None and not controllers[0].takes_law:
+        raise ConfigError(
+            '--law: this controller brings its own law; expected one that takes a law ([controller] kind = "law")'
+        )
+    options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
+    given = (override(key, value) for key, value in options.items() if value is not None)
+    chosen = scenario.changed((*given, *law_override(law)))
+    if view is not None and not any(part.view.flightgear for part in parts_of(chosen.plan)):
+        chosen = chosen.changed((override(f"view.{view}", VIEWS[view]),))
+    return chosen
+
+
+def verified(scenario: ScenarioPlan) -> Plan:
+    """A plan whose checks name metrics that there are; ConfigError else."""
+    verify(scenario.plan)
+    return scenario.plan
+
+
+def carry_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool = False) -> Judged:
+    """Fly a verified plan into a new folder, and evaluate its checks. A flight that never started raises its error and
+    leaves no folder; one that was aborted leaves its log. `report`: draw it at once."""
+    with Flight(plan, folder) as flight:  # building a missing firmware image takes seconds
+        watcher.prepared(flight)
+        results.make_folder(folder, plan)
+        with watcher.progress() as progress:
+            outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher.notice), watcher.notice)
+    if not outcome.began:
+        results.discard(folder, plan)
+        raise _error(outcome.error or outcome.ended, outcome.exit_code)
+    if outcome.error:
+        watcher.failed(outcome.error)
+    for remark in outcome.remarks:
+        watcher.notice(f"note: {remark}")
+    if outcome.aborted:
+        words = f"{outcome.ended}; for a report of what its log holds: aeroloop report {folder}"
+        raise _error(words, outcome.exit_code)
+    return judge(folder, plan, outcome, with_report=report)
+
+
+def _tell_where(launch: LaunchSettings, notice: Callable[[str], None]) -> None:
+    for sentence in launch.scenario.notices(launch, flight_id(launch)):
+        notice(sentence)
+
+
+def _error(text: str, exit_code: int) -> AeroloopError:
+    kinds: dict[int, type[AeroloopError]] = {EXIT_USAGE: ConfigError, EXIT_LINK: LinkError}
+    error = kinds.get(exit_code, AeroloopError)(text)
+    error.exit_code = exit_code
+    return error
+
+
+def _hand_on(exit_code: int) -> None:
+    """A signal that interrupted a flight is the caller's too: a loop of flights ends with Ctrl-C."""
+    if exit_code in SIGNALS:
+        signal.raise_signal(SIGNALS[exit_code])
+
+
+_choosing = threading.Lock()
+_chosen: set[Path] = set()
+
+
+def new_folder(plan: Plan) -> Path:
+    """In `runs`, by scenario, rung and time of day; no two flights of this process get the same."""
+    stem = f"{RUNS}/{plan.name}-{plan.loop}-{datetime.now():%Y%m%d-%H%M%S}"
+    with _choosing:
+        folder, n = Path(stem), 1
+        while folder.exists() or folder.absolute() in _chosen:
+            n += 1
+            folder = Path(f"{stem}-{n}")
+        _chosen.add(folder.absolute())
+    return folder
+
+
+def _told(plan: Plan, progress: bool | Progress) -> AbstractContextManager[Progress]:
+    """Destination of the progress of a flight."""
+    if progress is True:
+        return bar(plan)
+    return nullcontext(progress if callable(progress) else lambda flown_s: None)

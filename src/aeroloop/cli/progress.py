@@ -1,0 +1,43 @@
+"""Progress of a flight: a bar on a terminal, otherwise a line on standard error every few seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from aeroloop.cli.console import notes, print_note
+from aeroloop.core.fleet import Plan
+
+LINE_PERIOD_S = 5.0
+
+Told = Callable[[float], None]
+"""Called with the simulated time reached, in s."""
+
+
+@contextmanager
+def shown(plan: Plan) -> Iterator[Told]:
+    if not notes.is_terminal:
+        yield ProgressLines(plan)
+        return
+    from aeroloop.api.progress import bar
+
+    with bar(plan, notes) as told:
+        yield told
+
+
+class ProgressLines:
+    """For a file or a CI log, where a bar is not readable."""
+
+    def __init__(
+        self, plan: Plan, tell: Callable[[str], None] = print_note, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._name, self._tell, self._now_s = plan.name, tell, now_s
+        self._of = f"at most {plan.duration_s:g} s" if plan.open_ended else f"of {plan.duration_s:g} s"
+        self._next_s = now_s() + LINE_PERIOD_S
+
+    def __call__(self, flown_s: float) -> None:
+        now_s = self._now_s()
+        if now_s >= self._next_s:
+            self._next_s = now_s + LINE_PERIOD_S
+            self._tell(f"{self._name}: {flown_s:.1f} s flown, {self._of}")

@@ -1,0 +1,200 @@
+"""A board with a family's law, behind its link: on the host (mil, sil) or in the emulator (pil, lockstep)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+from aeroloop.boards.cadence import Cadence
+from aeroloop.boards.config import Fault
+from aeroloop.boards.emulated import GrantedBoard, StepPipe
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.codegen.host import compiled
+from aeroloop.control.board_law import BoardLaw
+from aeroloop.controllers.law.request_tables import injected
+from aeroloop.controllers.law.values_tables import ValuesScenario
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import Vec
+from aeroloop.core.paths import cache_dir
+from aeroloop.core.signals import NS, Event
+from aeroloop.core.tables import family, offered
+from aeroloop.links.base import Link
+from aeroloop.protocols import values
+from aeroloop.protocols.handshake import host_claim
+from aeroloop.realtime.lockstep import BEFORE_NS, WorkTurns
+
+LARGEST_SENT = 3.4e38
+"""Larger values are infinite in the single precision of the messages."""
+
+
+def law_of(scenario: ValuesScenario) -> BoardLaw:
+    law = offered(scenario.kind, "law", scenario)
+    if not isinstance(law, BoardLaw):
+        reference = family(scenario.kind).law
+        raise ConfigError(f"{reference}: expected a control.board_law.BoardLaw, not {type(law).__name__}")
+    return law
+
+
+def shape_of(law: BoardLaw) -> values.Shape:
+    return values.Shape(law.sizes, law.commands, tuple((row.stream, row.size) for row in law.tells))
+
+
+class Board(Protocol):
+    def start(self, uptime_ms: int) -> bytes:
+        """Its start message: it identifies the board to the plant, and over UDP its address."""
+
+    def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
+        """A control period: its bytes, and the values in them -> the bytes that the board sends in it."""
+
+    def close(self) -> None: ...
+
+
+class HostLaw:
+    """The law interpreted, or as C in double precision. A command that is NaN or infinite is not used: the previous one
+    is held."""
+
+    def __init__(self, law: BoardLaw, rung: str, shape: values.Shape | None = None) -> None:
+        self._law = law
+        self._run = Evaluator(compiled(law.whole, cache_dir()) if rung == "sil" else law.whole)
+        self._end = values.BoardEnd(shape or shape_of(law))
+        ends = [sum(law.sizes[: index + 1]) for index in range(len(law.sizes))]
+        self._places = [slice(end - size, end) for end, size in zip(ends, law.sizes, strict=True)]
+        self._command = (0.0,) * law.commands
+        self._runs = 0
+        self._cycle = -1
+
+    def start(self, uptime_ms: int) -> bytes:
+        return self._end.start(host_claim(values.INTERFACE, uptime_ms))
+
+    def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
+        """A duplicated message does not lengthen a period."""
+        out = b""
+        for row in came:
+            if row.cycle != self._cycle:
+                self._cycle = row.cycle
+                out += self._answer(row)
+        return out
+
+    def _answer(self, came: values.Values) -> bytes:
+        run, out = self._run, b""
+        measured, fresh, memory = run.inputs
+        if not self._runs:
+            out += self._end.event(Event.STARTED, came.cycle)
+        for index, group in enumerate(came.groups):
+            fresh[index] = group is not None
+            if group is not None:
+                measured[self._places[index]] = group
+        out += self._front(measured, fresh)
+        run()
+        command, memory_next, told = run.outputs
+        bad = [i for row in (memory_next, command) for i, value in enumerate(row) if not abs(value) <= LARGEST_SENT]
+        if bad:
+            out += self._end.event(Event.LAW_NOT_FINITE, bad[-1])
+        else:
+            memory[:] = memory_next
+            self._command = tuple(command.tolist())
+        self._runs += 1
+        return self._end.command(values.Command(came.cycle, self._command, 0.0)) + out + self._rows(told.tolist())
+
+    def _front(self, measured: Vec, fresh: Vec) -> bytes:
+        """What a board with drivers of its own makes of the values before the law reads them; what it reports."""
+        return b""
+
+    def _rows(self, told: list[float]) -> bytes:
+        out, at = b"", 0
+        for index, row in enumerate(self._law.tells):
+            if self._runs % row.every == 0:
+                out += self._end.row(index, told[at : at + row.size])
+            at += row.size
+        return out
+
+    def close(self) -> None: ...
+
+
+class EmulatedLaw:
+    """Rung pil in lockstep: the firmware in the emulator, granted one control period of its time after the other."""
+
+    def __init__(self, law: BoardLaw, image: Path, shift: int, folder: Path, faults: Sequence[Fault] = ()) -> None:
+        self._period_ns, self._t_ns = round(law.period_s * NS), 0
+        self._board = GrantedBoard(StepPipe(image, shift, folder), self._period_ns)
+        self._faults = sorted(faults, key=lambda fault: fault.at_s, reverse=True)
+
+    def start(self, uptime_ms: int) -> bytes:
+        return self._board.start  # its processor is stopped until the plant sends values
+
+    def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
+        due = self._faults and self._faults[-1].at_s * NS <= self._t_ns
+        self._t_ns += self._period_ns
+        return self._board.step(chunk, fault=self._faults.pop().kind if due else "").bytes
+
+    def close(self) -> None:
+        self._board.close()
+
+
+def build_board(scenario: ValuesScenario, image: str, folder: Path) -> Board:
+    law = law_of(scenario)
+    if scenario.loop == "pil":
+        return EmulatedLaw(law, Path(image), scenario.controller.emulator.shift, folder, injected(scenario))
+    return HostLaw(law, scenario.loop)
+
+
+class ValuesServer:
+    """A board behind its link, one period at a time."""
+
+    def __init__(self, board: Board, link: Link, shape: values.Shape) -> None:
+        self._board, self._link = board, link
+        self._listener = values.BoardEnd(shape)
+        self._waiting = b""
+        self._came: list[values.Values] = []  # in the queue
+
+    @property
+    def addressed(self) -> bool:
+        """The plant has sent a message."""
+        return self._listener.counters.frames_in > 0
+
+    def send_start(self, uptime_ms: int = 0) -> None:
+        self._link.send(self._board.start(uptime_ms))
+
+    def serve(self) -> None:
+        """Read what has arrived; if it contains the values of a period, do that period's work."""
+        self._take()
+        if self._came:
+            self._work()
+
+    def turn(self, cadence: Cadence, t_ns: int) -> int:
+        """A turn by the baton: a period's work with the values, or without those that did not arrive; returns the time
+        of the next."""
+        if t_ns == BEFORE_NS:
+            self.send_start()
+        self._take()
+        if cadence.due(t_ns, sampled=bool(self._came)):
+            self._work()
+        return cadence.wake_ns(sampled=bool(self._came))
+
+    def _take(self) -> None:
+        chunk = self._link.poll()
+        self._waiting += chunk
+        self._came += self._listener.receive(chunk)
+
+    def _work(self) -> None:
+        period, self._waiting = self._waiting, b""
+        came, self._came = self._came, []
+        out = self._board.step(period, came)
+        if came:
+            out += self._listener.done(came[-1].cycle)
+        if out:
+            self._link.send(out)
+
+
+def by_baton(scenario: ValuesScenario) -> bool:
+    """Whether the board alternates with the plant by a baton, since values and commands may be lost or late."""
+    return scenario.lockstep and scenario.impaired
+
+
+def turns(scenario: ValuesScenario, board: Board, link: Link) -> WorkTurns:
+    """Serve the board behind its link by a baton."""
+    law, found = law_of(scenario), WorkTurns(link)
+    found.work = partial(ValuesServer(board, found.link, shape_of(law)).turn, Cadence(round(law.period_s * NS)))
+    return found

@@ -1,0 +1,36 @@
+"""The tables of a board with the law of any family's row, and the checks before a flight."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from aeroloop.boards.config import Processor
+from aeroloop.controllers.routing import RoutedTables
+from aeroloop.core.config import note
+from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario
+
+
+class ValuesTables(RoutedTables, frozen=True):
+    """Tables of a flight whose board receives values and returns commands."""
+
+    emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
+
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        if flight.loop != "pil":
+            return ()
+        return ("hang", "reset") if flight.lockstep else ("reset",)
+
+    def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
+        return [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
+
+
+ValuesScenario = Scenario[Aircraft, ValuesTables]
+
+
+def needs(scenario: ValuesScenario) -> str:
+    """What does not match; empty: nothing."""
+    if scenario.lockstep and scenario.loop == "hil":
+        return "pace: a physical board has its own clock; fly hil with --pace real"
+    if scenario.loop == "pil" and scenario.pace not in ("lockstep", "real"):
+        return f"pace: the emulated board flies in lockstep or in real time, not at {scenario.pace}"
+    return ""

@@ -1,0 +1,48 @@
+"""Descriptions of events of a log, for the alert line and for replays."""
+
+from __future__ import annotations
+
+from aeroloop.core.signals import Event
+from aeroloop.core.stream import Stream
+from aeroloop.dashboard.theme import Severity
+
+EVENTS = ("event", "board_event")
+"""Event streams."""
+EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
+    Event.SENSORS_LOST: ("warn", "sensor data missing in this cycle"),
+    Event.SAFE_COMMAND: ("bad", "sensor data lost for too long: safe command active"),
+    Event.SENSORS_BACK: ("ok", "sensor data received again"),
+    Event.REFERENCE_LOST: ("warn", "no setpoint received: holding the last one"),
+    Event.REFERENCE_BACK: ("ok", "setpoints received again"),
+    Event.IMPLAUSIBLE_SENSORS: ("bad", "implausible sensor values rejected"),
+    Event.IMPLAUSIBLE_COMMAND: ("bad", "implausible command rejected"),
+    Event.DEADLINE_MISSED: ("warn", "deadline missed"),
+    Event.DIVERGED: ("bad", "the aircraft left its bounds (diverged)"),
+    Event.GROUND_CONTACT: ("warn", "ground contact"),
+    Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
+    Event.OVERRUN: ("warn", "control cycle overrun"),
+    Event.LATE_CYCLE: ("warn", "sensor request late"),
+    Event.BOARD_RESTARTED: ("bad", "the board restarted"),
+    Event.MESSAGES_LOST: ("warn", "messages from the board were lost"),
+    Event.AUTOPILOT_RESTARTED: ("bad", "the autopilot restarted"),
+    Event.AUTOPILOT_LEFT: ("bad", "the autopilot disconnected"),
+    Event.AUTOPILOT_BACK: ("ok", "the autopilot reconnected"),
+    Event.ACTUATORS_REFUSED: ("bad", "actuator commands rejected"),
+    Event.ARMED: ("ok", "armed"),
+    Event.DISARMED: ("ok", "disarmed"),
+    Event.FAILSAFE: ("bad", "failsafe"),
+    Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
+    Event.COMMAND_REFUSED: ("warn", "command refused"),
+    Event.ROTOR_LOST: ("bad", "motor failure: the autopilot flies without that rotor"),
+}
+
+
+def description(stream: Stream, row: tuple[float, ...], *, several: bool) -> tuple[Severity, str] | None:
+    """Description of a row of an event stream; None if it is not shown. `several`: with the aircraft's number."""
+    values = dict(zip(stream.names, row, strict=True))
+    try:
+        known = EVENT_WORDS.get(Event(int(values["code"])))
+        whose = f"aircraft {int(values['vehicle']) + 1}: " if several else ""
+    except (KeyError, ValueError, OverflowError):
+        return None
+    return None if known is None else (known[0], whose + known[1])

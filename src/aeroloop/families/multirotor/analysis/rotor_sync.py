@@ -1,0 +1,192 @@
+"""How well the rotors keep their speeds, and how they keep together: numbers, pictures and section of the report.
+
+Errors are setpoint minus true speed. Chatter is the RMS of the second difference of the speed asked of the ESC, as a
+percentage of the top speed. The kick is the largest departure of roll or pitch in the seconds after the first
+disturbance from the motion before it, continued: a constant, and a turn at the rate of the velocity setpoint.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from aeroloop.analysis.drawing import GREY, Line, Picture, over_time, picture
+from aeroloop.analysis.section import Figures, Section, Text
+from aeroloop.analysis.statistics import Array, largest, rms
+from aeroloop.control.synchronisation_gains import ROTOR, ROTOR_POLES
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.analysis.flight import Flight
+from aeroloop.families.multirotor.scenario import QuadrotorScenario
+
+BEFORE_S, AFTER_S = 3.0, 2.0
+"""Span before a disturbance whose motion is continued, and span after it in which a kick is looked for."""
+SETTLED_M_S = 0.1
+"""A setpoint that is slower than this has no direction."""
+ZOOM_S = 0.2
+METRICS = (
+    *("rotor_rms_rad_s", "rotor_sync_rms_rad_s", "rotor_error_max_rad_s"),
+    *("rotor_effort_pct", "rotor_chatter_pct", "rotor_kick_deg"),
+)
+MEANING = (
+    "Equal errors of all rotors change lift; differences between them turn the aircraft: rolling, pitching and yawing "
+    "torque. To keep the rotors together is to keep a motor's fault out of the attitude; it does not improve the path."
+)
+
+
+def names(rotors: int, pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.format(i) for i in range(1, rotors + 1))
+
+
+def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
+    """None of these for an aircraft without a drive."""
+    if not scenario.aircraft.has_drive:
+        return {}
+    t_s = flight.column("rotor_law", "t_s")
+    if not t_s.size:
+        return dict.fromkeys(METRICS, math.nan)
+    table, n = scenario.aircraft.synchronisation, flight.rotors
+    counted = t_s >= (table.evaluate_from_s if table is not None else 0.0)
+    counted &= flight.airborne(t_s)
+    errors, sync, asked = (
+        flight.columns("rotor_law", names(n, pattern))
+        for pattern in ("error_{}_rad_s", "sync_error_{}_rad_s", "asked_{}_rad_s")
+    )
+    top = airframe.flown(scenario).motors.speed_max_rad_s
+    values = (
+        rms(errors[counted].ravel()),
+        rms(sync[counted].ravel()),
+        largest(np.abs(errors[counted].ravel())),
+        100.0 * rms(asked[counted].ravel()) / top,
+        100.0 * rms(np.diff(asked, 2, axis=0)[counted[2:]].ravel()) / top,
+        kick_deg(flight, scenario),
+    )
+    return dict(zip(METRICS, values, strict=True))
+
+
+def disturbed_s(scenario: QuadrotorScenario) -> float:
+    """Time of the first fault of a rotor or load on a motor; NaN: none."""
+    times = [load.from_s for load in scenario.aircraft.motors.loads]
+    times += [fault.from_s for fault in scenario.planned.values() if fault.target in ("rotor", "battery")]
+    return min(times, default=math.nan)
+
+
+def kick_deg(flight: Flight, scenario: QuadrotorScenario) -> float:
+    start_s = disturbed_s(scenario)
+    t_s = flight.t_s - start_s
+    before, after = (t_s >= -BEFORE_S) & (t_s < 0.0), (t_s >= 0.0) & (t_s < AFTER_S)
+    if not (before.sum() > 10 and after.any()):
+        return math.nan
+    basis = _motions(t_s, _turn_rate(flight, start_s))
+    angles = np.unwrap(flight.attitude_rad[:, :2], axis=0)
+    found = np.linalg.lstsq(basis[before], angles[before], rcond=None)[0]
+    return math.degrees(float(np.max(np.abs(angles[after] - basis[after] @ found))))
+
+
+def _motions(t_s: Array, rate_rad_s: float) -> Array:
+    """What is continued: a constant and, where the path turns, the two components of a turn."""
+    constant = np.ones_like(t_s)
+    if rate_rad_s == 0.0:
+        return constant[:, None]
+    return np.stack([constant, np.cos(rate_rad_s * t_s), np.sin(rate_rad_s * t_s)], axis=1)
+
+
+def _turn_rate(flight: Flight, start_s: float) -> float:
+    """Mean turn rate of the velocity setpoint before a time; 0 without one or at rest."""
+    t_s = flight.column("setpoint", "t_s")
+    chosen = (t_s >= start_s - BEFORE_S) & (t_s < start_s)
+    x, y = flight.columns("setpoint", ("vx_m_s", "vy_m_s"))[chosen].T
+    if x.size < 3 or not np.isfinite(x).all() or np.hypot(x, y).min() < SETTLED_M_S:
+        return 0.0
+    heading = np.unwrap(np.arctan2(y, x))
+    return float((heading[-1] - heading[0]) / (t_s[chosen][-1] - t_s[chosen][0]))
+
+
+def _lines(flight: Flight, stream: str, pattern: str, label: str = "rotor {}") -> list[Line]:
+    t_s = flight.column(stream, "t_s")
+    columns = flight.columns(stream, names(flight.rotors, pattern)).T
+    return [Line(label.format(i), t_s, values) for i, values in enumerate(columns, 1)]
+
+
+def _layer(flight: Flight, scenario: QuadrotorScenario) -> list[Line]:
+    """Both edges of the boundary layer; none for a law without one."""
+    table = scenario.aircraft.synchronisation
+    if table is None or table.law == "none" or not (gains := table.gains(ROTOR, ROTOR_POLES)).k:
+        return []
+    t_s = flight.column("rotor_law", "t_s")[[0, -1]]
+    edges = (("boundary layer", gains.phi), ("_", -gains.phi))
+    return [Line(label, t_s, np.full(2, edge), {"color": GREY, "linestyle": "--"}) for label, edge in edges]
+
+
+def rotor_pictures(flight: Flight, scenario: QuadrotorScenario) -> list[Picture]:
+    if not flight.column("rotor_law", "t_s").size:
+        return []
+    start_s = disturbed_s(scenario)
+    middle_s = start_s if math.isfinite(start_s) else float(flight.column("rotor_law", "t_s")[-1]) / 2
+
+    def zoomed() -> list[Line]:
+        lines = _lines(flight, "rotor_law", "asked_{}_rad_s")
+        near = np.abs(lines[0].t_s - middle_s) <= ZOOM_S / 2
+        return [Line(line.label, line.t_s[near], line.values[near]) for line in lines]
+
+    told = [
+        (
+            "sync-errors",
+            "Synchronisation errors",
+            "Error of each rotor speed minus the mean error of all.",
+            lambda: over_time("S e (rad/s)", _lines(flight, "rotor_law", "sync_error_{}_rad_s")),
+        ),
+        (
+            "rotor-errors",
+            "Rotor speed errors",
+            "Setpoint minus true speed.",
+            lambda: over_time("error (rad/s)", _lines(flight, "rotor_law", "error_{}_rad_s")),
+        ),
+        (
+            "rotor-control",
+            "Speeds asked of the ESCs",
+            "What the law asks of each ESC.",
+            lambda: over_time("speed (rad/s)", _lines(flight, "rotor_law", "asked_{}_rad_s")),
+        ),
+        (
+            "rotor-chatter",
+            "Speeds asked of the ESCs, 0.2 s",
+            "The same about the first disturbance, or in the middle of the flight.",
+            lambda: over_time("speed (rad/s)", zoomed()),
+        ),
+        (
+            "surface",
+            "Sliding surface",
+            "Distance of each rotor from the sliding surface; within the boundary layer the law is linear.",
+            lambda: over_time(
+                "s (rad/s)", [*_lines(flight, "rotor_law", "surface_{}_rad_s"), *_layer(flight, scenario)]
+            ),
+        ),
+    ]
+    if flight.column("rotor_weights", "t_s").size:
+        for key, name in (("p", "P"), ("i", "I"), ("d", "D")):
+            told.append(
+                (
+                    f"weights-{key}",
+                    f"Weights {name}",
+                    f"Weight {name} of each rotor's network: it rises while an error lasts and leaks back.",
+                    lambda key=key, name=name: over_time(  # type: ignore[misc]
+                        f"w {name}", _lines(flight, "rotor_weights", f"w_{key}_{{}}")
+                    ),
+                )
+            )
+    return [picture(*row) for row in told]
+
+
+def rotor_section(flight: Flight, scenario: QuadrotorScenario) -> list[Section]:
+    drawn = rotor_pictures(flight, scenario)
+    if not drawn:
+        return []
+    table = scenario.aircraft.synchronisation
+    law = table.law if table is not None else "none"
+    number = f", vehicle {flight.number}" if scenario.aircraft.count > 1 else ""
+    return [
+        Section(
+            f"rotors{flight.number or ''}", f"Rotor speeds{number}", [Text(f"Law: {law}. {MEANING}"), Figures(drawn)]
+        )
+    ]

@@ -1,0 +1,88 @@
+"""The aircraft of one part of a flight, in the plant's process: vehicles, and the exchanges of their controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.scenario import Scenario
+from aeroloop.core.stream import Publish
+from aeroloop.core.tables import calling, made, part
+from aeroloop.flight.exchange_context import ExchangeContext, Inlined
+from aeroloop.flight.processes.common import LaunchSettings
+from aeroloop.sim.exchange import Exchange, Stopped
+from aeroloop.sim.fault_plan import FaultPlan
+from aeroloop.sim.loop import Craft
+from aeroloop.sim.vehicle import Vehicle
+
+
+class FlightPart:
+    """Built from its launch settings alone, independent of the other parts."""
+
+    def __init__(self, launch: LaunchSettings, publish: Callable[[int], Mapping[str, Publish]]) -> None:
+        """`publish`: log rows of an aircraft, by its number in the part; the rows are given without that number."""
+        self.launch, self.scenario = launch, launch.scenario
+        count, build = self.scenario.aircraft.count, self.scenario.family.vehicle
+        self._own = [publish(number) for number in range(count)]
+        self.build = build  # module of its family, for errors in its code
+        self.vehicles = [built(build, self.scenario, number, rows) for number, rows in enumerate(self._own)]
+        self.crafts: list[Craft] = []
+        self._finishers: list[Callable[[], None]] = []
+
+    def open(self, batons: Mapping[str, int], notify: Callable[[str], None]) -> None:
+        """Open the links, or create the controllers in this process."""
+        for number, vehicle in enumerate(self.vehicles):
+            context = ExchangeContext(self.scenario, self.launch, number, vehicle, self._own[number], batons, notify)
+            exchange, plan = self._exchange_of(context), FaultPlan(self.scenario.faults_of(number))
+            end_ns, name = self.scenario.end_ns, self._name(number)
+            self.crafts.append(Craft(vehicle, [exchange], end_ns, name=name, plan=plan))
+
+    def _exchange_of(self, context: ExchangeContext) -> Exchange:
+        controller = self.scenario.flown_by
+        if not self.scenario.inline:
+            with calling((self.build,)):
+                exchange: Exchange = part(controller.exchange)(context)
+            return exchange
+        with calling((self.build,)):
+            inlined: Inlined = part(controller.inline)(context)
+        self._finishers.append(inlined.finish)
+        return inlined.exchange
+
+    def _name(self, number: int) -> str:
+        """Name of an aircraft in messages; empty for a single one."""
+        name = self.launch.prefix.removesuffix("/")
+        return f"{name} vehicle {number}".strip() if len(self.vehicles) > 1 else name
+
+    def await_ready(self, stopped: Stopped) -> None:
+        for craft in self.crafts:
+            for exchange in craft.exchanges:
+                exchange.await_ready(self.scenario.link.start_timeout_s, stopped)
+
+    @property
+    def over(self) -> bool:
+        return all(craft.over for craft in self.crafts)
+
+    def finish(self) -> None:
+        """Log the last rows."""
+        for craft in self.crafts:
+            for exchange in craft.exchanges:
+                exchange.finish()
+
+    def end_controllers(self) -> None:
+        """End the controllers in this process after their last rows."""
+        for finish in self._finishers:
+            finish()
+
+    def close(self) -> None:
+        for craft in self.crafts:
+            for exchange in craft.exchanges:
+                exchange.close()
+
+
+def built(build: str, scenario: Scenario, number: int, rows: Mapping[str, Publish]) -> Vehicle[Any, Any]:
+    """Build the vehicle that a family's row names; `rows`: where the rows of this aircraft go, without its number."""
+    vehicle = made(build, scenario, number, rows)
+    if not isinstance(vehicle, Vehicle):
+        raise ConfigError(f"{build}: expected a sim.vehicle.Vehicle, not {type(vehicle).__name__}")
+    return vehicle

@@ -1,0 +1,1 @@
+"""Logs of flights, flown or simulated, in one form: readers, a DataFlash writer, alignment, scores and their page."""

@@ -1,0 +1,226 @@
+"""Motors that differ and the law of the rotor speeds: the drive alone, and in short flights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aeroloop.actuators.faults import ActuatorFaults
+from aeroloop.actuators.motors import Motor, Motors
+from aeroloop.codegen.evaluate import Evaluator
+from aeroloop.control.synchronisation import Axes
+from aeroloop.control.synchronisation_gains import ROTOR
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import check_planned, offers
+from aeroloop.core.scenario_files import find, load
+from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.analysis.metrics import metrics
+from aeroloop.families.multirotor.analysis.report import sections
+from aeroloop.families.multirotor.rotor_drive import Differing, RotorDrive, SpeedLaw, Wiring, free_motor
+from aeroloop.families.multirotor.rotor_tables import Load, MotorsTable, Spread
+from aeroloop.flight.inline import fly_inline
+from aeroloop.sensors.tachometer import TachometerSample
+
+MOTOR = Motor(speed_max_rad_s=1100.0, speed_idle_rad_s=100.0, lag_up_s=0.0125, lag_down_s=0.025)
+STEP_NS = 2_000_000
+SPREAD = Spread(gain=(0.96, 1.03, 0.98, 1.05), lag=(1.1, 0.9, 1.15, 0.95))
+HALF = (0.5,) * 4
+
+
+class OnlyMotors:
+    """A motion that is its motors alone."""
+
+    def __init__(self) -> None:
+        self._motors = Motors(free_motor(MOTOR), 4)
+        self.state = lambda t_ns: None
+
+    @property
+    def speed_rad_s(self) -> tuple[float, ...]:
+        return self._motors.speed_rad_s
+
+    def drive(self, command: Sequence[float], dt_ns: int) -> Any:
+        return self._motors.step(command, dt_ns)
+
+
+class Rig:
+    """A drive of motors, whose tachometer is exact unless a test says otherwise."""
+
+    def __init__(self, table: MotorsTable | None = None, *, law: bool = False) -> None:
+        self.motion: Any = OnlyMotors()
+        self.rows: dict[str, list[tuple[float, ...]]] = {"rotor_law": [], "rotor_weights": []}
+        publish = {name: lambda *row, name=name: self.rows[name].append(row) for name in self.rows}
+        differing = Differing.of(MOTOR, table or MotorsTable(), 4)
+        axes = Axes(count=4, order=1, period_s=0.002, low=0.0, high=1100.0, lag_s=0.018)
+        speed_law = SpeedLaw(axes, ROTOR, "mean", Evaluator) if law else None
+        self.drive = RotorDrive(
+            self.motion, self.motion.drive, Wiring(differing, speed_law, ActuatorFaults(()), STEP_NS), publish
+        )
+        self.t_ns = 0
+
+    def fly(self, command: Sequence[float], steps: int, measured: Sequence[float] | None = None) -> list[float]:
+        for _ in range(steps):
+            self.drive.drive(tuple(command), STEP_NS)
+            self.t_ns += STEP_NS
+            speeds = tuple(self.motion.speed_rad_s if measured is None else measured)
+            self.drive.take([TachometerSample(self.t_ns, self.t_ns, speeds)])
+        return list(self.motion.speed_rad_s)
+
+    def asked(self) -> tuple[float, ...]:
+        return self.rows["rotor_law"][-1][9:13]
+
+
+def test_equal_motors_without_a_law_turn_as_the_airframes_do() -> None:
+    rig, plain = Rig(), Motors(MOTOR, 4)
+    for command in ((0.4, 0.5, 0.6, 0.7), (0.2, 0.9, 0.1, 0.3), (0.0,) * 4):
+        for _ in range(10):
+            plain.step(command, STEP_NS)
+        assert rig.fly(command, 10) == pytest.approx(plain.speed_rad_s, rel=1e-12, abs=1e-9)
+
+
+def test_a_motor_has_its_own_gain_and_lag() -> None:
+    rig = Rig(MotorsTable(spread=SPREAD))
+    ways = [1.0 - math.exp(-0.01 / (0.0125 * factor)) for factor in SPREAD.lag]
+    expected = [600.0 * gain * way for gain, way in zip(SPREAD.gain, ways, strict=True)]
+    assert rig.fly(HALF, 5) == pytest.approx(expected, rel=1e-9)
+    assert rig.fly(HALF, 500) == pytest.approx([600.0 * gain for gain in SPREAD.gain], rel=1e-9)
+
+
+def test_a_load_decelerates_a_motor() -> None:
+    constant = Load(rotor=1, deceleration_rad_s2=4000.0, from_s=1.0)
+    wave = Load(rotor=4, deceleration_rad_s2=3000.0, frequency_hz=2.0, from_s=1.0)
+    rig = Rig(MotorsTable(loads=(constant, wave)))
+    assert rig.fly(HALF, 500) == pytest.approx([600.0] * 4, rel=1e-6)
+    first = rig.fly(HALF, 1)
+    assert (600.0 - first[0]) / 0.002 == pytest.approx(4000.0, rel=0.1)
+    later = rig.fly(HALF, 61)  # a quarter of the wave, and many lags of the constant load
+    assert later[0] == pytest.approx(600.0 - 4000.0 * 0.0125, rel=1e-3)
+    assert later[3] == pytest.approx(600.0 - 3000.0 * 0.0125, rel=5e-3) and later[1] == pytest.approx(600.0)
+
+
+def test_the_law_makes_unequal_motors_follow_their_setpoints() -> None:
+    without, rig = Rig(MotorsTable(spread=SPREAD)), Rig(MotorsTable(spread=SPREAD), law=True)
+    assert max(abs(speed - 600.0) for speed in without.fly(HALF, 1000)) > 20.0
+    assert rig.fly(HALF, 1500) == pytest.approx([600.0] * 4, abs=0.5)
+    sync = rig.rows["rotor_law"][-1][25:29]
+    assert max(map(abs, sync)) < 0.5 and sum(sync) == pytest.approx(0.0, abs=1e-9)
+    assert len(rig.rows["rotor_law"]) == 1500 and len(rig.rows["rotor_weights"]) == 300
+
+
+def test_stopped_rotors_forget_what_the_law_learnt() -> None:
+    used, fresh = Rig(law=True), Rig(law=True)
+    used.fly((0.3, 0.6, 0.5, 0.5), 50)
+    used.fly((0.0,) * 4, 2000)
+    assert used.asked() == (0.0,) * 4
+    used.fly(HALF, 5)
+    fresh.fly(HALF, 5)
+    assert used.asked() == pytest.approx(fresh.asked(), rel=1e-6)
+
+
+def test_a_measured_nan_holds_the_last_command() -> None:
+    rig = Rig(MotorsTable(spread=SPREAD), law=True)
+    rig.fly(HALF, 200)
+    before = rig.asked()
+    rig.fly(HALF, 1, measured=(600.0, math.nan, 600.0, 600.0))  # this sample arrives after the step
+    rig.fly((0.6,) * 4, 1)
+    assert rig.asked() != pytest.approx((700.0,) * 4) and rig.asked() == pytest.approx(before, rel=1e-2)
+    held = rig.asked()
+    assert all(map(math.isfinite, held))
+    assert all(math.isfinite(value) for row in rig.rows["rotor_law"] for value in row[1:5])
+
+
+def test_without_a_tachometer_the_setpoint_is_asked() -> None:
+    rig = Rig(MotorsTable(spread=SPREAD), law=True)
+    rig.fly(HALF, 200)
+    assert rig.asked() != pytest.approx((600.0,) * 4)
+    for _ in range(20):
+        rig.drive.drive(HALF, STEP_NS)
+    assert rig.asked() == pytest.approx((600.0,) * 4)
+
+
+# --- Scenarios
+
+
+def scenario(*overrides: str) -> Any:
+    return load(find("quad-sync"), overrides)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (("motors.spread.gain=[1.0, 1.0]",), r"motors\.spread\.gain: expected 4 numbers, one for each rotor, not 2"),
+        (("motors.loads=[{rotor=5, deceleration_rad_s2=1.0}]",), r"motors\.loads\[0\]\.rotor: expected 1 to 4, not 5"),
+        (("sensors.tachometer.rate_hz=100.0",), r"sensors\.tachometer\.rate_hz: expected at least the rate of the law"),
+        (('sensors.fitted=["imu","magnetometer","barometer","gnss"]',), "needs rotor speeds"),
+        (("world.step_s=0.004",), r"world\.step_s: the law of the rotors runs every 0\.002 s"),
+        (("synchronisation.gs=240.0",), r"the loop with frozen weights is unstable: .* at lag 11\.\d ms, gain 1\.05"),
+        (("synchronisation.eta=5000.0",), r"synchronisation\.eta: learning is stable below"),
+    ],
+)
+def test_what_does_not_fit_is_refused_before_the_flight(overrides: tuple[str, ...], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected) as refused:
+        airframe.check(scenario(*overrides))
+    assert "\n" not in str(refused.value)
+
+
+def test_faults_of_motors_and_tachometer_are_offered() -> None:
+    offered = {(offer.target, offer.kind) for offer in offers(scenario())}
+    assert {("rotor", "effectiveness"), ("rotor", "load"), ("tachometer", "silent"), ("tachometer", "bias")} <= offered
+    plan = 'faults=[{target="rotor", kind="load", channel="rotor2", from_s=1.0, value=4000.0}]'
+    check_planned(load(find("quad-hover"), (plan,)))
+
+
+def test_other_aircraft_have_no_tachometer_and_no_motor_faults() -> None:
+    with pytest.raises(ConfigError, match="this aircraft cannot have a tachometer"):
+        load(find("fixedwing-loiter"), ('sensors.fitted=["imu","tachometer"]',))
+    kinds = {offer.kind for offer in offers(load(find("tiltrotor-spiral"), ()))}
+    assert "weak" in kinds and not kinds & {"effectiveness", "load"}
+
+
+WEAK = 'faults=[{target="rotor", kind="effectiveness", channel="rotor1", from_s=6.5, value=0.8}]'
+HOVER = (
+    'ground.trajectory={kind="hover", pos_W=[0.0, 0.0, 1.0]}',
+    *("ground.takeoff_s=1.5", "duration_s=7.5", "checks=[]", "synchronisation.evaluate_from_s=6.0"),
+)
+
+
+def flown(law: str) -> tuple[Any, Any]:
+    plan = load(find("quad-sync"), (*HOVER, WEAK, f"synchronisation.law={law}"))
+    return fly_inline(plan).logs[0], plan
+
+
+def test_a_weak_motor_kicks_the_attitude_less_with_the_law() -> None:
+    """Acceptance of the table: six times less attitude, five times less difference between the rotors."""
+    (log, plan), (pid_log, pid_plan) = flown("smc-sync-pidnn"), flown("pid")
+    full, pid = metrics(log, plan), metrics(pid_log, pid_plan)
+    assert pid["rotor_kick_deg"] > 6.0 * full["rotor_kick_deg"] > 0.0
+    assert pid["rotor_sync_rms_rad_s"] > 5.0 * full["rotor_sync_rms_rad_s"]
+    assert full["rotor_rms_rad_s"] < pid["rotor_rms_rad_s"]
+    assert full["rotor_chatter_pct"] < 0.2 and 60.0 < full["rotor_effort_pct"] < 90.0
+    weights = log.column("rotor_weights", "w_p_1")
+    assert weights.max() > 0.9 and np.nanmin(weights) >= 0.0
+    titles = [section.title for section in sections(plan, log, _summary(full))]
+    assert "Rotor speeds" in titles
+
+
+def test_the_law_works_under_an_autopilot_with_noisy_sensors() -> None:
+    """At 4 ms, on commands of the virtual Pixhawk; the tachometer's samples stay aboard."""
+    overrides = (
+        *("duration_s=11.0", "checks=[]", "synchronisation.law=smc-sync-pidnn", "synchronisation.evaluate_from_s=9.0"),
+        'sensors.fitted=["imu", "magnetometer", "barometer", "gnss", "tachometer"]',
+        "motors.spread.gain=[0.96, 1.03, 0.98, 1.05]",
+    )
+    plan = load(find("quad-hover"), overrides)
+    log = fly_inline(plan).logs[0]
+    found = metrics(log, plan)
+    assert found["height_max_m"] > 1.0
+    assert found["rotor_sync_rms_rad_s"] < 5.0  # 29 without a law
+    assert len(log.rows["tachometer"]) == pytest.approx(2750, abs=2)
+
+
+def _summary(found: dict[str, float]) -> dict[str, Any]:
+    tracking = {"vehicle": 0, "modes": "whole flight", "roll_rms_deg": 0.0}
+    return {"metrics": found, "events": [], "tracking": [tracking], "load": 0, "rates": []}
