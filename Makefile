@@ -23,9 +23,9 @@ fly: .venv/.ready ## set up, then fly the spiral on the emulated board; ARGS go 
 # needs room, and comes afterwards.
 test: lint ## set up, lint, run every test; ARGS go to pytest
 ifeq ($(ARGS),)
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -v --durations=10 -m "not realtime and not soak" --ignore=tests/web
-	$(BIN)/pytest -n 2 --dist loadfile -v --durations=5 -m "not soak" tests/web
-	$(BIN)/pytest -v -m realtime tests/timing
+	@sh tools/test.sh main -n 3 --dist loadfile --no-loadscope-reorder --durations=10 -m "not realtime and not soak" --ignore=tests/web
+	@sh tools/test.sh web -n 2 --dist loadfile --durations=5 -m "not soak" tests/web
+	@sh tools/test.sh timing -m realtime tests/timing
 else
 	$(BIN)/pytest -v $(ARGS)
 endif
