@@ -33,7 +33,7 @@ from aeroloop.router.statistics import LinkInfo, LinkMessage, LinkState
 from peers.traffic import frame, free_port, heartbeat
 
 ROOT = Path(__file__).resolve().parents[2]
-HANG_S = 60.0
+HANG_S = 240.0
 PROGRAM = "from aeroloop.cli.route_commands import main; main()"
 
 

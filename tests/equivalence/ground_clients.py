@@ -30,7 +30,7 @@ class Said:
         return "; ".join(f"{name}: {step['error']}" for name, step in self.steps.items() if not step["ok"])
 
 
-def run_client(name: str, port: int, *, steps: str = "", step_limit_s: float = 20.0, limit_s: float = 90.0) -> Said:
+def run_client(name: str, port: int, *, steps: str = "", step_limit_s: float = 120.0, limit_s: float = 600.0) -> Said:
     """`name` is a program of tests/peers; it listens on the port. Ended by force after the limit."""
     command = [sys.executable, str(PEERS / f"{name}.py"), str(port), "--limit", str(step_limit_s)]
     if steps:
@@ -55,7 +55,7 @@ def free_port() -> int:
 SCENARIO = """
 name = "ground-station"
 summary = "A ground station flies"
-duration_s = 300.0
+duration_s = 3000.0
 [vehicle]
 kind = "quadrotor"
 [autopilot]
@@ -89,7 +89,7 @@ def flight(folder: Path, port: int) -> Iterator[subprocess.Popen[str]]:
     finally:
         bench.send_signal(signal.SIGINT)
         try:
-            bench.communicate(timeout=30)
+            bench.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             bench.kill()
             bench.communicate()

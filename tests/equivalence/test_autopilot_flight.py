@@ -42,7 +42,7 @@ from peers.hil_loop import AsTheyAnswer, HilLoop
 from peers.px4_peer import Expected, Px4Peer
 
 STEP_NS = 4_000_000
-HANG_S = 30.0
+HANG_S = 120.0
 HOME = Home(lat_deg=47.397742, lon_deg=8.545594, alt_m=488.0, date=date(2026, 6, 1))
 IRIS = airframe.load("iris")
 LIGHT_WIND = WindConfig(steady_W=(1.5, -0.5, 0.0))

@@ -20,7 +20,7 @@ KNOWN = {row.name: row.default for row in parameters({})}
 def fly_with(client: str, folder: Path) -> dict[str, Any]:
     port = free_port()
     with flight(folder, port):
-        said: Said = run_client(client, port, step_limit_s=30.0)
+        said: Said = run_client(client, port)
     assert said.status == 0, said.transcript
     steps = said.steps
     assert steps["parameters"]["takeoff_alt_m"] == [2.5, 5.0], "as it was, and as it was set"
@@ -46,7 +46,7 @@ def test_mavsdk_flies_a_square_in_offboard_mode(tmp_path: Path) -> None:
     port = free_port()
     with flight(tmp_path, port):
         steps = "connect,health,parameters,arm,takeoff,offboard_alone,offboard,land,disarm"
-        said = run_client("mavsdk_client", port, steps=steps, step_limit_s=30.0)
+        said = run_client("mavsdk_client", port, steps=steps)
     assert said.status == 0, said.transcript
     assert "NO_SETPOINT_SET" in said.steps["offboard_alone"]["refused"].upper()
     flown = said.steps["offboard"]

@@ -49,7 +49,7 @@ def ended(folder: Path, number: int) -> subprocess.CompletedProcess[str]:
             pass_fds=[theirs.fileno()],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=240,
             check=False,
         )
 

@@ -17,7 +17,7 @@ from aeroloop.core.errors import LinkError
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.url import ends, parse
 
-HANG_S = 10.0
+HANG_S = 60.0
 RESET = struct.pack("ii", 1, 0)
 
 

@@ -66,6 +66,7 @@ class Client:
         before = self._ask("param show MIS_TAKEOFF_ALT", r"MIS_TAKEOFF_ALT +([\d.]+)")[1]
         self._set("MIS_TAKEOFF_ALT", TAKEOFF_M)
         self._set("NAV_DLL_ACT", 1)
+        self._set("COM_DISARM_PRFLT", 600)  # counted in simulated time: a slow client must not be disarmed
         whole = self._ask("param show NAV_DLL_ACT", r"NAV_DLL_ACT +([\d.]+)")[1]
         after = self._ask("param show MIS_TAKEOFF_ALT", r"MIS_TAKEOFF_ALT +([\d.]+)")[1]
         return {"count": count, "takeoff_alt_m": [float(before), float(after)], "nav_dll_act": float(whole)}

@@ -85,6 +85,7 @@ class Client:
         self._param.set_param_float("MIS_TAKEOFF_ALT", TAKEOFF_M)
         after = self._param.get_param_float("MIS_TAKEOFF_ALT")
         self._param.set_param_int("NAV_DLL_ACT", 1)
+        self._param.set_param_float("COM_DISARM_PRFLT", 600.0)  # simulated time: a slow client must not be disarmed
         return {
             "whole": whole,
             "real": real,

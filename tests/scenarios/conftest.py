@@ -23,7 +23,7 @@ from aeroloop.realtime.topics import Topics
 from aeroloop.recording.log import Log, read
 
 COMMAND = str(Path(sys.executable).with_name("aeroloop"))
-HANG_S = 60.0
+HANG_S = 240.0
 POLL_S = 0.03
 GONE_S = 10.0
 """A guard, not the promise: what has not gone by then never goes."""

@@ -208,7 +208,7 @@ class InC:
         (folder / "soft.h").write_text(made.h)
         library = folder / f"{name}.so"
         command = [host_compiler(), *FLAGS, "-shared", "-fPIC", "-o", str(library), str(folder / "soft.c"), "-lm"]
-        subprocess.run(command, check=True, timeout=60)
+        subprocess.run(command, check=True, timeout=240)
         self._run = ctypes.CDLL(str(library)).soft_run
         self._sizes = (
             [function.size1_in(i) for i in range(function.n_in())],
