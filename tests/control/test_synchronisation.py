@@ -22,6 +22,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.paths import cache_dir
 
+
 def of(name: LawName) -> Gains:
     return of_law(name, ROTOR, ROTOR_POLES)
 
