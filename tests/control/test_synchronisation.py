@@ -356,7 +356,9 @@ def test_an_empty_integral_weight_cycles_and_the_default_does_not() -> None:
     def slow(t: float) -> tuple[float, ...]:
         return (800.0 + 10.0 * math.sin(0.6 * t),) * 4
 
-    assert fly_rotors(ROTOR, slow, samples=3000).sync_rms(1500) < 0.02
+    flown = fly_rotors(ROTOR, slow, samples=3000)
+    assert flown.sync_rms(1500) < 0.02
+    assert 100.0 * np.sqrt(np.mean(np.diff(flown.u[1500:], 2, axis=0) ** 2)) / ROTORS.high < 0.001  # chatter, in %
     assert fly_rotors(ROTOR._replace(w0_i=0.0), slow, samples=3000).sync_rms(1500) > 0.1
 
 

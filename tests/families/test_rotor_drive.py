@@ -17,6 +17,7 @@ from aeroloop.control.synchronisation_gains import ROTOR
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned, offers
 from aeroloop.core.scenario_files import find, load
+from aeroloop.core.signals import Event
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.analysis.metrics import metrics
 from aeroloop.families.multirotor.analysis.report import sections
@@ -51,7 +52,7 @@ class Rig:
 
     def __init__(self, table: MotorsTable | None = None, *, law: bool = False) -> None:
         self.motion: Any = OnlyMotors()
-        self.rows: dict[str, list[tuple[float, ...]]] = {"rotor_law": [], "rotor_weights": []}
+        self.rows: dict[str, list[tuple[float, ...]]] = {"rotor_law": [], "rotor_weights": [], "event": []}
         publish = {name: lambda *row, name=name: self.rows[name].append(row) for name in self.rows}
         differing = Differing.of(MOTOR, table or MotorsTable(), 4)
         axes = Axes(count=4, order=1, period_s=0.002, low=0.0, high=1100.0, lag_s=0.018)
@@ -129,6 +130,7 @@ def test_a_measured_nan_holds_the_last_command() -> None:
     assert rig.asked() != pytest.approx((700.0,) * 4) and rig.asked() == pytest.approx(before, rel=1e-2)
     held = rig.asked()
     assert all(map(math.isfinite, held))
+    assert rig.rows["event"] == [(rig.t_ns / 1e9 - 0.002, Event.IMPLAUSIBLE_SENSORS, 1)]
     assert all(math.isfinite(value) for row in rig.rows["rotor_law"] for value in row[1:5])
 
 
