@@ -210,7 +210,7 @@ def test_a_weak_motor_kicks_the_attitude_less_with_the_law() -> None:
 
 @pytest.mark.parametrize("rung", ["mil", "sil"])
 def test_the_law_works_under_an_autopilot_with_noisy_sensors(rung: str) -> None:
-    """At 4 ms, on commands of the virtual Pixhawk, with a motor that loses 20 %; the tachometer's samples stay aboard."""
+    """At 4 ms, on commands of the virtual Pixhawk; one motor loses 20 %. The tachometer's samples stay aboard."""
     overrides = (
         *("duration_s=11.0", "checks=[]", "synchronisation.law=smc-sync-pidnn", "synchronisation.evaluate_from_s=9.0"),
         'sensors.fitted=["imu", "magnetometer", "barometer", "gnss", "tachometer"]',

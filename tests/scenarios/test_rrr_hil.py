@@ -1,7 +1,7 @@
 """The 3-RRR robot on rung hil: the firmware of `aeroloop board run` behind a serial link, flown as a board on a desk.
 
-The emulated UART takes 38 us a byte, and 56 bytes travel in each period of 1 ms: the emulated board is flown slower than
-real time. A Discovery's UART is not that slow.
+The emulated UART takes 38 us a byte, and 56 bytes travel in each period of 1 ms: the emulated board is flown slower
+than real time. A Discovery's UART is not that slow.
 """
 
 from __future__ import annotations
