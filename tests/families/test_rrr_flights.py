@@ -87,7 +87,7 @@ def test_its_report_tells_the_law_and_what_keeping_together_means(loaded: Log) -
     assert "differences between them move it sideways" in html and "Synchronisation errors" in html
 
 
-@pytest.mark.parametrize("rung", ["mil", "sil", "pil"])
+@pytest.mark.parametrize("rung", ["mil", "pil"])
 def test_a_plant_that_leaves_its_workspace_ends_the_run_with_time_and_pose(rung: str) -> None:
     weak = ("robot.torque_max_Nm=0.4", "reference.period_s=0.8", "disturbance.kind=load", "disturbance.start_s=0.5")
     plan = planned(*weak, "checks=[]", f'loop="{rung}"')

@@ -11,6 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from emulation import end, fly, serve
 
+from aeroloop.control.synchronisation_gains import JOINT
+from aeroloop.families.rrr import law
+from aeroloop.families.rrr.robot import Robot
+from helpers.synchronised_axes import Stepped
+
 if TYPE_CHECKING:
     from conftest import Bench
 
@@ -25,6 +30,11 @@ def test_a_robots_board_is_flown_and_passes_the_checks_of_its_scenario(bench: Be
     assert flown.failed_checks() <= {"overruns"}
     assert (flown.summary["loop"], flown.summary["ended"]) == ("hil", "completed")
     assert flown.metrics["joint_rms_rad"] > 0.0 and flown.names("board")[0] == "STARTED"
-    torque = [flown.log.column("command", f"torque_{i}_Nm") for i in (1, 2, 3)]
-    assert len(torque[0]) > 220 and np.abs(torque).max() > 0.01
+    torques, sent = flown.log.rows["command"][:, 2:], flown.log.rows["sensors"][:, 2:]
+    assert len(torques) > 220 and np.abs(torques).max() > 0.02
+    double = Stepped(law.axes(Robot(), 0.001), JOINT)
+    wanted = np.array([double(row[:3], row[3:]) for row in sent])
+    for torque, t_s in zip(torques, flown.log.column("command", "t_s"), strict=True):
+        near = np.abs(flown.log.column("sensors", "t_s") - t_s) < 0.004  # the link is not in lockstep
+        assert np.abs(wanted[near] - torque).max(axis=1).min() < 5e-3
     end(bench, board)
