@@ -2,6 +2,9 @@
  *
  * Values that come while the law is at work wait in `next`; if those of two periods come meanwhile, the later ones count
  * and the command carries their number. A group that is not in a message keeps its values, and is not fresh.
+ *
+ * Values that are NaN or infinite are rejected with their message. A law that restarts (LAW_RESTARTS) instead holds its
+ * command for that period, and goes on with a memory of zeros.
  */
 #include "values.h"
 
@@ -36,6 +39,9 @@ typedef struct {
     uint16_t cycle;
     uint8_t groups; /* those that are fresh */
     bool waiting;   /* for the law */
+#ifdef LAW_RESTARTS
+    bool restart; /* instead: they are not finite */
+#endif
     uint64_t period_ns; /* when the period began that they are of */
     float measured[LAW_MEASURED];
 } values_t;
@@ -141,7 +147,12 @@ static void accept(const uint8_t *data, size_t size)
     if (!finite(values.measured, LAW_MEASURED, &bad)) {
         board.counters.implausible++;
         event_say(EVENT_IMPLAUSIBLE_SENSORS, (float)bad);
+#ifdef LAW_RESTARTS
+        memcpy(values.measured, board.next.measured, sizeof values.measured);
+        values.restart = true;
+#else
         return;
+#endif
     }
     if (!board.heard)
         event_say(EVENT_STARTED, (float)values.cycle);
@@ -176,22 +187,34 @@ static bool take(float fresh[LAW_FRESH])
     board.current = board.next;
     board.next.waiting = false;
     board.next.groups = 0;
+#ifdef LAW_RESTARTS
+    board.next.restart = false;
+#endif
     hal_unlock(state);
     for (unsigned group = 0; group < GROUP_COUNT; group++)
         fresh[group] = board.current.groups & (1u << group) ? 1.0f : 0.0f;
     return some;
 }
 
-/* What is not finite is not flown: the command before stands, and the law's memory is that of before. */
+/* What is not finite is not flown: the command before stands, and the law's memory is that of before, or zero. */
 static void run(const float fresh[LAW_FRESH])
 {
     unsigned bad;
+#ifdef LAW_RESTARTS
+    if (board.current.restart) {
+        memset(board.memory, 0, sizeof board.memory);
+        return;
+    }
+#endif
     law_run(board.current.measured, fresh, board.memory, board.command_next, board.memory_next, board.told);
     if (finite(board.command_next, LAW_COMMAND, &bad) && finite(board.memory_next, LAW_MEMORY, &bad)) {
         memcpy(board.command, board.command_next, sizeof board.command);
         memcpy(board.memory, board.memory_next, sizeof board.memory);
     } else {
         event_say(EVENT_LAW_NOT_FINITE, (float)bad);
+#ifdef LAW_RESTARTS
+        memset(board.memory, 0, sizeof board.memory);
+#endif
     }
 }
 

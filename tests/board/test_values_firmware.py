@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -137,6 +139,30 @@ def test_what_is_not_finite_is_not_flown(tmp_path: Path) -> None:
             answers = [plant.period((value,))[0].values[0] for value in (4.0, -1.0, 9.0)]
             assert answers == pytest.approx([2.0, 2.0, 3.0])
             assert [row[0] for row in plant.told("board_event")] == [Event.STARTED, Event.LAW_NOT_FINITE]
+
+
+def test_a_law_that_restarts_holds_its_command_and_forgets_what_it_had(tmp_path: Path) -> None:
+    """Whichever group has the NaN: its values of before stay, and so do those of the other groups."""
+    law = replace(grouped_law(), restarts=True)
+    samples = [((1.0, 2.0), (3.0,)), ((2.0, math.nan), None), (None, (0.5,)), (None, (math.inf,)), ((0.0, 0.0), (0.0,))]
+    first = math.sin(1.0) + 3.0
+    with emulated(law, tmp_path) as board:
+        for plant in (Plant(law, board), Plant(law, HostLaw(law, "mil"))):
+            answers = [plant.period(*groups)[0] for groups in samples]
+            assert [command.cycle for command in answers] == [0, 1, 2, 3, 4]
+            expected = [
+                (first, 101.0),
+                (first, 101.0),
+                (math.sin(1.0) + 0.5, 100.0),
+                (math.sin(1.0) + 0.5, 100.0),
+                (0.0, 101.0),
+            ]
+            for command, values_expected in zip(answers, expected, strict=True):
+                assert command.values == pytest.approx(values_expected, abs=2e-6)
+            assert [row for row in plant.told("board_event") if row[0] != Event.STARTED] == [
+                (Event.IMPLAUSIBLE_SENSORS, 1.0),
+                (Event.IMPLAUSIBLE_SENSORS, 2.0),
+            ]
 
 
 def test_a_board_of_another_law_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from aeroloop.control.synchronisation_gains import ROTOR
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned, offers
 from aeroloop.core.scenario_files import find, load
+from aeroloop.core.signals import Event
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.analysis.metrics import metrics
 from aeroloop.families.multirotor.analysis.report import sections
@@ -51,7 +52,7 @@ class Rig:
 
     def __init__(self, table: MotorsTable | None = None, *, law: bool = False) -> None:
         self.motion: Any = OnlyMotors()
-        self.rows: dict[str, list[tuple[float, ...]]] = {"rotor_law": [], "rotor_weights": []}
+        self.rows: dict[str, list[tuple[float, ...]]] = {"rotor_law": [], "rotor_weights": [], "event": []}
         publish = {name: lambda *row, name=name: self.rows[name].append(row) for name in self.rows}
         differing = Differing.of(MOTOR, table or MotorsTable(), 4)
         axes = Axes(count=4, order=1, period_s=0.002, low=0.0, high=1100.0, lag_s=0.018)
@@ -129,6 +130,7 @@ def test_a_measured_nan_holds_the_last_command() -> None:
     assert rig.asked() != pytest.approx((700.0,) * 4) and rig.asked() == pytest.approx(before, rel=1e-2)
     held = rig.asked()
     assert all(map(math.isfinite, held))
+    assert rig.rows["event"] == [(rig.t_ns / 1e9 - 0.002, Event.IMPLAUSIBLE_SENSORS, 1)]
     assert all(math.isfinite(value) for row in rig.rows["rotor_law"] for value in row[1:5])
 
 
@@ -206,19 +208,34 @@ def test_a_weak_motor_kicks_the_attitude_less_with_the_law() -> None:
     assert "Rotor speeds" in titles
 
 
-def test_the_law_works_under_an_autopilot_with_noisy_sensors() -> None:
-    """At 4 ms, on commands of the virtual Pixhawk; the tachometer's samples stay aboard."""
+@pytest.mark.parametrize("rung", ["mil", "sil"])
+def test_the_law_works_under_an_autopilot_with_noisy_sensors(rung: str) -> None:
+    """At 4 ms, on commands of the virtual Pixhawk; one motor loses 20 %. The tachometer's samples stay aboard."""
     overrides = (
         *("duration_s=11.0", "checks=[]", "synchronisation.law=smc-sync-pidnn", "synchronisation.evaluate_from_s=9.0"),
         'sensors.fitted=["imu", "magnetometer", "barometer", "gnss", "tachometer"]',
         "motors.spread.gain=[0.96, 1.03, 0.98, 1.05]",
+        WEAK.replace("6.5", "9.5"),
     )
-    plan = load(find("quad-hover"), overrides)
+    plan = load(find("quad-hover"), (*overrides, f'loop="{rung}"'))
     log = fly_inline(plan).logs[0]
     found = metrics(log, plan)
     assert found["height_max_m"] > 1.0
-    assert found["rotor_sync_rms_rad_s"] < 5.0  # 29 without a law
+    assert found["rotor_sync_rms_rad_s"] < 10.0  # 29 without a law, and 98 with a motor at 80 %
     assert len(log.rows["tachometer"]) == pytest.approx(2750, abs=2)
+
+
+def test_the_law_works_on_pil_as_on_mil() -> None:
+    """The flight law is on the emulated board; the rotors' is on the actuators' side."""
+    early = WEAK.replace("6.5", "3.5")
+    short = (*HOVER, early, "duration_s=4.0", "synchronisation.evaluate_from_s=3.4")
+    found = {}
+    for rung in ("mil", "pil"):
+        plan = load(find("quad-sync"), (*short, f'loop="{rung}"'))
+        found[rung] = metrics(fly_inline(plan).logs[0], plan)
+    for name in ("rotor_sync_rms_rad_s", "rotor_error_max_rad_s", "rotor_effort_pct"):
+        assert found["pil"][name] == pytest.approx(found["mil"][name], rel=0.01), name
+    assert 0.0 < found["pil"]["rotor_sync_rms_rad_s"] < 10.0
 
 
 def _summary(found: dict[str, float]) -> dict[str, Any]:

@@ -20,6 +20,8 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page
 from aeroloop.families.rrr import page, shape
+from aeroloop.families.rrr.build import State, lost
+from aeroloop.families.rrr.kinematics import Kinematics
 from aeroloop.families.rrr.robot import LEG_ANGLES_RAD, Robot
 from aeroloop.flight.inline import fly_inline
 from aeroloop.flight.process_table import launch_settings
@@ -85,9 +87,10 @@ def test_its_report_tells_the_law_and_what_keeping_together_means(loaded: Log) -
     assert "differences between them move it sideways" in html and "Synchronisation errors" in html
 
 
-def test_a_plant_that_leaves_its_workspace_ends_the_run_with_time_and_pose() -> None:
+@pytest.mark.parametrize("rung", ["mil", "pil"])
+def test_a_plant_that_leaves_its_workspace_ends_the_run_with_time_and_pose(rung: str) -> None:
     weak = ("robot.torque_max_Nm=0.4", "reference.period_s=0.8", "disturbance.kind=load", "disturbance.start_s=0.5")
-    plan = planned(*weak, "checks=[]")
+    plan = planned(*weak, "checks=[]", f'loop="{rung}"')
     flight = fly_inline(plan)
     log = flight.logs[0]
     assert flight.ended == "diverged"
@@ -101,6 +104,14 @@ def test_a_plant_that_leaves_its_workspace_ends_the_run_with_time_and_pose() -> 
     assert "near a singularity of type" in words
     assert words in render_report(plan, log, summary)
     assert all(np.isfinite(rows).all() for rows in log.rows.values())
+
+
+def test_a_singularity_of_either_type_ends_a_run() -> None:
+    kinematics = Kinematics(Robot())
+    for pose, ends in (((0.0, 0.0, 0.0), False), ((0.0, 0.0, -0.6), True), ((0.147, 0.0849, 0.0), True)):
+        reached = kinematics.at(pose)
+        assert lost(State(0.0, pose, (0.0,) * 3, reached.q, reached, broken=False)) == ends
+    assert "type 2" in kinematics.at((0.0, 0.0, -0.6)).problem
 
 
 @pytest.mark.parametrize(

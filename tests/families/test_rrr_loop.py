@@ -60,3 +60,13 @@ def test_learning_halves_the_synchronisation_error() -> None:
     learning, frozen = fly("smc-sync-pidnn", "load"), fly("smc-sync-pidnn", "load", eta=0.0)
     assert frozen["joint_sync_rms_rad"] / learning["joint_sync_rms_rad"] >= 2.0
     assert frozen["joint_sync_rms_rad"] == pytest.approx(0.740e-3, rel=0.1)
+
+
+def test_the_acceptance_and_where_it_is_not_better() -> None:
+    """It keeps the joints together; in the common mode, which turns the platform, and under noise it is no better."""
+    pid, full = (fly(law, "load", duration_s=3.0) for law in ("pid", "smc-sync-pidnn"))  # type: ignore[arg-type]
+    assert full["angle_rms_rad"] == pytest.approx(pid["angle_rms_rad"], rel=0.1)
+    assert pid["joint_sync_rms_rad"] > 4.0 * full["joint_sync_rms_rad"]
+    assert pid["position_rms_m"] > 3.2 * full["position_rms_m"]
+    pid, full = (fly(law, "noise", duration_s=2.0) for law in ("pid", "smc-sync-pidnn"))  # type: ignore[arg-type]
+    assert 1.2 < full["torque_chatter_pct"] / pid["torque_chatter_pct"] < 1.6

@@ -38,12 +38,12 @@ class Stepped:
 
 @dataclass
 class Flown:
-    """What a run of the rotors gave, one row a sample."""
+    """What a run of the rotors gave, one row a sample; too long to be printed when a test fails."""
 
-    e: list[Vec] = field(default_factory=list)
-    u: list[Vec] = field(default_factory=list)
-    memory: list[Vec] = field(default_factory=list)
-    rho: list[Vec] = field(default_factory=list)
+    e: list[Vec] = field(default_factory=list, repr=False)
+    u: list[Vec] = field(default_factory=list, repr=False)
+    memory: list[Vec] = field(default_factory=list, repr=False)
+    rho: list[Vec] = field(default_factory=list, repr=False)
 
     def errors(self) -> Vec:
         return np.array(self.e)

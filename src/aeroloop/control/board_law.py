@@ -7,7 +7,8 @@ or, for values with different rates, and for a law with telemetry:
     (measured (n,), fresh (g,), memory (k,)) -> (command (m,), memory (k,), told (t,))
 
 `measured` holds the values of all groups, one group after the other; a group without new values keeps the last ones,
-and its `fresh` is 0. Memory is zero at the start.
+and its `fresh` is 0. Memory is zero at the start. Values that are NaN or infinite do not reach the law: the message is
+rejected, or, for a law that `restarts`, the last command is held in that period and the memory is set to zero.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class BoardLaw:
     tells: tuple[TelemetryRow, ...] = ()
     source: Callable[[Any], Source] | None = None  # of a vehicle; None: its state sensors, in one group
     logs: tuple[str, ...] = ("sensors", "command")  # streams of the values sent and of the command received
+    restarts: bool = False  # with a memory of zeros after values that are NaN or infinite
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, ca.Function):

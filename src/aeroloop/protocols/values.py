@@ -105,6 +105,7 @@ class Shape:
     groups: tuple[int, ...]
     commands: int
     rows: tuple[tuple[str, int], ...] = ()  # streams of the law's telemetry, and their sizes
+    restarts: bool = False  # the law restarts after values that are NaN or infinite: they are not rejected
 
 
 def frame_bytes(values: int) -> int:
@@ -123,7 +124,7 @@ class _End:
         self.counters.bytes_out += len(frame)
         return frame
 
-    def _tail(self, message: Message, data: bytes) -> tuple[float, ...] | None:
+    def _tail(self, message: Message, data: bytes, *, any_value: bool = False) -> tuple[float, ...] | None:
         """The values behind a message's fields; None, and counted, where they are none or not finite."""
         size = len(data) - message.size
         if size < 0 or size % 4:
@@ -132,7 +133,7 @@ class _End:
         values = struct.unpack_from(f"<{size // 4}f", data, message.size)
         if not all(map(math.isfinite, values)):
             self.counters.implausible += 1
-            return None
+            return values if any_value else None
         return values
 
 
@@ -220,7 +221,7 @@ class BoardEnd(_End):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(MOST_DATA)
-        self._sizes = shape.groups
+        self._sizes, self._restarts = shape.groups, shape.restarts
         self._sequence = -1
 
     def start(self, claim: Claim) -> bytes:
@@ -246,7 +247,7 @@ class BoardEnd(_End):
         return self._sequence
 
     def _values(self, data: bytes) -> Values | None:
-        values = self._tail(VALUES, data) if data[0] == VALUES.number else ()
+        values = self._tail(VALUES, data, any_value=self._restarts) if data[0] == VALUES.number else ()
         if values is None:
             return None
         cycle, bits = VALUES.unpack(data[: VALUES.size]) if values else (0, 0)

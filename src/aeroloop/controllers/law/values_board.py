@@ -38,7 +38,8 @@ def law_of(scenario: ValuesScenario) -> BoardLaw:
 
 
 def shape_of(law: BoardLaw) -> values.Shape:
-    return values.Shape(law.sizes, law.commands, tuple((row.stream, row.size) for row in law.tells))
+    rows = tuple((row.stream, row.size) for row in law.tells)
+    return values.Shape(law.sizes, law.commands, rows, law.restarts)
 
 
 class Board(Protocol):
@@ -78,25 +79,43 @@ class HostLaw:
         return out
 
     def _answer(self, came: values.Values) -> bytes:
-        run, out = self._run, b""
-        measured, fresh, memory = run.inputs
+        bad = self._not_finite(came) if self._law.restarts else None
+        out = b"" if bad is None else self._end.event(Event.IMPLAUSIBLE_SENSORS, bad)
         if not self._runs:
             out += self._end.event(Event.STARTED, came.cycle)
+        if bad is None:
+            out += self._control(came)
+        else:
+            self._run.inputs[2][:] = 0.0
+        self._runs += 1
+        answer = self._end.command(values.Command(came.cycle, self._command, 0.0))
+        return answer + out + self._rows(self._run.outputs[2].tolist())
+
+    def _not_finite(self, came: values.Values) -> int | None:
+        """Index of the first value that is NaN or infinite, among those of all groups."""
+        groups = zip(self._places, came.groups, strict=True)
+        every = ((place.start + i, v) for place, group in groups for i, v in enumerate(group or ()))
+        return next((index for index, value in every if not abs(value) <= LARGEST_SENT), None)
+
+    def _control(self, came: values.Values) -> bytes:
+        """Run the law; the events of this period."""
+        run = self._run
+        measured, fresh, memory = run.inputs
         for index, group in enumerate(came.groups):
             fresh[index] = group is not None
             if group is not None:
                 measured[self._places[index]] = group
-        out += self._front(measured, fresh)
+        out = self._front(measured, fresh)
         run()
-        command, memory_next, told = run.outputs
+        command, memory_next, _ = run.outputs
         bad = [i for row in (memory_next, command) for i, value in enumerate(row) if not abs(value) <= LARGEST_SENT]
         if bad:
             out += self._end.event(Event.LAW_NOT_FINITE, bad[-1])
+            memory[:] = 0.0 if self._law.restarts else memory
         else:
             memory[:] = memory_next
             self._command = tuple(command.tolist())
-        self._runs += 1
-        return self._end.command(values.Command(came.cycle, self._command, 0.0)) + out + self._rows(told.tolist())
+        return out
 
     def _front(self, measured: Vec, fresh: Vec) -> bytes:
         """What a board with drivers of its own makes of the values before the law reads them; what it reports."""

@@ -51,6 +51,7 @@ def config_header(law: BoardLaw) -> str:
         f"#define TOLD_COUNT {law.whole.size1_out(2)}u",
         f"#define ROW_COUNT {len(rows)}u",
         f"#define ROW_TABLE {', '.join(rows or ['{0, 0, 1}'])}",
+        *(("#define LAW_RESTARTS",) if law.restarts else ()),
         "",
         "#endif",
     ]

@@ -24,7 +24,7 @@ from aeroloop.control import synchronisation
 from aeroloop.control.synchronisation import Axes
 from aeroloop.control.synchronisation_gains import Gains
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.signals import NS, RigidState
+from aeroloop.core.signals import NS, Event, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.families.multirotor.motion import MultirotorMotion
 from aeroloop.families.multirotor.rotor_tables import Load, MotorsTable
@@ -152,6 +152,7 @@ class RotorDrive:
         self._measured_ns = 0
         self._absent = (math.nan,) * (MOST_ROTORS - rotors)
         self._rows, self._weight_rows = publish["rotor_law"], publish["rotor_weights"]
+        self._events = publish["event"]
         self._count = 0
         self._per_command = 1.0 / (HEADROOM * differing.motor.speed_max_rad_s)
         self.state: Callable[[int], RigidState] = motion.state
@@ -163,10 +164,13 @@ class RotorDrive:
         self._asked = [0.0] * len(self._asked)
 
     def take(self, samples: Iterable[Sample]) -> None:
-        """What the tachometer delivered."""
+        """What the tachometer delivered; speeds that are NaN or infinite are logged as an event."""
         for sample in samples:
             if isinstance(sample, TachometerSample):
                 self._measured, self._measured_ns = sample.speed_rad_s, sample.ready_ns
+                if self._law is not None and not all(map(math.isfinite, sample.speed_rad_s)):
+                    bad = [math.isfinite(speed) for speed in sample.speed_rad_s].index(False)
+                    self._events(sample.ready_ns / NS, Event.IMPLAUSIBLE_SENSORS, bad)
 
     def drive(self, command: Row, dt_ns: int) -> RotorEffort:
         if self._t_ns >= self._due_ns:

@@ -13,7 +13,9 @@ from aeroloop.analysis.drawing import REFERENCE_STYLE, Line, Picture, over_time,
 from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.section import Block, Column, Figures, Section, Table, Text
 from aeroloop.analysis.statistics import Array
+from aeroloop.analysis.vehicle_log import happened
 from aeroloop.core.signals import Event
+from aeroloop.core.stream import KEYS
 from aeroloop.families.rrr.kinematics import Kinematics, described
 from aeroloop.families.rrr.measures import METRICS, measures
 from aeroloop.families.rrr.robot import LEGS
@@ -54,7 +56,8 @@ def metrics(log: Log, scenario: RobotScenario) -> dict[str, float]:
         off = (columns(log, "setpoint", POSE) - columns(log, "truth", POSE))[counted]
         command = columns(log, "command", names("torque_{}_Nm"))[sent]
         found = measures(errors, off, command, scenario.aircraft.robot.torque_max_Nm)
-    return {**generic.metrics(log, scenario), **found}
+    implausible = {"implausible_sensors": happened(log, Event.IMPLAUSIBLE_SENSORS, "board_event")}
+    return {**generic.metrics(log, scenario), **implausible, **found}
 
 
 def left(log: Log, scenario: RobotScenario) -> str:
@@ -67,8 +70,24 @@ def left(log: Log, scenario: RobotScenario) -> str:
     return f"The platform left its workspace at {ends[0, 0]:.3f} s: {described(pose)} is {reason}."
 
 
+def rejected(log: Log) -> str:
+    """When, where and what the board was sent that is no number, in words; empty: nothing."""
+    said = log.rows["board_event"][log.column("board_event", "code") == Event.IMPLAUSIBLE_SENSORS]
+    if not len(said):
+        return ""
+    t_s, value = said[0, 0], [name for name in log.columns["sensors"] if name not in KEYS][int(said[0, -1])]
+    before = max(0, int(np.searchsorted(log.column("truth", "t_s"), t_s, side="right")) - 1)
+    pose = columns(log, "truth", POSE)[before]
+    more = f" It did so {len(said) - 1} times more." if len(said) > 1 else ""
+    return (
+        f"The board was sent a {value} that is NaN or infinite at {t_s:.3f} s, with the platform at {described(pose)}: "
+        f"it held its torques for this sample and started the law again.{more}"
+    )
+
+
 def details(log: Log, scenario: RobotScenario) -> dict[str, Any]:
-    return {**generic.details(log, scenario), "left_workspace": left(log, scenario) or None}
+    own = {"left_workspace": left(log, scenario) or None, "values_rejected": rejected(log) or None}
+    return {**generic.details(log, scenario), **own}
 
 
 def _lines(log: Log, stream: str, pattern: str, scale: float = 1.0) -> list[Line]:
@@ -139,9 +158,10 @@ def sections(scenario: RobotScenario, log: Log, summary: Mapping[str, Any]) -> l
     blocks.append(Table([Column("", "name"), Column("value"), Column("unit", "text")], rows))
     if len(log.rows["joints"]):
         blocks.append(Figures(pictures(log)))
-    ended = left(log, scenario)
-    remarks = [Section("verdict", "", [Text(ended)])] if ended else []
+    told = [text for text in (rejected(log), left(log, scenario)) if text]
+    remarks = [Section("verdict", "", [Text(text) for text in told])] if told else []
     return [*remarks, Section("joints", "Joints", blocks)]
 
 
-ANALYSIS = Analysis[RobotScenario](metrics=metrics, details=details)
+NEVER = ("diverged", "overruns", "board_restarts", "law_not_finite", "implausible_sensors")
+ANALYSIS = Analysis[RobotScenario](metrics=metrics, details=details, never=NEVER)

@@ -49,7 +49,7 @@ def board_law(scenario: RobotScenario) -> BoardLaw:
     told = ca.vertcat(synchronisation.surface(rho, chosen.beta, coupling), nu, weights)
     function = ca.Function("rrr_law", [measured, memory], [torque, after, told])
     every = max(1, round(1 / (TELEMETRY_HZ * period_s)))
-    return BoardLaw(function, period_s, tells=(TelemetryRow("joint_law", TOLD, every),))
+    return BoardLaw(function, period_s, tells=(TelemetryRow("joint_law", TOLD, every),), restarts=True)
 
 
 def check(scenario: RobotScenario) -> None:
