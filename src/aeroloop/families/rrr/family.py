@@ -16,5 +16,5 @@ ROW = Family(
     sections="aeroloop.families.rrr.analysis:sections",
     shape="aeroloop.families.rrr.shape:shape",
     page="aeroloop.families.rrr.page:PAGE",
-    faults="aeroloop.families.rrr.build:fault_offers",
+    faults="aeroloop.families.rrr.faults:offers",
 )
