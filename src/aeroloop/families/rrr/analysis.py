@@ -6,17 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from aeroloop.analysis import generic
-from aeroloop.analysis.drawing import REFERENCE_STYLE, Line, Picture, over_time, panels, picture, single
 from aeroloop.analysis.family import Analysis
 from aeroloop.analysis.section import Block, Column, Figures, Section, Table, Text
-from aeroloop.analysis.statistics import Array
 from aeroloop.core.signals import Event
 from aeroloop.families.rrr.kinematics import Kinematics, described
 from aeroloop.families.rrr.measures import METRICS, measures
-from aeroloop.families.rrr.robot import LEGS
+from aeroloop.families.rrr.pictures import columns, names, pictures
 from aeroloop.families.rrr.scenario import RobotScenario
 from aeroloop.recording.log import Log
 
@@ -34,14 +30,6 @@ TITLES = {
     "torque_rms_Nm": ("torque, RMS", "N m", 1.0),
     "torque_chatter_pct": ("chatter", "% of the largest torque", 1.0),
 }
-
-
-def names(pattern: str) -> tuple[str, ...]:
-    return tuple(pattern.format(i) for i in range(1, LEGS + 1))
-
-
-def columns(log: Log, stream: str, of: tuple[str, ...]) -> Array:
-    return np.column_stack([log.column(stream, name) for name in of])
 
 
 def metrics(log: Log, scenario: RobotScenario) -> dict[str, float]:
@@ -71,64 +59,6 @@ def details(log: Log, scenario: RobotScenario) -> dict[str, Any]:
     return {**generic.details(log, scenario), "left_workspace": left(log, scenario) or None}
 
 
-def _lines(log: Log, stream: str, pattern: str, scale: float = 1.0) -> list[Line]:
-    t_s = log.column(stream, "t_s")
-    return [Line(f"joint {i}", t_s, scale * log.column(stream, pattern.format(i))) for i in range(1, LEGS + 1)]
-
-
-def _path(log: Log) -> Any:
-    figure, axes = single()
-    for stream, style in (("truth", {"label": "platform"}), ("setpoint", {"label": "setpoint", **REFERENCE_STYLE})):
-        x, y = (1e3 * log.column(stream, name) for name in ("x_m", "y_m"))
-        axes.plot(x[::4], y[::4], **style)
-    axes.set(xlabel="x (mm)", ylabel="y (mm)")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.legend()
-    return figure
-
-
-def pictures(log: Log) -> list[Picture]:
-    drawn = [
-        picture("path", "Path", "The platform from above.", lambda: _path(log)),
-        picture(
-            "sync-errors",
-            "Synchronisation errors",
-            "Error of each joint minus the mean error of all.",
-            lambda: over_time("S e (mrad)", _lines(log, "joints", "sync_error_{}_rad", 1e3)),
-        ),
-        picture(
-            "joint-errors",
-            "Errors of the joints",
-            "Reference minus true angle.",
-            lambda: over_time("error (mrad)", _lines(log, "joints", "error_{}_rad", 1e3)),
-        ),
-        picture(
-            "joint-torques",
-            "Torque commands",
-            "What the law asks of each motor.",
-            lambda: over_time("torque (N m)", _lines(log, "command", "torque_{}_Nm")),
-        ),
-    ]
-    if len(log.rows["joint_law"]):
-        drawn += [
-            picture(
-                "surface",
-                "Sliding surface",
-                "Distance of each joint from the sliding surface; within the boundary layer the law is linear.",
-                lambda: over_time("s (rad/s)", _lines(log, "joint_law", "surface_{}_rad_s")),
-            ),
-            picture(
-                "weights",
-                "Weights",
-                "Weights of each joint's network: they rise while an error lasts and leak back.",
-                lambda: panels(
-                    {f"w {key.upper()}": _lines(log, "joint_law", f"w_{key}_{{}}") for key in "pid"}, height_in=4.0
-                ),
-            ),
-        ]
-    return drawn
-
-
 def sections(scenario: RobotScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
     found, table = summary["metrics"], scenario.aircraft.synchronisation
     rows = [
@@ -138,7 +68,7 @@ def sections(scenario: RobotScenario, log: Log, summary: Mapping[str, Any]) -> l
     blocks: list[Block] = [Text(f"Law: {table.law}. Disturbance: {scenario.aircraft.disturbance.kind}. {MEANING}")]
     blocks.append(Table([Column("", "name"), Column("value"), Column("unit", "text")], rows))
     if len(log.rows["joints"]):
-        blocks.append(Figures(pictures(log)))
+        blocks.append(Figures(pictures(log, scenario)))
     ended = left(log, scenario)
     remarks = [Section("verdict", "", [Text(ended)])] if ended else []
     return [*remarks, Section("joints", "Joints", blocks)]

@@ -1,7 +1,7 @@
 """What disturbs the robot from a time on: loads, payload, friction, a weak motor; encoder noise acts at all times.
 
-`[disturbance]` sets it for a whole run; faults, planned or switched by hand, add to it. The plant and the report compute
-what acts with the same function, the report from the rows of the log.
+`[disturbance]` sets it for a whole run; faults, planned or switched by hand, add to it. Plant and report compute what
+acts with the same function, the report from the rows of the log.
 """
 
 from __future__ import annotations

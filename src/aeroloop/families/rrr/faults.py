@@ -9,16 +9,16 @@ from aeroloop.core.fault_offers import Offer, of_sensor
 from aeroloop.core.faults import Switch, Switched, three
 from aeroloop.core.frames import Vec
 from aeroloop.families.rrr.disturbances import (
-    CONSTANT_LOAD_Nm,
-    MORE_COULOMB_Nm,
     NOTHING_ADDED,
     PAYLOAD,
     SINE_LOAD_HZ,
-    SINE_LOAD_Nm,
     USUAL_WAVE,
     VISCOUS_S,
     WEAK_SHARE,
     Added,
+    CONSTANT_LOAD_Nm,
+    MORE_COULOMB_Nm,
+    SINE_LOAD_Nm,
 )
 from aeroloop.families.rrr.robot import LEGS
 from aeroloop.families.rrr.scenario import RobotScenario
