@@ -215,6 +215,9 @@ def _lacking(fault: PlannedFault, scenario: Scenario, known: Sequence[Offer]) ->
         targets = ", ".join(dict.fromkeys(offer.target for offer in known)) or "none"
         return "target", f"no fault of {fault.target} can be switched in this flight; expected one of: {targets}"
     alike = [offer for offer in of_target if offer.kind == fault.kind]
+    if not alike:
+        offered = ", ".join(dict.fromkeys(offer.kind for offer in of_target))
+        return "kind", f"{fault.target} cannot have {fault.kind} in this flight; expected one of: {offered}"
     names = [name for offer in alike for name in offer.channels]
     if fault.channel and fault.channel not in names:
         return "channel", f"{fault.target} has no {fault.channel!r}; expected one of: {', '.join(names)}"

@@ -94,13 +94,16 @@ RANGES: dict[str, tuple[float, float]] = {
     "friction": (0.0, 100.0),
 }
 """Limits of fault values of sensors and actuators; those of a link are the limits of its impairments."""
-RANGES_OF_THREE: dict[str, tuple[tuple[float, float], ...]] = {
-    "load_sine": ((-LARGEST, LARGEST), (0.01, 50.0), (-math.tau, math.tau)),
-    "payload": ((0.0, 100.0), (-10.0, 10.0), (-10.0, 10.0)),
+RANGES_OF_THREE: dict[str, dict[str, tuple[float, float]]] = {
+    "load_sine": {
+        "an amplitude": (-LARGEST, LARGEST),
+        "a frequency (Hz)": (0.01, 50.0),
+        "a phase (rad)": (-math.tau, math.tau),
+    },
+    "payload": {"a mass (kg)": (0.0, 100.0), "a place x (m)": (-10.0, 10.0), "a place y (m)": (-10.0, 10.0)},
 }
-"""The same of faults whose value may be three numbers. A sinusoidal load: amplitude, frequency (Hz) and phase (rad); a
-payload: mass (kg) and place on the platform (m). Of a single number, the first, the others are the aircraft's usual
-ones."""
+"""The same of faults whose value may be three numbers. With a single number, the first, the others are the aircraft's
+usual ones."""
 NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load", "friction", *RANGES_OF_THREE)
 """A value of zero would be no fault."""
 
@@ -125,15 +128,17 @@ class Switch(Config, frozen=True):
             raise ValueError(f"{fault}: expected a finite value, not {self.value}")
         if not self.on:
             return
-        of_three = RANGES_OF_THREE.get(self.kind, ())
+        of_three = RANGES_OF_THREE.get(self.kind, {})
         if self.target not in SENSOR_TARGETS and len(self.values) != 1 and not of_three:
             raise ValueError(f"{fault}: expected one number, not {self.value}")
         if self.kind in NOT_ZERO and not any(self.values[:1] if of_three else self.values):
             raise ValueError(f"{fault}: expected a value other than zero")
-        ranges = of_three or (RANGES.get(self.kind, (-math.inf, math.inf)),) * len(self.values)
-        for value, (low, high) in zip(self.values, ranges, strict=False):
+        for value, (name, (low, high)) in zip(self.values, of_three.items(), strict=False):
             if not low <= value <= high:
-                raise ValueError(f"{fault}: expected {low:g} to {high:g}, not {value:g}")
+                raise ValueError(f"{fault}: expected {name} from {low:g} to {high:g}, not {value:g}")
+        low, high = RANGES.get(self.kind, (-math.inf, math.inf))
+        if not all(low <= value <= high for value in self.values):
+            raise ValueError(f"{fault}: expected {low:g} to {high:g}, not {self.value}")
 
     @property
     def values(self) -> tuple[float, ...]:

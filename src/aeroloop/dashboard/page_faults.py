@@ -77,7 +77,7 @@ def amount(offer: Offer) -> Amount | None:
         case "noise":
             return Amount(offer.unit, 1.0, 0.0, LARGEST, 0.0)
         case "load_sine" | "payload":  # the first of three numbers; the others are the usual ones
-            low, high = RANGES_OF_THREE[offer.kind][0]
+            low, high = next(iter(RANGES_OF_THREE[offer.kind].values()))
             return Amount(offer.unit.partition(",")[0], 1.0, low, high, 0.0)
         case "friction":
             return Amount(offer.unit, 1.0, *RANGES["friction"], 0.0)
