@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from browser import Desk
 from playwright.sync_api import expect
 
@@ -25,6 +26,9 @@ SWITCHED = (
 )
 
 
+# Short ones stand for it: switches and cards in tests/dashboard/test_dashboard_faults.py, rows by hand and by plan in
+# tests/flight/test_planned_faults.py, the legs in tests/families/test_rrr_flights.py.
+@pytest.mark.soak
 def test_the_robot_moves_and_is_disturbed_by_buttons(desk: Desk) -> None:
     desk.serve()
     flight = desk.fly("robot", *FLIGHT)

@@ -85,14 +85,14 @@ def shaded(figure: Figure, spans: Sequence[Span]) -> Figure:
 
 def control_figure(label: str, lines: Sequence[Line], zoom_at_s: float, spans: Sequence[Span]) -> Figure:
     """The whole run, and ZOOM_S of it at full resolution."""
-    figure = Figure(figsize=(WIDTH_IN, 3 * PANEL_IN), layout="constrained")
+    figure = Figure(figsize=(WIDTH_IN, 3.2 * PANEL_IN), layout="constrained")
     whole, zoom = figure.subplots(2, 1)
     for line, color in zip(lines, COLORS + COLORS, strict=False):
         near = np.abs(line.t_s - zoom_at_s) <= ZOOM_S / 2
         whole.plot(*envelope(line.t_s, line.values), color=color, label=line.label)
         zoom.plot(line.t_s[near], line.values[near], color=color, label=line.label, linewidth=1.0)
     whole.axvline(zoom_at_s, color=GREY, linewidth=0.8, linestyle=":")
-    whole.set(ylabel=label)
+    whole.set(xlabel="time (s)", ylabel=label)
     zoom.set(xlabel="time (s)", ylabel=label, xlim=(zoom_at_s - ZOOM_S / 2, zoom_at_s + ZOOM_S / 2))
     zoom.ticklabel_format(useOffset=False)
     legend_above(whole)

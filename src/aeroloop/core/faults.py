@@ -111,7 +111,7 @@ NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load", "friction", *RANGES_OF_THR
 class Switch(Config, frozen=True):
     """Switch one fault on or off now."""
 
-    target: Annotated[Target, note("a sensor, an actuator, or one direction of the link to the board")]
+    target: Annotated[Target, note("a sensor, an actuator, a part of a robot, or one direction of the link")]
     kind: Annotated[Kind, note("how it fails")]
     on: Annotated[bool, note("true: on; false: off")]
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
@@ -174,7 +174,11 @@ class PlannedFault(Config, frozen=True):
     """A fault that starts, and may end, at a simulated time, at every pace and on every rung."""
 
     target: Annotated[
-        Target, note("a sensor, `rotor`, `servo`, `battery`, one direction of the link, or the emulated `board`")
+        Target,
+        note(
+            "a sensor, `rotor`, `servo`, `battery`, a robot's `joint` or `platform`, one direction of the link, or the "
+            "emulated `board`"
+        ),
     ]
     kind: Annotated[Kind, note("how it fails, see docs/faults.md")]
     from_s: Annotated[float, meta("s", "start: the first step that begins at or after this time", ge=0, le=86400)]
