@@ -15,7 +15,7 @@ from nicegui.page import page
 from stream_tables import MULTIROTOR
 from test_dashboard_pages import built
 
-from aeroloop.core import tables
+from aeroloop.core import scenario_files, tables
 from aeroloop.core.config import Config
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
@@ -190,3 +190,16 @@ def test_a_family_that_went_is_said_once_and_pages_go_on(folder: Path) -> None:
     with pytest.raises(ConfigError):
         tables.family(scenario.kind)
     assert family_page.of(scenario) is family_page.PLAIN and folder.name in family_page.problem(scenario)
+
+
+def test_charts_of_rotors_are_shown_where_a_law_keeps_them_together() -> None:
+    def shown(name: str, *settings: str) -> set[str]:
+        charts = family_page.charts(scenario_files.load(scenario_files.find(name), settings), Store())
+        return {signal for chart in charts for signal in chart}
+
+    full, pid, plain = shown("quad-sync"), shown("quad-sync", "synchronisation.law=pid"), shown("quad-hover")
+    assert {"rotor_law.sync_error_1_rad_s", "rotor_law.error_4_rad_s", "rotor_weights.w_p_4"} <= full
+    assert "rotor_law.sync_error_5_rad_s" not in full
+    assert full - pid == {f"rotor_weights.w_p_{i}" for i in range(1, 5)}
+    assert not [signal for signal in plain if signal.startswith("rotor_")]
+    assert {"joints.sync_error_3_rad", "joint_law.w_p_1"} <= shown("rrr-circle")

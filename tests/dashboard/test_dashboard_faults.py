@@ -22,10 +22,11 @@ def _quadrotor(count: int = 1) -> Scenario:
 
 
 WING = scenario_files.of_table({"name": "test", "vehicle": {"kind": "fixedwing"}}, "test")
-SCENARIOS: list[Scenario] = [_quadrotor(), tiltrotor(name="test"), WING]
+ROBOT = scenario_files.of_table({"name": "test", "vehicle": {"kind": "rrr"}}, "test")
+SCENARIOS: list[Scenario] = [_quadrotor(), tiltrotor(name="test"), WING, ROBOT]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor", "fixedwing"])
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=["quadrotor", "tiltrotor", "fixedwing", "rrr"])
 def test_every_offer_has_a_switch_of_its_own_and_a_value_that_can_be_sent(scenario: Scenario) -> None:
     known = offers(scenario)
 
@@ -85,6 +86,18 @@ def test_each_actuator_has_a_card_of_its_own() -> None:
     assert left and lost
     assert (left.unit, left.value(50)) == ("%", 0.5)
     assert (lost.value(90), lost.value(91)) == (0.9, None)
+
+
+def test_the_robot_has_a_card_for_each_joint_and_types_the_first_of_three_numbers() -> None:
+    known = keys(offers(ROBOT))
+    cards = list(dict.fromkeys(card_of(offer) for offer in known.values()))
+    joints = [("joint", f"joint{i}") for i in (1, 2, 3)]
+    assert cards[3:] == [*joints, ("joint",), ("platform",), ("encoder",)]
+    wave, payload = known["joint", "load_sine", 2], known["platform", "payload", 0]
+    assert (title(wave), element_id(wave)) == ("load sine", "fault-joint-load_sine-joint3")
+    shown, mass = amount(wave), amount(payload)
+    assert shown and mass
+    assert (shown.unit, mass.unit, mass.value(2.0), mass.value(-1.0)) == ("N m", "kg", 2.0, None)
 
 
 @pytest.mark.parametrize("typed", [None, "5", True, float("nan"), float("inf"), -1, 101, 10**400])

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
-from aeroloop.actuators.faults import ActuatorFaults
+from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.motors import Motor, Motors
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.synchronisation import Axes
 from aeroloop.control.synchronisation_gains import ROTOR
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned, offers
+from aeroloop.core.faults import Switch
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Event
 from aeroloop.families.multirotor import airframe
+from aeroloop.families.multirotor.analysis.flight import Flight
 from aeroloop.families.multirotor.analysis.metrics import metrics
 from aeroloop.families.multirotor.analysis.report import sections
+from aeroloop.families.multirotor.analysis.rotor_pictures import signals
 from aeroloop.families.multirotor.rotor_drive import Differing, RotorDrive, SpeedLaw, Wiring, free_motor
 from aeroloop.families.multirotor.rotor_tables import Load, MotorsTable, Spread
 from aeroloop.flight.inline import fly_inline
@@ -189,6 +193,7 @@ HOVER = (
 )
 
 
+@cache
 def flown(law: str) -> tuple[Any, Any]:
     plan = load(find("quad-sync"), (*HOVER, WEAK, f"synchronisation.law={law}"))
     return fly_inline(plan).logs[0], plan
@@ -206,6 +211,51 @@ def test_a_weak_motor_kicks_the_attitude_less_with_the_law() -> None:
     assert weights.max() > 0.9 and np.nanmin(weights) >= 0.0
     titles = [section.title for section in sections(plan, log, _summary(full))]
     assert "Rotor speeds" in titles
+
+
+def test_its_report_has_the_figures_of_the_thesis_from_the_time_of_its_metrics_on() -> None:
+    log, plan = flown("smc-sync-pidnn")
+    (section,) = [each for each in sections(plan, log, _summary(metrics(log, plan))) if each.key == "rotors"]
+    words, drawn = section.blocks
+    assert "Figures begin at 6 s" in words.words  # type: ignore[union-attr]
+    pictures = {picture.name: picture for picture in drawn.pictures}  # type: ignore[union-attr]
+    names = ("scheme", "network", "path-3d", "disturbance", "sync-errors", "tracking-errors", "control", "surface")
+    assert [*pictures] == [*names, "weights"]
+    assert all(len(picture.caption) > 20 and len(picture.svg) > 3000 for picture in pictures.values())
+    for name in ("path-3d", "disturbance", "sync-errors", "tracking-errors", "weights"):
+        assert ">disturbed<" in pictures[name].svg, name
+    assert "Φ = 333.3" in pictures["surface"].caption and "+Φ" in pictures["surface"].svg
+    shown = signals(Flight(log, 0), plan, ROTOR)
+    given = shown.disturbance["speed given (%)"][0]
+    assert given.t_s[0] == pytest.approx(6.0) and [*shown.disturbance] == ["speed given (%)"]
+    assert given.values[given.t_s < 6.499].min() == 100.0 and given.values[given.t_s > 6.501].max() == 80.0
+    assert shown.spans == [pytest.approx((6.5, 7.5), abs=0.01)]
+
+
+def test_the_loads_that_are_drawn_are_those_of_scenario_and_faults() -> None:
+    constant, wave = ("{rotor=1,deceleration_rad_s2=4000.0,from_s=0.5}", '{target="rotor",kind="load_sine",')
+    wave += 'channel="rotor4",value=[3000.0,2.5,0.0],from_s=1.0,to_s=2.0}'
+    plan = scenario(f"motors.loads=[{constant}]", f"faults=[{wave}]", *HOVER, "duration_s=2.2")
+    log = fly_inline(plan).logs[0]
+    shown = signals(Flight(log, 0), plan, ROTOR)
+    first, _, _, last = shown.disturbance["load (rad/s²)"]
+    assert first.values[first.t_s > 0.501].min() == 4000.0 and first.values[first.t_s < 0.499].max() == 0.0
+    assert last.values[np.searchsorted(last.t_s, 1.1 - 1e-6)] == pytest.approx(3000.0)
+    assert not last.values[(last.t_s < 1.0) | (last.t_s > 2.001)].any()
+    assert shown.spans == [pytest.approx((0.5, 2.2), abs=0.01)]
+
+
+def test_a_sinusoidal_load_begins_with_its_switch() -> None:
+    faults = ActuatorFaults(
+        [Channel("rotor1", "rotor", slowed=lambda u, share: share * u, loaded=lambda u, load: u - load)]
+    )
+    for _ in range(2):  # switched on again, it begins again
+        faults.switch(Switch(target="rotor", kind="load_sine", on=True, value=(0.5, 2.0, 0.0)), (0.0,))
+        given = [faults.applied((1.0,), 10_000_000)[0] for _ in range(100)]
+        assert given == pytest.approx([1.0 - 0.5 * math.sin(math.tau * 2.0 * 0.01 * i) for i in range(100)])
+        off = Switch(target="rotor", kind="load_sine", on=False)
+        assert faults.switch(off, (0.0,)).values == () and not faults.active
+    assert faults.switch(Switch(target="rotor", kind="load_sine", on=True, value=9.0), (0.0,)).values == (9.0, 2.0, 0.0)
 
 
 @pytest.mark.parametrize("rung", ["mil", "sil"])

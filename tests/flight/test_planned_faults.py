@@ -17,7 +17,7 @@ from aeroloop.analysis import generic
 from aeroloop.controllers.law.request_tables import injected
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
-from aeroloop.core.faults import ACTUATOR_TARGETS, PlannedFault, Switch
+from aeroloop.core.faults import ACTUATOR_TARGETS, ROBOT_TARGETS, PlannedFault, Switch
 from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.scenario_files import find, load
@@ -36,6 +36,10 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "aircraft"
 SLED = str(EXAMPLES / "sled.toml")
 
 
+PARTS = (*ACTUATOR_TARGETS, *ROBOT_TARGETS, "encoder")
+"""Targets of which every fault is flown here; sensors and links have their own tests."""
+
+
 class Aircraft(NamedTuple):
     scenario: str
     begin_s: float  # of the first fault: where one can be seen
@@ -49,6 +53,7 @@ AIRCRAFT = (
     Aircraft("fixedwing-loiter", 0.5, 0.1, "throttle rudder"),
     Aircraft("quad-law-hover", 3.5, 0.1, "rotor4"),
     Aircraft(SLED, 0.5, 0.1, "propeller"),
+    Aircraft("rrr-circle", 0.1, 0.02, "motor3 joint3 angle"),
     Aircraft(str(EXAMPLES / "octo-hover.toml"), 8.0, 0.1, "rotor8"),
     Aircraft(str(EXAMPLES / "rocket-hop.toml"), 3.0, 0.1, "motor gimbal_y"),
 )
@@ -60,8 +65,8 @@ def opened(name: str, duration_s: float, *overrides: str) -> Scenario:
 
 
 def one_after_the_other(scenario: Scenario, aircraft: Aircraft) -> tuple[PlannedFault, ...]:
-    """Every fault of an actuator that the aircraft has, each with its last channel."""
-    last = {(offer.target, offer.kind): offer for offer in offers(scenario) if offer.target in ACTUATOR_TARGETS}
+    """Every fault of an actuator, joint, platform or encoder that it has, each with its last channel."""
+    last = {(offer.target, offer.kind): offer for offer in offers(scenario) if offer.target in PARTS}
     planned = []
     for number, ((target, kind), offer) in enumerate(last.items()):
         from_s = aircraft.begin_s + number * aircraft.each_s
@@ -115,9 +120,9 @@ def test_every_actuator_fails_as_planned_again_and_again_and_as_by_hand(aircraft
     assert rows[:, 0] == pytest.approx(sorted([f.from_s for f in faults] + [f.to_s or 0.0 for f in faults]))
     said = [event["value"] for event in generic.faults(first.logs[0], planned)]
     for fault in faults:
-        name = fault.channel or fault.target
-        assert any(words.startswith(f"{name}: {fault.kind}") and words.endswith(" on") for words in said)
-        assert f"{name}: {fault.kind} off" in said
+        name = "encoders" if fault.target == "encoder" else fault.channel or fault.target
+        for end in (" on", " off"):
+            assert any(words.startswith(f"{name}: {fault.kind}") and words.endswith(end) for words in said)
     assert {fault.channel for fault in faults} - {""} == set(aircraft.actuators.split())
 
 
@@ -282,6 +287,32 @@ REFUSED = [
     ("tiltrotor-spiral", 'target="board",kind="hang",from_s=1.0', r"\(mil, lockstep\) cannot hang; .* none$"),
     ("tiltrotor-spiral", 'target="imu",kind="silent",from_s=1.0', r"no fault of imu .* one of: state, .*battery$"),
     ("fixedwing-loiter", 'target="servo",kind="stuck",channel="flap",from_s=1.0', "one of: aileron, elevator, rudder$"),
+    ("fixedwing-loiter", 'target="rotor",kind="load",value=1.0,from_s=1.0', r"faults\[0\]\.kind: rotor cannot .*weak$"),
+    (
+        "rrr-circle",
+        'target="joint",kind="load",channel="joint4",value=1.0,from_s=1.0',
+        "one of: joint1, joint2, joint3$",
+    ),
+    ("rrr-circle", 'target="joint",kind="load",value=[1.0,2.0,3.0],from_s=1.0', "joint: load: expected one number"),
+    ("rrr-circle", 'target="joint",kind="load",value=0.0,from_s=1.0', "joint: load: expected a value other than zero"),
+    (
+        "rrr-circle",
+        'target="joint",kind="load_sine",value=[1.0,80.0,0.0],from_s=1.0',
+        "frequency .* 0.01 to 50, not 80",
+    ),
+    (
+        "rrr-circle",
+        'target="joint",kind="load_sine",value=[0.0,3.0,0.0],from_s=1.0',
+        "expected a value other than zero",
+    ),
+    ("rrr-circle", 'target="joint",kind="friction",value=-1.0,from_s=1.0', "friction: expected 0 to 100, not -1"),
+    ("rrr-circle", 'target="joint",kind="friction",channel="joint1",value=1.0,from_s=1.0', "so it has no channel"),
+    ("rrr-circle", 'target="platform",kind="payload",value=-1.0,from_s=1.0', r"a mass \(kg\) from 0 to 100, not -1"),
+    ("rrr-circle", 'target="platform",kind="payload",value=nan,from_s=1.0', "payload: expected a finite value"),
+    ("rrr-circle", 'target="encoder",kind="silent",from_s=1.0', "encoder: cannot have silent, .*: frozen, bias, noise"),
+    ("rrr-circle", 'target="imu",kind="silent",from_s=1.0', "no fault of imu .* rotor, joint, platform, encoder$"),
+    ("quad-sync", 'target="platform",kind="payload",value=1.0,from_s=1.0', "no fault of platform .* rotor, battery$"),
+    ("quad-sync", 'target="rotor",kind="load_sine",value=20000.0,from_s=1.0', "an amplitude from -10000 to 10000"),
     (SLED, 'target="servo",kind="stuck",from_s=1.0', r"sled\.toml.*faults\[0\]\.target: .*one of: rotor, battery$"),
 ]
 

@@ -3,7 +3,8 @@
 slow y' = (command - y) / value, on top of the servo's own lag offset command + value weak the command that gives
 `value` of the thrust sag the same for all rotors, with (1 - value)^2: the voltage falls by `value`, thrust with its
 square stuck the command that holds its position at the start of the fault dead no command effectiveness the command
-that gives `value` of the speed load the command that decelerates a motor by `value` more
+that gives `value` of the speed load the command that decelerates a motor by `value` more load_sine the same with
+amplitude, frequency and phase, from the time of the switch on
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import ACTUATOR_TARGETS, MOTOR_KINDS, Switch, Switched
+from aeroloop.core.faults import ACTUATOR_TARGETS, MOTOR_KINDS, Switch, Switched, sine, three
+from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
 
 Row = tuple[float, ...]
 
 WITH_VALUE = ("weak", "slow", "offset", *MOTOR_KINDS)
+USUAL_WAVE: Vec3 = (3000.0, 2.0, 0.0)
+"""Amplitude (rad/s2), frequency (Hz) and phase of a sinusoidal load."""
 
 
 def scaled(command: float, fraction: float) -> float:
@@ -49,6 +53,7 @@ class ActuatorFaults:
         self._channels = tuple(channels)
         self._on: dict[tuple[int, str], float] = {}  # by channel and kind: its value, for `stuck` the held command
         self._sag = 0.0
+        self._waves: dict[int, tuple[Vec3, int]] = {}  # sinusoidal loads, and the time for which they act (ns)
         self._followed: dict[int, float] = {}  # positions of slow servos
         self._last: Row | None = None
         self.active = False
@@ -61,13 +66,13 @@ class ActuatorFaults:
         else:
             number, index = self._find(switch)
             values = switch.values if switch.kind in WITH_VALUE else ()
+            if switch.kind == "load_sine":
+                values = three(values, USUAL_WAVE)
             if switch.on:
                 self._begin(index, switch, command)
             else:
-                self._on.pop((index, switch.kind), None)
-                if switch.kind == "slow":
-                    self._followed.pop(index, None)
-        self.active = bool(self._on or self._sag)
+                self._end(index, switch.kind)
+        self.active = bool(self._on or self._sag or self._waves)
         if not self.active:
             self._last = None
         return Switched(number, values if switch.on else ())
@@ -89,14 +94,31 @@ class ActuatorFaults:
                     changed[index] = channel.weakened(changed[index], fraction)
                 if (slowed := channel.slowed) and (index, "effectiveness") in self._on:
                     changed[index] = slowed(changed[index], self._on[index, "effectiveness"])
-                if (loaded := channel.loaded) and (index, "load") in self._on:
-                    changed[index] = loaded(changed[index], self._on[index, "load"])
+                load = self._load(index, dt_ns)
+                if (loaded := channel.loaded) and load:
+                    changed[index] = loaded(changed[index], load)
         for kind in ("stuck", "dead"):
             for (index, of_kind), value in self._on.items():
                 if of_kind == kind:
                     changed[index] = value
         self._last = tuple(changed)
         return self._last
+
+    def _load(self, index: int, dt_ns: int) -> float:
+        """Of a rotor over the next dt, held at its value at the start."""
+        load = self._on.get((index, "load"), 0.0)
+        if index in self._waves:
+            wave, t_ns = self._waves[index]
+            load += sine(wave, t_ns / NS)
+            self._waves[index] = wave, t_ns + dt_ns
+        return load
+
+    def _end(self, index: int, kind: str) -> None:
+        self._on.pop((index, kind), None)
+        if kind == "slow":
+            self._followed.pop(index, None)
+        if kind == "load_sine":
+            self._waves.pop(index, None)
 
     def _begin(self, index: int, switch: Switch, command: Row) -> None:
         held, last = self._channels[index].held, self._last or command
@@ -107,6 +129,8 @@ class ActuatorFaults:
                     self._on[index, "stuck"] = at
             case "dead":
                 self._on[index, "dead"] = 0.0
+            case "load_sine":
+                self._waves[index] = three(switch.values, USUAL_WAVE), 0
             case kind:
                 self._on[index, kind] = switch.values[0]
                 if kind == "slow":

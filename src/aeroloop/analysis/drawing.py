@@ -89,12 +89,12 @@ def path_pictures(paths: Sequence[Path3], title: str, caption: str, caption_from
     """The same paths in space, and from above with their height over time."""
     above = "Top view, and height over time"
     return [
-        picture("trajectory", title, caption, lambda: _trajectory_3d(paths)),
+        picture("trajectory", title, caption, lambda: trajectory_3d(paths)),
         picture("top-and-altitude", above, caption_from_above, lambda: top_and_altitude(paths)),
     ]
 
 
-def _trajectory_3d(paths: Sequence[Path3]) -> Figure:
+def trajectory_3d(paths: Sequence[Path3]) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 4.0))
     axes: Any = figure.add_subplot(projection="3d")
     for path in paths:

@@ -36,8 +36,8 @@ def svg(figure: Figure) -> str:
 
 
 def _is_plot(axes: Any) -> bool:
-    """Axes with two meaningful coordinates: neither a 3D view nor a colour bar."""
-    return not hasattr(axes, "get_zlim") and axes.get_label() != "<colorbar>"
+    """Axes with two meaningful coordinates: neither a 3D view nor a colour bar nor a diagram."""
+    return not hasattr(axes, "get_zlim") and axes.get_label() != "<colorbar>" and axes.axison
 
 
 def _marked(axes: Any, number: int) -> list[tuple[int, str]]:

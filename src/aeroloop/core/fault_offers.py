@@ -14,6 +14,7 @@ from aeroloop.core.faults import (
     KINDS,
     KINDS_OF,
     MOTOR_KINDS,
+    ROBOT_TARGETS,
     TARGETS,
     PlannedFault,
     Switch,
@@ -30,9 +31,9 @@ class Offer:
     target: str
     kind: str
     channels: tuple[str, ...]  # the channel; empty: the whole sensor or actuator
-    unit: str  # unit of the value; empty: no value
+    unit: str  # unit of the value, or of each of its three numbers; empty: no value
     value: float  # default value
-    axes: int  # 3: the value may be given for each axis
+    axes: int  # 3: the value may be given for each axis, or three different numbers
     words: str
 
     def switch(self, *, on: bool, value: float | Vec3 | None = None, vehicle: int = 0) -> Switch:
@@ -96,6 +97,7 @@ SENSORS: dict[str, tuple[str, tuple[_Channel, ...]]] = {
     ),
     "rangefinder": ("range finder", (_Channel("range", "m", 1, 0.5, 0.1, "distance"),)),
     "tachometer": ("tachometer", (_Channel("speed", "rad/s", 1, 20.0, 5.0, "rotor speeds"),)),
+    "encoder": ("encoders", (_Channel("angle", "rad", 3, 1e-3, 1e-4, "joint angles"),)),
 }
 """Display name and channels of each sensor; the first channel is the default."""
 
@@ -123,6 +125,7 @@ _ACTUATOR_FAULTS = {
     "sag": ("-", 0.2, "fraction of the voltage that is lost; thrust falls with its square"),
     "effectiveness": ("-", 0.8, "remaining fraction of its speed"),
     "load": ("rad/s2", 4000.0, "deceleration by an additional load"),
+    "load_sine": ("rad/s2, Hz, rad", 3000.0, "deceleration by a load that oscillates, at 2 Hz unless given"),
 }
 _BOARD_FAULTS = {"hang": "the control task hangs", "reset": "reset"}
 
@@ -175,11 +178,16 @@ def of_actuators(
                 unit, value, meaning = _ACTUATOR_FAULTS[kind]
                 if kind == "offset":
                     unit, value = offset_unit, offset
-                found.append(Offer(target, kind, (name,), unit, value, 1 if unit else 0, f"{name}: {meaning}"))
+                found.append(Offer(target, kind, (name,), unit, value, _axes(unit), f"{name}: {meaning}"))
     if rotors:
         unit, value, meaning = _ACTUATOR_FAULTS["sag"]
         found.append(Offer("battery", "sag", (), unit, value, 1, f"battery: {meaning}"))
     return tuple(found)
+
+
+def _axes(unit: str) -> int:
+    """How many numbers a value of this unit may have: those of three have a unit each."""
+    return len(unit.split(",")) if unit else 0
 
 
 def check_planned(scenario: Scenario) -> None:
@@ -207,6 +215,9 @@ def _lacking(fault: PlannedFault, scenario: Scenario, known: Sequence[Offer]) ->
         targets = ", ".join(dict.fromkeys(offer.target for offer in known)) or "none"
         return "target", f"no fault of {fault.target} can be switched in this flight; expected one of: {targets}"
     alike = [offer for offer in of_target if offer.kind == fault.kind]
+    if not alike:
+        offered = ", ".join(dict.fromkeys(offer.kind for offer in of_target))
+        return "kind", f"{fault.target} cannot have {fault.kind} in this flight; expected one of: {offered}"
     names = [name for offer in alike for name in offer.channels]
     if fault.channel and fault.channel not in names:
         return "channel", f"{fault.target} has no {fault.channel!r}; expected one of: {', '.join(names)}"
@@ -226,7 +237,7 @@ def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
         what, unit, axes = f"{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
     elif target == BOARD:
         return f"board: {_BOARD_FAULTS.get(kind, kind)}"
-    elif target in ACTUATOR_TARGETS:
+    elif target in (*ACTUATOR_TARGETS, *ROBOT_TARGETS):
         what, unit, axes = _of_actuator(target, kind, numbers[3], known)
     else:
         name, channels = SENSORS[target]
@@ -237,6 +248,9 @@ def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
     if not on:
         return f"{what} off"
     values = list(row[4 : 4 + axes])
+    if "," in unit:
+        amounts = zip(values, unit.split(", "), strict=False)
+        return f"{what} {', '.join(f'{value:g} {of_it}' for value, of_it in amounts)} on"
     if len(set(values)) == 1:  # the same for all axes
         values = values[:1]
     amount = ", ".join(f"{value:g}" for value in values)
@@ -250,6 +264,6 @@ def _of_actuator(target: str, kind: str, number: int, known: Sequence[Offer]) ->
     if 0 <= number < len(alike):
         offer = alike[number]
         return f"{next(iter(offer.channels), target)}: {kind}", offer.unit, offer.axes
-    name = target if target == "battery" else f"{target}{number + 1}"
-    unit = "" if kind == "offset" else _ACTUATOR_FAULTS[kind][0] if kind in _ACTUATOR_FAULTS else ""
-    return f"{name}: {kind}", unit, 0 if kind in ("dead", "stuck") else 1
+    name = target if target in ("battery", "platform") or kind == "friction" else f"{target}{number + 1}"
+    unit = "" if kind == "offset" or target in ROBOT_TARGETS else _ACTUATOR_FAULTS.get(kind, ("",))[0]
+    return f"{name}: {kind}", unit, 0 if kind in ("dead", "stuck") else max(1, _axes(unit))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NamedTuple, get_args
 
 from aeroloop.core.config import Config, meta, note
@@ -14,18 +14,29 @@ LineTarget = Literal["to_plant", "to_board"]
 ActuatorTarget = Literal["rotor", "servo", "battery"]
 BoardTarget = Literal["board"]
 RotorSensorTarget = Literal["tachometer"]
-Target = Literal[SensorTarget, LineTarget, ActuatorTarget, BoardTarget, RotorSensorTarget]
+RobotTarget = Literal["joint", "platform"]
+RobotSensorTarget = Literal["encoder"]
+Target = Literal[
+    SensorTarget, LineTarget, ActuatorTarget, BoardTarget, RotorSensorTarget, RobotTarget, RobotSensorTarget
+]
 SensorKind = Literal["silent", "frozen", "bias", "noise"]
 LineKind = Literal["delay_s", "jitter_s", "loss", "corrupt", "duplicate", "reorder", "baud"]
 ActuatorKind = Literal["dead", "stuck", "weak", "slow", "offset", "sag"]
 BoardKind = Literal["hang", "reset"]
 GnssKind = Literal["no_fix"]
 MotorKind = Literal["effectiveness", "load"]
-Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind]
+WaveKind = Literal["load_sine"]
+RobotKind = Literal["payload", "friction"]
+Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind, WaveKind, RobotKind]
 
-SENSOR_TARGETS: tuple[str, ...] = (*get_args(SensorTarget), *get_args(RotorSensorTarget))
+SENSOR_TARGETS: tuple[str, ...] = (
+    *get_args(SensorTarget),
+    *get_args(RotorSensorTarget),
+    *get_args(RobotSensorTarget),
+)
 LINE_TARGETS: tuple[str, ...] = get_args(LineTarget)
 ACTUATOR_TARGETS: tuple[str, ...] = get_args(ActuatorTarget)
+ROBOT_TARGETS: tuple[str, ...] = get_args(RobotTarget)
 BOARD: str = get_args(BoardTarget)[0]
 SENSOR_KINDS: tuple[str, ...] = get_args(SensorKind)
 LINE_KINDS: tuple[str, ...] = get_args(LineKind)
@@ -36,6 +47,8 @@ TARGETS: tuple[str, ...] = (
     *ACTUATOR_TARGETS,
     BOARD,
     *get_args(RotorSensorTarget),
+    *ROBOT_TARGETS,
+    *get_args(RobotSensorTarget),
 )
 KINDS: tuple[str, ...] = (
     *SENSOR_KINDS,
@@ -44,6 +57,8 @@ KINDS: tuple[str, ...] = (
     *get_args(BoardKind),
     *get_args(GnssKind),
     *get_args(MotorKind),
+    *get_args(WaveKind),
+    *get_args(RobotKind),
 )
 """The index, here and in TARGETS, is the number in the log: append only."""
 
@@ -51,16 +66,19 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SENSOR_TARGETS, SENSOR_KINDS),
     "gnss": (*SENSOR_KINDS, *get_args(GnssKind)),
     **dict.fromkeys(LINE_TARGETS, LINE_KINDS),
-    "rotor": ("dead", "stuck", "weak", *get_args(MotorKind)),
+    "encoder": ("frozen", "bias", "noise"),
+    "rotor": ("dead", "stuck", "weak", *get_args(MotorKind), *get_args(WaveKind)),
     "servo": ("stuck", "slow", "offset"),
     "battery": ("sag",),
     BOARD: get_args(BoardKind),
+    "joint": ("load", *get_args(WaveKind), "friction"),
+    "platform": ("payload",),
 }
 
 ADDING = ("bias", "noise")
 """The faults of a sensor that have a channel and a value."""
-WITH_CHANNEL = (*ADDING, "dead", "stuck", "weak", "slow", "offset", *get_args(MotorKind))
-MOTOR_KINDS: tuple[str, ...] = get_args(MotorKind)
+WITH_CHANNEL = (*ADDING, "dead", "stuck", "weak", "slow", "offset", *get_args(MotorKind), *get_args(WaveKind))
+MOTOR_KINDS: tuple[str, ...] = (*get_args(MotorKind), *get_args(WaveKind))
 """Faults of rotors whose speed is simulated."""
 LARGEST = 1e4
 """Largest fault value of a sensor in any unit: the faulty value must still fit its message."""
@@ -73,16 +91,27 @@ RANGES: dict[str, tuple[float, float]] = {
     "sag": (0.0, 0.9),
     "effectiveness": (0.0, 1.0),
     "load": (-LARGEST, LARGEST),
+    "friction": (0.0, 100.0),
 }
 """Limits of fault values of sensors and actuators; those of a link are the limits of its impairments."""
-NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load")
+RANGES_OF_THREE: dict[str, dict[str, tuple[float, float]]] = {
+    "load_sine": {
+        "an amplitude": (-LARGEST, LARGEST),
+        "a frequency (Hz)": (0.01, 50.0),
+        "a phase (rad)": (-math.tau, math.tau),
+    },
+    "payload": {"a mass (kg)": (0.0, 100.0), "a place x (m)": (-10.0, 10.0), "a place y (m)": (-10.0, 10.0)},
+}
+"""The same of faults whose value may be three numbers. With a single number, the first, the others are the aircraft's
+usual ones."""
+NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load", "friction", *RANGES_OF_THREE)
 """A value of zero would be no fault."""
 
 
 class Switch(Config, frozen=True):
     """Switch one fault on or off now."""
 
-    target: Annotated[Target, note("a sensor, an actuator, or one direction of the link to the board")]
+    target: Annotated[Target, note("a sensor, an actuator, a part of a robot, or one direction of the link")]
     kind: Annotated[Kind, note("how it fails")]
     on: Annotated[bool, note("true: on; false: off")]
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
@@ -99,10 +128,14 @@ class Switch(Config, frozen=True):
             raise ValueError(f"{fault}: expected a finite value, not {self.value}")
         if not self.on:
             return
-        if self.target not in SENSOR_TARGETS and len(self.values) != 1:
+        of_three = RANGES_OF_THREE.get(self.kind, {})
+        if self.target not in SENSOR_TARGETS and len(self.values) != 1 and not of_three:
             raise ValueError(f"{fault}: expected one number, not {self.value}")
-        if self.kind in NOT_ZERO and not any(self.values):
+        if self.kind in NOT_ZERO and not any(self.values[:1] if of_three else self.values):
             raise ValueError(f"{fault}: expected a value other than zero")
+        for value, (name, (low, high)) in zip(self.values, of_three.items(), strict=False):
+            if not low <= value <= high:
+                raise ValueError(f"{fault}: expected {name} from {low:g} to {high:g}, not {value:g}")
         low, high = RANGES.get(self.kind, (-math.inf, math.inf))
         if not all(low <= value <= high for value in self.values):
             raise ValueError(f"{fault}: expected {low:g} to {high:g}, not {self.value}")
@@ -119,6 +152,18 @@ class Switched(NamedTuple):
     values: tuple[float, ...] = ()  # for each axis
 
 
+def three(given: tuple[float, ...], usual: Vec3) -> Vec3:
+    """A value of three numbers; of a single one, the others are the usual ones."""
+    first, second, third = given if len(given) == 3 else (*given[:1], *usual[1:])
+    return first, second, third
+
+
+def sine(wave: Sequence[float], t_s: float) -> float:
+    """Amplitude, frequency (Hz) and phase (rad) of a load, a time after it was switched on."""
+    amplitude, frequency_hz, phase_rad = wave
+    return amplitude * math.sin(math.tau * frequency_hz * t_s + phase_rad)
+
+
 def log_row(switch: Switch, switched: Switched) -> tuple[float, ...]:
     """A row of the stream `fault`, from its target on."""
     what = TARGETS.index(switch.target), KINDS.index(switch.kind), switch.on, switched.channel
@@ -129,7 +174,11 @@ class PlannedFault(Config, frozen=True):
     """A fault that starts, and may end, at a simulated time, at every pace and on every rung."""
 
     target: Annotated[
-        Target, note("a sensor, `rotor`, `servo`, `battery`, one direction of the link, or the emulated `board`")
+        Target,
+        note(
+            "a sensor, `rotor`, `servo`, `battery`, a robot's `joint` or `platform`, one direction of the link, or the "
+            "emulated `board`"
+        ),
     ]
     kind: Annotated[Kind, note("how it fails, see docs/faults.md")]
     from_s: Annotated[float, meta("s", "start: the first step that begins at or after this time", ge=0, le=86400)]

@@ -69,7 +69,7 @@ class Shape:
     parts: tuple[Part, ...]
     rotors: tuple[Rotor, ...]
     reach_m: float  # from the origin to the outermost point
-    nose_m: float  # forward extent
+    nose_m: float  # forward extent; 0: no front is marked
 
     def plain(self) -> dict[str, Any]:
         """In the format of the browser's script."""

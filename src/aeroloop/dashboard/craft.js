@@ -65,7 +65,7 @@ export default class Craft {
       bodies[rotor.body].add(hub);
       return { hub, rest: hub.quaternion.clone(), angle: 0, rate: 0 };
     });
-    this.mesh.add(this.nose(shape, color));
+    if (shape.nose_m > 0) this.mesh.add(this.nose(shape, color));
     this.from = this.to = null;
     this.leap_m = 20 * Math.max(1, shape.reach_m); // farther than this between two poses nothing flies
     this.seen_ms = this.shown_ms = performance.now();

@@ -110,6 +110,7 @@ class Page(Generic[S]):
     """Paths that the board reports in flight, by their number."""
     trail_m: float = FINEST_M  # least distance between two points of a trail
     attitude: bool = True  # whether it has one: the pilot's instruments show it
+    stands: bool = False  # it does not leave its place: the camera does not follow it
     home: bool = True  # flights start at the origin of the world, which is marked
     links: Callable[[S, Store, float], list[LinkView]] = lambda _scenario, _store, _since_s: []
     """The flight's own links, besides those of its router."""

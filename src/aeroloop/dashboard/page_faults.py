@@ -13,7 +13,7 @@ from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
-from aeroloop.core.faults import ACTUATOR_TARGETS, ADDING, LARGEST, LINE_TARGETS, RANGES
+from aeroloop.core.faults import ACTUATOR_TARGETS, ADDING, LARGEST, LINE_TARGETS, RANGES, RANGES_OF_THREE, ROBOT_TARGETS
 from aeroloop.core.stream import KEYS
 from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
@@ -29,6 +29,8 @@ ICONS = {
     "rotor": "air",
     "servo": "settings_input_component",
     "battery": "battery_alert",
+    "joint": "precision_manufacturing",
+    "platform": "scale",
 }
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
@@ -70,10 +72,15 @@ def amount(offer: Offer) -> Amount | None:
             return Amount("Bd", 1.0, 1200.0, 12_000_000.0, 100.0)
         case "sag":
             return Amount("%", 100.0, 0.0, 100.0 * RANGES["sag"][1], 1.0)
-        case "loss" | "corrupt" | "duplicate" | "reorder" | "weak":
+        case "loss" | "corrupt" | "duplicate" | "reorder" | "weak" | "effectiveness":
             return Amount("%", 100.0, 0.0, 100.0, 0.1)
         case "noise":
             return Amount(offer.unit, 1.0, 0.0, LARGEST, 0.0)
+        case "load_sine" | "payload":  # the first of three numbers; the others are the usual ones
+            low, high = next(iter(RANGES_OF_THREE[offer.kind].values()))
+            return Amount(offer.unit.partition(",")[0], 1.0, low, high, 0.0)
+        case "friction":
+            return Amount(offer.unit, 1.0, *RANGES["friction"], 0.0)
         case _:
             return Amount(offer.unit, 1.0, -LARGEST, LARGEST, 0.0)
 
@@ -279,13 +286,14 @@ class _Line:
 
 
 def card_of(offer: Offer) -> tuple[str, ...]:
-    """The group of a fault: a sensor, a direction of the link, or one actuator."""
-    return (offer.target, *offer.channels) if offer.target in ACTUATOR_TARGETS else (offer.target,)
+    """The group of a fault: a sensor, a direction of the link, or one actuator or joint."""
+    separate = offer.target in (*ACTUATOR_TARGETS, *ROBOT_TARGETS)
+    return (offer.target, *offer.channels) if separate else (offer.target,)
 
 
 def title(offer: Offer) -> str:
     """Its short name; the group has the target's name."""
-    return offer.words.partition(": ")[2] if offer.kind in ADDING else offer.kind.removesuffix("_s")
+    return offer.words.partition(": ")[2] if offer.kind in ADDING else offer.kind.removesuffix("_s").replace("_", " ")
 
 
 def caption(offer: Offer) -> str:

@@ -152,6 +152,7 @@ class Page:
         fleet = self.watched.fleet
         others = [part.scenario for part in fleet.beside]
         self.view.show(self.watched.scenario, list(zip(others, fleet.origins_W(), strict=True)))
+        self._mark(self.view.camera)
 
     def _fly(self) -> None:
         self._follow_flight()

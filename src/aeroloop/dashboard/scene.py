@@ -157,6 +157,7 @@ class View:
         self.scene = scene
         self.camera: Camera = "follow"
         self.followed = 0
+        self._stood = False  # what was shown last
         self._own: Group | None = None  # the part that the pages show
         self._beside: list[Group] = []
         self._stage: Stage | None = None
@@ -181,6 +182,8 @@ class View:
         self.followed = 0
         relief = ground.of_scenario(scenario) if scenario is not None else None
         page = family_page.of(scenario) if scenario is not None else family_page.PLAIN
+        if page.stands != self._stood:
+            self.camera, self._stood = "free" if page.stands else "follow", page.stands
         with self.scene as scene:
             surface = scene.texture(relief.picture_url, relief.coordinates) if relief is not None else None
             self._stage = Stage(scene.id, surface is None, surface.id if surface is not None else "", page.home)

@@ -184,7 +184,7 @@ export default class Stage {
       const away =
         this.pending === "top"
           ? new THREE.Vector3(0, -0.01, 1).multiplyScalar(Math.max(30 * size, 2.6 * this.span_m))
-          : new THREE.Vector3(-4.1, -1.7, 1.9).multiplyScalar(size).applyAxisAngle(new THREE.Vector3(0, 0, 1), yaw);
+          : new THREE.Vector3(...(this.pending === "free" ? [-2.6, -1.6, 2.4] : [-4.1, -1.7, 1.9])).multiplyScalar(size).applyAxisAngle(new THREE.Vector3(0, 0, 1), yaw);
       view.camera_tween?.stop();
       camera.position.copy(craft.position).add(away);
       camera.near = 0.05 * Math.max(1, this.reach_m); // a large aircraft flies far

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from aeroloop.control.flight_gains import GAINS
+from aeroloop.control.synchronisation_gains import ROTOR, ROTOR_POLES
 from aeroloop.controllers.pixhawk.parameters import Row
 from aeroloop.controllers.pixhawk.tables import vehicle_url
 from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Landed
@@ -12,12 +13,13 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.controllers.routing import BENCH
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import value_at
-from aeroloop.dashboard.family_page import Commands, Page, Status, Sticks
+from aeroloop.dashboard.family_page import Charts, Commands, Page, Status, Sticks
 from aeroloop.dashboard.link_health import LinkView, Span, counted_link, signals
 from aeroloop.dashboard.link_sources import AT_AUTOPILOT, AT_PLANT
 from aeroloop.dashboard.readings import word
 from aeroloop.dashboard.stick_driver import autopilot_driver
 from aeroloop.dashboard.store import Store
+from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.ground.pilot_commands import PilotConfig
@@ -77,6 +79,19 @@ def links(scenario: QuadrotorScenario, store: Store, since_s: float) -> list[Lin
     return found
 
 
+def more_charts(scenario: QuadrotorScenario) -> Charts:
+    """How the rotors keep together, if a law or motors that differ make that a question."""
+    tables = scenario.aircraft
+    if not tables.has_drive:
+        return []
+    rotors = range(1, airframe.flown(scenario).rotors.count + 1)
+    shown = [[f"rotor_law.sync_error_{i}_rad_s" for i in rotors], [f"rotor_law.error_{i}_rad_s" for i in rotors]]
+    table = tables.synchronisation
+    if table is not None and table.law != "none" and table.gains(ROTOR, ROTOR_POLES).gs:
+        shown.append([f"rotor_weights.w_p_{i}" for i in rotors])
+    return shown
+
+
 @cache
 def known_parameters() -> dict[str, Row]:
     """The virtual Pixhawk's, gains of the law first; another autopilot's by the same name mean the same."""
@@ -100,6 +115,7 @@ PAGE = Page[QuadrotorScenario](
         ["truth.roll_rad", "truth.pitch_rad", "truth.yaw_rad"],
         ["command.command_1", "command.command_2", "command.command_3", "command.command_4"],
     ],
+    more_charts=more_charts,
     plan=plan,
     links=links,
     commands=COMMANDS,

@@ -30,7 +30,7 @@ class MotorsTable(Config, frozen=True):
     """How the motors differ from the airframe's."""
 
     spread: Annotated[Spread, note("constant differences")] = Spread()
-    loads: Annotated[tuple[Load, ...], note("loads over time; faults `load` and `effectiveness` are constant")] = ()
+    loads: Annotated[tuple[Load, ...], note("loads over time; so are faults `load` and `load_sine`")] = ()
 
 
 class RotorSynchronisation(SynchronisationTable, frozen=True):

@@ -1,17 +1,14 @@
-"""Metrics of a robot's run, and the section of its report."""
+"""Metrics of a robot's run, and what went wrong in it, in words."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from aeroloop.analysis import generic
-from aeroloop.analysis.drawing import REFERENCE_STYLE, Line, Picture, over_time, panels, picture, single
 from aeroloop.analysis.family import Analysis
-from aeroloop.analysis.section import Block, Column, Figures, Section, Table, Text
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.vehicle_log import happened
 from aeroloop.core.signals import Event
@@ -23,19 +20,6 @@ from aeroloop.families.rrr.scenario import RobotScenario
 from aeroloop.recording.log import Log
 
 POSE = ("x_m", "y_m", "angle_rad")
-MEANING = (
-    "Equal errors of all joints turn the platform, differences between them move it sideways: to keep the joints "
-    "together is to keep the platform in its place. It does not improve the platform's angle."
-)
-TITLES = {
-    "joint_rms_rad": ("error of the joints, RMS", "mrad", 1e3),
-    "joint_sync_rms_rad": ("synchronisation error, RMS", "mrad", 1e3),
-    "joint_error_max_rad": ("largest error of a joint", "mrad", 1e3),
-    "position_rms_m": ("error of the platform's place, RMS", "mm", 1e3),
-    "angle_rms_rad": ("error of the platform's angle, RMS", "mrad", 1e3),
-    "torque_rms_Nm": ("torque, RMS", "N m", 1.0),
-    "torque_chatter_pct": ("chatter", "% of the largest torque", 1.0),
-}
 
 
 def names(pattern: str) -> tuple[str, ...]:
@@ -88,79 +72,6 @@ def rejected(log: Log) -> str:
 def details(log: Log, scenario: RobotScenario) -> dict[str, Any]:
     own = {"left_workspace": left(log, scenario) or None, "values_rejected": rejected(log) or None}
     return {**generic.details(log, scenario), **own}
-
-
-def _lines(log: Log, stream: str, pattern: str, scale: float = 1.0) -> list[Line]:
-    t_s = log.column(stream, "t_s")
-    return [Line(f"joint {i}", t_s, scale * log.column(stream, pattern.format(i))) for i in range(1, LEGS + 1)]
-
-
-def _path(log: Log) -> Any:
-    figure, axes = single()
-    for stream, style in (("truth", {"label": "platform"}), ("setpoint", {"label": "setpoint", **REFERENCE_STYLE})):
-        x, y = (1e3 * log.column(stream, name) for name in ("x_m", "y_m"))
-        axes.plot(x[::4], y[::4], **style)
-    axes.set(xlabel="x (mm)", ylabel="y (mm)")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.legend()
-    return figure
-
-
-def pictures(log: Log) -> list[Picture]:
-    drawn = [
-        picture("path", "Path", "The platform from above.", lambda: _path(log)),
-        picture(
-            "sync-errors",
-            "Synchronisation errors",
-            "Error of each joint minus the mean error of all.",
-            lambda: over_time("S e (mrad)", _lines(log, "joints", "sync_error_{}_rad", 1e3)),
-        ),
-        picture(
-            "joint-errors",
-            "Errors of the joints",
-            "Reference minus true angle.",
-            lambda: over_time("error (mrad)", _lines(log, "joints", "error_{}_rad", 1e3)),
-        ),
-        picture(
-            "joint-torques",
-            "Torque commands",
-            "What the law asks of each motor.",
-            lambda: over_time("torque (N m)", _lines(log, "command", "torque_{}_Nm")),
-        ),
-    ]
-    if len(log.rows["joint_law"]):
-        drawn += [
-            picture(
-                "surface",
-                "Sliding surface",
-                "Distance of each joint from the sliding surface; within the boundary layer the law is linear.",
-                lambda: over_time("s (rad/s)", _lines(log, "joint_law", "surface_{}_rad_s")),
-            ),
-            picture(
-                "weights",
-                "Weights",
-                "Weights of each joint's network: they rise while an error lasts and leak back.",
-                lambda: panels(
-                    {f"w {key.upper()}": _lines(log, "joint_law", f"w_{key}_{{}}") for key in "pid"}, height_in=4.0
-                ),
-            ),
-        ]
-    return drawn
-
-
-def sections(scenario: RobotScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
-    found, table = summary["metrics"], scenario.aircraft.synchronisation
-    rows = [
-        (words, "not known" if found.get(name) is None else f"{scale * found[name]:.3g}", unit)
-        for name, (words, unit, scale) in TITLES.items()
-    ]
-    blocks: list[Block] = [Text(f"Law: {table.law}. Disturbance: {scenario.aircraft.disturbance.kind}. {MEANING}")]
-    blocks.append(Table([Column("", "name"), Column("value"), Column("unit", "text")], rows))
-    if len(log.rows["joints"]):
-        blocks.append(Figures(pictures(log)))
-    told = [text for text in (rejected(log), left(log, scenario)) if text]
-    remarks = [Section("verdict", "", [Text(text) for text in told])] if told else []
-    return [*remarks, Section("joints", "Joints", blocks)]
 
 
 NEVER = ("diverged", "overruns", "board_restarts", "law_not_finite", "implausible_sensors")

@@ -9,11 +9,11 @@ from typing import Any
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.fault_offers import Offer
-from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.faults import ROBOT_TARGETS, Switch, Switched
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS
 from aeroloop.families.rrr import disturbances
+from aeroloop.families.rrr.faults import MOTORS, BodyFaults, EncoderFaults
 from aeroloop.families.rrr.kinematics import Kinematics, Pose, Reached
 from aeroloop.families.rrr.plants import Multibody, Plant, Reduced
 from aeroloop.families.rrr.reference import Wanted
@@ -24,7 +24,6 @@ from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, Vehicle
 
-MOTORS = tuple(f"motor{i}" for i in range(1, LEGS + 1))
 Effort = tuple[float, ...]
 WORLDS: Mapping[str, Callable[[Robot, Sequence[float]], Plant]] = {"bodies": Multibody, "reduced": Reduced}
 
@@ -60,15 +59,19 @@ class RobotMotion:
         tables = scenario.aircraft
         self._robot, self._disturbance, self._plant = tables.robot, tables.disturbance, plant
         self._kinematics = Kinematics(tables.robot)
+        self._faults = BodyFaults()
         self._t_ns = 0
         self._now = self._looked(0, plant)
 
     def drive(self, command: Row, dt_ns: int) -> Effort:
         most = self._robot.torque_max_Nm
-        acts = disturbances.acting(self._robot, self._disturbance, self._t_ns / NS)
+        acts = disturbances.acting(self._robot, self._disturbance, self._t_ns / NS, self._faults.added)
         self._plant.step([min(max(torque, -most), most) for torque in command], acts, dt_ns / NS)
         self._t_ns += dt_ns
         return tuple(share * torque for share, torque in zip(acts.shares, self._plant.torque, strict=True))
+
+    def switch(self, switch: Switch) -> Switched:
+        return self._faults.switch(switch, self._t_ns / NS)
 
     def state(self, t_ns: int) -> State:
         self._now = self._looked(t_ns, self._plant)
@@ -102,11 +105,16 @@ class Encoders:
                 ("disturbance", noise.Errors(white_std=tables.disturbance.encoder_noise_rad)),
             )
         ]
+        self.faults = EncoderFaults(self._channels[0])
+        self._last: Vec3 | None = None
 
     def measure(self, state: State) -> Row:
         a, b, c = state.q
         for channel in self._channels:
             a, b, c = channel.measure3(a, b, c, 1)
+        if self.faults.frozen and self._last is not None:
+            a, b, c = self._last
+        self._last = a, b, c
         return (a, b, c, *self._wanted.at(state.t_s)[1])
 
 
@@ -129,36 +137,33 @@ class Rows(CommonRows):
         publish["effort"](t_s, *effort)
 
 
-def no_sensor_faults(switch: Switch) -> Switched:
-    raise ConfigError(f"{switch.target}: of a robot only the motors fail; encoder errors are set in [sensors.encoders]")
+def switcher(motion: RobotMotion, encoders: Encoders) -> Callable[[Switch], Switched]:
+    """Switches the faults that are not the motors'."""
 
+    def switch(switch: Switch) -> Switched:
+        if switch.target == "encoder":
+            return encoders.faults.switch(switch)
+        if switch.target in ROBOT_TARGETS:
+            return motion.switch(switch)
+        raise ConfigError(f"{switch.target}: this robot has none; expected one of: rotor, joint, platform, encoder")
 
-def fault_offers(scenario: RobotScenario) -> tuple[Offer, ...]:
-    kinds = (
-        ("dead", "", 0.0, "no torque"),
-        ("stuck", "", 0.0, "torque stays as it is now"),
-        ("weak", "-", 0.5, "remaining fraction of its torque"),
-    )
-    return tuple(
-        Offer("rotor", kind, (motor,), unit, value, 1 if unit else 0, f"{motor}: {words}")
-        for motor in MOTORS
-        for kind, unit, value, words in kinds
-    )
+    return switch
 
 
 def vehicle(scenario: RobotScenario, number: int, publish: Mapping[str, Callable[..., None]]) -> Vehicle[Effort, State]:
     tables = scenario.aircraft
     wanted = Wanted(tables.robot, tables.reference)
     plant = WORLDS[tables.world.model](tables.robot, wanted.at(0.0)[0])
+    motion, encoders = RobotMotion(scenario, plant), Encoders(scenario, wanted)
     stages = Stages(
-        motion=RobotMotion(scenario, plant),
+        motion=motion,
         surroundings=None,
         sense=lambda state, effort: [],
         lost=lost,
         contact=lambda t_ns, state: None,
-        switch=no_sensor_faults,
+        switch=switcher(motion, encoders),
         rows=Rows(publish, wanted),
-        measure=Encoders(scenario, wanted).measure,
+        measure=encoders.measure,
         actuators=ActuatorFaults([Channel(name, "rotor") for name in MOTORS]),
     )
     still = (0.0,) * LEGS

@@ -13,8 +13,8 @@ ROW = Family(
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
     law="aeroloop.families.rrr.law:board_law",
     analysis="aeroloop.families.rrr.analysis:ANALYSIS",
-    sections="aeroloop.families.rrr.analysis:sections",
+    sections="aeroloop.families.rrr.report:sections",
     shape="aeroloop.families.rrr.shape:shape",
     page="aeroloop.families.rrr.page:PAGE",
-    faults="aeroloop.families.rrr.build:fault_offers",
+    faults="aeroloop.families.rrr.faults:offers",
 )

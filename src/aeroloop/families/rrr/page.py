@@ -45,5 +45,6 @@ PAGE = Page[RobotScenario](
     map_m_per_px=0.0015,
     trail_m=0.002,
     attitude=False,
+    stands=True,
     home=False,
 )

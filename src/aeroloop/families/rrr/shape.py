@@ -7,6 +7,7 @@ driven link, whose end is at the motor.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mujoco
 
@@ -19,7 +20,9 @@ THICK_M = 0.008
 
 
 def shape(scenario: RobotScenario) -> Shape:
-    return of_model(mujoco.MjModel.from_xml_string(model_xml(scenario.aircraft.robot)))
+    """Seen from as near as its base is wide; it has no front."""
+    robot = scenario.aircraft.robot
+    return replace(of_model(mujoco.MjModel.from_xml_string(model_xml(robot))), reach_m=robot.base_m, nose_m=0.0)
 
 
 def model_xml(robot: Robot) -> str:

@@ -8,22 +8,21 @@ disturbance from the motion before it, continued: a constant, and a turn at the 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
-from aeroloop.analysis.drawing import GREY, Line, Picture, over_time, picture
 from aeroloop.analysis.section import Figures, Section, Text
 from aeroloop.analysis.statistics import Array, largest, rms
-from aeroloop.control.synchronisation_gains import ROTOR, ROTOR_POLES
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.analysis.flight import Flight
+from aeroloop.families.multirotor.analysis.rotor_pictures import names, rotor_pictures
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 BEFORE_S, AFTER_S = 3.0, 2.0
 """Span before a disturbance whose motion is continued, and span after it in which a kick is looked for."""
 SETTLED_M_S = 0.1
 """A setpoint that is slower than this has no direction."""
-ZOOM_S = 0.2
 METRICS = (
     *("rotor_rms_rad_s", "rotor_sync_rms_rad_s", "rotor_error_max_rad_s"),
     *("rotor_effort_pct", "rotor_chatter_pct", "rotor_kick_deg"),
@@ -32,10 +31,6 @@ MEANING = (
     "Equal errors of all rotors change lift; differences between them turn the aircraft: rolling, pitching and yawing "
     "torque. To keep the rotors together is to keep a motor's fault out of the attitude; it does not improve the path."
 )
-
-
-def names(rotors: int, pattern: str) -> tuple[str, ...]:
-    return tuple(pattern.format(i) for i in range(1, rotors + 1))
 
 
 def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
@@ -102,91 +97,16 @@ def _turn_rate(flight: Flight, start_s: float) -> float:
     return float((heading[-1] - heading[0]) / (t_s[chosen][-1] - t_s[chosen][0]))
 
 
-def _lines(flight: Flight, stream: str, pattern: str, label: str = "rotor {}") -> list[Line]:
-    t_s = flight.column(stream, "t_s")
-    columns = flight.columns(stream, names(flight.rotors, pattern)).T
-    return [Line(label.format(i), t_s, values) for i, values in enumerate(columns, 1)]
-
-
-def _layer(flight: Flight, scenario: QuadrotorScenario) -> list[Line]:
-    """Both edges of the boundary layer; none for a law without one."""
-    table = scenario.aircraft.synchronisation
-    if table is None or table.law == "none" or not (gains := table.gains(ROTOR, ROTOR_POLES)).k:
-        return []
-    t_s = flight.column("rotor_law", "t_s")[[0, -1]]
-    edges = (("boundary layer", gains.phi), ("_", -gains.phi))
-    return [Line(label, t_s, np.full(2, edge), {"color": GREY, "linestyle": "--"}) for label, edge in edges]
-
-
-def rotor_pictures(flight: Flight, scenario: QuadrotorScenario) -> list[Picture]:
-    if not flight.column("rotor_law", "t_s").size:
-        return []
-    start_s = disturbed_s(scenario)
-    middle_s = start_s if math.isfinite(start_s) else float(flight.column("rotor_law", "t_s")[-1]) / 2
-
-    def zoomed() -> list[Line]:
-        lines = _lines(flight, "rotor_law", "asked_{}_rad_s")
-        near = np.abs(lines[0].t_s - middle_s) <= ZOOM_S / 2
-        return [Line(line.label, line.t_s[near], line.values[near]) for line in lines]
-
-    told = [
-        (
-            "sync-errors",
-            "Synchronisation errors",
-            "Error of each rotor speed minus the mean error of all.",
-            lambda: over_time("S e (rad/s)", _lines(flight, "rotor_law", "sync_error_{}_rad_s")),
-        ),
-        (
-            "rotor-errors",
-            "Rotor speed errors",
-            "Setpoint minus true speed.",
-            lambda: over_time("error (rad/s)", _lines(flight, "rotor_law", "error_{}_rad_s")),
-        ),
-        (
-            "rotor-control",
-            "Speeds asked of the ESCs",
-            "What the law asks of each ESC.",
-            lambda: over_time("speed (rad/s)", _lines(flight, "rotor_law", "asked_{}_rad_s")),
-        ),
-        (
-            "rotor-chatter",
-            "Speeds asked of the ESCs, 0.2 s",
-            "The same about the first disturbance, or in the middle of the flight.",
-            lambda: over_time("speed (rad/s)", zoomed()),
-        ),
-        (
-            "surface",
-            "Sliding surface",
-            "Distance of each rotor from the sliding surface; within the boundary layer the law is linear.",
-            lambda: over_time(
-                "s (rad/s)", [*_lines(flight, "rotor_law", "surface_{}_rad_s"), *_layer(flight, scenario)]
-            ),
-        ),
-    ]
-    if flight.column("rotor_weights", "t_s").size:
-        for key, name in (("p", "P"), ("i", "I"), ("d", "D")):
-            told.append(
-                (
-                    f"weights-{key}",
-                    f"Weights {name}",
-                    f"Weight {name} of each rotor's network: it rises while an error lasts and leaks back.",
-                    lambda key=key, name=name: over_time(  # type: ignore[misc]
-                        f"w {name}", _lines(flight, "rotor_weights", f"w_{key}_{{}}")
-                    ),
-                )
-            )
-    return [picture(*row) for row in told]
-
-
 def rotor_section(flight: Flight, scenario: QuadrotorScenario) -> list[Section]:
     drawn = rotor_pictures(flight, scenario)
     if not drawn:
         return []
     table = scenario.aircraft.synchronisation
     law = table.law if table is not None else "none"
-    number = f", vehicle {flight.number}" if scenario.aircraft.count > 1 else ""
-    return [
-        Section(
-            f"rotors{flight.number or ''}", f"Rotor speeds{number}", [Text(f"Law: {law}. {MEANING}"), Figures(drawn)]
-        )
-    ]
+    since = f" Figures begin at {table.evaluate_from_s:g} s, as the metrics do." if table is not None else ""
+    several = scenario.aircraft.count > 1
+    if several:  # names of figures are anchors of the page
+        drawn = [replace(each, name=f"{each.name}-{flight.number}") for each in drawn]
+    title = f"Rotor speeds, vehicle {flight.number}" if several else "Rotor speeds"
+    words = Text(f"Law: {law}. {MEANING}{since}")
+    return [Section(f"rotors{flight.number or ''}", title, [words, Figures(drawn)])]
