@@ -85,8 +85,10 @@ def with_kicks(flown: Sequence[Flown]) -> dict[Cell, Numbers]:
     undisturbed = {(one.cell.plant, one.cell.law): one for one in flown if one.cell.disturbance == NONE}
     found = {}
     for one in flown:
-        calm, since_s = undisturbed.get((one.cell.plant, one.cell.law)), PLANTS[one.cell.plant].evaluate_from_s
-        kick = {"kick": kick_deg(one.tilt_deg, calm.tilt_deg, since_s)} if calm is not None and calm is not one else {}
+        plant, calm = PLANTS[one.cell.plant], undisturbed.get((one.cell.plant, one.cell.law))
+        kick = {}
+        if plant.has("kick") and calm is not None and calm is not one:
+            kick = {"kick": kick_deg(one.tilt_deg, calm.tilt_deg, plant.evaluate_from_s)}
         found[one.cell] = {**one.numbers, **kick}
     return found
 

@@ -12,6 +12,7 @@ from aeroloop.analysis.drawing import WIDTH_IN, Picture, colors, legend_above, p
 from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade
 from aeroloop.campaign import tables
+from aeroloop.campaign.ideal import WHY, WITHIN
 from aeroloop.campaign.plants import PLANTS
 from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
@@ -53,6 +54,7 @@ def sections(results: Results, checks: Sequence[Check], found: Sequence[Statemen
         yield _table(results, plant)
     if found:
         yield _not_better(found)
+    yield Section("ideal", "Where the bench differs from an ideal loop", list(_differences(results)))
     yield Section("checks", "Checks", [_checks(tables.all_checks(checks, found)), Note(IDEAL)])
 
 
@@ -105,6 +107,13 @@ def _not_better(found: Sequence[Statement]) -> Section:
     rows = [(f"{one.number}", one.title, " ".join(one.words), check_grade(one.holds)) for one in found]
     titles = [Column("", "name"), Column("statement", "text"), Column("measured here", "text"), Column("holds", "text")]
     return Section("not-better", "Where it is not better", [Table(titles, rows)])
+
+
+def _differences(results: Results) -> Iterator[Block]:
+    for plant in results.plants:
+        yield Text(f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}")
+        titles = [Column("disturbance", "name"), Column("number", "text"), Column("bench (ideal loop)", "text")]
+        yield Table(titles, tables.differing(results, plant))
 
 
 def _checks(every: Sequence[Check]) -> Table:

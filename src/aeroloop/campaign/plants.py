@@ -75,6 +75,7 @@ class Plant:
     extra: tuple[tuple[str, str], ...]  # more cells, of controllers that only a check or a statement needs
     start_s: float  # of the disturbances
     evaluate_from_s: float
+    every: Settings  # settings of every flight
 
     @property
     def rows(self) -> dict[str, Settings]:
@@ -86,9 +87,13 @@ class Plant:
         """Every controller; without feedback only a plant whose table has that column."""
         return tuple(law for law in LAWS if law in self.laws or law != "esc")
 
+    def has(self, key: str) -> bool:
+        """Whether its table has such a column."""
+        return any(column.key == key for column in self.columns)
+
     def settings(self, cell: Cell) -> dict[str, Any]:
         own = self.linear if cell.law == LINEAR else {}
-        return {**WITHOUT_CHECKS, **LAWS[cell.law], **own, **self.rows[cell.disturbance]}
+        return {**WITHOUT_CHECKS, **self.every, **LAWS[cell.law], **own, **self.rows[cell.disturbance]}
 
 
 ERRORS = (
@@ -137,10 +142,12 @@ RRR = Plant(
     ),
     start_s=2.0,
     evaluate_from_s=1.0,
+    every={"disturbance.start_s": 2.0, "synchronisation.evaluate_from_s": 1.0},
 )
 
-START_S = 14.0
-"""The helix begins at 6 s, and the disturbances 8 s later."""
+START_S, EVALUATE_FROM_S, DURATION_S = 16.0, 12.0, 28.0
+"""The helix begins at 6 s. It is blended in for 3 s, with a step of its jerk at the end: what that leaves in the
+weights is over at 11.5 s. So everything is 2 s later than in the scenario."""
 
 
 def _gust(factor: float) -> Settings:
@@ -204,7 +211,8 @@ QUAD = Plant(
         *product(("esc", "pid", "smc", "smc-sync", FULL, "pid-equal"), ("weak70",)),
     ),
     start_s=START_S,
-    evaluate_from_s=10.0,
+    evaluate_from_s=EVALUATE_FROM_S,
+    every={"duration_s": DURATION_S, "synchronisation.evaluate_from_s": EVALUATE_FROM_S},
 )
 
 PLANTS = {plant.key: plant for plant in (RRR, QUAD)}

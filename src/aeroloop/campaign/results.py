@@ -119,7 +119,7 @@ def _ratios(results: Results) -> Iterator[Check]:
             continue
         value = results.ratio(plant, disturbance, key, "pid")
         yield Check(f"{plant} {disturbance}: {key}, pid / {FULL}", value, least=least, ideal=ideal)
-        if "position" in PLANTS[plant].metrics:
+        if PLANTS[plant].has("position"):
             value = results.ratio(plant, disturbance, "position", "pid") / value
             name = f"{plant} {disturbance}: this ratio of position over that of sync"
             yield Check(name, value, 1.0 - POSITION_WITHIN, 1.0 + POSITION_WITHIN)

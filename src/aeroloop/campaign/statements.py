@@ -53,29 +53,34 @@ def _common_mode(results: Results) -> Told:
         if results.has("quad", disturbance, "pid", FULL):
             pid, full = (results.common("quad", law, disturbance) for law in ("pid", FULL))
             yield (
-                f"Mean error of all rotors, {disturbance}: {full:.3g} rad/s RMS, with pid {pid:.3g}. The networks' "
-                "outputs have zero sum over the axes, so they do not act there.",
+                f"Mean error of all rotors, {disturbance}: {full:.3g} rad/s RMS, with pid {pid:.3g}.",
                 (Check(f"quad {disturbance}: mean error of the rotors, full / pid", full / pid, least=0.85),),
             )
 
 
 def _aircraft(results: Results) -> Told:
     laws = [law for law in results.laws("quad") if law != "esc"] if "quad" in results.plants else []
-    for disturbance in (NONE, "gust", "payload"):
-        if results.has("quad", disturbance, "pid", FULL):
-            paths = [results.of("quad", law, disturbance, "path") for law in laws]
-            yield (
-                f"Aircraft position, {disturbance}: {min(paths):.3g} to {max(paths):.3g} m RMS for every controller "
-                "with feedback: the outer loop decides it.",
-                (Check(f"quad {disturbance}: path, largest / smallest", max(paths) / min(paths), most=EQUAL_PATHS),),
-            )
-    for disturbance in ("gust", "payload"):
-        if results.has("quad", disturbance, "pid", FULL):
-            pid, full = (results.of("quad", law, disturbance, "kick") for law in ("pid", FULL))
-            yield (
-                f"Attitude kick, {disturbance}: {full:.3g} deg, with pid {pid:.3g}: not an error of the actuators.",
-                (Check(f"quad {disturbance}: kick, full / pid", full / pid, 0.9, 1.15),),
-            )
+    rows = [row for row in (NONE, "gust", "payload") if results.has("quad", row, "pid", FULL)]
+    if not rows:
+        return
+    paths = {
+        row: [results.of("quad", law, row, "path") for law in laws if results.has("quad", row, law)] for row in rows
+    }
+    told = ", ".join(f"{row} {min(path):.3g} to {max(path):.3g}" for row, path in paths.items())
+    yield (
+        f"Aircraft position (m RMS), of the controllers with feedback: {told}. The outer loop decides it.",
+        tuple(
+            Check(f"quad {row}: path, largest / smallest", max(path) / min(path), most=EQUAL_PATHS)
+            for row, path in paths.items()
+        ),
+    )
+    kicks = {row: [results.of("quad", law, row, "kick") for law in (FULL, "pid")] for row in rows if row != NONE}
+    if kicks:
+        told = ", ".join(f"{row} {full:.3g}, with pid {pid:.3g}" for row, (full, pid) in kicks.items())
+        yield (
+            f"Attitude kick (deg): {told}. These are not errors of the actuators.",
+            tuple(Check(f"quad {row}: kick, full / pid", full / pid, 0.9, 1.15) for row, (full, pid) in kicks.items()),
+        )
 
 
 def _noise(results: Results) -> Told:
@@ -125,10 +130,9 @@ def _equal_chatter(results: Results) -> Told:
                 if row in rows
             ]
         yield (
-            f"{PLANTS[plant].title}, pid with feed-forward and its gain raised until it chatters as much under noise: "
-            f"synchronisation error over the law's: {told}. Its total error is {min(both.values()):.3g} to "
-            f"{max(both.values()):.3g} of the law's: it tracks about as well overall or better, the law synchronises "
-            "better.",
+            f"{PLANTS[plant].title}: `pid-equal` has feed-forward, and its gain is raised until it chatters as much "
+            f"under noise. Its synchronisation error over the law's: {told}; its total error over the law's: "
+            f"{min(both.values()):.3g} to {max(both.values()):.3g}.",
             tuple(checks),
         )
 

@@ -6,6 +6,7 @@ summary.json    numbers, checks and statements for scripts           report.html
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,17 @@ def fly(
 ) -> Judged:
     flown = flying.fly_all(cells, seed, workers=workers, told=told)
     return judge(Results(seed, flying.with_kicks(flown), {one.cell: one.ended for one in flown}))
+
+
+def read(folder: Path) -> Judged:
+    """Judge what a folder holds again."""
+    path = folder / SUMMARY
+    try:
+        return judge(tables.results_of(json.loads(path.read_text(encoding="utf-8"))))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}; expected a folder of sync-table") from None
+    except (ValueError, KeyError, TypeError):
+        raise ConfigError(f"{path}: expected the summary that sync-table writes") from None
 
 
 def make_folder(folder: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from aeroloop.analysis.summary import json_safe, versions
+from aeroloop.campaign.ideal import WHY, WITHIN, moved
 from aeroloop.campaign.plants import FULL, PLANTS, Cell, Column, Plant
 from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
@@ -67,11 +68,34 @@ def markdown(results: Results, checks: Sequence[Check], found: Sequence[Statemen
         for statement in found:
             lines.append(f"{statement.number}. **{statement.title}.** {' '.join(statement.words)}")
         lines.append("")
+    lines += _differences(results)
     lines += ["## Checks", "", "| check | value | limit | ideal loop | |", "|---|---|---|---|---|"]
     for check in all_checks(checks, found):
         ideal = ABSENT if check.ideal is None else shown(check.ideal)
         lines.append(f"| {check.name} | {shown(check.value)} | {check.limit} | {ideal} | {_word(check)} |")
     return "\n".join([*lines, ""])
+
+
+def _differences(results: Results) -> list[str]:
+    """Numbers that are farther from the ideal loop's than the tolerance, and why."""
+    lines = ["## Where the bench differs from an ideal loop", ""]
+    for plant in results.plants:
+        lines += [f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}", ""]
+        lines += ["| disturbance | number | bench (ideal loop) |", "|---|---|---|"]
+        lines += [f"| {' | '.join(row)} |" for row in differing(results, plant)]
+        lines.append("")
+    return lines
+
+
+def differing(results: Results, plant: str) -> list[tuple[str, str, str]]:
+    """Disturbance, number, and of each controller its value with the ideal loop's."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for row in results.disturbances(plant):
+        for one in moved(results):
+            if (one.cell.plant, one.cell.disturbance) == (plant, row):
+                told = f"{one.cell.law} {shown(one.value)} ({shown(one.ideal)})"
+                found.setdefault((row, one.key), []).append(told)
+    return [(row, key, ", ".join(told)) for (row, key), told in found.items()]
 
 
 def all_checks(checks: Sequence[Check], found: Sequence[Statement]) -> list[Check]:
@@ -125,6 +149,16 @@ def summary(results: Results, checks: Sequence[Check], found: Sequence[Statement
         }
     )
     return told
+
+
+def results_of(told: Mapping[str, Any]) -> Results:
+    """The results that a summary was made of."""
+    numbers, ended = {}, {}
+    for one in told["cells"]:
+        cell = Cell(one["plant"], one["controller"], one["disturbance"])
+        ended[cell] = str(one["ended"])
+        numbers[cell] = {key: math.nan if value is None else float(value) for key, value in one["numbers"].items()}
+    return Results(int(told["seed"]), numbers, ended)
 
 
 def _word(check: Check) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,7 +15,7 @@ from rich.table import Table
 
 from aeroloop.cli import progress
 from aeroloop.cli.console import plain
-from aeroloop.core.errors import EXIT_CHECK_FAILED, ConfigError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 
 if TYPE_CHECKING:
     from aeroloop.campaign.plants import Cell
@@ -26,6 +26,7 @@ EPILOG = (
     "`aeroloop sync-table --plant rrr --out runs/robot`\n\n"
     "`aeroloop sync-table --plant quad --laws pid,smc-sync-pidnn --disturbances weak,load`\n\n"
     "`aeroloop sync-table --plant rrr --laws pid,smc,pid-high --seed 7 --json`\n\n"
+    "`aeroloop sync-table --again runs/robot`\n\n"
     "Exit codes: 0 all checks passed, 1 a check failed, 2 bad usage."
 )
 BOTH = "both"
@@ -56,6 +57,10 @@ def sync_table(
         int | None, typer.Option(min=1, metavar="N", help="Flights at a time; one for each processor.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
+    again: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Do not fly: judge the summary.json in this folder, write its tables again."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
 ) -> None:
     """Fly controllers by disturbances on the bench, and write the synchronisation tables with checks, and where the law
@@ -63,8 +68,9 @@ def sync_table(
     from aeroloop.api.flying import RUNS
     from aeroloop.campaign import sync_table as campaign
     from aeroloop.campaign.plants import PLANTS, selected
-    from aeroloop.flight.results import as_text
 
+    if again is not None:
+        _tell(again, campaign.read(again), as_json)
     if plant != BOTH and plant not in PLANTS:
         raise ConfigError(f"--plant {plant}: expected one of: {', '.join((*PLANTS, BOTH))}")
     cells = selected(tuple(PLANTS) if plant == BOTH else (plant,), _names(laws), _names(disturbances))
@@ -76,12 +82,20 @@ def sync_table(
     except BaseException:
         folder.rmdir()
         raise
+    _tell(folder, judged, as_json)
+
+
+def _tell(folder: Path, judged: Judged, as_json: bool) -> NoReturn:
+    """Write the files, print, and exit."""
+    from aeroloop.campaign import sync_table as campaign
+    from aeroloop.flight.results import as_text
+
     report = campaign.write(folder, judged)
     if as_json:
         sys.stdout.write(as_text(judged.summary))
     else:
         _show(judged, report)
-    raise typer.Exit(0 if judged.ok else EXIT_CHECK_FAILED)
+    raise typer.Exit(EXIT_OK if judged.ok else EXIT_CHECK_FAILED)
 
 
 def _names(text: str) -> tuple[str, ...]:
