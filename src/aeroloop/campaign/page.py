@@ -23,9 +23,8 @@ MEANING = {
     "quad": "Equal errors of all rotors change lift, differences between them turn the aircraft.",
 }
 IDEAL = (
-    "Ideal loop: the numbers of a simulation without sensors, link and estimator, for which the limits were set. On "
-    "the bench every number crosses the link in single precision, and the aircraft flies by its estimated attitude and "
-    "position."
+    "Ideal loop: the numbers of a simulation of law and plant alone, without sensors, link and estimator, for which "
+    "the limits were set."
 )
 
 
