@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from aeroloop.campaign import page, tables
+from aeroloop.campaign import flying, page, tables
 from aeroloop.campaign.ideal import IDEAL, moved
 from aeroloop.campaign.plants import FULL, LINEAR, NO_LEARNING, PLANTS, Cell, cells, selected
 from aeroloop.campaign.results import Results, acceptance
@@ -141,7 +143,23 @@ def test_the_report_has_tables_bars_checks_and_where_it_is_not_better() -> None:
     for part in ('id="rrr"', 'id="quad"', 'id="not-better"', 'id="ideal"', 'id="checks"', "Controllers: 3-RRR robot"):
         assert part in html
     assert "rrr load: sync, pid / smc-sync-pidnn is 1.58, expected &gt;= 4." in html
-    assert html == page.render(results, acceptance(results), statements(results))
+
+
+def test_a_kick_is_the_largest_change_against_the_calm_flight() -> None:
+    t_s = np.arange(5.0)
+    calm = np.column_stack([t_s, [0.0, 179.0, 1.0, 1.0, 1.0], np.zeros(5)])
+    flown = np.column_stack([t_s, [90.0, -179.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, -3.5, 0.0]])[:4]
+    assert flying.kick_deg(flown, calm, 1.0) == 3.5  # 2 deg across the seam; before 1 s nothing counts
+    for plant, kick in (("quad", 3.5), ("rrr", None)):
+        both = [
+            flying.Flown(Cell(plant, "pid", row), "completed", {}, tilt)
+            for row, tilt in (("none", calm), ("load", flown))
+        ]
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setitem(PLANTS, plant, replace(PLANTS[plant], evaluate_from_s=1.0))
+            found = flying.with_kicks(both)
+        assert found[Cell(plant, "pid", "load")].get("kick") == kick
+        assert "kick" not in found[Cell(plant, "pid", "none")]
 
 
 def test_numbers_keep_their_digits() -> None:

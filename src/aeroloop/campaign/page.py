@@ -13,11 +13,15 @@ from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade
 from aeroloop.campaign import tables
 from aeroloop.campaign.ideal import WHY, WITHIN
-from aeroloop.campaign.plants import PLANTS
+from aeroloop.campaign.plants import FULL, LAWS, PLANTS
 from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 
+_SHOWN = ("pid", "smc", "smc-sync", FULL, "pid-equal", "pid-high", "esc")
+_ORDER = (*_SHOWN, *(law for law in LAWS if law not in _SHOWN))
+COLOR = dict(zip(_ORDER, colors(len(_ORDER)), strict=False))
+"""The same in both pictures."""
 MEANING = {
     "rrr": "Equal errors of all joints turn the platform, differences between them move it sideways.",
     "quad": "Equal errors of all rotors change lift, differences between them turn the aircraft.",
@@ -91,10 +95,10 @@ def _bars(results: Results, plant: str) -> Figure:
     laws, disturbances = results.laws(plant), results.disturbances(plant)
     places, width = np.arange(len(disturbances)), 0.8 / max(1, len(laws))
     for panel, key in zip(panels, ("sync", "rms"), strict=True):
-        for index, (law, color) in enumerate(zip(laws, colors(len(laws)), strict=False)):
+        for index, law in enumerate(laws):
             heights = [results.of(plant, law, disturbance, key) for disturbance in disturbances]
             at = places + (index - (len(laws) - 1) / 2) * width
-            panel.bar(at, heights, width, label=law, color=color)
+            panel.bar(at, heights, width, label=law, color=COLOR[law])
         panel.set_yscale("log")
         panel.set(ylabel=f"{key} ({PLANTS[plant].unit})")
     panels[-1].set_xticks(places, disturbances)

@@ -130,7 +130,7 @@ def _equal_chatter(results: Results) -> Told:
                 if row in rows
             ]
         yield (
-            f"{PLANTS[plant].title}: `pid-equal` has feed-forward, and its gain is raised until it chatters as much "
+            f"{PLANTS[plant].title}: pid-equal has feed-forward, and its gain is raised until it chatters as much "
             f"under noise. Its synchronisation error over the law's: {told}; its total error over the law's: "
             f"{min(both.values()):.3g} to {max(both.values()):.3g}.",
             tuple(checks),
@@ -143,7 +143,7 @@ def _high_gain(results: Results) -> Told:
         return
     both = {row: results.ratio("rrr", row, "rms", "pid-high") for row in rows}
     checks = [Check("rrr: rms, largest pid-high / full", max(both.values()), most=1.0)]
-    words = f"`pid-high` on the robot has {min(both.values()):.3g} to {max(both.values()):.3g} of the law's total error"
+    words = f"pid-high on the robot has {min(both.values()):.3g} to {max(both.values()):.3g} of the law's total error"
     if "load" in rows:
         sync = results.ratio("rrr", "load", "sync", "pid-high")
         checks.append(Check("rrr load: sync, pid-high / full", sync, 0.75, 1.4, ideal=0.305 / 0.273))
@@ -154,8 +154,8 @@ def _high_gain(results: Results) -> Told:
         words += f", at {chatter:.3g} times its chatter under noise"
     yield (
         f"{words}. The case for the law is a high gain only while it is needed, and only between the axes. With one "
-        "sample of delay `pid-high` is unstable for a light platform, so a scenario with it needs "
-        "`synchronisation.certified = false`.",
+        "sample of delay pid-high is unstable for a light platform, so a scenario with it needs "
+        "synchronisation.certified = false.",
         tuple(checks),
     )
 
@@ -195,7 +195,7 @@ def _sliding_mode_alone(results: Results) -> Told:
         if results.has(plant, disturbance, "smc", LINEAR):
             smc, pid = (results.of(plant, law, disturbance, "rms") for law in ("smc", LINEAR))
             yield (
-                f"{PLANTS[plant].title}, {disturbance}: `smc` has {smc:.5g} {PLANTS[plant].unit} RMS, PID with "
+                f"{PLANTS[plant].title}, {disturbance}: smc has {smc:.5g} {PLANTS[plant].unit} RMS, PID with "
                 f"feed-forward and the same gains {pid:.5g}. Inside the boundary layer they are one law; sliding mode "
                 "adds the bound k of its push.",
                 (Check(f"{plant} {disturbance}: rms, smc / smc-linear", smc / pid, 0.99, 1.01, ideal=1.0),),

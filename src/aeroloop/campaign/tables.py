@@ -93,7 +93,7 @@ def differing(results: Results, plant: str) -> list[tuple[str, str, str]]:
     for row in results.disturbances(plant):
         for one in moved(results):
             if (one.cell.plant, one.cell.disturbance) == (plant, row):
-                told = f"{one.cell.law} {shown(one.value)} ({shown(one.ideal)})"
+                told = f"{one.cell.law} {shown(one.value)} ({one.ideal:g})"
                 found.setdefault((row, one.key), []).append(told)
     return [(row, key, ", ".join(told)) for (row, key), told in found.items()]
 
