@@ -41,3 +41,38 @@ class ProgressLines:
         if now_s >= self._next_s:
             self._next_s = now_s + LINE_PERIOD_S
             self._tell(f"{self._name}: {flown_s:.1f} s flown, {self._of}")
+
+
+@contextmanager
+def counted(name: str, count: int, what: str) -> Iterator[Callable[[int, str], None]]:
+    """Of several flights: gives a function of how many are done, and which was the last."""
+    if not notes.is_terminal:
+        yield CountedLines(name, count, what)
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=notes, transient=True) as shown_bar:
+        task = shown_bar.add_task(name, total=count)
+        yield lambda done, last: shown_bar.update(task, completed=done, description=f"{name}: {last}")
+
+
+class CountedLines:
+    """The same for a file or a CI log."""
+
+    def __init__(
+        self,
+        name: str,
+        count: int,
+        what: str,
+        tell: Callable[[str], None] = print_note,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name, self._of, self._tell, self._now_s = name, f"of {count} {what}", tell, now_s
+        self._next_s = now_s() + LINE_PERIOD_S
+
+    def __call__(self, done: int, last: str) -> None:
+        now_s = self._now_s()
+        if now_s >= self._next_s:
+            self._next_s = now_s + LINE_PERIOD_S
+            self._tell(f"{self._name}: {done} {self._of}, last {last}")

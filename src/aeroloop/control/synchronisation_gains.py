@@ -90,6 +90,13 @@ class SynchronisationTable(Config, frozen=True):
         ),
     ] = "none"
     coupling: Annotated[Coupling, note("errors coupled by their mean, or with the neighbours in a ring")] = "mean"
+    certified: Annotated[
+        bool,
+        note(
+            "refuse a law whose loop is unstable at any corner of the plant's range; `false`: fly it all the same, "
+            "as `pid-high` on a robot's joints"
+        ),
+    ] = True
     lam: Annotated[NotNegative | None, meta("1/s", "pole of the sliding surface")] = None
     k: Annotated[NotNegative | None, meta("of the acceleration", "largest push towards the surface")] = None
     phi: Annotated[Positive | None, meta("of the surface", "half width of the boundary layer")] = None

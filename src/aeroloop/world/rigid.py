@@ -64,6 +64,13 @@ class Rigid(Generic[E]):
         self._qpos, self._qvel, self._qacc = list(motion[:7]), list(motion[7:13]), list(motion[13:19])
         self._engine.qpos[:], self._engine.qvel[:] = self._qpos, self._qvel
 
+    def exchange(self, model: mujoco.MjModel) -> None:
+        """Continue the present motion with another model of the aircraft, which has the same actuators."""
+        self._engine = Engine(model)
+        self._ctrl = self._engine.ctrl.data
+        self._engine.set_contacts(not self._high)
+        self.resume(self.motion)
+
     def settle(self, dt_ns: int) -> None:
         """Simulate one second without thrust: the ground is soft, and the aircraft still sinks a little."""
         self._look_for_contacts(0.0)

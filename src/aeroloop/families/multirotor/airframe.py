@@ -18,7 +18,8 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air
-from aeroloop.families.multirotor import rotor_law
+from aeroloop.families.multirotor import laden_world, rotor_law
+from aeroloop.families.multirotor.payload import Laden, Payload, laden
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 from aeroloop.models import quadrotor
@@ -112,6 +113,8 @@ def check(scenario: QuadrotorScenario) -> None:
     """Check before the start that the aircraft can fly and stand, and that its rotors' law fits it."""
     airframe = flown(scenario)
     rotor_law.check_drive(scenario.aircraft, airframe.motors, airframe.rotors.count)
+    if (payload := scenario.aircraft.payload) is not None:
+        laden_world.check(airframe.body.mass_kg, payload, airframe.rotors, airframe.motors.speed_max_rad_s)
     pulses(scenario)
 
 
@@ -166,8 +169,10 @@ def _free(per_rotor: Vec, axis: int) -> bool:
     return bool(np.linalg.norm(rest) > 1e-6 * max(1e-9, float(np.linalg.norm(per_rotor[axis]))))
 
 
-def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> mujoco.MjModel:
-    """Actuators: the six of BODY_LOADS, then the free-air thrust of each rotor."""
+def build(
+    airframe: Airframe, step_s: float, terrain: Ground | None = None, together: Laden | None = None
+) -> mujoco.MjModel:
+    """Actuators: the six of BODY_LOADS, then the free-air thrust of each rotor. `together`: with a payload."""
     text = resources.files("aeroloop").joinpath(f"{FOLDER}/model.xml").read_text(encoding="utf-8")
     spec = mujoco.MjSpec.from_string(text)
     spec.option.timestep = step_s
@@ -185,6 +190,8 @@ def build(airframe: Airframe, step_s: float, terrain: Ground | None = None) -> m
     frame.mass, frame.inertia = airframe.body.mass_kg, airframe.body.inertia_kgm2
     frame.ipos, frame.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
     frame.explicitinertial = True
+    if together is not None:
+        laden_world.carry(spec, together)
     sphere, capsule, cylinder = (
         mujoco.mjtGeom.mjGEOM_SPHERE,
         mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -276,10 +283,19 @@ def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, floa
 
 
 def world(
-    airframe: Airframe, step_s: float, start_m: tuple[float, float] = (0.0, 0.0), terrain: Ground | None = None
+    airframe: Airframe,
+    step_s: float,
+    start_m: tuple[float, float] = (0.0, 0.0),
+    terrain: Ground | None = None,
+    payload: Payload | None = None,
 ) -> Rigid[RotorEffort]:
     """At rest on the ground, this far east and north of the origin."""
-    rigid = Rigid(build(airframe, step_s, terrain), loads(airframe))
+    model, of_air = build(airframe, step_s, terrain), loads(airframe)
+    if payload is None:
+        rigid = Rigid(model, of_air)
+    else:
+        together = build(airframe, step_s, terrain, laden(airframe.body, payload))
+        rigid = laden_world.LadenLater(model, together, of_air, payload.from_s)
     rigid.reset(*_standing(airframe, start_m, terrain))
     rigid.settle(round(step_s * NS))
     if math.hypot(*rigid.state(0).vel_W) > AT_REST_M_S and (terrain is None or isinstance(terrain, Flat)):

@@ -81,11 +81,14 @@ def vehicle(
     *,
     compiled: bool = True,
 ) -> Vehicle[RotorEffort, RigidState]:
-    """Aircraft number `number`, with its own random streams. Not `compiled`: MuJoCo steps it in free air too."""
+    """Aircraft number `number`, with its own random streams. Not `compiled`: MuJoCo steps it in free air too, as it
+    does with a payload."""
     airframe = airframes.load(scenario.aircraft.vehicle.airframe)
     streams = random_streams(scenario, number)
     ground = terrain(scenario.aircraft.world.terrain)
-    world = airframes.world(airframe, scenario.aircraft.world.step_s, scenario.aircraft.start_m(number), ground)
+    payload = scenario.aircraft.payload
+    start_m = scenario.aircraft.start_m(number)
+    world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload)
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     earth, atmosphere = Earth(scenario.aircraft.world.home), Atmosphere(scenario.aircraft.world.day)
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
@@ -94,7 +97,8 @@ def vehicle(
     moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if driven else airframe
     motors = Motors(moved.motors, airframe.rotors.count)
     parts = Parts(moved, motors, world, around, earth, atmosphere)
-    motion = MultirotorMotion(parts, fastest if compiled else None)
+    # The compiled step has its centre of mass in the origin; with a payload MuJoCo steps in free air too.
+    motion = MultirotorMotion(parts, fastest if compiled and payload is None else None)
     differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
     faults = actuator_faults(airframe, motion, differing)
     noise = scenario.aircraft.vehicle.motor_noise

@@ -69,4 +69,4 @@ def check_drive(tables: MultirotorTables, motor: Motor, rotors: int) -> None:
     most = max(MOST_GAIN, *spread.gain) if spread.gain else MOST_GAIN
     fastest_s, slowest_s = min(lags) * min(factors), max(lags) * max(factors)
     plants = RotorPlants((fastest_s, slowest_s), (LEAST_GAIN, most), table.nominal_lag_s / fastest_s)
-    check(axes, gains, table.coupling, plants)
+    check(axes, gains, table.coupling, plants, certified=table.certified)

@@ -13,6 +13,7 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.fleet import seed_of
 from aeroloop.core.geodesy import moved
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
+from aeroloop.families.multirotor.payload import Payload
 from aeroloop.families.multirotor.rotor_tables import MotorsTable, RotorSynchronisation
 from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.suite import SensorSet
@@ -74,6 +75,7 @@ class MultirotorTables(FamilyTables, frozen=True):
     synchronisation: Annotated[
         RotorSynchronisation | None, note("law for the rotor speeds; left out: commands reach the motors as they are")
     ] = None
+    payload: Annotated[Payload | None, note("what it takes up in flight; left out: nothing")] = None
     channels: Annotated[MotorChannels, note("servo channels, of ArduPilot only")] = MotorChannels()
 
     @classmethod

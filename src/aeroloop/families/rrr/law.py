@@ -67,4 +67,4 @@ def check(scenario: RobotScenario) -> None:
     inertia = joint_inertia(robot)
     least, most = (factor * inertia for factor in INERTIA_RANGE)
     plants = JointPlants((least, most), EFFECTIVENESS, robot.torque_lag_s)
-    check_stable(axes(robot, period_s), gains(scenario), table.coupling, plants)
+    check_stable(axes(robot, period_s), gains(scenario), table.coupling, plants, certified=table.certified)

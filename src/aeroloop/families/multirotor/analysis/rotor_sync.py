@@ -60,8 +60,9 @@ def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, floa
 
 
 def disturbed_s(scenario: QuadrotorScenario) -> float:
-    """Time of the first fault of a rotor or load on a motor; NaN: none."""
+    """Time of the first fault of a rotor, load on a motor or payload; NaN: none."""
     times = [load.from_s for load in scenario.aircraft.motors.loads]
+    times += [payload.from_s] if (payload := scenario.aircraft.payload) is not None else []
     times += [fault.from_s for fault in scenario.planned.values() if fault.target in ("rotor", "battery")]
     return min(times, default=math.nan)
 
