@@ -44,5 +44,7 @@ def test_an_odd_value_is_a_sentence(name: str) -> None:
 def test_a_kind_that_is_no_text_is_named() -> None:
     with pytest.raises(ConfigError, match=r"vehicle\.kind: expected the name of a family .*, not \[\]"):
         load_plan(find("quad-hover"), ("vehicle.kind=[]",))
+    with pytest.raises(ConfigError, match=r"quad-hover\.toml with vehicle=\[\]: vehicle: expected a table, not \[\]$"):
+        load_plan(find("quad-hover"), ("vehicle=[]",))
     with pytest.raises(ConfigError, match=r"sensors\.fitted: expected `array`, got `float`"):
         load_plan(find("quad-hover"), ("sensors.fitted=inf",))

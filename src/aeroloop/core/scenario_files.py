@@ -181,7 +181,9 @@ def _read(path: Path, overrides: tuple[str, ...], given: Mapping[str, Any] | Non
 def kind_of(table: dict[str, Any]) -> str:
     """The location of the family of a file's table."""
     vehicle = table.get("vehicle", {})
-    kind = vehicle.get("kind", DEFAULT_FAMILY) if isinstance(vehicle, dict) else DEFAULT_FAMILY
+    if not isinstance(vehicle, dict):  # else the default family's keys would be named, and not this one
+        raise ConfigError(f"vehicle: expected a table, not {vehicle!r:.60}")
+    kind = vehicle.get("kind", DEFAULT_FAMILY)
     if not isinstance(kind, str):
         raise ConfigError(f"{KIND}: expected the name of a family or the path of its folder, not {kind!r:.60}")
     return kind
