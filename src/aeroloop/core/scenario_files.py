@@ -40,6 +40,9 @@ def find(name: str) -> Path:
     for folder in SCENARIO_DIRS:
         if (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
+    inside = [str(path) for path in sorted(Path(name).glob("*.toml")) if _is_scenario(path)] if name else []
+    if inside:  # as `aeroloop new` leaves it
+        raise ConfigError(f"{name}: a folder; expected one of the scenarios in it: {', '.join(inside)}")
     known = [path.stem for path in available()]
     raise ConfigError(
         f"unknown scenario {name!r}{did_you_mean(name, known)}; expected a .toml file or one of: "
