@@ -82,7 +82,7 @@ def test_each_instance_has_its_port(tmp_path: Path) -> None:
 def test_the_command_that_starts_it() -> None:
     words = start_command(scenario(vehicle__count=2), 1)
     assert words.startswith("arducopter --model JSON:127.0.0.1 -I1 --sysid 2 --home 47.3977420,8.5455940,488,0 ")
-    assert words.endswith("--serial0 udpclient:127.0.0.1:14550")
+    assert words.endswith("--speedup 100 --serial0 udpclient:127.0.0.1:14550"), "else its own pace is real time"
 
 
 def test_channels_of_the_motors_are_the_airframes_or_the_files() -> None:

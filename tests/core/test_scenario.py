@@ -163,6 +163,15 @@ def test_own_files_of_the_current_folder_come_before_the_shipped_ones(
     assert names["quad-hover"].parent == shipped.parent
 
 
+def test_a_folder_names_the_scenarios_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "airframe.toml").write_text("[body]\nmass_kg = 1.0\n")
+    (tmp_path / "mine" / "hover.toml").write_text('name = "mine"\nduration_s = 1.0\n')
+    with pytest.raises(ConfigError, match=r"^mine: a folder; expected one of the scenarios in it: mine/hover\.toml$"):
+        scenario_files.find("mine")
+
+
 def test_other_files_of_the_current_folder_are_no_scenarios(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = scenario_files.available()

@@ -324,7 +324,7 @@ def test_a_silent_port_is_explained_after_ten_seconds_and_an_error_at_the_end() 
         loop.exchange.await_ready(30.0)
     assert caught.value.exit_code == EXIT_LINK
     (hint,) = loop.said
-    assert hint.startswith("no servo packet on memory for 10 s; ") and "--serial0" in hint
+    assert hint.startswith("no servo packet on memory for 10 s; ArduPilot is not running, or ") and "--serial0" in hint
 
 
 def test_a_port_with_strange_datagrams_is_explained_by_them() -> None:

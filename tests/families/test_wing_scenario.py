@@ -13,6 +13,8 @@ from aeroloop.analysis.checks import verify
 from aeroloop.analysis.family import metric_names
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
+from aeroloop.core.fleet import Fleet
+from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario_files import available, load, of_table
 from aeroloop.families.fixedwing import airframe
 from aeroloop.families.fixedwing import images as wing_images
@@ -55,6 +57,18 @@ def test_the_hierarchical_flight_promises_what_it_is_to_show() -> None:
         "cross_track_rms_m",
         "altitude_error_max_m",
     }
+
+
+def test_every_shipped_flight_of_a_fixed_wing_checks_its_clearance() -> None:
+    """By whichever controller, alone or in a fleet."""
+    flown: dict[str, set[str]] = {}
+    for path in available():
+        plan = load_plan(path)
+        for part in plan.parts if isinstance(plan, Fleet) else (plan,):
+            if part.kind == "fixedwing":
+                flown[f"{path.stem}/{part.name}"] = {check.metric for check in part.checks}
+    assert len(flown) >= 7
+    assert [name for name, checked in flown.items() if "clearance_min_m" not in checked] == []
 
 
 def test_it_has_the_five_sensors_that_its_board_needs() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aeroloop.core import scenario_files
+from aeroloop.core import scenario_files, tables
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.fault_offers import offers
 from aeroloop.core.fleet_files import load_plan
@@ -207,15 +207,25 @@ def test_a_stale_board_is_refused(family: str, monkeypatch: pytest.MonkeyPatch) 
         flown(ON_OUR_BOARD[family], 'loop="pil"')
 
 
-REFUSED = {
-    ("tiltrotor", "pixhawk"): "no 'pixhawk' flies tiltrotor; expected one of: law",
-    ("tiltrotor", "px4"): "no 'px4' flies tiltrotor; expected one of: law",
-    ("tiltrotor", "ardupilot"): "no 'ardupilot' flies tiltrotor; expected one of: law",
-    ("fixedwing", "pixhawk"): "no 'pixhawk' flies fixedwing; expected one of: law, px4",
+FLOWN_BY = {
+    "tiltrotor": ("law",),
+    "multirotor": ("pixhawk", "px4", "ardupilot", "law", "pose"),
+    "fixedwing": ("law", "px4", "ardupilot"),
+    "rrr": ("law",),
 }
+"""Aircraft by controller; every other cell is refused."""
+SCENARIO = {**FLOWN, "rrr": "rrr-circle"}
+REFUSED = [(family, name) for family, own in FLOWN_BY.items() for name in FLOWN_BY["multirotor"] if name not in own]
 
 
 @pytest.mark.parametrize(("family", "controller"), REFUSED)
 def test_a_controller_that_does_not_fly_it_is_refused_with_those_that_do(family: str, controller: str) -> None:
-    with pytest.raises(ConfigError, match=REFUSED[family, controller]):
-        opened(FLOWN[family], f'controller.kind="{controller}"')
+    exist = ", ".join(FLOWN_BY[family])
+    words = rf"controller\.kind: no '{controller}' flies {family}; expected one of: {exist} \(law: mil, sil, pil, hil"
+    with pytest.raises(ConfigError, match=words):
+        opened(SCENARIO[family], f'controller.kind="{controller}"')
+
+
+@pytest.mark.parametrize("family", FLOWN_BY)
+def test_the_row_of_each_family_has_these_controllers(family: str) -> None:
+    assert tuple(tables.family(family).controllers) == FLOWN_BY[family]

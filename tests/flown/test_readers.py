@@ -97,6 +97,7 @@ def test_a_ulog_of_px4(tmp_path: Path) -> None:
         ("1.log", "FMT, 1, 15, IMU, If, TimeMS,GyrX\nIMU, 1, 2\n", "message ATT is not in it"),
         ("1.log", "hello\n", "not a DataFlash log"),
         ("1.csv", "Zeit;x\n1;2\n", r"expected a mapping, --map FILE.toml, .*; the columns are: Zeit;x"),
+        ("1.csv", b"\x1b[2Jx,\xff\x00\n1,2\n", "not a table of text; its first line, .* is not printable$"),
         ("1.csv", "t,phi,psi\n1,2,3\n", r"; the columns are: t, phi, psi$"),
         (
             "1.csv",

@@ -142,6 +142,18 @@ def test_python_flies_and_reads_the_log(user: Environment) -> None:
     assert (passed, int(rows) > 100, sha256) == ("True", True, log_sha256(log))
 
 
+def test_the_notebook_runs_there(user: Environment) -> None:
+    """Its code, cell by cell, in the copy that a user gets."""
+    user.aeroloop("new", "examples", "tried")
+    code = (
+        "import json; names = {}\n"
+        "for cell in json.load(open('tried/first_flight.ipynb'))['cells']:\n"
+        "    if cell['cell_type'] == 'code': exec(''.join(cell['source']), names)\n"
+        "print(names['run'].passed, len(names['runs']))"
+    )
+    assert user.run(user.python, "-c", code, MPLBACKEND="Agg").splitlines()[-1] == "True 2"
+
+
 def test_completion_is_installed_and_completes(user: Environment) -> None:
     user.run("bash", "-c", '"$0" --install-completion; exit $?', user.command)  # for the shell that starts it
     script = Path(user.variables["HOME"]) / ".bash_completions" / "aeroloop.sh"

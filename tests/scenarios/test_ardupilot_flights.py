@@ -15,9 +15,10 @@ import pytest
 from quad_runs import FLIGHT_GUARD_S, Run, collect, command
 
 from aeroloop.controllers.pixhawk.types import FlightMode
-from aeroloop.core.scenario_files import find
+from aeroloop.core.scenario_files import find, load
 from peers.ardupilot_copter import Copter
 from peers.ardupilot_peer import ArdupilotPeer
+from peers.ardupilot_plane import Plane
 from peers.ardupilot_standin import StandIn
 
 TIMES_S = {"5.0": 1.2, "46.0": 1.4, "47.0": 1.6, "70.0": 6.0}
@@ -122,6 +123,37 @@ def test_the_report_says_whose_sensors_were_used(flight: Flown) -> None:
     assert "magnetometer, barometer, GPS and airspeed sensor are its own" in text
     assert "EKF3 IMU0 is using GPS" in text
     assert "The autopilot is external" not in text
+
+
+PLANE_SHORTENED = {
+    "duration_s = 150.0": "duration_s = 36.0",
+    "at_s = 5.0": "at_s = 1.2",
+    "at_s = 46.0": "at_s = 1.6",
+    "at_s = 90.0": "at_s = 18.0",
+    "value = 60.0": "value = 30.0",
+}
+"""Of the file: a lower climb, and an estimator that needs a second."""
+
+
+def test_a_plane_is_launched_by_the_pilots_commands_and_passes_its_checks(tmp_path: Path) -> None:
+    text = find("fixedwing-ardupilot").read_text()
+    for before, after in PLANE_SHORTENED.items():
+        assert before in text
+        text = text.replace(before, after)
+    (tmp_path / "short.toml").write_text(text)
+    port, telemetry = free_udp_port(), free_udp_port()
+    home = load(find("fixedwing-ardupilot")).aircraft.home
+    place = (home.lat_deg, home.lon_deg, home.alt_m)
+    ardupilot = StandIn(ArdupilotPeer(Plane(), ready_s=1.0, rate_hz=250, home=place), port, telemetry)
+    ardupilot.start()
+    link = ("--link", f"udp://127.0.0.1:{port}?listen", "--set", f"telemetry.url=udp://127.0.0.1:{telemetry}?listen")
+    run = flown(tmp_path, str(tmp_path / "short.toml"), *link, "--set", "link.start_timeout_s=60")
+    ardupilot.stop()
+    assert run.exit_code == 0, run.said
+    assert ardupilot.peer.finish() == []
+    checked = {check["name"] for check in run.summary["checks"]}
+    assert checked >= {"takeoff_height_error_m", "held_height_range_m", "clearance_min_m", "gps_in_use_s"}
+    assert "arduplane --model JSON:127.0.0.1 -I0 --home 36.36" in run.said
 
 
 def test_the_bench_may_be_there_first_and_set_the_pace_for_two(tmp_path: Path) -> None:

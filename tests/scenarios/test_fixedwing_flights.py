@@ -37,6 +37,8 @@ ON_A_WAY = {
     Step.ARRIVE: {Step.ARRIVED},
 }
 """The paper's Figure 8, where nothing goes wrong."""
+SEVERE = "world.wind.turbulence.w20_m_s=23.15"
+"""45 knots at 20 feet."""
 
 
 @pytest.fixture(scope="session")
@@ -128,6 +130,20 @@ def test_it_gets_there_between_other_places(seed: int) -> None:
     assert metrics["over_blocked_cells"] == metrics["outside_channel"] == metrics["ground_contacts"] == 0.0
     assert metrics["roll_max_deg"] < 30.0
     assert metrics["cross_track_rms_m"] < 5.0
+
+
+def test_in_severe_turbulence_it_keeps_its_clearance() -> None:
+    ended, metrics = flown("fixedwing-hierarchical", "seed=13", SEVERE, *NEAR)
+    assert (ended, metrics["ground_contacts"], metrics["over_blocked_cells"]) == ("completed", 0.0, 0.0)
+    assert metrics["clearance_min_m"] > 10.0
+
+
+@pytest.mark.soak  # short: the pair above
+@pytest.mark.parametrize("seed", range(1, 51))
+def test_fifty_pairs_in_severe_turbulence_touch_no_ground(seed: int) -> None:
+    ended, metrics = flown("fixedwing-hierarchical", f"seed={seed}", SEVERE, "duration_s=1200", "checks=[]")
+    assert (ended, metrics["ground_contacts"]) == ("completed", 0.0)
+    assert metrics["clearance_min_m"] > 10.0
 
 
 @pytest.mark.soak  # short: tests/board/test_wing_firmware.py runs both schedulers

@@ -127,7 +127,8 @@ def choose(
         )
     if law is not None and not controllers[0].takes_law:
         raise ConfigError(
-            '--law: this controller brings its own law; expected one that takes a law ([controller] kind = "law")'
+            "--law: this controller brings its own law; expected a scenario whose law may be a file, such as "
+            "tiltrotor-spiral, quad-law-hover or fixedwing-loiter"
         )
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = (override(key, value) for key, value in options.items() if value is not None)

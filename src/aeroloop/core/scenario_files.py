@@ -40,6 +40,9 @@ def find(name: str) -> Path:
     for folder in SCENARIO_DIRS:
         if (folder / f"{name}.toml").is_file():
             return folder / f"{name}.toml"
+    inside = [str(path) for path in sorted(Path(name).glob("*.toml")) if _is_scenario(path)] if name else []
+    if inside:  # as `aeroloop new` leaves it
+        raise ConfigError(f"{name}: a folder; expected one of the scenarios in it: {', '.join(inside)}")
     known = [path.stem for path in available()]
     raise ConfigError(
         f"unknown scenario {name!r}{did_you_mean(name, known)}; expected a .toml file or one of: "
@@ -181,7 +184,9 @@ def _read(path: Path, overrides: tuple[str, ...], given: Mapping[str, Any] | Non
 def kind_of(table: dict[str, Any]) -> str:
     """The location of the family of a file's table."""
     vehicle = table.get("vehicle", {})
-    kind = vehicle.get("kind", DEFAULT_FAMILY) if isinstance(vehicle, dict) else DEFAULT_FAMILY
+    if not isinstance(vehicle, dict):  # else the default family's keys would be named, and not this one
+        raise ConfigError(f"vehicle: expected a table, not {vehicle!r:.60}")
+    kind = vehicle.get("kind", DEFAULT_FAMILY)
     if not isinstance(kind, str):
         raise ConfigError(f"{KIND}: expected the name of a family or the path of its folder, not {kind!r:.60}")
     return kind

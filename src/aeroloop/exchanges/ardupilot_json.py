@@ -41,8 +41,8 @@ SILENT_S = 5.0
 PATIENCE_S = 60.0
 """Wall time to wait for ArduPilot: enough to restart it manually."""
 HINT = (
-    "ArduPilot sends nothing until a ground station is connected to its first serial port; start it with "
-    "--serial0 udpclient:127.0.0.1:14550, or connect one to TCP port 5760"
+    "ArduPilot is not running, or waits for a ground station on its first serial port before it sends anything; start "
+    "it with --serial0 udpclient:127.0.0.1:14550, or connect one to TCP port 5760"
 )
 
 CROSSING = (ImuSample, RangefinderSample)

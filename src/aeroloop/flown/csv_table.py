@@ -96,6 +96,8 @@ def _sources(path: Path, titles: Sequence[str], mapping: Path | None) -> list[So
         return [
             _mapped(path, titles, name, title, mapping) for name, title in ((TIME, told.time), *told.signals.items())
         ]
+    if not all(map(str.isprintable, titles)):
+        raise ConfigError(f"{path}: not a table of text; its first line, the names of the columns, is not printable")
     known = {_parts(title)[0]: title for title in titles if _parts(title)[0] in (TIME, *BY_NAME)}
     if TIME not in known or len(known) < 2:
         listed = ", ".join(titles[:COLUMNS_LISTED]) + (", ..." if len(titles) > COLUMNS_LISTED else "")

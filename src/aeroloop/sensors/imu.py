@@ -22,6 +22,9 @@ from aeroloop.sensors.schedule import Sensor
 ZERO = (0.0, 0.0, 0.0)
 
 
+MOST_SCALE_ERROR = 1000.0
+
+
 class ImuSample(NamedTuple):
     t_ns: int  # taken
     ready_ns: int  # delivered
@@ -35,6 +38,12 @@ class Triad(Config, frozen=True):
     errors: Annotated[Errors, note("noise, quantisation and range")] = Errors()
     scale_error: Annotated[Vec3, meta("-", "relative error of the scale of each axis")] = ZERO
     misalignment_rad: Annotated[Vec3, meta("rad", "rotation vector from body to sensor axes")] = ZERO
+
+    def __post_init__(self) -> None:
+        if not math.hypot(*self.misalignment_rad) <= math.tau:
+            raise ValueError(f"misalignment_rad: expected at most a turn, not {self.misalignment_rad}")
+        if not max(map(abs, self.scale_error)) <= MOST_SCALE_ERROR:
+            raise ValueError(f"scale_error: expected at most {MOST_SCALE_ERROR:g}, not {self.scale_error}")
 
     def response(self) -> Mat3 | None:
         """Measured over true, or None if there is no error: diag(1 + scale) R_SB."""

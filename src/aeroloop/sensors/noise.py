@@ -27,6 +27,8 @@ from aeroloop.core.frames import Vec, Vec3
 BLOCK = 128
 """Samples drawn at once: long enough to be cheap, short enough not to delay a tick."""
 
+LARGEST = 1e9
+"""Of an error: more does not fit the single precision of messages."""
 Axes = float | Vec3
 """One number for all axes, or one for each."""
 
@@ -47,6 +49,9 @@ class Errors(Config, frozen=True):
     range: Annotated[tuple[float, float] | None, meta(UNIT, "least and greatest value that can be measured")] = None
 
     def __post_init__(self) -> None:
+        for key in ("white_std", "white_density", "offset", "turn_on_std", "drift_std", "walk"):
+            if not np.all(np.abs(np.atleast_1d(getattr(self, key))) <= LARGEST):  # NaN neither
+                raise ValueError(f"{key}: expected at most {LARGEST:g} in magnitude, not {getattr(self, key)}")
         for key in ("white_std", "white_density", "turn_on_std", "drift_std", "walk"):
             if min(np.atleast_1d(getattr(self, key))) < 0:
                 raise ValueError(f"{key}: expected no negative number, not {getattr(self, key)}")

@@ -22,6 +22,8 @@ from aeroloop.protocols.ardupilot_json import LEAST_RATIO, LONGEST_STEP_NS, PORT
 LOOP_RATES_HZ = {"copter": 400.0, "plane": 50.0}
 """Default of SCHED_LOOP_RATE."""
 MAVLINK_PORT = 14550
+SPEEDUP = 100
+"""The bench sets the pace; ArduPilot's own pacing, real time by default, would only sleep after each answer."""
 
 
 class Ardupilot(Config, frozen=True):
@@ -71,7 +73,7 @@ def start_command(scenario: ArdupilotScenario, number: int) -> str:
     several = f" --sysid {number + 1}" if scenario.aircraft.count > 1 else ""
     return (
         f"ardu{own.vehicle} --model JSON:127.0.0.1 -I{number}{several} --home {place} --defaults {own.vehicle}.parm "
-        f"--serial0 udpclient:127.0.0.1:{MAVLINK_PORT}"
+        f"--speedup {SPEEDUP} --serial0 udpclient:127.0.0.1:{MAVLINK_PORT}"
     )
 
 

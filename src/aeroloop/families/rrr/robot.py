@@ -18,7 +18,7 @@ PLANE_M = 0.05
 LEG_ANGLES_RAD = tuple(math.radians(angle) for angle in (210.0, 330.0, 90.0))
 
 Length = Annotated[float, meta("m", "length", gt=0, le=10)]
-Mass = Annotated[float, meta("kg", "mass", gt=0, le=100)]
+Mass = Annotated[float, meta("kg", "mass", ge=1e-3, le=100)]
 
 
 class Robot(Config, frozen=True):

@@ -79,7 +79,8 @@ class RobotTables(FamilyTables, frozen=True, kw_only=True):
     @classmethod
     def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
         vehicle, robot = table.get("vehicle"), table.get("robot", {})
-        named = ROBOTS.get(vehicle.get("robot", "small"), {}) if isinstance(vehicle, dict) else {}
+        name: Any = vehicle.get("robot", "small") if isinstance(vehicle, dict) else None
+        named = ROBOTS.get(name, {}) if name in tuple(ROBOTS) else {}  # of a tuple: it may be a list
         return {**table, "robot": {**named, **robot}} if isinstance(robot, dict) else table
 
 
