@@ -16,8 +16,10 @@ from aeroloop.control.synchronisation_gains import (
     ROTOR_POLES,
     SynchronisationTable,
 )
+from aeroloop.core import scenario_files
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
+from aeroloop.families.rrr import law
 
 SLOW_ROTORS = Axes(count=4, order=1, period_s=0.004, low=0.0, high=1100.0, lag_s=0.018)
 
@@ -101,3 +103,18 @@ def test_the_learning_rate_is_bounded(axes: Axes, gains: Any, plants: Any, bound
     check(axes, gains._replace(eta=0.99 * bound), "mean", plants)
     with pytest.raises(ConfigError, match=f"synchronisation.eta: learning is stable below {bound} 1/s"):
         check(axes, gains._replace(eta=1.01 * bound), "mean", plants)
+
+
+def test_a_law_that_is_not_certified_flies_only_if_the_scenario_says_so() -> None:
+    """`pid-high` has no margin: on the joints of a light platform a sample of delay makes it unstable."""
+    settings = table(law="pid-high")
+    gains = settings.gains(JOINT, JOINT_POLES)
+    with pytest.raises(ConfigError, match=r"unstable: spectral radius 1\.0014 at inertia 0\.017 kg m2"):
+        check(JOINTS, gains, "mean", JointPlants(), certified=settings.certified)
+    check(JOINTS, gains, "mean", JointPlants(), certified=table(certified=False).certified)
+    with pytest.raises(ConfigError, match="learning is stable below"):
+        check(JOINTS, JOINT._replace(eta=1e5), "mean", JointPlants(), certified=False)
+    robot = scenario_files.find("rrr-circle")
+    with pytest.raises(ConfigError, match="frozen weights is unstable"):
+        law.check(scenario_files.load(robot, ("synchronisation.law=pid-high",)))
+    law.check(scenario_files.load(robot, ("synchronisation.law=pid-high", "synchronisation.certified=false")))
