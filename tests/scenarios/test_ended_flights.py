@@ -29,6 +29,17 @@ def test_an_open_ended_flight_is_judged_when_the_command_line_ends_it(bench: Ben
     bench.assert_clean()
 
 
+def test_an_open_ended_flight_is_judged_when_ctrl_c_ends_it(bench: Bench) -> None:
+    flight = bench.start(*OPEN)
+    bench.await_log(0.5)
+    flight.process.send_signal(signal.SIGINT)
+    ended = flight.wait()
+    assert ended.code == EXIT_OK, ended.err
+    told = json.loads((bench.folder / "run" / "summary.json").read_bytes())
+    assert (told["ended"], told["exit_code"], told["ok"]) == ("ended by user (Ctrl-C)", EXIT_OK, True)
+    bench.assert_clean()
+
+
 def test_a_second_signal_aborts_and_the_log_is_still_reported(bench: Bench) -> None:
     flight = bench.start(*OPEN)
     bench.await_log(0.5)

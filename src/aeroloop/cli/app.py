@@ -69,14 +69,6 @@ app = program(
     "130 or 143 interrupted by Ctrl-C or SIGTERM.",
 )
 app.add_typer(board_commands.app, name="board")
-app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
-app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
-app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
-app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
-app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
-app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
-    new_aircraft.new
-)
 
 SAME_END_S = 0.1
 """A flight in real time may end one cycle early or late."""
@@ -372,6 +364,17 @@ def joystick(
         joystick_recording=recording,
     )
     drive(launch, chosen, link or launch.reference_client, record, print_note)
+
+
+# After those above: --help lists commands in this order, and flying comes first.
+app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
+app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
+app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
+app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
+app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
+app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
+    new_aircraft.new
+)
 
 
 def _write_junit(path: Path, summary: Mapping[str, Any]) -> None:
