@@ -193,6 +193,15 @@ def view() -> Iterator[Spy]:
 
 
 class TestView:
+    def test_the_camera_does_not_follow_a_robot_and_follows_the_next_aircraft(self, view: Spy) -> None:
+        view.show(scenario("rrr-circle"))
+        assert view.camera == "free"
+        view.show(scenario("quad-hover"))
+        assert view.camera == "follow"
+        view.look("top")
+        view.show(scenario("quad-swarm"))
+        assert view.camera == "top", "as somebody chose it"
+
     def test_all_aircraft_travel_in_one_message(self, view: Spy) -> None:
         store = Store()
         for vehicle in range(4):
