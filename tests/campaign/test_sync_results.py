@@ -90,6 +90,7 @@ def test_a_defect_fails_its_check(plant: str, law: str, disturbance: str, key: s
         ("quad", FULL, "noise", "sync", 0.8, 3),  # so has one that beats pid under noise, or pid is detuned
         ("rrr", FULL, "noise", "chatter", 0.7, 3),
         ("quad", "pid-equal", "load", "rms", 1.5, 4),
+        ("quad", "pid-equal", "load", "rms", math.nan, 4),
         ("rrr", "pid-high", "friction", "rms", 2.5, 5),
         ("quad", FULL, "weak70", "contacts", 0.0, 6),
         ("quad", FULL, "weak70", "other_axes", 100.0, 6),

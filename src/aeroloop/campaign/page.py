@@ -116,7 +116,7 @@ def _differences(results: Results) -> Iterator[Block]:
     for plant in results.plants:
         yield Text(f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}")
         titles = [Column("disturbance", "name"), Column("number", "text"), Column("bench (ideal loop)", "text")]
-        yield Table(titles, tables.differing(results, plant))
+        yield Table(titles, tables.differing(results, plant) or [tables.NOTHING])
 
 
 def _checks(every: Sequence[Check]) -> Table:

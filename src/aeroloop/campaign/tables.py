@@ -15,6 +15,8 @@ from aeroloop.campaign.results import Check, Results
 from aeroloop.campaign.statements import Statement
 
 ABSENT = "-"
+NOTHING = ("no number", ABSENT, ABSENT)
+"""Row of a table without rows."""
 
 
 def unit(plant: Plant, column: Column) -> str:
@@ -82,7 +84,7 @@ def _differences(results: Results) -> list[str]:
     for plant in results.plants:
         lines += [f"{PLANTS[plant].title}, by more than {100 * WITHIN[plant]:.0f} %. {WHY[plant]}", ""]
         lines += ["| disturbance | number | bench (ideal loop) |", "|---|---|---|"]
-        lines += [f"| {' | '.join(row)} |" for row in differing(results, plant)]
+        lines += [f"| {' | '.join(row)} |" for row in differing(results, plant) or [NOTHING]]
         lines.append("")
     return lines
 
