@@ -6,8 +6,10 @@ nothing of the package is imported, so that any two versions of it can be compar
     python tests/recorded/recorded_flights.py record                 fly all, write flights.json
     python tests/recorded/recorded_flights.py against REVISION       fly all with REVISION and with the working tree
 
-Run `against` where the fingerprint differs, and to compare speed: both fly in turns. `--link loopback://` gives plant
-and board a process each; with `--inline` the working tree flies by `fly_inline`, without processes and recorder.
+Hashes depend on the machine: each kind of machine has a table of its own in flights.json. On a new one run `against`
+the last revision that recorded, then `record`. `against` compares speed as well: both fly in turns. `--link
+loopback://` gives plant and board a process each; with `--inline` the working tree flies by `fly_inline`, without
+processes and recorder.
 """
 
 from __future__ import annotations
@@ -260,20 +262,25 @@ def _first_line(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.partition("\n")[0].strip()
 
 
-def recorded() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(RECORDS.read_text())
-    return table
+def recorded() -> list[dict[str, Any]]:
+    """For each machine on which flights were recorded its fingerprint, and the hashes of flights by name and length."""
+    machines: list[dict[str, Any]] = json.loads(RECORDS.read_text())["machines"]
+    return machines
 
 
-def foreign(of: dict[str, str], *, pil: bool) -> list[str]:
-    """What is different here from where the hashes were recorded; a firmware's compiler matters on pil alone."""
-    here = fingerprint()
-    apart = () if pil else ("cross_compiler", "emulator")
-    return [
-        f"{key} {of.get(key)} there, {value} here"
-        for key, value in here.items()
-        if value != of.get(key) and key not in apart
-    ]
+def recorded_here(flight: Flight, length: str) -> dict[str, str] | None:
+    """Its hashes of a machine like this one; None: this machine is another, or has not recorded this flight."""
+    for machine in recorded():
+        if length in machine["flights"].get(flight.name, {}) and not foreign(machine["fingerprint"], flight.rung):
+            hashes: dict[str, str] = machine["flights"][flight.name][length]
+            return hashes
+    return None
+
+
+def foreign(of: dict[str, str], rung: str) -> bool:
+    """Whether hashes recorded there may differ here; a firmware's compiler matters on pil alone."""
+    apart = () if rung == "pil" else ("cross_compiler", "emulator")
+    return any(value != of.get(key) for key, value in fingerprint().items() if key not in apart)
 
 
 @contextmanager
@@ -291,22 +298,30 @@ def checkout(revision: str) -> Iterator[Path]:
 
 
 def record(only: str, lengths: tuple[str, ...]) -> None:
-    kept = recorded() if RECORDS.exists() else {"flights": {}}
-    if kept.get("fingerprint") != fingerprint():
-        kept = {"flights": {}}
+    """In the table of this machine. Where a hash changes, those of other machines are of another flight, and go."""
+    machines = recorded() if RECORDS.exists() else []
+    own = next((each for each in machines if each["fingerprint"] == fingerprint()), None)
+    if own is None:
+        own = {"fingerprint": fingerprint(), "flights": {}}
+        machines.append(own)
     for flight in flights():
         if only not in flight.name:
             continue
-        entry = kept["flights"].setdefault(flight.name, {})
+        entry = own["flights"].setdefault(flight.name, {})
         for length in lengths:
             began_s = time.monotonic()
             flown = fly(flight, full=length == "full")
-            changed = entry.get(length) != flown.record()
+            verdict = "new" if length not in entry else "same" if entry[length] == flown.record() else "changed"
             entry[length] = flown.record()
-            took_s, verdict = time.monotonic() - began_s, "changed" if changed else "same"
+            if verdict == "changed":
+                for other in machines:
+                    if other is not own:
+                        other["flights"].get(flight.name, {}).pop(length, None)
+            took_s = time.monotonic() - began_s
             print(f"{flight.name:34} {length:5} {took_s:6.1f} s {flown.factor:6.1f}x {verdict}", flush=True)
-    table = {"fingerprint": fingerprint(), "flights": dict(sorted(kept["flights"].items()))}
-    RECORDS.write_text(json.dumps(table, indent=1) + "\n")
+    for machine in machines:
+        machine["flights"] = {name: hashes for name, hashes in sorted(machine["flights"].items()) if hashes}
+    RECORDS.write_text(json.dumps({"machines": machines}, indent=1) + "\n")
 
 
 def against(revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool) -> bool:

@@ -2,7 +2,7 @@
 
 A short flight of each is flown within this process, which is the same to the bit (tests/equivalence/test_one_time.py)
 and costs a quarter; `make flights` flies each to its end as a user does, with its processes.
-Where this machine is another than the one of the records, flights of the revision that recorded them stand in for the
+Where no machine like this one has recorded a flight, flights of the revision that recorded them stand in for the
 hashes: both are flown here, and compared.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorded_flights import RECORDS, ROOT, Flight, Flown, checkout, flights, fly, foreign, hashed, recorded
+from recorded_flights import RECORDS, ROOT, Flight, Flown, checkout, flights, fly, hashed, recorded, recorded_here
 
 from aeroloop.core.fleet import parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
@@ -33,7 +33,8 @@ def base() -> Iterator[Path]:
 
 
 def test_every_shipped_flight_is_recorded() -> None:
-    assert sorted(flight.name for flight in flights()) == sorted(recorded()["flights"])
+    known = {name for machine in recorded() for name in machine["flights"]}
+    assert sorted(flight.name for flight in flights()) == sorted(known)
 
 
 def flown_here(flight: Flight) -> Flown:
@@ -51,10 +52,9 @@ def flown_here(flight: Flight) -> Flown:
 def test_flight_is_the_recorded_one(flight: Flight, request: pytest.FixtureRequest) -> None:
     full = request.config.getoption("--full")
     flown = (fly(flight, full=True) if full else flown_here(flight)).record()
-    if foreign(recorded()["fingerprint"], pil=flight.rung == "pil"):
+    expected = recorded_here(flight, "full" if full else "short")
+    if expected is None:
         expected = fly(flight, full=full, source=request.getfixturevalue("base")).record()
-    else:
-        expected = recorded()["flights"][flight.name]["full" if full else "short"]
     different = {
         name: (expected.get(name), flown.get(name))
         for name in {**expected, **flown}
