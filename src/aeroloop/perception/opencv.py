@@ -1,4 +1,4 @@
-"""OpenCV, which only vision needs: imported on first use, with one thread, so that it does not take the plant's core."""
+"""OpenCV, which only vision needs: imported on first use, and with one thread, so that the plant keeps its core."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Where the pad is, from one image: markers, then one pose from all their corners together.
 
-Camera frame C: OpenCV's optical frame (x right, y down, z forward). A point of the pad is at pos_C + rot_CP p_P. A plane
-seen from far has two poses that fit almost equally well: both are refined, and the one with the smaller residual is
-returned. Its rotation is uncertain from far away; only the translation is used for landing.
+Camera frame C: OpenCV's optical frame (x right, y down, z forward). A point of the pad is at pos_C + rot_CP p_P. A
+plane seen from far has two poses that fit almost equally well: both are refined, and the one with the smaller residual
+is returned. Its rotation is uncertain from far away; only the translation is used for landing.
 """
 
 from __future__ import annotations
