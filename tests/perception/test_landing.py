@@ -200,9 +200,9 @@ def test_a_search_waits_and_then_circles_farther_and_farther_out() -> None:
 
 
 sights = st.tuples(
-    st.floats(0.0, 0.5),  # time to the next
-    st.floats(0.0, 12.0),  # height
-    st.tuples(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0)),
+    st.sampled_from([0.03, 0.3, 0.8]),  # time to the next
+    st.sampled_from([0.05, 0.15, 0.2, 1.0, 5.0, 12.0]),  # height
+    st.sampled_from([(0.0, 0.0), (0.02, 0.0), (0.3, -0.2), (2.0, 1.0)]),
     st.sampled_from([0.0, 0.05, 3.0]),  # speed
     st.booleans(),  # seen
 )
