@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import runpy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from pixhawk_follower import NAN, Follower, item
@@ -317,3 +319,10 @@ def test_the_landing_command_names_the_precision(param2: float, call: tuple[obje
 def test_the_mode_has_px4s_number() -> None:
     assert px4_modes.custom_mode(FlightMode.PRECLAND) == 4 << 16 | 9 << 24
     assert px4_modes.from_numbers(4, 9) is FlightMode.PRECLAND
+
+
+def test_the_example_sends_a_target_that_is_taken() -> None:
+    example = runpy.run_path(str(Path(__file__).resolve().parents[2] / "examples" / "landing_target.py"))
+    bench = Bench()
+    example["send_target"](bench.peers[0], 1000.0, (2.0, 3.0, -1.0))
+    assert bench.logic.calls[-1] == ("landing_target", LandingTarget(NS, (3.0, 2.0, 1.0)))
