@@ -186,6 +186,13 @@ def test_the_gate_does_not_wait_for_ever() -> None:
     assert companion.sim.height < waiting - 0.7
 
 
+def test_an_approach_that_never_settles_ends_where_it_is() -> None:
+    companion = Companion(PLD_HACC_RAD=0.0)
+    assert companion.sim.logic.land(2) is None
+    companion.fly(10.5)
+    assert companion.sim.texts[-1] == "Precision landing: approach too long; landing here", "whole: 50 characters"
+
+
 def test_a_pilot_takes_over_from_a_precision_landing() -> None:
     companion = Companion()
     assert companion.sim.logic.land(2) is None

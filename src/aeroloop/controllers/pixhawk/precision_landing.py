@@ -104,7 +104,7 @@ class PrecisionLanding:
             self._to(Stage.START)
 
     def _fall_back(self, reason: str) -> None:
-        self._send_text(Severity.WARNING, f"Precision landing: {reason}; landing here"[:50])
+        self._send_text(Severity.WARNING, f"Precision landing: {reason}; landing here")
         self._to(Stage.FALLBACK)
 
     @property
@@ -164,7 +164,7 @@ class PrecisionLanding:
             self._send_text(Severity.INFO, "Precision landing: descending")
             self._to(Stage.DESCEND)
         elif self._stage_s > APPROACH_PATIENCE_S:
-            self._fall_back("approach took too long")
+            self._fall_back("approach too long")
 
     def _descend(self, estimate: NavEstimate, dt_s: float) -> None:
         height_m = estimate.pos_W[2] - self._target()[2]
