@@ -48,6 +48,8 @@ has_browser() {
     done
     return 1
 }
+# Cameras are rendered without a screen, through EGL and Mesa's software renderer.
+has_egl() { ldconfig -p 2>/dev/null | grep -q 'libEGL\.so\.1' && ldconfig -p | grep -q 'libOpenGL\.so\.0'; }
 is_ubuntu() { grep -qs '^ID=ubuntu$' /etc/os-release; }
 
 # Empty when we are root, a command prefix when sudo asks nothing, failure when apt is out of reach.
@@ -63,6 +65,7 @@ install_system_packages() {
     cross_packages="gcc-arm-none-eabi libnewlib-arm-none-eabi"
     emulator_packages=qemu-system-arm
     browser_packages=chromium
+    egl_packages="libegl1 libgl1-mesa-dri libopengl0"
     missing=
     has_venv || missing=$venv_package
     has_compiler || missing="$missing $compiler_packages"
@@ -70,6 +73,7 @@ install_system_packages() {
     has_emulator || missing="$missing $emulator_packages"
     # Ubuntu's package only fetches a snap, and one package that cannot be had would cost all of them.
     [ "$mode" != dev ] || is_ubuntu || has_browser || missing="$missing $browser_packages"
+    [ "$mode" != dev ] || has_egl || missing="$missing $egl_packages"
     if [ -n "$missing" ] && prefix=$(apt_prefix); then
         say "installing missing system packages through apt:" $missing
         $prefix apt-get update -qq || say "apt-get update failed; trying with the package lists at hand"
@@ -83,6 +87,7 @@ install_system_packages() {
         fail "no browser for the tests; Ubuntu has it as a snap alone: sudo snap install chromium, or install Chrome"
     fi
     [ "$mode" != dev ] || need has_browser "no browser for the tests of the dashboard" "$browser_packages"
+    [ "$mode" != dev ] || need has_egl "no EGL for the tests of cameras" "$egl_packages"
     has_venv ||
         fail "$python cannot make a virtual environment (no ensurepip); run: sudo apt-get install $venv_package"
 }
@@ -138,6 +143,6 @@ python=$(choose_python)
 install_system_packages
 venv_is_sound || make_venv
 case "$mode" in
-    dev) install_python_packages joystick,dash,docs,export,dev; install_mavproxy; compile_modules; touch .venv/.ready .venv/.ready-dev ;;
+    dev) install_python_packages joystick,dash,docs,export,vision,dev; install_mavproxy; compile_modules; touch .venv/.ready .venv/.ready-dev ;;
     *) install_python_packages joystick,dash; compile_modules; touch .venv/.ready ;;
 esac

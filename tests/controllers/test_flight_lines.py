@@ -41,6 +41,11 @@ def test_one_aircraft_has_the_ports_of_px4() -> None:
     }
 
 
+def test_only_the_companions_link_may_measure_without_command() -> None:
+    """LANDING_TARGET comes from there while a ground station commands."""
+    assert [endpoint.name for endpoint in lines().endpoints if endpoint.companion] == ["onboard-0"]
+
+
 def test_each_aircraft_has_a_port_for_companions_and_all_share_the_ground_station() -> None:
     found = urls(lines("vehicle.count=3"))
     assert [found[f"onboard-{n}"] for n in range(3)] == [f"udp://127.0.0.1:{14540 + n}" for n in range(3)]

@@ -268,6 +268,7 @@ def test_every_other_word_of_the_command_line_reaches_the_autopilot(autopilot: t
         (("mission", "pause"), FlightMode.HOLD),
         (("return",), FlightMode.RETURN),
         (("land",), FlightMode.LAND),
+        (("land", "--precision"), FlightMode.PRECLAND),
     ):
         code, told = say(url, *words)
         assert code == 0, told

@@ -12,6 +12,7 @@ from aeroloop.controllers.pixhawk.types import (
     Failsafe,
     FlightMode,
     Landed,
+    LandingTarget,
     MissionItem,
     PathTarget,
     Refusal,
@@ -120,6 +121,14 @@ class FakeBrain:
 
     def offboard(self, target: PathTarget | AttitudeTarget) -> Refusal | None:
         self.calls.append(("offboard", target))
+        return self.refusal
+
+    def land(self, precision: int) -> Refusal | None:
+        self.calls.append(("land", precision))
+        return self.refusal
+
+    def landing_target(self, target: LandingTarget) -> Refusal | None:
+        self.calls.append(("landing_target", target))
         return self.refusal
 
     def note_ground_station(self) -> None:

@@ -25,6 +25,7 @@ from aeroloop.cli import (
     flown_commands,
     live_commands,
     new_aircraft,
+    pad_commands,
     progress,
     replay_commands,
     sync_commands,
@@ -370,6 +371,7 @@ def joystick(
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
 app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
 app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
+app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
 app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(

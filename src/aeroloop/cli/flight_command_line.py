@@ -135,13 +135,18 @@ def takeoff(
             vehicle.wait(lambda s: s.height_m is not None and s.height_m > height - THERE_M, wait, "takeoff")
 
 
-@app.command(epilog=_example("land", "land --wait 60"))
+@app.command(epilog=_example("land", "land --wait 60", "land --precision"))
 def land(
-    wait: Wait = 0.0, link: Link = "", system: System = 0, timeout: Timeout = 10.0, take_over: TakeOver = False
+    precision: Annotated[bool, typer.Option("--precision", help="On the pad that a companion computer sees.")] = False,
+    wait: Wait = 0.0,
+    link: Link = "",
+    system: System = 0,
+    timeout: Timeout = 10.0,
+    take_over: TakeOver = False,
 ) -> None:
     """Land at the current position."""
     with _vehicle(link, system, timeout, take_over) as vehicle:
-        vehicle.land()
+        vehicle.land(precision=precision)
         typer.echo("lands")
         _wait_down(vehicle, wait, "land")
 

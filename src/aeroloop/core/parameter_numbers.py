@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-LATER = ("COM_OBL_RC_ACT", "COM_OF_LOSS_T")
+LATER = (
+    "COM_OBL_RC_ACT",
+    "COM_OF_LOSS_T",
+    "PLD_BTOUT",
+    "PLD_HACC_RAD",
+    "PLD_FAPPR_ALT",
+    "PLD_SRCH_ALT",
+    "PLD_SRCH_TOUT",
+    "PLD_MAX_SRCH",
+    "AL_PLD_GATE",
+)
 """Parameters added later: they come last, so that the numbers in older logs stay valid."""
 
 

@@ -50,7 +50,7 @@ FLIGHT_MODES: dict[str, ModeRow] = {
     "orbit": ModeRow((POSCTL, 1)),
     "ready": ModeRow((AUTO, 1)),
     "follow": ModeRow((AUTO, 8), 23),
-    "precision land": ModeRow((AUTO, 9)),
+    "precland": ModeRow((AUTO, 9)),
     "stabilize": ModeRow(None, 0, 2),
     "alt_hold": ModeRow(None, 2),
     "auto": ModeRow(None, 3, 10),

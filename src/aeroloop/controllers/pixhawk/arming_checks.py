@@ -9,7 +9,14 @@ from aeroloop.controllers.pixhawk.types import FlightMode, SensorHealth
 from aeroloop.core.signals import NavEstimate
 
 STICK_MODES = {FlightMode.MANUAL, FlightMode.ALTITUDE, FlightMode.POSITION}
-POSITION_MODES = {FlightMode.POSITION, FlightMode.TAKEOFF, FlightMode.HOLD, FlightMode.MISSION, FlightMode.RETURN}
+POSITION_MODES = {
+    FlightMode.POSITION,
+    FlightMode.TAKEOFF,
+    FlightMode.HOLD,
+    FlightMode.MISSION,
+    FlightMode.RETURN,
+    FlightMode.PRECLAND,
+}
 HEIGHT_MODES = POSITION_MODES | {FlightMode.ALTITUDE}
 
 
@@ -60,7 +67,7 @@ def arming_problems(
     missing = mode_problem(mode, estimate, has_mission)
     if missing is not None:
         problems.append(missing)
-    if mode in (FlightMode.LAND, FlightMode.RETURN):
+    if mode in (FlightMode.LAND, FlightMode.PRECLAND, FlightMode.RETURN):
         problems.append(f"Cannot take off in mode {mode.name.lower()}")
     if battery_remaining < parameters.get("BAT_LOW_THR"):
         problems.append("Battery is low: charge it")

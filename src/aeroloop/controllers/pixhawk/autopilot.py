@@ -9,12 +9,14 @@ from aeroloop.controllers.pixhawk.arming_checks import STICK_MODES, arming_probl
 from aeroloop.controllers.pixhawk.flight_logic import FlightLogic, Phase
 from aeroloop.controllers.pixhawk.limits import REACH_M, TAKEOFF_HEIGHT, place_problem, refused
 from aeroloop.controllers.pixhawk.mission_geodesy import local_from_geodetic
+from aeroloop.controllers.pixhawk.precision_landing import Precision
 from aeroloop.controllers.pixhawk.sticks import THRUST_LOW
 from aeroloop.controllers.pixhawk.types import (
     AttitudeTarget,
     Failsafe,
     FlightMode,
     Landed,
+    LandingTarget,
     MissionItem,
     PathTarget,
     Refusal,
@@ -141,7 +143,7 @@ class PixhawkAutopilot(FlightLogic):
         problem = self._mode_problem(mode)
         if problem is not None:
             return problem
-        if not self._armed and mode in (FlightMode.LAND, FlightMode.RETURN):
+        if not self._armed and mode in (FlightMode.LAND, FlightMode.PRECLAND, FlightMode.RETURN):
             self._send_text(Severity.INFO, "On the ground already")  # these modes refuse the next arming
             return None
         if mode is FlightMode.MISSION and self._mission.finished:
@@ -213,6 +215,18 @@ class PixhawkAutopilot(FlightLogic):
     def offboard(self, target: PathTarget | AttitudeTarget) -> Refusal | None:
         yaw_rad = 0.0 if self._estimate is None else euler_from_quat(self._estimate.quat_WB)[2]
         return self._offboard.take(self._t_ns, target, yaw_rad)
+
+    def land(self, precision: int) -> Refusal | None:
+        kind = Precision(precision)
+        refusal = self.set_mode(FlightMode.LAND if kind is Precision.OFF else FlightMode.PRECLAND)
+        if refusal is None and self._mode is FlightMode.PRECLAND:
+            self._precision.enter(kind)
+        return refusal
+
+    def landing_target(self, target: LandingTarget) -> Refusal | None:
+        estimate = self._estimate
+        own_W = estimate.pos_W if estimate is not None and estimate.position_ok else None
+        return self._targets.take(self._t_ns, target, own_W)
 
     def note_ground_station(self) -> None:
         self._failsafes.note_ground_station(self._t_ns)

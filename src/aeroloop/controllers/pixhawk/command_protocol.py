@@ -74,7 +74,7 @@ class CommandProtocol:
         self._handlers: dict[int, Handler] = {
             _M.MAV_CMD_COMPONENT_ARM_DISARM: self._arm,
             _M.MAV_CMD_NAV_TAKEOFF: self._take_off,
-            _M.MAV_CMD_NAV_LAND: lambda _: logic.set_mode(FlightMode.LAND),
+            _M.MAV_CMD_NAV_LAND: self._land,
             _M.MAV_CMD_NAV_RETURN_TO_LAUNCH: lambda _: logic.set_mode(FlightMode.RETURN),
             _M.MAV_CMD_NAV_LOITER_UNLIM: lambda _: logic.set_mode(FlightMode.HOLD),
             _M.MAV_CMD_DO_PAUSE_CONTINUE: self._pause,
@@ -137,6 +137,14 @@ class CommandProtocol:
         if outside := TAKEOFF_HEIGHT.problem(height_m):
             return refused(outside)
         return self._logic.take_off(height_m)
+
+    def _land(self, command: Command) -> Refusal | None:
+        precision = command.params[1]
+        if math.isnan(precision) or precision == 0:
+            return self._logic.set_mode(FlightMode.LAND)
+        if precision not in (1, 2):
+            return Refusal(f"Precision landing is 0, 1 or 2, not {precision:g}", temporary=False)
+        return self._logic.land(int(precision))
 
     def _pause(self, command: Command) -> Refusal | None:
         wish = command.params[0]

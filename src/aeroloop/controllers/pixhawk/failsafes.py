@@ -41,7 +41,7 @@ OFFBOARD_LOST = {3: FlightMode.RETURN, 4: FlightMode.LAND, 5: FlightMode.HOLD}
 """By COM_OBL_RC_ACT."""
 MODE_OF = {Act.HOLD: FlightMode.HOLD, Act.RETURN: FlightMode.RETURN, Act.LAND: FlightMode.LAND}
 DOING = {FlightMode.HOLD: "holding", FlightMode.RETURN: "returning", FlightMode.LAND: "landing"}
-CAUTION = {FlightMode.HOLD: 1, FlightMode.RETURN: 2, FlightMode.LAND: 3}
+CAUTION = {FlightMode.HOLD: 1, FlightMode.RETURN: 2, FlightMode.PRECLAND: 3, FlightMode.LAND: 4}
 """A failsafe never selects a less cautious mode than the current one."""
 
 

@@ -19,10 +19,12 @@ from aeroloop.controllers.pixhawk.arming_checks import STICK_MODES, is_sane, mod
 from aeroloop.controllers.pixhawk.battery import Pack
 from aeroloop.controllers.pixhawk.failsafes import FailsafeMonitor
 from aeroloop.controllers.pixhawk.landing import GroundContact, thrust_ratio
-from aeroloop.controllers.pixhawk.mission import Kind, Mission
+from aeroloop.controllers.pixhawk.landing_targets import LandingTargets
+from aeroloop.controllers.pixhawk.mission import Goal, Kind, Mission
 from aeroloop.controllers.pixhawk.navigator import Navigator
 from aeroloop.controllers.pixhawk.offboard import Offboard
 from aeroloop.controllers.pixhawk.parameters import Parameters
+from aeroloop.controllers.pixhawk.precision_landing import Precision, PrecisionLanding
 from aeroloop.controllers.pixhawk.setpoints import SetpointSource
 from aeroloop.controllers.pixhawk.sticks import THRUST_LOW, StickInput
 from aeroloop.controllers.pixhawk.types import (
@@ -71,6 +73,8 @@ class FlightLogic:
         self._setpoints = SetpointSource(parameters, self._navigator, self._hands, self._contact)
         self._offboard = Offboard(parameters, self._navigator, self._setpoints)
         self._failsafes = FailsafeMonitor(parameters, self._hands, self._offboard, self._pack, self._send_text)
+        self._targets = LandingTargets()
+        self._precision = PrecisionLanding(parameters, self._navigator, self._targets, self._send_text)
         self._mission = Mission()
         self._t_ns = 0
         self._estimate: NavEstimate | None = None
@@ -90,6 +94,7 @@ class FlightLogic:
         self._blind_s = 0.0  # time of descent without a known height
         self._blind_limit_s = 0.0
         self._setpoint: Setpoint | None = None
+        self._precision_goal: Goal | None = None  # item of a mission that is landing with precision
         parameters.watch(self._parameter_changed)
 
     # The step.
@@ -263,6 +268,8 @@ class FlightLogic:
             if self._navigator.climb(self._takeoff_z, estimate, dt_s):
                 self._mode = FlightMode.HOLD
                 self._send_text(Severity.INFO, "Take-off done: holding")
+        elif self._mode is FlightMode.PRECLAND:
+            self._precision.step(self._t_ns, home_z, estimate, dt_s)
         elif self._mode is FlightMode.HOLD or self._home_W is None:
             self._navigator.hold(estimate, dt_s)
         elif self._mode is FlightMode.RETURN:
@@ -284,6 +291,12 @@ class FlightLogic:
             self._lifting = not self._navigator.climb(z_W, estimate, dt_s)
             return
         self._lifting = False
+        if goal is not None and goal.precision and self._navigator.landing_spot_reached:
+            if self._precision_goal is not goal:
+                self._precision_goal = goal
+                self._precision.enter(Precision(goal.precision))
+            self._precision.step(self._t_ns, home_W[2], estimate, dt_s)
+            return
         met = self._navigator.mission(self._mission, self._origin, home_W, estimate, dt_s)
         if met is not None:
             goes_on = self._mission.advance()
@@ -323,6 +336,8 @@ class FlightLogic:
         if mode in STICK_MODES and self._mode not in STICK_MODES and self._estimate is not None:
             self._hands.level(*euler_from_quat(self._estimate.quat_WB)[:2])
         self._mode = mode
+        self._precision_goal = None
+        self._precision.enter(Precision.REQUIRED)
         self._navigator.enter()
 
     def _to_phase(self, phase: Phase) -> None:
@@ -334,7 +349,7 @@ class FlightLogic:
         self._to_phase(Phase.GROUND)
         self._failsafes.active.forget()
         self._blind_s = 0.0
-        if self._mode in (FlightMode.TAKEOFF, FlightMode.RETURN, FlightMode.LAND):
+        if self._mode in (FlightMode.TAKEOFF, FlightMode.RETURN, FlightMode.LAND, FlightMode.PRECLAND):
             self._enter(FlightMode.HOLD)
         self._send_text(Severity.INFO, words)
 

@@ -89,6 +89,7 @@ class Goal:
     radius_m: float | None = None
     yaw_rad: float | None = None
     next_W: Vec3 | None = None  # where the path continues without a stop
+    precision: int = 0  # of a landing: 0 off, 1 opportunistic, 2 required
 
 
 class Field(IntEnum):
@@ -267,7 +268,8 @@ class Mission:
         if item.command == NAV_TAKEOFF:
             return Goal(Kind.TAKEOFF, z_W=z, yaw_rad=yaw)
         if item.command == NAV_LAND:
-            return Goal(Kind.LAND, xy_W=xy, yaw_rad=yaw)
+            precision = int(item.params[1]) if item.params[1] in (1.0, 2.0) else 0
+            return Goal(Kind.LAND, xy_W=xy, yaw_rad=yaw, precision=precision)
         if item.command == NAV_RETURN_TO_LAUNCH:
             return Goal(Kind.RETURN)
         if item.command == NAV_DELAY:

@@ -92,8 +92,11 @@ class Navigator:
             return True
         return False
 
-    def land(self, home_z_W: float, estimate: NavEstimate, dt_s: float) -> None:
-        """Descend vertically, slower near the height of home, until ground contact is detected."""
+    def land(
+        self, home_z_W: float, estimate: NavEstimate, dt_s: float, *, over_W: tuple[float, float] | None = None
+    ) -> None:
+        """Descend vertically, slower near the height of home, until ground contact is detected; over a target if one is
+        given."""
         get = self._parameters.get
         slow, fast = get("MPC_LAND_SPEED"), max(get("MPC_LAND_SPEED"), self.limits.down_m_s)
         low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
@@ -101,10 +104,17 @@ class Navigator:
         self.descending = True
         # Without a position the setpoint drifts with the aircraft, and has no acceleration in reserve for stopping.
         vx, vy = (0.0, 0.0) if estimate.position_ok else self.trajectory.vel_W[:2]
+        if over_W is not None and estimate.position_ok:
+            vx, vy = self.trajectory.toward(over_W, self._cruising(None))
         # It also descends in wind that carries it away: the setpoint waits only for its height.
         abreast_W = (*self.trajectory.pos_W[:2], estimate.pos_W[2])
         self.trajectory.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
         self._turn(dt_s)
+
+    @property
+    def landing_spot_reached(self) -> bool:
+        """Whether a mission's landing is at the place where the descent begins."""
+        return self._goal is not None and self._goal.kind is Kind.LAND and self._stage > 0
 
     def back(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         """Climb to a safe height, fly home, and land."""

@@ -67,6 +67,14 @@ TABLE: tuple[Row, ...] = (
     _real("LNDMC_XY_VEL_MAX", 1.5, 0.1, 10.0, "m/s", "on the ground the horizontal speed is below this"),
     _real("LNDMC_ROT_MAX", 20.0, 1.0, 90.0, "deg/s", "on the ground the roll and pitch rates are below this"),
     _real("LNDMC_TRIG_TIME", 1.0, 0.1, 10.0, "s", "time for which the conditions of ground contact must hold"),
+    # precision landing
+    _real("PLD_BTOUT", 5.0, 0.0, 50.0, "s", "the landing target is lost after this long without one"),
+    _real("PLD_HACC_RAD", 0.2, 0.0, 10.0, "m", "north and east error below which the descent starts"),
+    _real("PLD_FAPPR_ALT", 0.1, 0.0, 10.0, "m", "above the target: below this it lands without seeing the target"),
+    _real("PLD_SRCH_ALT", 10.0, 0.0, 100.0, "m", "height to which a search climbs, above home"),
+    _real("PLD_SRCH_TOUT", 10.0, 0.0, 100.0, "s", "a search without a target ends after this long"),
+    _whole("PLD_MAX_SRCH", 3, 0, 100, "", "how often a landing that lost its target starts again"),
+    _whole("AL_PLD_GATE", 1, 0, 1, "", "1: stop sinking outside 0.04 m + 0.06 of the height; 0: as PX4"),
     # speed and acceleration
     _real("MPC_XY_CRUISE", 5.0, SPEED.low, SPEED.high, "m/s", "horizontal speed of missions and of return"),
     _real("MPC_XY_VEL_MAX", 12.0, 0.5, 20.0, "m/s", "maximum horizontal speed"),

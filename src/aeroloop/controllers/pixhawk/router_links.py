@@ -1,6 +1,6 @@
 """The links of a flight's router: from each autopilot to the ground stations, and one for the bench's own programs.
 
-    pixhawk-0 ─┬─ onboard-0  udp 14540      one per aircraft, as with PX4
+    pixhawk-0 ─┬─ onboard-0  udp 14540      its companion: one per aircraft, as with PX4
     pixhawk-1 ─┤  onboard-1  udp 14541
                ├─ ground     udp 14550      all aircraft
                └─ bench                     dashboard and `aeroloop cmd`, all aircraft
@@ -50,7 +50,7 @@ def router_config(scenario: AutopilotScenario, folder: Path) -> RouterConfig | N
         if link.port == ONBOARD_PORT:
             for number in range(count):
                 own = str(replace(link, port=ONBOARD_PORT + number))
-                grounds.append(EndpointConfig(f"onboard-{number}", own, role="command"))
+                grounds.append(EndpointConfig(f"onboard-{number}", own, role="command", companion=True))
                 forward += _only(f"pixhawk-{number}", f"onboard-{number}")
         else:
             stations += 1

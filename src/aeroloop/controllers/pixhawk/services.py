@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pymavlink.dialects.v20 import common as dialect
 
-from aeroloop.controllers.pixhawk import offboard_messages, pilot_input
+from aeroloop.controllers.pixhawk import landing_targets, offboard_messages, pilot_input
 from aeroloop.controllers.pixhawk.command_protocol import Command, CommandProtocol, Handler
 from aeroloop.controllers.pixhawk.message_rates import MessageRates
 from aeroloop.controllers.pixhawk.mission_geodesy import geodetic_from_local
@@ -48,6 +48,7 @@ class ServiceCounters:
     unhandled: int = 0  # messages that are not for an autopilot, or not supported here
     bad_sticks: int = 0
     bad_offboard: int = 0
+    bad_landing_targets: int = 0
 
 
 class Services:
@@ -152,6 +153,7 @@ class GroundLink:
         self._requested: list[Message] = []  # by the command being handled
         self._t_ns = 0
         self._offboard_refused = ""  # reason of the last refused offboard setpoint
+        self._target_refused = ""  # and of the last refused landing target
         others: dict[int, Handler] = {
             _M.MAV_CMD_SET_MESSAGE_INTERVAL: self._set_interval,
             _M.MAV_CMD_GET_MESSAGE_INTERVAL: self._get_interval,
@@ -216,6 +218,8 @@ class GroundLink:
             return []
         if kind in offboard_messages.KINDS:
             return self._take_offboard(message)
+        if kind == "LANDING_TARGET":
+            return self._take_landing_target(message)
         if kind == "SET_MODE":
             refusal = self._commands.set_mode(message.base_mode, message.custom_mode)
             return self.texts.messages(Severity.WARNING, refusal.reason) if refusal else []
@@ -255,6 +259,16 @@ class GroundLink:
         if refusal is None:
             return []
         self.counters.bad_offboard += 1
+        return self.texts.messages(Severity.WARNING, refusal.reason) if refusal.reason != before else []
+
+    def _take_landing_target(self, message: Message) -> list[Message]:
+        """As for setpoints: the reason is sent once."""
+        target = landing_targets.target_from(message)
+        refusal = target if isinstance(target, Refusal) else self._logic.landing_target(target)
+        before, self._target_refused = self._target_refused, "" if refusal is None else refusal.reason
+        if refusal is None:
+            return []
+        self.counters.bad_landing_targets += 1
         return self.texts.messages(Severity.WARNING, refusal.reason) if refusal.reason != before else []
 
     def _set_interval(self, command: Command) -> Refusal | None:

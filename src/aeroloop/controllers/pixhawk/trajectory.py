@@ -105,6 +105,14 @@ class TrajectoryGenerator:
         wait = self._wait(vel_W, aircraft_W)
         self._accelerate((vel_W[0] * wait, vel_W[1] * wait, vel_W[2] * wait), limits, dt_s)
 
+    def toward(self, end_W: tuple[float, float], limits: Limits) -> tuple[float, float]:
+        """The horizontal velocity that ends there."""
+        dx, dy = end_W[0] - self.pos_W[0], end_W[1] - self.pos_W[1]
+        left = math.hypot(dx, dy)
+        speed = rate_for(left, SETTLING * limits.jerk_m_s3 / limits.accel_m_s2, BRAKING * limits.accel_m_s2)
+        scale = min(speed, limits.speed_m_s) / max(left, 1e-9)
+        return dx * scale, dy * scale
+
     def go(
         self,
         start_W: Vec3,

@@ -21,6 +21,7 @@ class FlightMode(IntEnum):
     RETURN = 7
     LAND = 8
     OFFBOARD = 9  # setpoints streamed by a companion program
+    PRECLAND = 10  # landing on a target that a companion program sees
 
 
 class Failsafe(IntEnum):
@@ -118,6 +119,14 @@ class AttitudeTarget:
     thrust_ratio: float  # 0..1
 
 
+@dataclass(frozen=True, slots=True)
+class LandingTarget:
+    """Where a companion program saw the landing pad."""
+
+    t_ns: int  # of the image, since boot
+    pos_W: Vec3  # in the local frame
+
+
 class Battery(NamedTuple):
     voltage_V: float
     current_A: float
@@ -182,6 +191,11 @@ class AutopilotInterface(Protocol):
     def sticks(self, sticks: Sticks) -> None: ...
     def offboard(self, target: PathTarget | AttitudeTarget) -> Refusal | None:
         """A setpoint of the stream for mode OFFBOARD."""
+
+    def land(self, precision: int) -> Refusal | None:
+        """Parameter 2 of MAV_CMD_NAV_LAND: 0 off, 1 opportunistic, 2 required."""
+
+    def landing_target(self, target: LandingTarget) -> Refusal | None: ...
 
     def note_ground_station(self) -> None:
         """A heartbeat of a ground station was received."""

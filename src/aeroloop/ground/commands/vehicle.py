@@ -130,8 +130,12 @@ class Vehicle:
         alt_m = _NAN if height_m is None else self._home_altitude_m() + height_m
         self._command("takeoff", _M.MAV_CMD_NAV_TAKEOFF, _NAN, 0.0, 0.0, _NAN, _NAN, _NAN, alt_m)
 
-    def land(self) -> None:
-        """Land at the present position."""
+    def land(self, *, precision: bool = False) -> None:
+        """Land at the present position, or with precision on the target of a companion. PX4 has a mode for that;
+        ArduPilot does it in every landing, by its PLND parameters."""
+        if precision and self._firmware("land") is Firmware.PX4:
+            self._set_mode("precland", "land")
+            return
         self._command("land", _M.MAV_CMD_NAV_LAND, 0.0, 0.0, 0.0, _NAN, _NAN, _NAN, _NAN)
 
     def return_home(self) -> None:

@@ -51,6 +51,7 @@ MODE_COLORS = {
     FlightMode.RETURN: "#e2d6ee",
     FlightMode.LAND: "#f3d3e0",
     FlightMode.OFFBOARD: "#cdebe7",
+    FlightMode.PRECLAND: "#ecc9d6",
 }
 
 
