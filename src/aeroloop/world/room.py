@@ -174,7 +174,7 @@ def _xml(panels: list[Panel], boxes: tuple[Box, ...], image_px: int) -> str:
         )
     return (
         '<mujoco model="room"><compiler angle="radian"/>'
-        f'<visual><global offwidth="{image_px}" offheight="{image_px}"/><map znear="0.002"/>'
+        f'<visual><quality offsamples="0"/><global offwidth="{image_px}" offheight="{image_px}"/><map znear="0.002"/>'
         '<headlight ambient="0.75 0.75 0.75" diffuse="0.25 0.25 0.25" specular="0 0 0"/></visual>'
         f"<asset>{''.join(assets)}</asset><worldbody>{''.join(geoms)}</worldbody></mujoco>"
     )

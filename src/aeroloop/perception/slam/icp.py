@@ -21,7 +21,10 @@ from aeroloop.perception.slam.settings import Settings
 PER_INLIER = 50
 """Neighbouring pixels share noise and surface: this many pairs count as one inlier, so that limits and weights of the
 other front ends hold here."""
-PRIOR_SIGMA = 0.1  # m and rad
+PER_FREE_PAIR = 2000
+"""Calibration errors of depth are the same over a large part of the image: this many pairs give the information of one
+with independent noise. A distorted flat wall otherwise looks like a reason to stand still."""
+PRIOR_SIGMA = 0.02  # m and rad
 JUMP = 0.05  # no plane across a step of depth above this fraction
 FACING = 0.7  # cosine between the normals of a pair, at least
 CONVERGED = 1e-5
@@ -75,8 +78,8 @@ class Icp:
             weights = self._settings.huber / np.maximum(np.abs(residual), self._settings.huber)
             J = np.concatenate([normals, np.cross(points, normals)], axis=1) / sigma[:, None]
             away = se3.log(guess_AB @ se3.inverse(T_AB))
-            H = (J * weights[:, None]).T @ J / PER_INLIER + np.eye(6) / PRIOR_SIGMA**2
-            g = (J * weights[:, None]).T @ residual / PER_INLIER - away / PRIOR_SIGMA**2
+            H = (J * weights[:, None]).T @ J / PER_FREE_PAIR + np.eye(6) / PRIOR_SIGMA**2
+            g = (J * weights[:, None]).T @ residual / PER_FREE_PAIR - away / PRIOR_SIGMA**2
             step = np.linalg.solve(H, -g)
             T_AB = se3.exp(step) @ T_AB
             limit_m = max(self._settings.icp_distance_m, 0.8 * limit_m)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ from aeroloop.perception.slam.tum import Sequence, trajectory_text
 from aeroloop.perception.slam.voxels import VoxelMap
 
 ODOMETRY, TRAJECTORY, MAP, SUMMARY = "trajectory_odometry.txt", "trajectory.txt", "map.ply", "summary.json"
-FALSE_M, FALSE_DEG = 0.3, 15.0
+FALSE_M, FALSE_RAD = 0.3, math.radians(15.0)
 FEWEST_TRUE = 3  # poses: fewer leave the alignment open
 
 
@@ -82,7 +83,7 @@ class SlamResult:
         if a not in true or b not in true:
             return False
         wrong = se3.inverse(se3.inverse(true[a]) @ true[b]) @ edge.Z_ij
-        return se3.distance_m(wrong) > FALSE_M or np.degrees(se3.angle_rad(wrong)) > FALSE_DEG
+        return se3.distance_m(wrong) > FALSE_M or se3.angle_rad(wrong) > FALSE_RAD
 
     def aligned(self, T: Array) -> Array:
         """The motion from this trajectory's frame to the truth's; none without truth."""

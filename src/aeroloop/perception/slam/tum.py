@@ -114,7 +114,7 @@ def _list(path: Path) -> tuple[Array, list[Path]]:
     folder, entries = path.parent.resolve(), []
     for number, words in _lines(path):
         t_s = _number(words[0])
-        if len(words) != 2 or t_s is None:
+        if len(words) != 2 or t_s is None or "\0" in words[1]:
             raise ConfigError(f"{path}: line {number}: expected a time in s and a file name")
         image = (folder / words[1]).resolve()
         if not image.is_relative_to(folder):
