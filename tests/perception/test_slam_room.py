@@ -197,13 +197,12 @@ def test_without_opencv_the_command_says_what_to_install(monkeypatch: pytest.Mon
 
 
 @pytest.mark.soak  # in short: test_loops_close_and_the_optimised_path_is_better_than_odometry
-@pytest.mark.parametrize("seed", [0, 1])
-def test_two_laps_meet_the_targets(seed: int, tmp_path: Path) -> None:
-    sequence = rendered(tmp_path / "laps", "--laps", "2.1", "--rate", "10", "--seed", str(seed))
+def test_two_laps_meet_the_targets(tmp_path: Path) -> None:
+    sequence = rendered(tmp_path / "laps", "--laps", "2.1", "--rate", "10")
     result = run(sequence, settings_of())
     numbers = summary(result)
     assert numbers["ate_ratio"] <= 1 / 3
     assert numbers["ate_optimised_m"] <= 0.05
     assert numbers["false_loops"] == 0
     points_W = se3.transformed(result.aligned(result.trajectory), result.map().points_W)
-    assert float(np.median(room(seed, texture_px=16).distance_m(points_W))) <= 0.04
+    assert float(np.median(room(0, texture_px=16).distance_m(points_W))) <= 0.04
