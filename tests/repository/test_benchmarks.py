@@ -72,6 +72,7 @@ ROWS = {
     "codec": ("answer, there and back", "actuators, there and back"),
     "dataflash-rows": ("rows", "memory"),
     "log-fit": ("fit by commands and setpoints",),
+    "slam-frame": ("orb, 0.01 laps", "sift, 0.01 laps", "icp, 0.01 laps"),
     "topics": ("streamed to another process", "one at a time, one process"),
     "planning": tuple(
         f"128 a side, {what}"

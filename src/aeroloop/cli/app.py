@@ -28,6 +28,7 @@ from aeroloop.cli import (
     pad_commands,
     progress,
     replay_commands,
+    slam_commands,
     sync_commands,
 )
 from aeroloop.cli.console import Program, notes, plain, print_error, print_note, program, run_program
@@ -373,6 +374,7 @@ app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
 app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
 app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
+app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
 app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
     new_aircraft.new

@@ -1,0 +1,1 @@
+"""What a companion computer does with images."""

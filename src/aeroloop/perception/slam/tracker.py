@@ -1,0 +1,164 @@
+"""SLAM on frames in order: view, motion against the last keyframe, keyframe rule, loops, pose graph.
+
+Results depend on frames, calibration and settings alone; the clock (CPU time of this thread) is read for the
+times of the parts only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import thread_time_ns
+
+import numpy as np
+
+from aeroloop.perception.slam import front_end, pose_graph, se3
+from aeroloop.perception.slam.camera import Frame, Intrinsics, cloud
+from aeroloop.perception.slam.front_end import Kept, Motion, View
+from aeroloop.perception.slam.keyframes import PARTS, Keyframe, SlamState, Tracked, edge_sigma
+from aeroloop.perception.slam.pose_graph import Edge
+from aeroloop.perception.slam.se3 import Array
+from aeroloop.perception.slam.settings import Settings
+
+T_WC_FIRST = se3.compose(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]]), np.zeros(3))
+"""The first camera is the origin: W is x right, y forward, z up of it."""
+
+
+class Slam:
+    def __init__(self, camera: Intrinsics, settings: Settings, clock_ns: Callable[[], int] = thread_time_ns) -> None:
+        self.state = SlamState()
+        self._camera, self._settings = camera, settings
+        self._front = front_end.make(settings.front_end, camera, settings)
+        self._watch = _Watch(clock_ns)
+        self._relative = self._velocity = np.eye(4)  # pose in the last keyframe; motion of the last frame
+        self._lost = 0  # frames in a row
+        self._optimised_at_s = -np.inf
+        self._waiting = False  # loops not yet optimised
+
+    def add(self, frame: Frame) -> Tracked:
+        self._watch.restart()
+        view = self._front.view(frame)
+        self._watch.lap("features")
+        if not self.state.keyframes:
+            self._keep(frame, view, T_WC_FIRST, segment=0)
+            return self._told(frame, inliers=0, lost=False, loops=0)
+        predicted = self._relative @ self._velocity
+        motion = self._motion(self.state.keyframes[-1].view, view, predicted, frame.number)
+        lost = motion is None or motion.inliers < self._settings.min_inliers
+        pose = predicted if motion is None or lost else motion.T_AB
+        self._lost = self._lost + 1 if lost else 0
+        self._velocity = self._velocity if lost else se3.inverse(self._relative) @ pose
+        self._relative = pose
+        inliers = 0 if motion is None else motion.inliers
+        loops = 0
+        if self._lost >= self._settings.lost_frames:
+            loops = self._extend(frame, view, self._settings.lost_sigma, new_segment=True)
+            self._velocity = np.eye(4)
+        elif not lost and self._is_keyframe(pose, inliers):
+            loops = self._extend(frame, view, edge_sigma(pose, inliers, self._settings), new_segment=False)
+        return self._told(frame, inliers=inliers, lost=lost, loops=loops)
+
+    def finish(self) -> SlamState:
+        """Optimise what the period between optimisations left waiting."""
+        if self._waiting:
+            self._optimise()
+        return self.state
+
+    def _motion(self, a: View, b: View, guess_AB: Array, number: int) -> Motion | None:
+        pairs = self._front.matched(a, b)
+        self._watch.lap("matching")
+        motion = self._front.motion(pairs, guess_AB, (self._settings.seed * 1_000_003 + number) % 2**31)
+        self._watch.lap("pose")
+        return motion
+
+    def _is_keyframe(self, pose: Array, inliers: int) -> bool:
+        return (
+            se3.distance_m(pose) > self._settings.keyframe_m
+            or np.degrees(se3.angle_rad(pose)) > self._settings.keyframe_deg
+            or inliers < self._settings.keyframe_inliers
+        )
+
+    def _extend(self, frame: Frame, view: View, sigma: float, *, new_segment: bool) -> int:
+        """A new keyframe with its edge; the number of loops that it closes."""
+        state, last = self.state, len(self.state.keyframes) - 1
+        state.edges.append(Edge(last, last + 1, self._relative, sigma))
+        odometry = state.keyframes[last].T_WC_odometry @ self._relative
+        state.T_WC.append(state.T_WC[last] @ self._relative)
+        self._keep(frame, view, odometry, segment=state.keyframes[last].segment + new_segment)
+        self._relative = np.eye(4)
+        self._lost = 0
+        if not self._settings.loops:
+            return 0
+        loops = self._loops(frame)
+        self._waiting |= loops > 0
+        if self._waiting and frame.t_s - self._optimised_at_s >= self._settings.optimise_period_s:
+            self._optimise()
+            self._optimised_at_s = frame.t_s
+        return loops
+
+    def _keep(self, frame: Frame, view: View, T_WC_odometry: Array, *, segment: int) -> None:
+        settings = self._settings
+        points, colours = cloud(
+            frame, self._camera, stride=settings.map_stride, near_m=settings.near_m, far_m=settings.far_m
+        )
+        place = len(self.state.frames)
+        kept = Keyframe(place, frame.t_s, view, points.astype(np.float32), colours, T_WC_odometry, segment)
+        self.state.keyframes.append(kept)
+        if len(self.state.T_WC) < len(self.state.keyframes):
+            self.state.T_WC.append(T_WC_odometry)
+
+    def _loops(self, frame: Frame) -> int:
+        """Edges from older keyframes to the newest."""
+        state, settings = self.state, self._settings
+        newest = len(state.keyframes) - 1
+        old = [Kept(state.keyframes[i].view, state.T_WC[i]) for i in range(max(0, newest - settings.loop_age))]
+        candidates = self._front.similar(state.keyframes[newest].view, state.T_WC[newest], old)
+        accepted = 0
+        for index in candidates[: settings.loop_candidates]:
+            guess = se3.inverse(state.T_WC[index]) @ state.T_WC[newest]
+            pairs = self._front.matched(old[index].view, state.keyframes[newest].view)
+            seed = (settings.seed * 1_000_003 + frame.number * 7919 + index + 1) % 2**31
+            motion = self._front.motion(pairs, guess, seed)
+            if motion is None or motion.inliers < settings.loop_inliers:
+                continue
+            if motion.inliers < settings.loop_fraction * motion.matches:
+                continue
+            sigma = edge_sigma(motion.T_AB, motion.inliers, settings)
+            state.edges.append(Edge(index, newest, motion.T_AB, sigma, loop=True))
+            accepted += 1
+            if accepted == settings.loops_per_keyframe:
+                break
+        self._watch.lap("loops")
+        return accepted
+
+    def _optimise(self) -> None:
+        result = pose_graph.optimise(np.array(self.state.T_WC), self.state.edges, cauchy=self._settings.cauchy)
+        self.state.T_WC = list(result.T_W)
+        self.state.optimisations += 1
+        self._waiting = False
+        self._watch.lap("graph")
+
+    def _told(self, frame: Frame, *, inliers: int, lost: bool, loops: int) -> Tracked:
+        keyframe = len(self.state.keyframes) - 1
+        told = Tracked(frame.t_s, keyframe, self._relative, inliers, lost, loops, self._watch.read_ms())
+        self.state.frames.append(told)
+        return told
+
+
+class _Watch:
+    """Times of the parts of one frame."""
+
+    def __init__(self, clock_ns: Callable[[], int]) -> None:
+        self._clock_ns = clock_ns
+        self.restart()
+
+    def restart(self) -> None:
+        self._ms = dict.fromkeys(PARTS, 0.0)
+        self._since_ns = self._clock_ns()
+
+    def lap(self, part: str) -> None:
+        now_ns = self._clock_ns()
+        self._ms[part] += (now_ns - self._since_ns) / 1e6
+        self._since_ns = now_ns
+
+    def read_ms(self) -> dict[str, float]:
+        return dict(self._ms)
