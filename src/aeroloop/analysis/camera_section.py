@@ -28,7 +28,10 @@ def sections(scenario: Scenario, log: Log) -> list[Section]:
     made = numbers["frames_delivered"] + numbers["frames_dropped"]
     if made and 100.0 * (numbers["frames_late"] + numbers["frames_dropped"]) / made > WARN_PCT:
         blocks.append(
-            Note(f"More than {WARN_PCT:g} % of the frames were late or dropped: lower rate_hz or size_px, or use lockstep.")
+            Note(
+                f"More than {WARN_PCT:g} % of the frames were late or dropped: lower rate_hz or size_px, "
+                "or fly in lockstep."
+            )
         )
     pictures = list(_pictures(scenario, log))
     if pictures:
@@ -48,8 +51,8 @@ def _rows(scenario: Scenario, log: Log) -> Iterator[tuple[str, ...]]:
 def _pictures(scenario: Scenario, log: Log) -> Iterator[Picture]:
     sizes = {camera.name: fitted(camera).size_px for camera in scenario.cameras}
     kept = [images for name, images in log.metadata.items() if name.startswith(FRAMES_METADATA)]
-    for key, jpeg in (item for images in kept for item in images.items()):
-        whose, _, t_s = key.rpartition(" ")
+    found = [(*key.rpartition(" ")[::2], jpeg) for images in kept for key, jpeg in images.items()]
+    for whose, t_s, jpeg in sorted(found, key=lambda image: (image[0], float(image[1]))):
         owner, _, camera = whose.rpartition("/")
         if camera in sizes:
             width, height = sizes[camera]

@@ -1,4 +1,4 @@
-"""What a real camera does to an ideal image: lens, vignette and gain, noise, quantisation; and the errors of a depth camera.
+"""What a real camera does to an ideal image: lens, vignette and gain, noise, quantisation; and errors of depth.
 
 Random numbers come from streams named by seed, camera and frame number: a frame that is left out changes no other.
 Exposure and rolling shutter are poses, and happen in `shots.py`.
@@ -67,7 +67,7 @@ def lens_map(lens: tuple[float, ...], focal_px: float, size_px: tuple[int, int])
 
 def bent(image: NDArray[Any], lens: Sequence[float], focal_px: float, size_px: tuple[int, int], *, smooth: bool) -> Any:
     """The image behind the lens, of the wider ideal one; depth is not mixed between pixels."""
-    import cv2  # noqa: PLC0415  only cameras with a lens need it here
+    import cv2
 
     x, y = lens_map(tuple(lens), focal_px, size_px)
     how = cv2.INTER_LINEAR if smooth else cv2.INTER_NEAREST
@@ -91,9 +91,11 @@ def taken(table: Singles, start: int, shape: tuple[int, ...]) -> Singles:
     """Numbers of the table from a place on, around its end."""
     count = int(np.prod(shape))
     turns = -(-(start + count) // len(table))
-    return np.tile(table, turns)[start : start + count].reshape(shape) if turns > 1 else table[
-        start : start + count
-    ].reshape(shape)
+    return (
+        np.tile(table, turns)[start : start + count].reshape(shape)
+        if turns > 1
+        else table[start : start + count].reshape(shape)
+    )
 
 
 def noisy(image: Singles, rng: np.random.Generator, table: Singles, read: float, shot: float) -> Singles:

@@ -17,7 +17,7 @@ PNG_LEVEL = 1
 def opencv() -> Any:
     """The module, on one thread: the plant needs the other cores. ConfigError says how to install it."""
     try:
-        import cv2  # noqa: PLC0415  an extra: everything else works without it
+        import cv2
     except ImportError:
         raise ConfigError(NO_OPENCV) from None
     cv2.setNumThreads(1)

@@ -7,6 +7,7 @@ with one GL context. Depth is float64: MuJoCo's own conversion to float32 costs 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import mujoco
@@ -56,7 +57,7 @@ class Renderer:
 
     def driver(self) -> str:
         """Name and version of what draws."""
-        from OpenGL import GL  # noqa: PLC0415  a context must be current
+        from OpenGL import GL
 
         return ", ".join(GL.glGetString(name).decode() for name in (GL.GL_RENDERER, GL.GL_VERSION))
 
@@ -64,13 +65,11 @@ class Renderer:
         """Colour (h, w, 3) and depth along the optical axis in m (h, w), from the top."""
         return self.draw_bands(lambda _: pose, 1, focal_px, size_px)
 
-    def draw_bands(
-        self, pose_of: PoseOfRow, bands: int, focal_px: float, size_px: tuple[int, int]
-    ) -> tuple[Rgb, Vec]:
+    def draw_bands(self, pose_of: PoseOfRow, bands: int, focal_px: float, size_px: tuple[int, int]) -> tuple[Rgb, Vec]:
         """The same in horizontal bands, each with the pose of its middle row."""
         width, height = size_px
         edges = [round(height * index / bands) for index in range(bands + 1)]
-        for top, bottom in zip(edges, edges[1:], strict=False):
+        for top, bottom in pairwise(edges):
             if bottom > top:
                 self._look(pose_of((top + bottom) / 2.0 / height), focal_px, size_px, top, bottom)
                 mujoco.mjr_render(mujoco.MjrRect(0, height - bottom, width, bottom - top), self._scene, self._context)
@@ -100,7 +99,7 @@ class Renderer:
 def _context(width: int, height: int) -> Any:
     """A GL context that is current."""
     try:
-        from mujoco.egl import GLContext  # noqa: PLC0415  fails where EGL is missing
+        from mujoco.egl import GLContext
 
         context = GLContext(width, height)
         context.make_current()

@@ -1,10 +1,11 @@
-"""What cameras see: a MuJoCo model that is only drawn, of a flight's ground. Its own airframe is left out, since a camera
-would look at its own feet; so are other aircraft."""
+"""What cameras see: a MuJoCo model that is only drawn, of a flight's ground. Its own airframe is left out, since a
+camera would look at its own feet; so are other aircraft."""
 
 from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import NDArray
 
 from aeroloop.core.frames import Vec
 from aeroloop.core.scenario import Scenario, value_at
@@ -12,6 +13,7 @@ from aeroloop.world.ground import lay
 from aeroloop.world.relief import Surface, of_config
 from aeroloop.world.terrain import Flat
 
+Picture = NDArray[np.uint8]
 NEAR_M, FAR_M = 0.01, 20_000.0
 TEXTURE_PX = 1024
 TILE_M = 12.0
@@ -30,7 +32,8 @@ XML = f"""
   </visual>
   <statistic extent="1" center="0 0 0"/>
   <asset>
-    <texture name="sky" type="skybox" builtin="gradient" rgb1="0.55 0.7 0.9" rgb2="0.95 0.97 1" width="64" height="384"/>
+    <texture name="sky" type="skybox" builtin="gradient" rgb1="0.55 0.7 0.9" rgb2="0.95 0.97 1"
+             width="64" height="384"/>
   </asset>
   <worldbody>
     <light directional="true" pos="0 0 50" dir="-0.3 -0.2 -1" castshadow="false" ambient="0.45 0.45 0.45"
@@ -62,7 +65,7 @@ def of_ground(ground: Surface) -> mujoco.MjSpec:
     return spec
 
 
-def ground_texture(seed: int = 0) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+def ground_texture(seed: int = 0) -> Picture:
     """Earth and grass with detail at every scale, so that every height has something to see; its edges match."""
     rng = np.random.default_rng(seed)
     grey = sum(_octave(rng, points) / (3.0 + index) for index, points in enumerate(OCTAVES))
@@ -79,7 +82,8 @@ def ground_texture(seed: int = 0) -> np.ndarray[tuple[int, ...], np.dtype[np.uin
     ):
         j, i = np.nonzero((x * shape) ** 2 + (y / shape) ** 2 <= radius_px**2)
         rgb[(at_y + j - 20) % TEXTURE_PX, (at_x + i - 20) % TEXTURE_PX] = grey_level * np.array([1.0, 0.97, 0.9])
-    return np.clip(rgb, 0.0, 255.0).astype(np.uint8)
+    picture: Picture = np.clip(rgb, 0.0, 255.0).astype(np.uint8)
+    return picture
 
 
 def _octave(rng: np.random.Generator, points: int) -> Vec:

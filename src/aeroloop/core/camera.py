@@ -1,7 +1,7 @@
 """Cameras of an aircraft (`[[cameras]]`): the table, its presets, and what a camera is once its preset is applied.
 
-Not rotated, a camera looks along the nose with the image's top up; `angles_deg` are roll, pitch and yaw of that frame in
-the body's (FLU, ZYX), so a pitch of 90 degrees looks down with the image's top towards the nose.
+Not rotated, a camera looks along the nose with the image's top up; `angles_deg` are roll, pitch and yaw of that frame
+in the body's (FLU, ZYX), so a pitch of 90 degrees looks down with the image's top towards the nose.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from msgspec import Meta
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Quat, Vec3, quat_from_euler
 from aeroloop.core.suggest import did_you_mean
+from aeroloop.core.view import MOST_PORT
 
 MOST_PX = (1920, 1080)
 FOVY_DEG = (5.0, 150.0)
@@ -35,7 +36,9 @@ Size = tuple[int, int]
 class Depth(Config, frozen=True):
     """Depth image of a camera, and its errors."""
 
-    sensor: Annotated[Literal["kinect", "realsense"], note("whose disparity noise, baseline and range apply")] = "kinect"
+    sensor: Annotated[Literal["kinect", "realsense"], note("whose disparity noise, baseline and range apply")] = (
+        "kinect"
+    )
     range_m: Annotated[tuple[float, float] | None, meta("m", "nearest and farthest reading; default: the sensor's")] = (
         None
     )
@@ -121,8 +124,16 @@ class Camera(Config, frozen=True):
             raise ValueError(f"rate_hz: expected more than 0 and at most {MOST_HZ:g} Hz, not {model.rate_hz:g}")
         if self.latency_s < 0:
             raise ValueError(f"latency_s: expected 0 or more, not {self.latency_s:g}")
-        if self.link and not _LISTEN.fullmatch(self.link):
-            raise ValueError(f"link: expected tcp://HOST:PORT?listen, for example tcp://0.0.0.0:5600?listen, not {self.link!r}")
+        if self.link:
+            address(self.link)
+
+
+def address(url: str) -> tuple[str, int]:
+    """Host and port of a link that serves frames; port 0: any that is free. ValueError says what is wrong."""
+    match = _LISTEN.fullmatch(url)
+    if match is None or int(match.group(2)) > MOST_PORT:
+        raise ValueError(f"link: expected tcp://HOST:PORT?listen, for example tcp://0.0.0.0:5600?listen, not {url!r}")
+    return match.group(1), int(match.group(2))
 
 
 @dataclass(frozen=True)
@@ -225,7 +236,9 @@ def lacking(cameras: Sequence[Camera], *, lockstep: bool, step_s: float, aircraf
         if lockstep and camera.latency_s == 0:
             return f"{key}.latency_s: expected more than 0 in lockstep"
         if fitted(camera).rate_hz * step_s > 1.0:
-            return f"{key}.rate_hz: expected at most one frame a step of {step_s:g} s, not {fitted(camera).rate_hz:g} Hz"
+            return (
+                f"{key}.rate_hz: expected at most one frame a step of {step_s:g} s, not {fitted(camera).rate_hz:g} Hz"
+            )
         if camera.vehicle >= aircraft:
             return f"{key}.vehicle: expected 0 to {aircraft - 1}, not {camera.vehicle}"
     return ""

@@ -1,8 +1,8 @@
 """Recorder and camera process: poses one way, images for the log the other.
 
-The recorder forwards poses, instead of a topic of the plant: in lockstep a publisher waits for its subscribers, and would
-wait forever for a camera process that was killed. Nothing here blocks the recorder; in lockstep it takes no more rows of
-the plant while the camera has many to work on.
+The recorder forwards poses, since a camera process must not subscribe to a topic of the plant: in lockstep a publisher
+waits for its subscribers, and would wait forever for one that was killed. Nothing here blocks the recorder; in lockstep
+it takes no more rows of the plant while the camera has many to work on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def lacks(streams: Sequence[Stream]) -> str:
 class CameraLink:
     """The recorder's end."""
 
-    def __init__(self, end: socket.socket, truth: Stream, *, wait: bool, logged: Callable[[int, int, bytes], None]) -> None:
+    def __init__(
+        self, end: socket.socket, truth: Stream, *, wait: bool, logged: Callable[[int, int, bytes], None]
+    ) -> None:
         end.setblocking(False)
         self._socket, self._wait, self._logged = end, wait, logged
         self._pick = itemgetter(*map(truth.names.index, COLUMNS))

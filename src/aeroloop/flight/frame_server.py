@@ -10,8 +10,8 @@ import select
 import socket
 from contextlib import suppress
 
+from aeroloop.core.camera import address
 from aeroloop.core.errors import LinkError
-from aeroloop.links.url import parse
 
 MOST_READERS = 4
 PATIENCE_S = 5.0
@@ -20,14 +20,13 @@ PATIENCE_S = 5.0
 class FrameServer:
     def __init__(self, url: str, *, wait: bool) -> None:
         """LinkError if the address cannot be used."""
-        parts = parse(url)
         self._wait = wait
         self._readers: dict[socket.socket, memoryview] = {}
         self.missed = 0  # frames that a slow reader did not get
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            self._listener.bind((parts.host, parts.port))
+            self._listener.bind(address(url))
             self._listener.listen()
             self._listener.setblocking(False)
         except OSError as error:

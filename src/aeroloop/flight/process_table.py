@@ -1,5 +1,5 @@
-"""The processes of a flight: recorder and plant, those of each part's controller and cameras, and intentional background
-load."""
+"""The processes of a flight: recorder and plant, those of each part's controller and cameras, and intentional
+background load."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from aeroloop.core import trust
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
 from aeroloop.core.scenario import Scenario, with_value
+from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import MEMORY, Role, made, part
+from aeroloop.flight import camera_link
 
 RECORDER = Role("recorder", "aeroloop.flight.processes.recorder")
 PLANT = "aeroloop.flight.processes.plant"
@@ -95,6 +97,8 @@ def launch_settings(scenario: Scenario, folder: Path) -> dict[str, Any]:
                 f"link.url: {MEMORY} is for lockstep on mil, sil and pil; expected a link between processes"
             )
         scenario = with_value(scenario, "link.url", "loopback://")  # whose ends no process opens
+    if scenario.cameras and (missing := camera_link.lacks(streams_of(scenario))):
+        raise ConfigError(missing)
     check = scenario.family.check
     if check:
         made(check, scenario)

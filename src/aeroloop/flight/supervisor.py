@@ -44,6 +44,9 @@ from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.limits import lacking_words, raise_open_files
 from aeroloop.realtime.topics import sweep
 
+ENVIRONMENT = {"MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"}
+"""No process of a flight draws except cameras, and MuJoCo would start a program to look for a display; no matrix is
+large enough for numpy's threads, which are slow to start."""
 STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
 """Time for plant, board and ground to end by themselves before they are killed."""
@@ -310,9 +313,7 @@ class Flight:
                     *(f"{peer.removeprefix(launched.prefix)}={fd}" for peer, fd in batons.items()),
                 ],
                 pass_fds=(theirs.fileno(), *batons.values()),
-                # No process of a flight except cameras draws, and MuJoCo would start a program to look for a display; no matrix is
-                # large enough for numpy's threads, which are slow to start.
-                env={**os.environ, "MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1", **dict(role.environment)},
+                env={**os.environ, **ENVIRONMENT, **dict(role.environment)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is handled by the supervisor
             )

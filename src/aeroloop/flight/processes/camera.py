@@ -163,8 +163,8 @@ def run_paced(cameras: Cameras, recorder: RecorderLink, speed: float) -> None:
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     encoding.opencv()
-    from aeroloop.cameras import scene  # noqa: PLC0415  MuJoCo looks for EGL when it is imported
-    from aeroloop.cameras.render import Renderer  # noqa: PLC0415
+    from aeroloop.cameras import scene
+    from aeroloop.cameras.render import Renderer
 
     scenario = launch.scenario
     largest = largest_px(scenario.cameras)
@@ -172,7 +172,9 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     shooters = [Shooter(camera, scenario.seed, renderer) for camera in scenario.cameras]
     supervisor.await_message("open")
     stations = [
-        Station(index, shooter, FrameServer(shooter.camera.link, wait=scenario.lockstep) if shooter.camera.link else None)
+        Station(
+            index, shooter, FrameServer(shooter.camera.link, wait=scenario.lockstep) if shooter.camera.link else None
+        )
         for index, shooter in enumerate(shooters)
     ]
     recorder = RecorderLink(socket.socket(fileno=batons["recorder"]))

@@ -104,7 +104,9 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             views.append(view)
             takers.append(view.taker)
         if part.scenario.cameras:
-            images.append(CameraImages(log.context, part.scenario.cameras, names(part.prefix, part.scenario.aircraft.count)))
+            images.append(
+                CameraImages(log.context, part.scenario.cameras, names(part.prefix, part.scenario.aircraft.count))
+            )
             camera = _camera_link(batons[f"{part.prefix}camera"], own, images[-1], wait=part.scenario.lockstep)
             cameras.append(camera)
             takers.append(camera.taker)
