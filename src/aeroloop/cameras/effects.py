@@ -80,7 +80,8 @@ def vignette_of(size_px: tuple[int, int], loss: float) -> Singles:
     width, height = size_px
     v, u = np.mgrid[0:height, 0:width]
     squared = ((u - (width - 1) / 2) ** 2 + (v - (height - 1) / 2) ** 2) / (((width - 1) ** 2 + (height - 1) ** 2) / 4)
-    return (1.0 - loss * squared)[..., None].astype(np.float32)
+    factor: Singles = (1.0 - loss * squared)[..., None].astype(np.float32)
+    return factor
 
 
 def noise_table(seed: int, camera: str) -> Singles:
@@ -104,7 +105,8 @@ def noisy(image: Singles, rng: np.random.Generator, table: Singles, read: float,
         return image
     normal = taken(table, int(rng.integers(len(table))), image.shape)
     sigma = np.sqrt(np.float32(read * read) + np.float32(shot) * np.maximum(image, 0.0))
-    return image + sigma * normal
+    found: Singles = image + sigma * normal
+    return found
 
 
 def quantised(image: Singles) -> NDArray[np.uint8]:

@@ -21,7 +21,10 @@ from aeroloop.core.frames import Vec
 Rgb = NDArray[np.uint8]
 PoseOfRow = Callable[[float], Pose]
 """Pose of the camera when it reads a row; the fraction of the image's height, 0 at the top."""
-NO_EGL = "cameras: OpenGL over EGL is missing: {}; expected libEGL and a driver: apt install libegl1 libgl1-mesa-dri"
+NO_EGL = (
+    "cameras: OpenGL over EGL is missing: {}; "
+    "expected libEGL and a driver: sudo apt-get install libegl1 libgl1-mesa-dri libopengl0"
+)
 
 
 class Renderer:

@@ -40,8 +40,8 @@ class Image:
     @property
     def crc32(self) -> int:
         """Of all pixels."""
-        found = zlib.crc32(np.ascontiguousarray(self.rgb))
-        return found if self.depth is None else zlib.crc32(np.ascontiguousarray(self.depth), found)
+        found = zlib.crc32(self.rgb.tobytes())
+        return found if self.depth is None else zlib.crc32(self.depth.tobytes(), found)
 
 
 def time_ns(number: int, rate_hz: float) -> int:

@@ -152,7 +152,13 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     while drain() or any(camera.full for camera in cameras):
         feed()
         tell_progress()  # waits as long as there are more rows
-    _await_cameras(cameras, lambda: (drain(), feed(), tell_progress()))
+
+    def work() -> None:
+        drain()
+        feed()
+        tell_progress()
+
+    _await_cameras(cameras, work)
     for feed_out in feeds:
         feed_out.close()
     for each in well_known:
@@ -172,7 +178,7 @@ def _camera_link(fd: int, streams: Sequence[Stream], images: CameraImages, *, wa
     return CameraLink(socket.socket(fileno=fd), truth, wait=wait, logged=images.take)
 
 
-def _await_cameras(cameras: Sequence[CameraLink], work: Callable[[], object]) -> None:
+def _await_cameras(cameras: Sequence[CameraLink], work: Callable[[], None]) -> None:
     """Until they have made the frames of all poses; one that makes none is not waited for."""
     for camera in cameras:
         camera.end()
