@@ -22,6 +22,7 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.controllers.pose import streams as pose_streams
 from aeroloop.controllers.pose.tables import PoseTables
 from aeroloop.core import scenario, scenario_files
+from aeroloop.core.camera_streams import CAMERA_STREAMS
 from aeroloop.core.common_streams import COMMON
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
@@ -135,6 +136,7 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
         tuple(stream for stream in piloted_streams.STREAMS if stream.name == "command"),
     ),
     "Pose board": ("Added where a [pose board](pose-board.md) flies the aircraft.", pose_streams.STREAMS),
+    "Cameras": ("Added by a flight with [cameras](cameras.md).", CAMERA_STREAMS),
     "Router": ("The state of its links, which belong to no aircraft; in a flight or standalone.", ROUTER_STREAMS),
 }
 ENUMERATIONS: dict[str, type[enum.IntEnum]] = {

@@ -147,3 +147,12 @@ def test_real_findings_fit_60_columns(findings: list[Finding]) -> None:
 def test_findings_are_json(findings: list[Finding]) -> None:
     rows = json.loads(json.dumps([finding.as_dict() for finding in findings]))
     assert [Finding(**row) for row in rows] == findings
+
+
+def test_without_opencv_cameras_are_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert doctor._opencv() == (
+        "missing",
+        "Python package cv2 not installed",
+        "for cameras: pip install 'aeroloop[vision]'",
+    )

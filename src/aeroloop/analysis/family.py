@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
-from aeroloop.analysis import generic
+from aeroloop.analysis import camera_metrics, generic
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
@@ -54,11 +54,12 @@ def metric_names(scenario: Scenario) -> tuple[str, ...]:
 
 
 def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
-    """The numbers of its family and those of its controller."""
+    """The numbers of its family, of its controller and of its cameras."""
     analysis, own = analysis_of(scenario), scenario.flown_by.metrics
     with own_code(scenario):
         numbers = analysis.metrics(log, scenario)
-    return {**numbers, **made(own, scenario, log)} if own else numbers
+    seen = camera_metrics.metrics(scenario, log)
+    return {**numbers, **(made(own, scenario, log) if own else {}), **seen}
 
 
 def own_code(scenario: Scenario) -> AbstractContextManager[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes.util
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import resource
@@ -307,13 +308,21 @@ def _shared_memory() -> Outcome:
 
 
 def _opengl() -> Outcome:
-    for backend, names in (("egl", ("EGL", "OpenGL")), ("osmesa", ("OSMesa",))):
-        libraries = [ctypes.util.find_library(name) for name in names]
-        code = f"import ctypes; [ctypes.CDLL(name) for name in {libraries!r}]; print('loaded')"
-        if all(libraries) and _in_child(code) == "loaded":
-            return "ok", f"MUJOCO_GL={backend} ({', '.join(map(str, libraries))})", ""
-    remedy = "for cameras: sudo apt-get install libegl1 libgl1-mesa-dri libopengl0 (or, slower, libosmesa6)"
-    return "missing", "neither egl nor osmesa", remedy
+    libraries = [ctypes.util.find_library(name) for name in ("EGL", "OpenGL")]
+    code = f"import ctypes; [ctypes.CDLL(name) for name in {libraries!r}]; print('loaded')"
+    if all(libraries) and _in_child(code) == "loaded":
+        return "ok", f"MUJOCO_GL=egl ({', '.join(map(str, libraries))})", ""
+    return "missing", "no EGL", "for cameras: sudo apt-get install libegl1 libgl1-mesa-dri libopengl0"
+
+
+def _opencv() -> Outcome:
+    if importlib.util.find_spec("cv2") is None:
+        return "missing", "Python package cv2 not installed", "for cameras: pip install 'aeroloop[vision]'"
+    try:
+        found = importlib.metadata.version("opencv-python-headless")
+    except importlib.metadata.PackageNotFoundError:  # another of its packages
+        found = "installed"
+    return "ok", found, ""
 
 
 def _disk() -> Outcome:
@@ -346,5 +355,6 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("dashboard", _dashboard),
     ("shared memory", _shared_memory),
     ("OpenGL", _opengl),
+    ("OpenCV", _opencv),
     ("disk space", _disk),
 )

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta, Struct
 from typing_extensions import TypeVar
 
+from aeroloop.core.camera import Camera, lacking
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, PlannedFault, overlap
@@ -120,6 +121,7 @@ class Common(Config, frozen=True):
         int, meta("-", "background load: number of processes that each keep a core busy", ge=0, le=64)
     ] = 0
     view: Annotated[View, note("programs that show the flight (docs/flightgear.md)")] = View()
+    cameras: Annotated[tuple[Camera, ...], note("cameras of the aircraft (docs/cameras.md)")] = ()
     checks: Annotated[tuple[Check, ...], note("pass/fail criteria of the flight")] = ()
     faults: Annotated[tuple[PlannedFault, ...], note("what fails in the flight, and when (docs/faults.md)")] = ()
 
@@ -248,9 +250,17 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         Common.__post_init__(self)
         needs = self.flown_by.needs
-        lacking = (made(needs, self) if needs else "") or overlap(self.planned)
-        if lacking:
-            raise ValueError(lacking)
+        missing = (made(needs, self) if needs else "") or overlap(self.planned) or self._cameras_lack()
+        if missing:
+            raise ValueError(missing)
+
+    def _cameras_lack(self) -> str:
+        if not self.cameras:
+            return ""
+        if not self.family.shape:
+            return f"cameras: {self.kind} has no shape in its row; expected an aircraft with one"
+        craft = self.aircraft
+        return lacking(self.cameras, lockstep=self.lockstep, step_s=craft.step_s, aircraft=craft.count)
 
     @property
     def kind(self) -> str:

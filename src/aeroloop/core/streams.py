@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aeroloop.core.camera_streams import CAMERA_STREAMS
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
 from aeroloop.core.router_streams import ROUTER_STREAMS
@@ -30,6 +31,8 @@ def streams_of(scenario: Scenario) -> Streams:
         streams = tuple(replace(s, simulated=False) if s.producer == "board" else s for s in streams)
     if scenario.controller.routed(scenario):
         streams = (*streams, *(stream for stream in ROUTER_STREAMS if stream not in streams))
+    if scenario.cameras:
+        streams = (*streams, *CAMERA_STREAMS)
     return streams
 
 

@@ -85,6 +85,9 @@ class Role:
     main: str
     peers: tuple[str, ...] = ()  # shares a baton with this process, for the case that one waits for the other
     vital: bool = True  # whether the flight ends with it
+    without: str = "telemetry and ground commands"  # what a flight lacks after it, if it is not vital
+    environment: tuple[tuple[str, str], ...] = ()  # variables of its own
+    ends_by_recorder: bool = False  # the recorder tells it that no more rows come, and waits for it
 
 
 @dataclass(frozen=True)

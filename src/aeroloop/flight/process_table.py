@@ -1,4 +1,5 @@
-"""The processes of a flight: recorder and plant, those of each part's controller, and intentional background load."""
+"""The processes of a flight: recorder and plant, those of each part's controller and cameras, and intentional
+background load."""
 
 from __future__ import annotations
 
@@ -11,10 +12,24 @@ from aeroloop.core import trust
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
 from aeroloop.core.scenario import Scenario, with_value
+from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import MEMORY, Role, made, part
+from aeroloop.flight import camera_link
 
 RECORDER = Role("recorder", "aeroloop.flight.processes.recorder")
 PLANT = "aeroloop.flight.processes.plant"
+CAMERA = Role(
+    "camera",
+    "aeroloop.flight.processes.camera",
+    peers=("recorder",),
+    vital=False,
+    without="camera images",
+    # Without these MuJoCo looks for a display, and Mesa takes the plant's cores.
+    environment=(("MUJOCO_GL", "egl"), ("LP_NUM_THREADS", "1")),
+    ends_by_recorder=True,
+)
+SHARED = ("recorder", "plant")
+"""Processes that serve all parts."""
 BUSY = "aeroloop.flight.processes.busy"
 
 
@@ -32,7 +47,7 @@ def processes(plan: Plan) -> tuple[Process, ...]:
     others: list[Process] = []
     for number, scenario in enumerate(parts_of(plan)):
         own = prefix(plan, scenario)
-        others += [Process(_prefixed(role, own), number, own) for role in _controllers_roles(scenario)]
+        others += [Process(_prefixed(role, own), number, own) for role in _own_roles(scenario)]
     plant = Role("plant", PLANT, tuple(each.role.name for each in others if "plant" in each.role.peers))
     burners = (Process(Role(f"busy-{i}", BUSY)) for i in range(plan.busy_processes))
     return (Process(RECORDER), Process(plant), *others, *burners)
@@ -42,6 +57,10 @@ def roles(plan: Plan) -> tuple[Role, ...]:
     return tuple(process.role for process in processes(plan))
 
 
+def _own_roles(scenario: Scenario) -> tuple[Role, ...]:
+    return (*_controllers_roles(scenario), *((CAMERA,) if scenario.cameras else ()))
+
+
 def _controllers_roles(scenario: Scenario) -> tuple[Role, ...]:
     """None if the controller runs in the plant's process."""
     found: tuple[Role, ...] = () if scenario.inline else part(scenario.flown_by.roles)(scenario)
@@ -49,7 +68,7 @@ def _controllers_roles(scenario: Scenario) -> tuple[Role, ...]:
 
 
 def _prefixed(role: Role, prefix: str) -> Role:
-    peers = tuple(peer if peer == "plant" else f"{prefix}{peer}" for peer in role.peers)
+    peers = tuple(peer if peer in SHARED else f"{prefix}{peer}" for peer in role.peers)
     return replace(role, name=f"{prefix}{role.name}", peers=peers)
 
 
@@ -78,6 +97,8 @@ def launch_settings(scenario: Scenario, folder: Path) -> dict[str, Any]:
                 f"link.url: {MEMORY} is for lockstep on mil, sil and pil; expected a link between processes"
             )
         scenario = with_value(scenario, "link.url", "loopback://")  # whose ends no process opens
+    if scenario.cameras and (missing := camera_link.lacks(streams_of(scenario))):
+        raise ConfigError(missing)
     check = scenario.family.check
     if check:
         made(check, scenario)

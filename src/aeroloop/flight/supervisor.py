@@ -44,6 +44,9 @@ from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.limits import lacking_words, raise_open_files
 from aeroloop.realtime.topics import sweep
 
+ENVIRONMENT = {"MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"}
+"""No process of a flight draws except cameras, and MuJoCo would start a program to look for a display; no matrix is
+large enough for numpy's threads, which are slow to start."""
 STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
 """Time for plant, board and ground to end by themselves before they are killed."""
@@ -310,9 +313,7 @@ class Flight:
                     *(f"{peer.removeprefix(launched.prefix)}={fd}" for peer, fd in batons.items()),
                 ],
                 pass_fds=(theirs.fileno(), *batons.values()),
-                # No process of a flight draws, and MuJoCo would start a program to look for a display; no matrix is
-                # large enough for numpy's threads, which are slow to start.
-                env={**os.environ, "MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"},
+                env={**os.environ, **ENVIRONMENT, **dict(role.environment)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is handled by the supervisor
             )
@@ -390,7 +391,7 @@ class Flight:
             if child.role.vital or child.missed or child.left or not (error := child.verdict(flying=True)):
                 continue
             child.missed = True
-            words = f"{error}: the flight continues without telemetry and ground commands"
+            words = f"{error}: the flight continues without {child.role.without}"
             child.messages.append({"kind": "remark", "message": words})
             notice(words)
 
@@ -415,9 +416,12 @@ class Flight:
         full speed once its link is closed, and would take processor time from processes that still write."""
         plant, recorder = self._children.get("plant"), self._children.get("recorder")
         last = plant if plant is not None and plant.received("done") else None
-        self._end([child for child in self._children.values() if child not in (recorder, last)], GRACE_S)
+        fed = [child for child in self._children.values() if child.role.ends_by_recorder]
+        others = [child for child in self._children.values() if child not in (recorder, last, *fed)]
+        self._end(others, GRACE_S)
         if recorder is not None:
             self._end([recorder], RECORDER_GRACE_S, progress=self._log_bytes)
+        self._end(fed, GRACE_S)
         if last is not None:
             last.send("close")
             self._end([last], GRACE_S, terminate=False)

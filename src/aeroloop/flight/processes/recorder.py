@@ -6,6 +6,7 @@ Besides the streams it writes topics of Foxglove's well-known schemas, derived f
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,11 +15,13 @@ from pathlib import Path
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import logged, streams_of
-from aeroloop.flight.described import described
+from aeroloop.flight.camera_link import CameraLink
+from aeroloop.flight.described import described, names
 from aeroloop.flight.flightgear_view import FlightGearView, opened
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.feed import FeedOut, publish_epoch
 from aeroloop.realtime.topics import Subscriber, Topics
+from aeroloop.recording.camera_images import CameraImages
 from aeroloop.recording.log import LogWriter
 from aeroloop.recording.well_known import Take, WellKnownTopics
 
@@ -26,6 +29,8 @@ IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4
 """After `kill -9` the file ends at the last flush, less than a second before."""
 PROGRESS_PERIOD_NS = NS // 10
+CAMERA_GRACE_S = 4.0
+"""Time for a camera process to make its next frame at the end; then the log ends without it."""
 
 
 class Recording:
@@ -86,6 +91,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     log = LogWriter(Path(launch.log), channels)
     feeds, recordings, well_known = [], [], []
     views: list[FlightGearView] = []
+    cameras: list[CameraLink] = []
+    images: list[CameraImages] = []
     before = 0  # aircraft of the parts so far
     for part, own, known in zip(parts, streams, about, strict=True):
         feeds.append(FeedOut(part.folder_path, own))
@@ -96,11 +103,21 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         if view is not None:
             views.append(view)
             takers.append(view.taker)
+        if part.scenario.cameras:
+            images.append(
+                CameraImages(log.context, part.scenario.cameras, names(part.prefix, part.scenario.aircraft.count))
+            )
+            camera = _camera_link(batons[f"{part.prefix}camera"], own, images[-1], wait=part.scenario.lockstep)
+            cameras.append(camera)
+            takers.append(camera.taker)
         before += part.scenario.aircraft.count
         recordings.append(Recording(topics, log, feeds[-1], own, part.prefix, takers))
 
     def drain() -> int:
-        return sum(recording.drain() for recording in recordings)
+        busy = sum(camera.step() for camera in cameras)
+        if any(camera.full for camera in cameras):
+            return busy
+        return busy + sum(recording.drain() for recording in recordings)
 
     def feed() -> None:
         now_ns = time.monotonic_ns()
@@ -116,6 +133,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     log.begin(epoch_ns)
     for each in well_known:
         each.begin(epoch_ns)
+    for image in images:
+        image.begin(epoch_ns)
     for part in parts:
         publish_epoch(part.folder_path, epoch_ns)
     flushed_ns = told_ns = time.monotonic_ns()
@@ -130,19 +149,46 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         if now_ns - told_ns > PROGRESS_PERIOD_NS:
             told_ns = now_ns
             tell_progress()
-    while drain():
+    while drain() or any(camera.full for camera in cameras):
         feed()
         tell_progress()  # waits as long as there are more rows
+
+    def work() -> None:
+        drain()
+        feed()
+        tell_progress()
+
+    _await_cameras(cameras, work)
     for feed_out in feeds:
         feed_out.close()
     for each in well_known:
         each.finish()
     for shown in views:
         shown.finish()
+    for image in images:
+        log.write_metadata(*image.kept())
     lost = sum(recording.lost for recording in recordings)
     log.write_metadata("recorder", {"lost_rows": str(lost)})
     log.close()
     supervisor.send("done", lost=lost)
+
+
+def _camera_link(fd: int, streams: Sequence[Stream], images: CameraImages, *, wait: bool) -> CameraLink:
+    truth = next(stream for stream in streams if stream.name == "truth")
+    return CameraLink(socket.socket(fileno=fd), truth, wait=wait, logged=images.take)
+
+
+def _await_cameras(cameras: Sequence[CameraLink], work: Callable[[], None]) -> None:
+    """Until they have made the frames of all poses; one that makes none is not waited for."""
+    for camera in cameras:
+        camera.end()
+    made, since_s = -1, time.monotonic()
+    while any(not camera.closed for camera in cameras) and time.monotonic() - since_s < CAMERA_GRACE_S:
+        work()
+        time.sleep(IDLE_S)
+        if (packets := sum(camera.packets for camera in cameras)) != made:
+            made, since_s = packets, time.monotonic()
+    work()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""Cameras: geometry, scene, renderer and image errors. Pure functions except the renderer, which has a GL context."""
