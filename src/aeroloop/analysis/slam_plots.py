@@ -158,7 +158,7 @@ def _graph(result: SlamResult) -> Figure:
     nodes = se3.transformed(move, np.array([T[:3, 3] for T in result.state.T_WC]))
     for number, edge in enumerate(result.state.loops):
         ends = nodes[[edge.i, edge.j]]
-        axes.plot(ends[:, 0], ends[:, 1], color=GREEN, linewidth=0.7, label="" if number else "loop")
+        axes.plot(ends[:, 0], ends[:, 1], color=GREEN, linewidth=1.6, zorder=3, label="" if number else "loop")
     axes.plot(nodes[:, 0], nodes[:, 1], "-o", color=BLUE, markersize=2.5, linewidth=0.8, label="keyframe")
     _plane(axes)
     return figure

@@ -37,6 +37,11 @@ def inverse(T: Array) -> Array:
     return compose(transposed, -(transposed @ T[..., :3, 3:])[..., 0])
 
 
+def normalised(T: Array) -> Array:
+    """One motion with its rotation made orthonormal again."""
+    return compose(Rotation.from_matrix(T[:3, :3]).as_matrix(), T[:3, 3])
+
+
 def exp(xi: Array) -> Array:
     rho, phi = xi[..., :3], xi[..., 3:]
     rotation = Rotation.from_rotvec(phi.reshape(-1, 3)).as_matrix().reshape(*phi.shape, 3)

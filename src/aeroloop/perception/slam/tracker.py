@@ -41,12 +41,15 @@ class Slam:
         if not self.state.keyframes:
             self._keep(frame, view, T_WC_FIRST, segment=0)
             return self._told(frame, inliers=0, lost=False, loops=0)
-        predicted = self._relative @ self._velocity
+        # Rounding errors of rotations would grow: each prediction is made of the last ones.
+        predicted = se3.normalised(self._relative @ self._velocity)
         motion = self._motion(self.state.keyframes[-1].view, view, predicted, frame.number)
         lost = motion is None or motion.inliers < self._settings.min_inliers
         pose = predicted if motion is None or lost else motion.T_AB
+        if not lost:
+            # After a loss the last pose was a prediction: a difference from it is no velocity.
+            self._velocity = np.eye(4) if self._lost else se3.inverse(self._relative) @ pose
         self._lost = self._lost + 1 if lost else 0
-        self._velocity = self._velocity if lost else se3.inverse(self._relative) @ pose
         self._relative = pose
         inliers = 0 if motion is None else motion.inliers
         loops = 0
