@@ -128,8 +128,10 @@ def test_noise_is_never_more_than_refused(datagram: bytes) -> None:
 
 def test_the_tables_that_number_the_log_fit_the_kinds() -> None:
     assert KINDS[: len(SENSOR_KINDS + LINE_KINDS)] == SENSOR_KINDS + LINE_KINDS
-    assert KINDS[11:] == ("dead", "stuck", "weak", "slow", "offset", "sag", "hang", "reset", "no_fix", *MOTOR_KINDS)
-    assert TARGETS[7:] == ("to_plant", "to_board", "rotor", "servo", "battery", "board", "tachometer")
+    assert KINDS[11:20] == ("dead", "stuck", "weak", "slow", "offset", "sag", "hang", "reset", "no_fix")
+    assert KINDS[20:] == (*MOTOR_KINDS, "payload", "friction")
+    assert TARGETS[7:14] == ("to_plant", "to_board", "rotor", "servo", "battery", "board", "tachometer")
+    assert TARGETS[14:] == ("joint", "platform", "encoder")
     for target in TARGETS:
         kinds = KINDS_OF[target]
         for kind in KINDS:
