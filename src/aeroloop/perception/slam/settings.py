@@ -1,4 +1,5 @@
-"""Every number of the pipeline. The defaults were chosen on rendered sequences (docs/slam.md)."""
+"""Every number of the pipeline. The defaults of ORB were checked on rendered sequences (docs/slam.md), the thresholds
+of SIFT and ICP are estimates."""
 
 from __future__ import annotations
 
