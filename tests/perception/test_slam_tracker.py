@@ -1,4 +1,4 @@
-"""The tracker alone, with a front end whose motions are written down: what it predicts, and what it does after a loss."""
+"""The tracker alone, with a front end whose motions are written down: predictions, and the velocity after a loss."""
 
 from __future__ import annotations
 
