@@ -39,6 +39,7 @@ def test_the_examples_of_the_page_run() -> None:
     assert names["run"].passed and names["seen"].t_s == pytest.approx(0.012)
 
 
+@pytest.mark.soak  # short: tests/package runs it in the environment of a user
 def test_the_notebook_runs() -> None:
     notebook = json.loads((ROOT / "examples/first_flight.ipynb").read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]

@@ -117,7 +117,15 @@ periods = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=() if name in ("extended, exact", "paper") else pytest.mark.soak
+        )  # two formats in short
+        for name in FORMATS
+    ],
+)
 @settings(max_examples=20, derandomize=True)
 @given(st.lists(periods, min_size=1, max_size=12))
 def test_python_and_c_agree_to_the_byte(name: str, flight: list[dict[str, Any]]) -> None:

@@ -20,6 +20,20 @@ from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario_files import find
 from aeroloop.flight.inline import fly_inline
 
+ALIKE = (
+    *("quad-camera mil", "quad-camera sil"),  # quad-terrain: a camera does not change the flight
+    *(
+        "quad-manual sil",
+        "quad-noisy-link sil",
+        "quad-swarm sil",
+        "quad-terrain sil",
+        "quad-wind sil",
+    ),  # quad-hover sil
+    *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
+    *("quad-sync-load mil", "quad-pose-paper sil"),  # quad-sync-weak mil; quad-pose sil
+)
+"""Flights that differ only in settings from others of their rung: behind `make soak`; `make flights` flies them too."""
+
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[Path]:
@@ -48,7 +62,13 @@ def flown_here(flight: Flight) -> Flown:
     return Flown("", hashed(tables), 0.0)
 
 
-@pytest.mark.parametrize("flight", flights(), ids=lambda flight: flight.name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    "flight",
+    [
+        pytest.param(flight, marks=pytest.mark.soak if flight.name in ALIKE else (), id=flight.name.replace(" ", "-"))
+        for flight in flights()
+    ],
+)
 def test_flight_is_the_recorded_one(flight: Flight, request: pytest.FixtureRequest) -> None:
     full = request.config.getoption("--full")
     flown = (fly(flight, full=True) if full else flown_here(flight)).record()
