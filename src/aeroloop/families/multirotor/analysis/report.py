@@ -16,7 +16,7 @@ from aeroloop.families.multirotor.analysis.flight import Flight, flights
 from aeroloop.families.multirotor.analysis.metrics import HARD_M_S
 from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle_pictures
 from aeroloop.families.multirotor.analysis.rates import clock_words
-from aeroloop.families.multirotor.analysis.rotor_sync import rotor_section
+from aeroloop.families.multirotor.analysis.rotor_pictures import rotor_section
 from aeroloop.families.multirotor.analysis.summary import EVENT_VALUES
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.recording.log import Log

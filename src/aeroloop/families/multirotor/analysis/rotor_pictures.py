@@ -1,14 +1,17 @@
-"""The report's pictures of the rotor speeds: scheme, network, path, and signals with the disturbed time."""
+"""The report's section of the rotor speeds, with its pictures: scheme, network, path, and signals with the disturbed
+time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from aeroloop.analysis import control_diagrams
 from aeroloop.analysis.drawing import BLUE, RED, REFERENCE_STYLE, Line, Path3, Picture, picture, trajectory_3d
 from aeroloop.analysis.fault_spans import FaultSpan, Span, fault_spans, merged, within
+from aeroloop.analysis.section import Figures, Section, Text
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.synchronised_plots import Labels, Signals, lines
 from aeroloop.analysis.synchronised_plots import pictures as signal_pictures
@@ -17,6 +20,7 @@ from aeroloop.control.synchronisation_gains import ROTOR, ROTOR_POLES, Gains
 from aeroloop.core.faults import sine
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.analysis.flight import SPEEDS, Flight
+from aeroloop.families.multirotor.analysis.rotor_sync import names
 from aeroloop.families.multirotor.rotor_drive import Differing
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.sensors.noise import Errors
@@ -31,11 +35,11 @@ LABELS = Labels(
 )
 CONCERNED = ("rotor", "battery", "tachometer")
 """Targets of faults that disturb the rotor speeds."""
+MEANING = (
+    "Equal errors of all rotors change lift; differences between them turn the aircraft: rolling, pitching and yawing "
+    "torque. To keep the rotors together is to keep a motor's fault out of the attitude; it does not improve the path."
+)
 WIND = ("wind_x_m_s", "wind_y_m_s", "wind_z_m_s")
-
-
-def names(rotors: int, pattern: str) -> tuple[str, ...]:
-    return tuple(pattern.format(i) for i in range(1, rotors + 1))
 
 
 def rotor_pictures(flight: Flight, scenario: QuadrotorScenario) -> list[Picture]:
@@ -179,3 +183,18 @@ def _paths(flight: Flight, spans: Sequence[Span]) -> list[Path3]:
         style = {**REFERENCE_STYLE, "label": "setpoint"}
         paths.append(Path3(wanted_s, flight.columns("setpoint", POSITION), style))
     return paths
+
+
+def rotor_section(flight: Flight, scenario: QuadrotorScenario) -> list[Section]:
+    drawn = rotor_pictures(flight, scenario)
+    if not drawn:
+        return []
+    table = scenario.aircraft.synchronisation
+    law = table.law if table is not None else "none"
+    since = f" Figures begin at {table.evaluate_from_s:g} s, as the metrics do." if table is not None else ""
+    several = scenario.aircraft.count > 1
+    if several:  # names of figures are anchors of the page
+        drawn = [replace(each, name=f"{each.name}-{flight.number}") for each in drawn]
+    title = f"Rotor speeds, vehicle {flight.number}" if several else "Rotor speeds"
+    words = Text(f"Law: {law}. {MEANING}{since}")
+    return [Section(f"rotors{flight.number or ''}", title, [words, Figures(drawn)])]

@@ -1,4 +1,4 @@
-"""How well the rotors keep their speeds, and how they keep together: numbers, pictures and section of the report.
+"""How well the rotors keep their speeds, and how they keep together: numbers.
 
 Errors are setpoint minus true speed. Chatter is the RMS of the second difference of the speed asked of the ESC, as a
 percentage of the top speed. The kick is the largest departure of roll or pitch in the seconds after the first
@@ -8,15 +8,11 @@ disturbance from the motion before it, continued: a constant, and a turn at the 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
-from aeroloop.analysis.section import Figures, Section, Text
 from aeroloop.analysis.statistics import Array, largest, rms
-from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.analysis.flight import Flight
-from aeroloop.families.multirotor.analysis.rotor_pictures import names, rotor_pictures
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 
 BEFORE_S, AFTER_S = 3.0, 2.0
@@ -27,10 +23,10 @@ METRICS = (
     *("rotor_rms_rad_s", "rotor_sync_rms_rad_s", "rotor_error_max_rad_s"),
     *("rotor_effort_pct", "rotor_chatter_pct", "rotor_kick_deg"),
 )
-MEANING = (
-    "Equal errors of all rotors change lift; differences between them turn the aircraft: rolling, pitching and yawing "
-    "torque. To keep the rotors together is to keep a motor's fault out of the attitude; it does not improve the path."
-)
+
+
+def names(rotors: int, pattern: str) -> tuple[str, ...]:
+    return tuple(pattern.format(i) for i in range(1, rotors + 1))
 
 
 def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
@@ -40,6 +36,8 @@ def rotor_metrics(flight: Flight, scenario: QuadrotorScenario) -> dict[str, floa
     t_s = flight.column("rotor_law", "t_s")
     if not t_s.size:
         return dict.fromkeys(METRICS, math.nan)
+    from aeroloop.families.multirotor import airframe  # imports MuJoCo, which other aircraft's numbers do without
+
     table, n = scenario.aircraft.synchronisation, flight.rotors
     counted = t_s >= (table.evaluate_from_s if table is not None else 0.0)
     counted &= flight.airborne(t_s)
@@ -96,18 +94,3 @@ def _turn_rate(flight: Flight, start_s: float) -> float:
         return 0.0
     heading = np.unwrap(np.arctan2(y, x))
     return float((heading[-1] - heading[0]) / (t_s[chosen][-1] - t_s[chosen][0]))
-
-
-def rotor_section(flight: Flight, scenario: QuadrotorScenario) -> list[Section]:
-    drawn = rotor_pictures(flight, scenario)
-    if not drawn:
-        return []
-    table = scenario.aircraft.synchronisation
-    law = table.law if table is not None else "none"
-    since = f" Figures begin at {table.evaluate_from_s:g} s, as the metrics do." if table is not None else ""
-    several = scenario.aircraft.count > 1
-    if several:  # names of figures are anchors of the page
-        drawn = [replace(each, name=f"{each.name}-{flight.number}") for each in drawn]
-    title = f"Rotor speeds, vehicle {flight.number}" if several else "Rotor speeds"
-    words = Text(f"Law: {law}. {MEANING}{since}")
-    return [Section(f"rotors{flight.number or ''}", title, [words, Figures(drawn)])]
