@@ -57,6 +57,17 @@ def fly(bench: Bench, run: str, *args: str, code: int | None = 0) -> Flown:
     return Flown(ended, json.loads((folder / "summary.json").read_bytes()), bench.log(run), folder)
 
 
+def fly_in_time(bench: Bench, run: str, *args: str, times: int = 10) -> Flown:
+    """A flight in real time to its end; again where the machine stalled, so that the board was without sensor data."""
+    for number in range(times):
+        flown = fly(bench, f"{run}-{number}", *args, code=None)
+        if flown.ended.code == 0:
+            break
+        assert flown.metrics["sensor_losses"] > 0, flown.ended.out + flown.ended.err
+    assert flown.ended.code == 0, flown.ended.out + flown.ended.err
+    return flown
+
+
 def pil(bench: Bench, run: str, duration_s: float, *settings: str, code: int | None = 0) -> Flown:
     """A part of the spiral on the emulated board."""
     chosen = [word for setting in (f"duration_s={duration_s:g}", *settings) for word in ("--set", setting)]

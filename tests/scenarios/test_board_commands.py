@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from emulation import LAWS, NO_CHECKS, PIL, emulators, end, fly, play_program, serve, without_programs
+from emulation import LAWS, NO_CHECKS, PIL, emulators, end, fly_in_time, play_program, serve, without_programs
 
 from aeroloop.codegen.images import COMPILER
 from aeroloop.core.errors import EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, EXIT_USAGE, LinkError
@@ -149,7 +149,7 @@ def test_a_served_board_is_flown_like_one_on_a_desk_and_again_without_a_reset(be
     board, line = serve(bench, "--link", f"pty://{pty}")
     assert line == f"serial://{pty}"
     for run in ("first", "second"):
-        flown = fly(bench, run, *HIL, line)
+        flown = fly_in_time(bench, run, *HIL, line)
         assert (flown.summary["loop"], flown.summary["ended"]) == ("hil", "completed")
         assert flown.summary["board"]["clock"] == "board"  # the bench cannot tell
         assert "STARTED" in flown.names("board")
@@ -181,7 +181,7 @@ def test_how_to_fly_a_served_board_can_be_typed_as_it_stands(bench: Bench) -> No
     board, line = serve(bench, *told, "--link", f"pty://{bench.folder / 'board 0'}")
     words = shlex.split(board.err.partition("in another terminal: ")[2])
     assert words == ["aeroloop", "fly", *told, "--loop", "hil", "--link", line]
-    flown = fly(bench, "run", *words[1:], *NO_CHECKS, "--set", "duration_s=1")
+    flown = fly_in_time(bench, "run", *words[1:], *NO_CHECKS, "--set", "duration_s=1")
     assert flown.summary["ended"] == "completed"
     end(bench, board)
 
