@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -114,6 +115,17 @@ def test_what_a_board_sent_before_it_was_heard_is_not_answered() -> None:
     line.add(REQUEST_FRAME)
     exchange.serve()
     assert line.answers() == 1
+
+
+def test_a_plant_that_was_stopped_while_it_waited_answers_no_stale_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock jumps by a second and a half between two reads, as for a process that gets SIGSTOP and SIGCONT."""
+    clock_s = iter(range(1, 10_000))
+    monkeypatch.setattr(time, "monotonic", lambda: 1.5 * next(clock_s))
+    line = Line(b"".join(cycle(12 * number) for number in range(166)))
+    exchange, _ = flown(line)
+    exchange.await_ready(1e6, lambda: False)
+    exchange.serve()
+    assert (line.hellos(), line.answers()) == (1, 0)
 
 
 def test_of_requests_that_piled_up_in_flight_the_newest_is_answered_and_the_others_counted() -> None:

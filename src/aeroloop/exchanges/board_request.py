@@ -27,8 +27,9 @@ from aeroloop.sim.exchange import NEVER_NS, Row, Stopped
 Publish = Callable[..., None]
 COUNTERS_PERIOD_NS = NS
 START_POLL_S = 0.1
-MOST_STALE_B, MOST_STALE_S = 1_000_000, 1.0
-"""Limits on what is read before the first start message: a board that exceeds them never stops sending."""
+MOST_STALE_B, MOST_STALE_READS = 1_000_000, 300
+"""Limits on what is read before the flight starts: a board that exceeds them never stops sending. Reads are counted,
+not time: a process that was stopped for a second has bytes of a second to read, not an endless sender."""
 
 
 class Flown(Protocol):
@@ -84,23 +85,22 @@ class BoardRequest:
         """
         if self._barrier is not None:
             return
-        began_s, asked, stale_B = time.monotonic(), False, 0
+        began_s, asked, stale_B, reads = time.monotonic(), False, 0, 0
         quiet_s = self._settings.period_ns / NS / self._settings.speed / 2
         start: Start | None = None
         while not stopped():
-            waited_s = time.monotonic() - began_s
-            endless = stale_B > MOST_STALE_B or waited_s > MOST_STALE_S
             chunk = self._bare.poll()
             if chunk:
-                stale_B += len(chunk)
+                stale_B, reads = stale_B + len(chunk), reads + 1
                 for message in self.protocol.receive(chunk):
                     asked = asked or isinstance(message, Request)
                     start = message if isinstance(message, Start) else start
+            endless = stale_B > MOST_STALE_B or reads > MOST_STALE_READS
             if start is not None and (endless or not self._readable(quiet_s)):
                 self._check_start(start)
                 return
             if start is None:
-                if waited_s > timeout_s:
+                if time.monotonic() - began_s > timeout_s:
                     hint = "it sends requests, so reset it" if asked else "is it connected, powered and running?"
                     where = self._bare.url
                     raise LinkError(f"no start message from the board over {where} within {timeout_s:g} s; {hint}")
