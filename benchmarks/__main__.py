@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks import (
     ardupilot_json,
     bench_step,
+    camera_timing,
     codec,
     dashboard_timing,
     dataflash_rows,
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "quad-tick": quad_tick.run,
     "thesis-tables": thesis_tables.run,
     "dashboard-timing": dashboard_timing.run,
+    "camera-timing": camera_timing.run,
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "dataflash-rows": dataflash_rows.run,

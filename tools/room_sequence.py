@@ -23,6 +23,7 @@ from PIL import Image
 from aeroloop.perception.slam import camera as cameras
 from aeroloop.perception.slam import se3, tum
 from aeroloop.perception.slam.camera import Calibration, Intrinsics
+from aeroloop.world import room_layout
 from aeroloop.world.room import Room, room
 
 Array = NDArray[np.float64]
@@ -184,6 +185,9 @@ def write(folder: Path, flight: Flight) -> None:
     (folder / tum.TRUTH).write_text(tum.trajectory_text(np.array(times), np.array(poses)), encoding="utf-8")
     table = cameras.as_table(Calibration(colour=camera, depth_unit_m=DEPTH_UNIT_M))
     (folder / cameras.FILE).write_text(tomli_w.dumps(table), encoding="utf-8")
+    (folder / room_layout.FILE).write_text(
+        tomli_w.dumps({"seed": flight.seed, "centre_m": [0.0, 0.0]}), encoding="utf-8"
+    )
     renderer.close()
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from aeroloop.cameras.pinhole import intrinsics_px, project, unproject
 from aeroloop.core.camera import fitted
+from aeroloop.core.shape import BOX_M
 from aeroloop.flight.process_table import CAMERA
 
 pytest.importorskip("cv2")
@@ -135,3 +136,19 @@ def test_depth_is_in_its_range_and_has_gaps(made: Renders) -> None:
     assert 0.9 < len(read) / depth_mm.size < 1.0
     assert read.min() > 900
     assert read.max() < 3500
+
+
+def test_another_aircraft_is_seen_where_it_is(made: Renders) -> None:
+    """A box whose back is nearer than its middle by half its length."""
+    away_m, focal_px = 3.0 - BOX_M[0], fitted(scene.FORWARD).focal_px
+    nothing, ahead, left, other = made["ahead_m"]
+    assert nothing.min() > 5.0  # ground and sky alone
+    rows, columns = np.nonzero(ahead < 4.0)
+    assert ahead[rows, columns].min() == pytest.approx(away_m, abs=1e-4)
+    assert np.ptp(columns) + 1 == pytest.approx(2 * BOX_M[1] / away_m * focal_px, abs=2.0)
+    assert np.ptp(rows) + 1 == pytest.approx(2 * BOX_M[2] / away_m * focal_px, abs=2.0)
+    assert columns.mean() == pytest.approx((scene.SIZE_PX[0] - 1) / 2, abs=0.6)
+    moved = np.nonzero(left < 4.0)[1]
+    back = moved[left[left < 4.0] < away_m + 0.01]
+    assert columns.mean() - back.mean() == pytest.approx(0.6 / away_m * focal_px, abs=1.0)
+    assert np.array_equal(left, other)  # all aircraft of a flight have one shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.cameras.schedule import SimulatedClock, newest_number, next_number
+from aeroloop.cameras.schedule import JUDGED, Punctuality, SimulatedClock, newest_number, next_number
 from aeroloop.cameras.shots import time_ns
 
 
@@ -38,3 +38,20 @@ def test_the_clock_follows_the_least_delayed_row_and_a_slip() -> None:
         clock.see(0.04 + 0.02 * i, 100.045 + 0.01 * i)
     now_s = 100.045 + 0.01 * 399
     assert abs(clock.now_s(now_s) - (0.04 + 0.02 * 399)) < 1e-3
+
+
+def test_a_camera_that_is_behind_warns_once() -> None:
+    camera = Punctuality()
+    told = [camera.see(late=number % 10 == 0, dropped=0) for number in range(1, 100)]
+    assert not any(told)  # 10 % at most
+    told = [camera.see(late=True, dropped=0) for _ in range(20)]
+    assert sum(map(bool, told)) == 1
+    assert told[1] == (
+        "11 % of 101 frames were late or dropped, more than 10 %: lower rate_hz or size_px, or fly in lockstep"
+    )
+
+
+def test_a_camera_is_judged_after_some_frames_and_dropped_ones_count() -> None:
+    camera = Punctuality()
+    told = [camera.see(late=False, dropped=5) for _ in range(JUDGED)]
+    assert [bool(words) for words in told].index(True) == JUDGED - 5 - 1

@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import shutil
+import subprocess
 import threading
 from io import StringIO
 from pathlib import Path
@@ -156,3 +157,30 @@ def test_without_opencv_cameras_are_told_what_to_install(monkeypatch: pytest.Mon
         "Python package cv2 not installed",
         "for cameras: pip install 'aeroloop[vision]'",
     )
+
+
+@pytest.mark.parametrize(
+    ("cost_s", "state", "rates"),
+    [((0.010, 0.016), "ok", "RGB 50 Hz, RGB-D 31 Hz"), ((0.020, 0.040), "limited", "RGB 25 Hz, RGB-D 12 Hz")],
+)
+def test_cameras_are_told_which_rate_half_a_core_carries(
+    cost_s: tuple[float, float], state: str, rates: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = json.dumps({"cost_s": dict(zip(("RGB", "RGB-D"), cost_s, strict=True)), "renderer": "a card"})
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 0, told, ""))
+    found = doctor._camera_frames.__wrapped__()
+    assert found[0] == state
+    assert f"on 50% of a core: {rates} (a card)" in found[1]
+    assert ("rate_hz" in found[2]) == (state == "limited")
+
+
+def test_a_frame_that_cannot_be_rendered_is_missing_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = subprocess.CompletedProcess([], 1, "", "cameras: OpenCV is missing; expected pip install")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: said)
+    assert doctor._camera_frames.__wrapped__() == ("missing", "no frame was rendered", said.stderr)
+
+
+def test_a_frame_of_this_machine_is_measured(findings: list[Finding]) -> None:
+    (frames,) = [finding for finding in findings if finding.name == "camera frames"]
+    if frames.state != "missing":  # without EGL or OpenCV
+        assert "RGB-D" in frames.found and "beside the plant" in frames.found

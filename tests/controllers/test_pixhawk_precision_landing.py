@@ -11,11 +11,11 @@ import pytest
 from pixhawk_follower import NAN, Follower, item
 from pymavlink.dialects.v20 import common as mavlink
 
-from aeroloop.controllers.pixhawk import px4_modes
+from aeroloop.controllers.pixhawk import pad_hold, px4_modes
 from aeroloop.controllers.pixhawk.autopilot import PixhawkAutopilot
 from aeroloop.controllers.pixhawk.landing_targets import LandingTargets, target_from
 from aeroloop.controllers.pixhawk.parameters import Parameters
-from aeroloop.controllers.pixhawk.precision_landing import GATE_PATIENCE_S
+from aeroloop.controllers.pixhawk.precision_landing import GATE_PATIENCE_S, WAIT_BAND_M, WAIT_M
 from aeroloop.controllers.pixhawk.types import FlightMode, Landed, LandingTarget, Refusal, SensorHealth
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
@@ -28,11 +28,13 @@ LATENCY_NS = 80_000_000
 class Companion:
     """Sends where the pad is, 30 times a second, late as a camera is."""
 
-    def __init__(self, height_m: float = 10.0, pad_W: Vec3 = PAD_W, **values: float) -> None:
+    def __init__(
+        self, height_m: float = 10.0, pad_W: Vec3 = PAD_W, *, rest_height_m: float = 0.0, **values: float
+    ) -> None:
         parameters = Parameters()
         for name, value in values.items():
             assert parameters.set(name, value) is None
-        self.sim = Follower(PixhawkAutopilot(parameters)).airborne(height_m)
+        self.sim = Follower(PixhawkAutopilot(parameters, rest_height_m)).airborne(height_m)
         self.pad_W = pad_W
         self.sees: Callable[[], bool] = lambda: True
         self._next_ns = 0
@@ -173,12 +175,66 @@ def test_the_gate_stops_the_descent_beside_the_pad(gate: int, waits: bool) -> No
     assert companion.off_m < 0.05
 
 
+@pytest.mark.parametrize(("gate", "waits"), [(1, True), (0, False)])
+@pytest.mark.parametrize("rest_height_m", [0.0, 0.21])
+def test_the_gate_waits_above_the_pad_until_it_is_still(gate: int, waits: bool, rest_height_m: float) -> None:
+    """The estimate has a speed of 0.15 m/s sideways, although the aircraft stays over the pad; a taller aircraft waits
+    higher."""
+    companion = Companion(4.0, (1.5, -1.0, -rest_height_m), rest_height_m=rest_height_m, AL_PLD_GATE=gate)
+    companion.sim.change = lambda estimate: estimate._replace(vel_W=(0.15, 0.0, estimate.vel_W[2]))
+    assert companion.sim.logic.land(2) is None
+    companion.until(lambda: companion.sim.height < 0.3, 60.0)
+    companion.fly(3.0)
+    if waits:
+        assert companion.sim.height == pytest.approx(WAIT_M, abs=WAIT_BAND_M)
+        companion.sim.change = lambda estimate: estimate
+        companion.fly(2.0)
+    assert companion.sim.height < 0.05
+
+
+@pytest.mark.parametrize(("gate", "waits"), [(1, True), (0, False)])
+def test_the_gate_stops_the_descent_while_the_target_is_unseen(gate: int, waits: bool) -> None:
+    companion = Companion(10.0, AL_PLD_GATE=gate)
+    assert companion.sim.logic.land(2) is None
+    companion.until(lambda: companion.sim.height < 4.0, 60.0)
+    companion.sees = lambda: False
+    companion.fly(2.0)
+    before = companion.sim.height
+    companion.fly(1.5)
+    assert (before - companion.sim.height < 0.1) is waits
+
+
+def test_over_the_pad_the_position_is_held_more_stiffly_and_within_limits() -> None:
+    (ax, ay), integral = pad_hold.push((0.1, 0.0), (0.0, -0.2), (0.0, 0.0), 0.01)
+    assert ax == pytest.approx(pad_hold.K_POS * 0.1 + pad_hold.K_INT * 0.001)
+    assert ay == pytest.approx(-pad_hold.K_VEL * 0.2)
+    assert integral == (pytest.approx(pad_hold.K_INT * 0.001), 0.0)
+    for _ in range(10_000):
+        far, integral = pad_hold.push((30.0, 40.0), (0.0, 0.0), integral, 0.01)
+    assert math.hypot(*integral) == pytest.approx(pad_hold.INTEGRAL_M_S2)
+    assert math.hypot(*far) == pytest.approx(pad_hold.K_POS * pad_hold.NEAR_M + pad_hold.INTEGRAL_M_S2)
+
+
+@pytest.mark.parametrize(("gate", "pushes"), [(1, True), (0, False)])
+def test_only_over_the_pad_and_with_the_gate_it_pushes(gate: int, pushes: bool) -> None:
+    companion = Companion(10.0, AL_PLD_GATE=gate)
+    sim = companion.sim
+    assert sim.logic.land(2) is None
+    companion.fly(0.5)
+    assert math.dist(sim.setpoint.pos_W[:2], PAD_W[:2]) > pad_hold.NEAR_M
+    assert math.hypot(*sim.setpoint.accel_W[:2]) < 3.0, "the trajectory's own"
+    companion.until(lambda: sim.height < 5.0, 60.0)
+    sim.change = lambda estimate: estimate._replace(pos_W=(PAD_W[0] + 0.1, PAD_W[1], estimate.pos_W[2]))
+    companion.step()
+    assert (sim.setpoint.accel_W[0] < -0.5) is pushes
+
+
 def test_the_gate_does_not_wait_for_ever() -> None:
     companion = Companion(10.0)
     assert companion.sim.logic.land(2) is None
     companion.until(lambda: companion.sim.height < 3.0, 60.0)
     drift = iter(range(10**6))
-    companion.sees = lambda: bool(companion.__setattr__("pad_W", (1.5 + 0.01 * next(drift), -1.0, 0.0)) or True)
+    companion.sees = lambda: bool(companion.__setattr__("pad_W", (1.5 + 0.02 * next(drift), -1.0, 0.0)) or True)
     companion.fly(GATE_PATIENCE_S - 2.0)
     waiting = companion.sim.height
     assert waiting > 2.0, "the pad drives away"

@@ -9,10 +9,12 @@ import pytest
 from aeroloop.core.camera import Camera, lacking
 from aeroloop.core.config import read_toml
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.frame_load import jpeg_bits_per_px
 from aeroloop.core.paths import SCENARIOS
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.scenario_files import load
 
+LINK = "tcp://127.0.0.1:0?listen"
 FILE = SCENARIOS / "quad-camera.toml"
 
 
@@ -40,8 +42,25 @@ def loaded(*cameras: dict[str, Any], **changes: Any) -> Scenario:
         ({"depth": {"range_m": [4.0, 1.0]}}, "range_m: expected 0 < nearest < farthest, not [4.0, 1.0]"),
         ({"depth": {"noise_px": -1.0}}, "noise_px: expected 0 to 10 px"),
         ({"link": "udp://1.2.3.4:5"}, "link: expected tcp://HOST:PORT?listen"),
+        (
+            {"link": "serial:///dev/ttyUSB0?baud=921600"},
+            "link: a serial line does not carry frames, here up to 21 Mbit/s; expected tcp://HOST:PORT?listen",
+        ),
+        ({"impairment": {"loss": 0.1}}, "impairment: no link is set; expected link ="),
+        ({"link": LINK, "impairment": {"loss": 1.1}}, "impairment.loss"),
+        (
+            {"link": LINK, "impairment": {"baud": 921600}},
+            "impairment.baud: 921600 baud carries 92.16 kB/s and the frames need 2652; expected a faster link",
+        ),
         ({"vehicle": 1}, "vehicle: expected 0 to 0, not 1"),
         ({"name": "Down"}, "name"),
+        ({"lens": [-0.6, 0.0, 0.0, 0.0, 0.0]}, "lens: expected a distortion that can be undone over the whole image"),
+        ({"lens": [0.0, 0.0, 5.0, 0.0, 0.0]}, "lens: expected a distortion that can be undone"),
+        ({"lens": [1e300, 1e300, 0.0, 0.0, 1e300]}, "lens: expected a distortion that can be undone"),
+        ({"latency_s": float("nan")}, "latency_s: expected `float` <= 10.0"),
+        ({"focal_px": float("nan")}, "focal_px: expected a positive number, not nan"),
+        ({"rate_hz": float("inf")}, "rate_hz: expected more than 0 and at most 120 Hz, not inf"),
+        ({"depth": {"range_m": [0.0, 4.0]}}, "range_m: expected 0 < nearest < farthest, not [0.0, 4.0]"),
         ({"colour": "red"}, "cameras[0].colour: unknown key"),
     ],
 )
@@ -58,6 +77,16 @@ def test_two_cameras_need_two_names() -> None:
         loaded({"name": "a"}, {"name": "a", "preset": "rgbd"})
 
 
+def test_more_cameras_than_a_process_renders_are_refused() -> None:
+    with pytest.raises(ConfigError, match="cameras: expected at most 8, not 9"):
+        loaded(*({"name": f"c{number}"} for number in range(9)))
+
+
+def test_a_usual_lens_is_accepted() -> None:
+    lens = [-0.3, 0.1, 0.001, -0.0005, 0.0]
+    assert list(loaded({"name": "a", "lens": lens}).cameras[0].lens) == lens
+
+
 def test_a_frame_a_step_at_most() -> None:
     cameras = [Camera(name="a", rate_hz=100.0)]
     words = lacking(cameras, lockstep=True, step_s=0.02, aircraft=1)
@@ -72,3 +101,15 @@ def test_real_time_takes_no_latency() -> None:
 def test_a_scenario_with_cameras_survives_its_file() -> None:
     plan = loaded({"name": "a"}, {"name": "b", "preset": "rgbd", "depth": {"sensor": "realsense"}})
     assert load(FILE, given=plan.flat()).cameras == plan.cameras
+
+
+def test_a_link_that_carries_its_frames_is_accepted() -> None:
+    small = {"name": "a", "link": LINK, "size_px": [160, 120], "rate_hz": 5.0, "impairment": {"baud": 921600}}
+    assert loaded(small).cameras[0].impairment.baud == 921600
+    with pytest.raises(ConfigError, match="the frames need"):
+        loaded({**small, "preset": "rgbd", "rate_hz": 15.0})
+
+
+@pytest.mark.parametrize(("quality", "bits"), [(1, 0.8), (50, 0.8), (85, 1.85), (90, 2.3), (100, 7.0)])
+def test_bits_of_a_pixel_grow_with_the_quality(quality: int, bits: float) -> None:
+    assert jpeg_bits_per_px(quality) == pytest.approx(bits)

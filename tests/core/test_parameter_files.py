@@ -87,3 +87,12 @@ def test_unknown_airframes_are_refused(kind: ModuleType, known: str) -> None:
         kind.load("ornithopter")
     with pytest.raises(ConfigError, match=r"vehicle\.airframe: ornithopter\.toml: there is no such file"):
         kind.load("ornithopter.toml")
+
+
+def test_a_file_that_changes_between_two_flights_is_read_anew(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    text = Path(quadrotor.__file__).with_name("iris.toml").read_text()
+    (line,) = [line for line in text.splitlines() if line.startswith("mass_kg")]
+    for mass_kg in (1.5, 1.6):
+        file.write_text(text.replace(line, f"mass_kg = {mass_kg}"))
+        assert quadrotor.load(str(file)).body.mass_kg == mass_kg

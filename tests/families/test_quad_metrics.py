@@ -274,8 +274,11 @@ def test_what_happened_is_counted() -> None:
         ],
         value=[1, 1, 40, 0.5, 2001],
     )
-    events = (Event.FAILSAFE, Event.FAILSAFE, Event.COMMAND_REFUSED)
-    add(log, "board_event", [1.0, 2.0, 3.0], code=events, value=[Failsafe.BATTERY_LOW, Failsafe.NONE, 2])
+    refused = (Event.COMMAND_REFUSED, Event.LANDING_TARGETS_REFUSED, Event.LANDING_TARGETS_REFUSED)
+    events = (Event.FAILSAFE, Event.FAILSAFE, *refused)
+    add(
+        log, "board_event", [1.0, 2.0, 3.0, 4.0, 5.0], code=events, value=[Failsafe.BATTERY_LOW, Failsafe.NONE, 2, 5, 9]
+    )
     numbers = metrics(log, a_scenario())
     expected = {
         "diverged": 1,
@@ -286,6 +289,7 @@ def test_what_happened_is_counted() -> None:
         "autopilot_losses": 1,
         "actuators_refused": 40,
         "commands_refused": 1,
+        "landing_targets_refused": 9,
         "deadlines_missed": 1,
         "armed_at_end": 0,
         "landed_at_end": 1,

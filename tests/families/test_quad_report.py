@@ -144,12 +144,14 @@ def test_report_tells_what_went_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report, "flight_pictures", lambda *_: [])
     log = a_log()
     add(log, "event", [5.0, 6.0], code=[Event.AUTOPILOT_RESTARTED, Event.ACTUATORS_REFUSED], value=[1, 7])
-    add(log, "board_event", [8.0, 9.0], code=[Event.FAILSAFE, Event.COMMAND_REFUSED], value=[2, 0])
+    events = [Event.FAILSAFE, Event.COMMAND_REFUSED, Event.LANDING_TARGETS_REFUSED]
+    add(log, "board_event", [8.0, 9.0, 9.5], code=events, value=[2, 0, 12])
     text = text_of(render_report(a_scenario(), log, summarise(a_scenario(), log, outcome=FLOWN)))
     assert "Failsafes: 8 s (battery low)." in text
     assert "the autopilot restarted in flight 1 time." in text
     assert "7 actuator messages of the autopilot" in text
     assert "1 commands of the pilot were abandoned" in text
+    assert "12 landing targets of the companion were refused" in text
 
 
 @pytest.mark.parametrize("count", [1, 2])

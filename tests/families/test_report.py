@@ -23,7 +23,8 @@ from aeroloop.analysis.report import render_report
 from aeroloop.analysis.summary import EVENTS_SHOWN, junit_xml, summarise
 from aeroloop.boards.config import Control
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, AeroloopError
-from aeroloop.core.scenario import Check, Impairment, Link
+from aeroloop.core.impairment import Impairment
+from aeroloop.core.scenario import Check, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
 from aeroloop.families.tiltrotor.analysis import report
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario

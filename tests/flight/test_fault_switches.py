@@ -20,8 +20,8 @@ from aeroloop.core import fault_offers
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import offers
 from aeroloop.core.faults import ACTUATOR_TARGETS, KINDS, LARGEST, LINE_TARGETS, TARGETS, PlannedFault, Switch
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.parameter_numbers import by_number
-from aeroloop.core.scenario import Impairment
 from aeroloop.core.scenario import Link as LinkConfig
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Truth

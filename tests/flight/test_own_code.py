@@ -179,7 +179,7 @@ CASES = {
         "build.py",
         "*state.vel_W, *LEVEL",
         "*LEVEL",
-        r"build\.py, line \d+: error: pack expected 15",
+        r"build\.py, line \d+: error: pack expected 14",
     ),
     "step that raises in flight": (
         "build.py",

@@ -12,8 +12,10 @@ import pytest
 
 from aeroloop.core.tables import Role
 from aeroloop.flight import supervisor
+from aeroloop.flight.child import RECORDER_GRACE_S, Child
+from aeroloop.flight.process_table import Process
 from aeroloop.flight.results import LOG
-from aeroloop.flight.supervisor import RECORDER_GRACE_S, Child, Flight
+from aeroloop.flight.supervisor import Flight
 
 
 class Writer:
@@ -50,7 +52,7 @@ def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def end(process: Any) -> Child:
         flight = Flight.__new__(Flight)
         flight._out, flight._signals = tmp_path, []  # type: ignore[attr-defined]
-        child = Child(Role("recorder", "recorder"), process, ours)
+        child = Child(Process(Role("recorder", "recorder")), process, ours)
         flight._end([child], RECORDER_GRACE_S, progress=flight._log_bytes)
         return child
 

@@ -4,17 +4,19 @@ has one context. `MUJOCO_GL=egl python camera_renders.py OUT.npz` writes images,
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import mujoco
 import numpy as np
 
-from aeroloop.cameras import effects
+from aeroloop.cameras import effects, others
 from aeroloop.cameras.pinhole import BodyPose, Pose, camera_pose
 from aeroloop.cameras.render import Renderer
 from aeroloop.cameras.scene import of_ground
 from aeroloop.cameras.shots import Shooter
 from aeroloop.core.camera import Camera, fitted
 from aeroloop.core.frames import quat_from_euler
+from aeroloop.core.shape import box
 from aeroloop.world.terrain import Flat
 
 PLATE_M = (0.5, 0.35)
@@ -36,6 +38,10 @@ RGBD = Camera(
     vignette=0.3,
 )
 
+FORWARD = Camera(name="forward", preset="rgbd", size_px=SIZE_PX, pos_m=(0.0, 0.0, 0.0), angles_deg=(0.0, 0.0, 0.0))
+LEVEL = (1.0, 0.0, 0.0, 0.0)
+AHEAD, LEFT = (BodyPose(0.0, (3.0, left_m, 5.0), LEVEL) for left_m in (0.0, 0.6))
+
 
 def moving(t_s: float) -> BodyPose:
     return BodyPose(t_s, (0.3 * t_s - 1.0, 0.1, 1.6), quat_from_euler(0.1 * np.sin(9.0 * t_s), 0.05, 0.4 * t_s))
@@ -56,11 +62,25 @@ def scene() -> mujoco.MjSpec:
     spec.worldbody.add_geom(
         type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0.0, 0.0, PLATE_Z_M + 1e-4], size=[x, y, 1.0], material="white"
     )
+    others.add(spec, box(), 2)
     return spec
+
+
+def aircraft_ahead(renderer: Renderer) -> list[np.ndarray[Any, Any]]:
+    """Depth seen by a camera that looks forward 5 m above the ground: nothing there, an aircraft ahead, and to the left
+    of that."""
+    place, pose = renderer.others(2), camera_pose(BodyPose(0.0, (0.0, 0.0, 5.0), LEVEL), fitted(FORWARD))
+    seen = []
+    for poses in ({}, {1: AHEAD}, {1: LEFT}, {0: LEFT}):
+        place(poses)
+        seen.append(renderer.draw(pose, fitted(FORWARD).focal_px, SIZE_PX)[1])
+    place({})
+    return seen
 
 
 def main(out: str) -> None:
     renderer = Renderer(scene(), (400, 320))
+    ahead_m = aircraft_ahead(renderer)
     model, rng = fitted(CAMERA), np.random.default_rng(3)
     bodies = [
         BodyPose(
@@ -93,6 +113,7 @@ def main(out: str) -> None:
         alone=alone.crc32,
         other_seed=other_seed.crc32,
         depth_mm=images[0].depth,
+        ahead_m=ahead_m,
     )
     renderer.close()
 

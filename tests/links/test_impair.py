@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.core.scenario import Impairment
+from aeroloop.core.impairment import Impairment
 from aeroloop.links.base import Link
 from aeroloop.links.impair import QUEUE_LIMIT, Cutter, Impaired, ImpairedDirection, LinkCounts, WholeChunks
 

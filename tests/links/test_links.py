@@ -18,7 +18,7 @@ import pytest
 import serial
 
 from aeroloop.core.errors import LinkError
-from aeroloop.core.scenario import Impairment
+from aeroloop.core.impairment import Impairment
 from aeroloop.links.base import Link
 from aeroloop.links.impair import Impaired
 from aeroloop.links.loopback import open_loopback

@@ -199,6 +199,19 @@ def test_a_search_waits_and_then_circles_farther_and_farther_out() -> None:
     assert 0.5 < radii[0] < radii[-1] <= 10.0
 
 
+def test_the_ground_ends_a_landing() -> None:
+    """Contact is a sink rate that ends in the last decimetre, before the autopilot says so; a pad that drives on is not
+    followed then."""
+    sinking = {"height_m": 0.05, "unseen_s": 0.5}
+    assert after(State.LAND, 1.0, **sinking, climb_m_s=-0.3)[0].state is State.LAND
+    assert after(State.LAND, 0.1, **sinking, climb_m_s=0.0)[0].state is State.LAND  # it has just begun
+    assert after(State.LAND, 1.0, height_m=0.2, unseen_s=0.5, climb_m_s=0.0)[0].state is not State.DONE
+    memory, command = after(State.LAND, 1.0, **sinking, climb_m_s=0.0, pos_W=(0.02, 0.01))
+    assert memory.state is State.DONE
+    assert command.target_W == (0.02, 0.01)
+    assert command.climb_m_s < 0.0
+
+
 sights = st.tuples(
     st.sampled_from([0.03, 0.3, 0.8]),  # time to the next
     st.sampled_from([0.05, 0.15, 0.2, 1.0, 5.0, 12.0]),  # height
@@ -213,7 +226,7 @@ sights = st.tuples(
 def test_no_state_descends_while_the_pad_is_unseen(
     state: State, seen: list[tuple[float, float, tuple[float, float], float, bool]]
 ) -> None:
-    """For longer than 1 s; LAND below 0.1 m is blind by design."""
+    """For longer than 1 s; LAND below 0.1 m is blind by design, and DONE presses down."""
     memory = begin(0.0, (0.0, 0.0))._replace(state=state)
     t_s, last_s, frames = 0.0, -math.inf, ()
     for dt_s, height_m, pos_W, speed_m_s, visible in seen:
@@ -223,5 +236,5 @@ def test_no_state_descends_while_the_pad_is_unseen(
         pad_W = None if last_s == -math.inf else (0.0, 0.0)
         memory, command = step(memory, Seen(t_s, pos_W, speed_m_s, height_m, pad_W, t_s - last_s, frames), RULES)
         assert all(map(math.isfinite, (*command.target_W, command.climb_m_s)))
-        if t_s - last_s > 1.0 and not (memory.state is State.LAND and height_m < 0.1):
+        if t_s - last_s > 1.0 and not (memory.state in (State.LAND, State.DONE) and height_m < 0.1):
             assert command.climb_m_s >= 0.0, memory.state

@@ -13,16 +13,19 @@ import pytest
 from room_sequences import part, rendered
 from typer.testing import CliRunner, Result
 
+from aeroloop.analysis import slam_maps
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import ConfigError
 from aeroloop.perception.slam import camera as cameras
 from aeroloop.perception.slam import se3, tum
 from aeroloop.perception.slam.icp import Icp
-from aeroloop.perception.slam.run import SlamResult, run, summary
+from aeroloop.perception.slam.result import SlamResult
+from aeroloop.perception.slam.run import run, summary
 from aeroloop.perception.slam.settings import FRONT_ENDS, settings_of
 from aeroloop.perception.slam.tracker import Slam
 from aeroloop.perception.slam.tum import Sequence
 from aeroloop.world.room import room
+from aeroloop.world.room_layout import RoomConfig
 
 pytest.importorskip("cv2")
 
@@ -55,14 +58,11 @@ def test_loops_close_and_the_optimised_path_is_better_than_odometry(found: SlamR
 
 
 def test_the_map_is_nearer_to_the_surfaces_with_loops(found: SlamResult) -> None:
-    truth = room(0, texture_px=16)
-    medians_m = []
-    for optimised, T in ((False, found.odometry), (True, found.trajectory)):
-        points_W = se3.transformed(found.aligned(T), found.map(optimised=optimised).points_W)
-        assert len(points_W) > 10_000
-        medians_m.append(float(np.median(truth.distance_m(points_W))))
-    assert medians_m[1] < 0.06
-    assert medians_m[1] < medians_m[0]
+    numbers = slam_maps.map_errors(found, RoomConfig(centre_m=(0.0, 0.0)).layout)
+    assert len(found.map().points_W) > 10_000
+    assert numbers["map_optimised_median_m"] < 0.06
+    assert numbers["map_optimised_median_m"] < numbers["map_odometry_median_m"]
+    assert numbers["map_optimised_p95_m"] > 2 * numbers["map_optimised_median_m"]
 
 
 def test_drawn_depth_lies_on_the_rooms_surfaces(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def _short(lap: Sequence, folder: Path, count: int) -> Path:
         (folder / f"{name}.txt").write_text("\n".join(lines))
         for line in lines[1:]:
             shutil.copy(lap.folder / line.split()[1], folder / line.split()[1])
-    for name in ("groundtruth.txt", "calibration.toml"):
+    for name in ("groundtruth.txt", "calibration.toml", "room.toml"):
         shutil.copy(lap.folder / name, folder / name)
     return folder
 
@@ -152,8 +152,18 @@ def test_the_command_writes_its_files(lap: Sequence, tmp_path: Path) -> None:
     assert f"element vertex {numbers['map_points']}\n".encode() in header
     assert len(body) == 15 * numbers["map_points"]
     page = (out / "report.html").read_text()
-    for figure in ("slam-paths", "slam-cross-sections", "slam-error", "slam-inliers", "slam-times", "slam-graph"):
-        assert figure in page
+    over_time = ("slam-error", "slam-inliers", "slam-times", "slam-graph")
+    for figure in (
+        *over_time,
+        "slam-room",
+        "slam-range",
+        "slam-paths",
+        "slam-cross-sections",
+        "slam-map-odometry",
+        "slam-map",
+    ):
+        assert f'"{figure}"' in page
+    assert numbers["map_optimised_median_m"] > 0  # the room is known
     refused = _slam(folder, "--out", out)
     assert isinstance(refused.exception, ConfigError)
     assert str(refused.exception) == f"{out}: exists already; --out expects a new folder"

@@ -251,10 +251,13 @@ def test_actuators_are_read() -> None:
     assert command is end.latest
     assert command.controls == (0.0, 0.25, 0.5, 1.0, -1.0, -0.5) + (0.0,) * 10
     assert (command.time_usec, command.armed, command.lockstep, command.axes) == (4000, True, True, False)
+    motors = end.accept(actuators([0.0, 0.25, 0.5, 1.0] + [0.0] * 12))
+    assert motors is not None
+    assert motors.controls == (0.0, 0.25, 0.5, 1.0) + (0.0,) * 12, "the channels that are not used"
     idle = end.accept(actuators([0.0] * 16, mode=1, flags=0))
     assert idle is not None
     assert (idle.armed, idle.lockstep) == (False, False)
-    assert (end.accepted, end.refused) == (2, 0)
+    assert (end.accepted, end.refused) == (3, 0)
 
 
 def test_the_older_controls_are_read_as_axes() -> None:
@@ -273,10 +276,13 @@ def test_the_older_controls_are_read_as_axes() -> None:
 
 @pytest.mark.parametrize("channel", [0, 3, 4, 15])
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1.001, -1.001, 1e30])
-def test_what_cannot_be_believed_is_refused_and_the_last_command_stands(channel: int, bad: float) -> None:
+@pytest.mark.parametrize("others", [0.1, 0.0])
+def test_what_cannot_be_believed_is_refused_and_the_last_command_stands(
+    channel: int, bad: float, others: float
+) -> None:
     end = ActuatorEnd(frozenset(range(4)))
     good = end.accept(actuators([0.5] * 16))
-    held = end.accept(actuators([bad if n == channel else 0.1 for n in range(16)]))
+    held = end.accept(actuators([bad if n == channel else others for n in range(16)]))
     assert held is not None
     assert good is not None
     assert held.held

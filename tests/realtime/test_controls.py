@@ -129,9 +129,9 @@ def test_noise_is_never_more_than_refused(datagram: bytes) -> None:
 def test_the_tables_that_number_the_log_fit_the_kinds() -> None:
     assert KINDS[: len(SENSOR_KINDS + LINE_KINDS)] == SENSOR_KINDS + LINE_KINDS
     assert KINDS[11:20] == ("dead", "stuck", "weak", "slow", "offset", "sag", "hang", "reset", "no_fix")
-    assert KINDS[20:] == (*MOTOR_KINDS, "payload", "friction")
+    assert KINDS[20:] == (*MOTOR_KINDS, "payload", "friction", "dark", "hide", "cover")
     assert TARGETS[7:14] == ("to_plant", "to_board", "rotor", "servo", "battery", "board", "tachometer")
-    assert TARGETS[14:] == ("joint", "platform", "encoder")
+    assert TARGETS[14:] == ("joint", "platform", "encoder", "camera", "pad")
     for target in TARGETS:
         kinds = KINDS_OF[target]
         for kind in KINDS:

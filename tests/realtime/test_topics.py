@@ -48,6 +48,15 @@ def test_rows_of_a_batch_come_out_one_by_one_and_in_order(folder: Path) -> None:
     assert subscriber.lost == 0
 
 
+def test_rows_of_an_aircraft_get_its_number_among_all_rows(folder: Path) -> None:
+    publisher, subscriber = ends(folder)
+    first, third = publisher.numbered(0), publisher.numbered(2)
+    rows = [row(n, 0.001 * n) for n in range(BATCH)]
+    for n, (t_s, _, *values) in enumerate(rows):
+        (third if n % 2 else first)(t_s, *values)
+    assert taken(subscriber) == [(one[0], 2.0 if n % 2 else 0.0, *one[2:]) for n, one in enumerate(rows)]
+
+
 def test_no_row_is_held_longer_than_it_may(folder: Path) -> None:
     publisher, subscriber = ends(folder)
     publisher.send(*row(0, 1.0))

@@ -23,12 +23,16 @@ from aeroloop.flight.inline import fly_inline
 ALIKE = (
     *("quad-camera mil", "quad-camera sil"),  # quad-terrain: a camera does not change the flight
     *(
+        "quad-landing sil",
+        "quad-landing-moving sil",
         "quad-manual sil",
         "quad-noisy-link sil",
+        "quad-slam sil",
         "quad-swarm sil",
         "quad-terrain sil",
         "quad-wind sil",
     ),  # quad-hover sil
+    "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels
     *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
     *("quad-sync-load mil", "quad-pose-paper sil"),  # quad-sync-weak mil; quad-pose sil
 )

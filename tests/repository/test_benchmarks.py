@@ -119,8 +119,9 @@ ROWS = {
         "processor time of a frame at one of 4 endpoints",
     ),
 }
-NOT_RUN_HERE = ("dashboard-timing", "router-soak")
-"""Even its quick run flies twice in real time and starts a dashboard and a browser: tests/web flies with both.
+NOT_RUN_HERE = ("dashboard-timing", "camera-timing", "router-soak")
+"""Even its quick run flies twice in real time and starts a dashboard and a browser: tests/web flies with both. Cameras
+in real time fly in tests/flight/test_camera_flight.py.
 The soak's short version is tests/scenarios/test_router_soak.py."""
 FIFO_ROWS = ("median, SCHED_FIFO", "99th percentile, SCHED_FIFO")
 AIMS = {
@@ -128,6 +129,7 @@ AIMS = {
     "mil over loopback (its own link)": {"bound": 30.0, "at_least": True},
     "pil over memory (its own link)": {"bound": 40.0, "at_least": True},
     "quadrotor at 500 Hz, log included": {"bound": 20.0, "at_least": True},
+    **{f"{name}, 0.01 laps": {"bound": 1.0, "at_least": False} for name in ("orb", "sift", "icp")},
     "rows": {"bound": 0.5, "at_least": True},
     "memory": {"bound": 2.5, "at_least": False},
     "fit by commands and setpoints": {"bound": 0.5, "at_least": False},
@@ -144,6 +146,7 @@ AIMS = {
     "1 endpoint, added latency, median": {"bound": 1.0, "at_least": False},
     "4 endpoints, added latency, median": {"bound": 1.0, "at_least": False},
     "processor time of a frame at one of 4 endpoints": {"bound": 1.0, "at_least": False},
+    **{what: {"bound": 1.0, "at_least": False} for what in ROWS["slam-frame"]},
 }
 
 

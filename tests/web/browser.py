@@ -243,6 +243,10 @@ class Desk:
         self._watchers: list[Watcher] = []
         self.url = ""
 
+    @property
+    def runtime(self) -> Path:
+        return self._runtime
+
     def fly(self, name: str, *arguments: str) -> Flight:
         flight = Flight(arguments, self._folder, self._env, name)
         self._started.append(flight)

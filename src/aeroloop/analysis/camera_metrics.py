@@ -21,6 +21,7 @@ def metrics(scenario: Scenario, log: Log) -> dict[str, float]:
         "frames_delivered": float(delivered),
         "frames_late": float(late),
         "frames_dropped": float(dropped),
+        "frames_behind_pct": 100.0 * (late + dropped) / (delivered + dropped) if delivered else float("nan"),
         "frame_work_mean_s": float(work_s.mean()) if len(work_s) else float("nan"),
     }
 

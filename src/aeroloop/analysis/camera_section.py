@@ -11,11 +11,9 @@ from aeroloop.analysis.drawing import Picture
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table
 from aeroloop.core.camera import fitted
-from aeroloop.core.camera_streams import FRAMES_METADATA
+from aeroloop.core.camera_streams import BEHIND_PCT, FRAMES_METADATA
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log
-
-WARN_PCT = 10.0
 
 
 def sections(scenario: Scenario, log: Log) -> list[Section]:
@@ -25,11 +23,10 @@ def sections(scenario: Scenario, log: Log) -> list[Section]:
     table = Table((Column(columns[0], "name"), *map(Column, columns[1:])), list(_rows(scenario, log)))
     blocks: list[Block] = [table]
     numbers = metrics(scenario, log)
-    made = numbers["frames_delivered"] + numbers["frames_dropped"]
-    if made and 100.0 * (numbers["frames_late"] + numbers["frames_dropped"]) / made > WARN_PCT:
+    if numbers["frames_behind_pct"] > BEHIND_PCT:
         blocks.append(
             Note(
-                f"More than {WARN_PCT:g} % of the frames were late or dropped: lower rate_hz or size_px, "
+                f"More than {BEHIND_PCT:g} % of the frames were late or dropped: lower rate_hz or size_px, "
                 "or fly in lockstep."
             )
         )

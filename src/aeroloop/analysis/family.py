@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
-from aeroloop.analysis import camera_metrics, generic
+from aeroloop.analysis import camera_metrics, generic, landing_metrics
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
@@ -54,11 +54,15 @@ def metric_names(scenario: Scenario) -> tuple[str, ...]:
 
 
 def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
-    """The numbers of its family, of its controller and of its cameras."""
+    """The numbers of its family, of its controller, of its cameras and of its landing."""
     analysis, own = analysis_of(scenario), scenario.flown_by.metrics
     with own_code(scenario):
         numbers = analysis.metrics(log, scenario)
-    seen = camera_metrics.metrics(scenario, log)
+    seen = camera_metrics.metrics(scenario, log) | landing_metrics.metrics(scenario, log)
+    if scenario.slam is not None:
+        from aeroloop.analysis import slam_metrics  # needs scipy, which takes time to load
+
+        seen |= slam_metrics.metrics(scenario, log)
     return {**numbers, **(made(own, scenario, log) if own else {}), **seen}
 
 

@@ -81,7 +81,7 @@ def summarise_fleet(fleet: Fleet, log: Log, *, outcome: Mapping[str, Any]) -> di
         "events_total": sum(summary["events_total"] for summary in of_parts),
         "log_sha256": log_sha256(log),
         "log_truncated": log.truncated,
-        "versions": versions(),
+        "versions": versions(log),
         AIRCRAFT: [
             {"name": part.name, "kind": part.kind, "controller": part.flown_by.name, "vehicles": part.aircraft.count}
             | {key: value for key, value in own.items() if key not in ONCE}

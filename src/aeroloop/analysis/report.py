@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aeroloop.analysis import camera_section, page
+from aeroloop.analysis import camera_section, landing_section, page
 from aeroloop.analysis import common_sections as common
 from aeroloop.analysis.board import tasks_of
 from aeroloop.analysis.board_section import board_section
@@ -45,7 +45,7 @@ def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[S
     analysis = analysis_of(scenario)
     brought = (scenario.family.sections or GENERIC, scenario.flown_by.sections)
     own = [section for name in brought if name for section in made(name, scenario, log, summary)]
-    own += camera_section.sections(scenario, log)
+    own += [*landing_section.sections(scenario, log), *_slam(scenario, log), *camera_section.sections(scenario, log)]
     board = summary.get("board")  # None, or missing in summaries of versions without board statistics
     paths = [section for section in own if section.key == TRAJECTORY]
     before = [common.verdict_section(summary), *paths, common.checks_section(summary)]
@@ -66,3 +66,11 @@ def sections(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> list[S
 def _with_added(section: Section, own: Sequence[Section]) -> Section:
     added = [block for other in own if other.key == section.key for block in other.blocks]
     return replace(section, blocks=[*section.blocks, *added])
+
+
+def _slam(scenario: Scenario, log: Log) -> list[Section]:
+    if scenario.slam is None:
+        return []
+    from aeroloop.analysis import slam_section  # needs scipy, which takes time to load
+
+    return slam_section.sections(scenario, log)

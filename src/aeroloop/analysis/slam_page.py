@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-from aeroloop.analysis import page, slam_plots
+from aeroloop.analysis import page, slam_maps, slam_plots
 from aeroloop.analysis.page import Document, number
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text
-from aeroloop.perception.slam.run import SlamResult
+from aeroloop.perception.slam.result import SlamResult
+from aeroloop.world.room_layout import Layout
 
 ERRORS = (
     "ATE: RMSE of position after one rigid alignment with ground truth, without scale. RPE: RMSE of the motion over "
@@ -29,12 +31,15 @@ COLUMNS: tuple[tuple[str, str, float], ...] = (
 """Of the table of front ends: title, key of summary.json, factor."""
 
 
-def render(result: SlamResult, numbers: dict[str, Any]) -> str:
+def render(result: SlamResult, numbers: dict[str, Any], layout: Layout | None = None) -> str:
+    """`layout`: the room whose surfaces are known, if it is one."""
     lost = numbers["frames_lost"]
     words = f"{numbers['frames']} frames, {numbers['keyframes']} keyframes, {numbers['loops']} loops."
     if lost:
         words += f" Lost in {lost} frames: they are not in the map until a loop joins them."
-    drawn = [slam_plots.paths(result), slam_plots.cross_sections(result)]
+    drawn = [slam_maps.room(result, layout)] if layout is not None else []
+    drawn += [slam_plots.paths(result), slam_maps.cross_sections(result, layout), *slam_maps.views(result, layout)]
+    drawn.append(slam_maps.sensor_range(result))
     error = slam_plots.error_over_time(result)
     others = [error] if error else []
     others += [slam_plots.inliers(result), slam_plots.times(result), slam_plots.graph(result)]
@@ -43,7 +48,7 @@ def render(result: SlamResult, numbers: dict[str, Any]) -> str:
         Section("maps", "Paths and map", [Figures(drawn)]),
         Section("figures", "Over time", [Figures(others)]),
     ]
-    return _page(f"SLAM: {result.sequence.folder.name}", f"front end {numbers['front_end']}", words, sections)
+    return _page(f"SLAM: {Path(result.name).name}", f"front end {numbers['front_end']}", words, sections)
 
 
 def render_comparison(folder: str, rows: Sequence[dict[str, Any]]) -> str:
@@ -68,7 +73,7 @@ def _accuracy(result: SlamResult, numbers: dict[str, Any]) -> list[Block]:
         f"95 %: {number(numbers['frame_ms_p95'], digits=3)} ms",
         f"{numbers['map_points']} voxels of {100 * result.settings.voxel_m:g} cm",
     ]
-    if not result.sequence.calibrated:
+    if not result.calibrated:
         facts.append("no calibration.toml: TUM's default values")
     if result.truth is None:
         return [Text("The sequence has no groundtruth.txt, so errors are not known."), Facts(facts)]
@@ -82,7 +87,13 @@ def _accuracy(result: SlamResult, numbers: dict[str, Any]) -> list[Block]:
         ]
         for label, kind in (("odometry", "odometry"), ("with loops", "optimised"))
     ]
-    return [Table(titles, rows), Facts([*facts, f"{numbers['false_loops']} false loops"]), Note(ERRORS)]
+    facts.append(f"{numbers['false_loops']} false loops")
+    if "map_optimised_median_m" in numbers:
+        facts.append(
+            f"map to the true surfaces, median: {number(numbers['map_odometry_median_m'], 100.0, 3)} cm by odometry, "
+            f"{number(numbers['map_optimised_median_m'], 100.0, 3)} cm with loops"
+        )
+    return [Table(titles, rows), Facts(facts), Note(ERRORS)]
 
 
 def _page(heading: str, subtitle: str, words: str, sections: Sequence[Section]) -> str:

@@ -1,4 +1,4 @@
-"""Figures of a SLAM run: paths, cross-sections of the map, errors, inliers, times, keyframe graph."""
+"""Figures of a SLAM run over time: paths, errors, inliers, times, keyframe graph."""
 
 from __future__ import annotations
 
@@ -25,11 +25,8 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.perception.slam import se3
 from aeroloop.perception.slam.keyframes import PARTS
-from aeroloop.perception.slam.run import SlamResult
+from aeroloop.perception.slam.result import SlamResult
 from aeroloop.perception.slam.trajectory_errors import position_errors_m
-
-SLICE_M = (0.2, 1.0)  # above the lowest part of the map
-MAP_POINTS = 3000  # of one cross-section
 
 
 def paths(result: SlamResult) -> Picture:
@@ -47,31 +44,6 @@ def _paths(result: SlamResult) -> Figure:
     _path(axes, _placed(result, result.odometry), "odometry", ORANGE, 1.0)
     _path(axes, _placed(result, result.trajectory), "with loops", BLUE, 1.2)
     _plane(axes)
-    return figure
-
-
-def cross_sections(result: SlamResult) -> Picture:
-    low, high = SLICE_M
-    return picture(
-        "slam-cross-sections",
-        "Cross-sections of the map",
-        f"Voxels between {low:g} m and {high:g} m above the lowest surface: by odometry alone, and with loops.",
-        lambda: _cross_sections(result),
-    )
-
-
-def _cross_sections(result: SlamResult) -> Figure:
-    figure = Figure(figsize=(WIDTH_IN, 3.2), layout="constrained")
-    panels = figure.subplots(1, 2)
-    kinds = ((False, result.odometry, "odometry", ORANGE), (True, result.trajectory, "with loops", BLUE))
-    for axes, (optimised, T, label, color) in zip(panels, kinds, strict=True):
-        points = se3.transformed(result.aligned(T), result.map(optimised=optimised).points_W)
-        if len(points):
-            above_m = points[:, 2] - np.percentile(points[:, 2], 1)
-            points = points[(above_m > SLICE_M[0]) & (above_m < SLICE_M[1])]
-        thinned = points[:: max(1, -(-len(points) // MAP_POINTS))]
-        axes.plot(thinned[:, 0], thinned[:, 1], ".", color=color, markersize=1.2, label=label)
-        _plane(axes)
     return figure
 
 

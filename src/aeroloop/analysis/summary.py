@@ -15,6 +15,7 @@ import numpy as np
 
 from aeroloop.analysis import checks, generic
 from aeroloop.analysis.family import analysis_of, metrics_of, own_code
+from aeroloop.core.camera_streams import RENDERER_METADATA
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario import Scenario
 from aeroloop.recording.log import Log, log_sha256
@@ -55,14 +56,16 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
         "events_total": len(events),
         "log_sha256": log_sha256(log),
         "log_truncated": log.truncated,
-        "versions": versions(),
+        "versions": versions(log),
     }
     safe: dict[str, Any] = json_safe(summary)
     return safe
 
 
-def versions() -> dict[str, str]:
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+def versions(log: Log | None = None) -> dict[str, str]:
+    """Of the packages, and of what drew the camera images of a log."""
+    drawn = log.metadata.get(RENDERER_METADATA, {}) if log is not None else {}
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}, **drawn}
 
 
 def json_safe(value: Any) -> Any:

@@ -23,7 +23,7 @@ from aeroloop.api.scenarios import ScenarioPlan, named, overrides_of
 from aeroloop.api.tables import FlightLog
 from aeroloop.core.config import override
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.faults import BOARD, LINE_TARGETS
+from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS
 from aeroloop.core.fleet import Plan, parts_of
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.scenario import Scenario, with_value
@@ -44,6 +44,8 @@ from aeroloop.sim.vehicle import Vehicle
 
 Command = Sequence[float] | Mapping[str, float] | NDArray[np.float64]
 """Values of the actuators' channels: in the order of `Bench.channels`, or by their names."""
+_ABSENT = (BOARD, *LINE_TARGETS, *SIGHT_TARGETS)
+"""Targets of faults that a bench does not have."""
 
 
 class TruthState(Protocol):
@@ -178,7 +180,7 @@ class Bench:
         rows: Mapping[str, Publish] = self._kept.publish(self._number) if self._kept else _Nowhere()
         vehicle = built(self._build, self.scenario, self._number, rows)
         self._direct = Direct(vehicle.command)
-        faults = [f for f in self.scenario.faults_of(self._number) if f.target not in (BOARD, *LINE_TARGETS)]
+        faults = [f for f in self.scenario.faults_of(self._number) if f.target not in _ABSENT]
         return Craft(vehicle, (self._direct,), NEVER_NS, plan=FaultPlan(faults))
 
     def _observed(self, vehicle: Vehicle[Any, Any]) -> Observation:

@@ -20,6 +20,8 @@ from aeroloop.analysis.fleet import verify
 from aeroloop.api.progress import bar
 from aeroloop.api.run import Run
 from aeroloop.api.scenarios import ScenarioPlan, law_override, named, overrides_of
+from aeroloop.core.camera import address
+from aeroloop.core.companion import landing_camera
 from aeroloop.core.config import override
 from aeroloop.core.errors import (
     EXIT_INTERRUPTED,
@@ -33,6 +35,7 @@ from aeroloop.core.errors import (
 )
 from aeroloop.core.fleet import Plan, parts_of
 from aeroloop.core.fleet_files import controllers_of
+from aeroloop.core.scenario import value_at
 from aeroloop.core.trust import guarded
 from aeroloop.core.view import FLIGHTGEAR_URL
 from aeroloop.flight import results
@@ -40,11 +43,16 @@ from aeroloop.flight.judging import Judged, judge
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.flight.running import flight_id
 from aeroloop.flight.supervisor import Flight, Progress
+from aeroloop.links.url import parse
 
 SIGNALS = {EXIT_INTERRUPTED: signal.SIGINT, EXIT_TERMINATED: signal.SIGTERM}
 """The signal that interrupted a flight, by its exit code."""
 VIEWS = {"flightgear": FLIGHTGEAR_URL}
 """Programs that show a flight, by the key of `[view]`, and their default addresses."""
+LISTEN = "?listen"
+GROUND_LINKS, ONBOARD_PORT = "autopilot.ground_links", 14540
+"""Key of the autopilot's MAVLink links, and the port of its companion."""
+LOOPBACK = ("127.0.0.1", "localhost")
 RUNS = Path("runs")
 """Default folder of runs."""
 
@@ -71,6 +79,7 @@ def fly(
     law: str | Path | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002 - the command line's name
     view: str | None = None,
+    companion: str | None = None,
     out: str | Path | None = None,
     progress: bool | Progress = False,
     trust: bool = False,
@@ -78,7 +87,8 @@ def fly(
     """Fly a scenario, evaluate its checks, and write log and summary; `Run.report` writes the report.
 
     Arguments have the names and meanings of `aeroloop fly`. `scenario`: a name, a .toml file, a table, or what
-    `aeroloop.scenario` gives. `set`: values of its keys by their dotted names. `view`: "flightgear". `out`: a folder
+    `aeroloop.scenario` gives. `set`: values of its keys by their dotted names. `view`: "flightgear". `companion`: "tcp://HOST:PORT",
+    where the frames are for a companion outside. `out`: a folder
     that does not exist yet. `progress`: a bar on standard error, or a function of the simulated time in s. `trust`:
     execute Python files that the scenario file names (`law_file`, a family's folder) also if they are of foreign origin
     (`core/trust.py`).
@@ -90,7 +100,9 @@ def fly(
     try:
         with guarded(trust=trust):
             asked = named(scenario).changed(overrides_of(set or {}))
-            plan = verified(choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view))
+            plan = verified(
+                choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, companion=companion)
+            )
             folder = Path(out) if out is not None else new_folder(plan)
             judged = carry_out(plan, folder, Watcher(progress=lambda: _told(plan, progress)))
     except AeroloopError as error:
@@ -111,10 +123,13 @@ def choose(
     seed: int | None = None,
     law: str | Path | None = None,
     view: str | None = None,
+    companion: str | None = None,
     watched: bool = False,
 ) -> ScenarioPlan:
-    """A scenario with the options of a flight; ConfigError names what does not match. If `watched`, or with a
-    controller that has its own clock, it flies in real time unless `pace` is given."""
+    """A scenario with the options of a flight; ConfigError names what does not match. If `watched`, with a companion
+    outside, or with a controller that has its own clock, it flies in real time unless `pace` is given."""
+    if companion is not None:
+        scenario = with_companion(scenario, companion)
     rung = () if loop is None else (override("loop", loop),)
     controllers = controllers_of(scenario.path, (*scenario.changes, *rung), scenario.table)
     if view not in (None, *VIEWS):
@@ -136,6 +151,34 @@ def choose(
     if view is not None and not any(part.view.flightgear for part in parts_of(chosen.plan)):
         chosen = chosen.changed((override(f"view.{view}", VIEWS[view]),))
     return chosen
+
+
+def with_companion(scenario: ScenarioPlan, url: str) -> ScenarioPlan:
+    """A landing whose companion is outside of the flight: it gets the frames at `url`, and MAVLink on port 14540."""
+    (own, *others), listen = parts_of(scenario.plan), f"{url.removesuffix(LISTEN)}{LISTEN}"
+    try:
+        host, _ = address(listen)
+    except ValueError:
+        raise ConfigError(
+            f"--companion: expected tcp://HOST:PORT, for example tcp://0.0.0.0:5600, not {url!r}"
+        ) from None
+    index = None if own.landing is None else landing_camera(own.cameras, own.landing)
+    if others or index is None:
+        raise ConfigError(
+            f"--companion: {scenario.name} is no landing with a camera; expected one aircraft with [landing] and "
+            "[[cameras]], as in quad-landing"
+        )
+    changes = [
+        override("pace", "real"),
+        override("landing.use", "external"),
+        override(f"cameras[{index}].link", listen),
+    ]
+    links = value_at(own, GROUND_LINKS)
+    if links and host not in LOOPBACK:  # a board elsewhere: it cannot be reached before it was heard
+        served = f"udp://{host}:{ONBOARD_PORT}{LISTEN}"
+        mavlink = [served if parse(link).port == ONBOARD_PORT else link for link in links]
+        changes.append(override(GROUND_LINKS, mavlink))
+    return scenario.changed(tuple(changes))
 
 
 def verified(scenario: ScenarioPlan) -> Plan:

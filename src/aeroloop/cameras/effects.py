@@ -29,7 +29,7 @@ DISPARITY_STEP_PX = 1 / 8
 EDGE_RATIO = 0.05
 """Depth that changes by more than this fraction between neighbours gives no reading."""
 DEPTH_UNIT_M = 0.001
-FLIGHT, FRAME, CALIBRATION = range(3)
+FLIGHT, FRAME, CALIBRATION, LINK = range(4)
 
 
 def generator(seed: int, camera: str, purpose: int, number: int = 0) -> np.random.Generator:

@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.cameras.others import Placed
 from aeroloop.cameras.pinhole import Pose
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.frames import Vec
+from aeroloop.core.frames import Quat, Vec, Vec3
 
 Rgb = NDArray[np.uint8]
 PoseOfRow = Callable[[float], Pose]
@@ -46,8 +47,14 @@ class Renderer:
         self._near_m = float(np.float32(self._model.vis.map.znear * extent))
         self._far_m = float(np.float32(self._model.vis.map.zfar * extent))
 
+    def move(self, name: str, pos_W: Vec3, quat_W: Quat) -> None:
+        """A mocap body of the scene; `update` follows."""
+        index = self._model.body(name).mocapid[0]
+        self._data.mocap_pos[index], self._data.mocap_quat[index] = pos_W, quat_W
+
     def update(self) -> None:
         """Required when something in the scene has moved."""
+        mujoco.mj_kinematics(self._model, self._data)
         mujoco.mjv_updateScene(
             self._model,
             self._data,
@@ -57,6 +64,10 @@ class Renderer:
             mujoco.mjtCatBit.mjCAT_ALL.value,
             self._scene,
         )
+
+    def others(self, count: int) -> Placed:
+        """To move the aircraft that `others.add` put into the scene."""
+        return Placed(self._model, self._data, count, self.update)
 
     def driver(self) -> str:
         """Name and version of what draws."""

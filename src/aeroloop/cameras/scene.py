@@ -1,5 +1,5 @@
 """What cameras see: a MuJoCo model that is only drawn, of a flight's ground. Its own airframe is left out, since a
-camera would look at its own feet; so are other aircraft."""
+camera would look at its own feet; other aircraft are in `others.py`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.cameras import others
 from aeroloop.core.frames import Vec
 from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.world.ground import lay
 from aeroloop.world.relief import Surface, of_config
+from aeroloop.world.room_layout import RoomConfig
 from aeroloop.world.terrain import Flat
 
 Picture = NDArray[np.uint8]
 NEAR_M, FAR_M = 0.01, 20_000.0
+ROOM_FAR_M = 200.0
 TEXTURE_PX = 1024
 TILE_M = 12.0
 """The ground's texture repeats after this distance."""
@@ -45,9 +49,18 @@ XML = f"""
 
 
 def of_scenario(scenario: Scenario) -> mujoco.MjSpec:
-    """The ground of a flight; a caller may add what stands on it before it compiles the model."""
+    """The ground or room of a flight and its aircraft, if there are several; a caller may add more before it compiles
+    the model."""
+    room, count = value_at(scenario, "world.room"), scenario.aircraft.count
+    spec = of_ground(ground_of(scenario)) if room is None else of_room(room)
+    if count > 1:
+        others.add(spec, shape_of(scenario), count)
+    return spec
+
+
+def ground_of(scenario: Scenario) -> Surface:
     config = value_at(scenario, "world.terrain")
-    return of_ground(Flat() if config is None else of_config(config))
+    return Flat() if config is None else of_config(config)
 
 
 def of_ground(ground: Surface) -> mujoco.MjSpec:
@@ -62,6 +75,16 @@ def of_ground(ground: Surface) -> mujoco.MjSpec:
     for geom in spec.worldbody.geoms:
         if geom.name.startswith("ground"):
             geom.material, geom.rgba = "ground", [1.0, 1.0, 1.0, 1.0]
+    return spec
+
+
+def of_room(config: RoomConfig, *, texture_px: int = 512) -> mujoco.MjSpec:
+    from aeroloop.world.room import room  # draws its textures, which takes seconds
+
+    drawn = room(config.seed, config.size_m, config.centre_m, texture_px=texture_px)
+    spec = mujoco.MjSpec.from_string(drawn.xml, assets=drawn.assets)
+    spec.visual.map.znear, spec.visual.map.zfar = NEAR_M, ROOM_FAR_M
+    spec.stat.extent, spec.stat.center = 1.0, [0.0, 0.0, 0.0]
     return spec
 
 

@@ -5,10 +5,35 @@ from __future__ import annotations
 import math
 
 from aeroloop.cameras.shots import time_ns
+from aeroloop.core.camera_streams import BEHIND_PCT
 from aeroloop.core.signals import NS
 
 DRIFT = 0.01
 """Simulated time that slips behind the wall clock is followed at this rate."""
+JUDGED = 20
+"""Frames that must have been due before a camera is said to be behind."""
+
+
+class Punctuality:
+    """Of one camera: warns once when too many of its frames are late or dropped."""
+
+    def __init__(self) -> None:
+        self._delivered = self._late = 0
+        self._warned = False
+
+    def see(self, *, late: bool, dropped: int) -> str:
+        """One frame was delivered, and this many were dropped so far; a warning in words, or nothing."""
+        self._delivered += 1
+        self._late += late
+        due = self._delivered + dropped
+        behind_pct = 100.0 * (self._late + dropped) / due
+        if self._warned or due < JUDGED or behind_pct <= BEHIND_PCT:
+            return ""
+        self._warned = True
+        return (
+            f"{behind_pct:.0f} % of {due} frames were late or dropped, more than {BEHIND_PCT:g} %: "
+            "lower rate_hz or size_px, or fly in lockstep"
+        )
 
 
 class SimulatedClock:
@@ -26,6 +51,10 @@ class SimulatedClock:
     def now_s(self, wall_s: float) -> float:
         """-infinity before the first row."""
         return (wall_s - self._offset_s) * self._speed if self._seen_s > -math.inf else -math.inf
+
+    def now_ns(self, wall_s: float) -> int | None:
+        """None before the first row."""
+        return round(self.now_s(wall_s) * NS) if self._seen_s > -math.inf else None
 
 
 def newest_number(newest_s: float, after_s: float, rate_hz: float) -> int:

@@ -93,6 +93,12 @@ class Shooter:
         )
         return Image(number, t_ns, effects.quantised(rgb), depth)
 
+    def black(self, number: int) -> Image:
+        """A frame without light, and without a depth reading."""
+        width, height = self.model.size_px
+        depth = np.zeros((height, width), np.uint16) if self.model.depth is not None else None
+        return Image(number, time_ns(number, self.model.rate_hz), np.zeros((height, width, 3), np.uint8), depth)
+
     def _drawn(self, t_s: float, pose_at: PoseAt) -> tuple[NDArray[np.float32], Vec]:
         """Mean of the renders over the exposure; depth is that of its middle."""
         camera, model = self.camera, self.model

@@ -20,9 +20,11 @@ from typer.main import get_group
 from aeroloop import __version__
 from aeroloop.cli import (
     board_commands,
+    camera_commands,
     dash_commands,
     export_commands,
     flown_commands,
+    landing_commands,
     live_commands,
     new_aircraft,
     pad_commands,
@@ -71,6 +73,7 @@ app = program(
     "130 or 143 interrupted by Ctrl-C or SIGTERM.",
 )
 app.add_typer(board_commands.app, name="board")
+app.add_typer(camera_commands.app, name="camera")
 
 SAME_END_S = 0.1
 """A flight in real time may end one cycle early or late."""
@@ -86,6 +89,7 @@ INCIDENTS = (
     *("law_not_finite", "implausible_commands", "implausible_sensors", "sensor_losses", "safe_commands"),
     *("references_lost", "late_cycles", "overruns", "board_restarts", "board_messages_lost", "log_lost_rows"),
     *("failsafes", "rotors_lost", "autopilot_losses", "autopilot_restarts", "actuators_refused", "commands_refused"),
+    "landing_targets_refused",
 )
 """Metrics that count incidents; each is printed once."""
 
@@ -139,6 +143,7 @@ def top(
     "`aeroloop fly quad-mission --loop sil`\n\n"
     "`aeroloop fly quad-free --dash`\n\n"
     "`aeroloop fly fixedwing-loiter --view flightgear`\n\n"
+    "`aeroloop fly quad-landing --companion tcp://0.0.0.0:5600`\n\n"
     "`aeroloop fly my-flight.toml --seed 7 --out runs/seven --junit result.xml`"
 )
 def fly(
@@ -170,6 +175,13 @@ def fly(
         str | None,
         typer.Option(metavar="PROGRAM", help="Show it in another program: flightgear; in real time as with --dash."),
     ] = None,
+    companion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Frames for a companion outside that lands it, e.g. tcp://0.0.0.0:5600; MAVLink on UDP port 14540.",
+        ),
+    ] = None,
     dash: Annotated[
         bool, typer.Option("--dash", help="Watch and fly it in a browser; in real time unless --pace says otherwise.")
     ] = False,
@@ -184,7 +196,9 @@ def fly(
     from aeroloop.api import flying, scenarios
 
     asked = scenarios.named(name).changed(tuple(overrides or ()))
-    chosen = flying.choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, watched=dash)
+    chosen = flying.choose(
+        asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, companion=companion, watched=dash
+    )
     flight_plan = flying.verified(chosen)
     folder = out or flying.new_folder(flight_plan)
     if junit and not junit.parent.is_dir():
@@ -370,6 +384,7 @@ def joystick(
 
 # After those above: --help lists commands in this order, and flying comes first.
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
+app.command("landings", epilog=landing_commands.EPILOG)(landing_commands.landings)
 app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
 app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
 app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes.util
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import resource
@@ -20,7 +21,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -30,12 +31,14 @@ from rich.text import Text
 
 from aeroloop import __version__
 from aeroloop.core import paths
+from aeroloop.core.camera import fitted
 
 State = Literal["ok", "limited", "missing"]
 Outcome = tuple[State, str, str]  # state, finding, remedy
 Probe = Callable[[], Outcome]
 
 PROBE_TIMEOUT_S = 5.0
+CAMERA_TIMEOUT_S = 40.0  # renders frames
 STYLES: dict[State, str] = {"ok": "green", "limited": "yellow", "missing": "red"}
 
 STEP_S = 0.004  # a wake-up later than one plant step is a missed deadline
@@ -62,7 +65,9 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    return [bounded(name, probe) for name, probe in PROBES]
+    return [
+        bounded(name, probe, CAMERA_TIMEOUT_S if probe is _camera_frames else PROBE_TIMEOUT_S) for name, probe in PROBES
+    ]
 
 
 def render(findings: list[Finding]) -> Table:
@@ -325,6 +330,35 @@ def _opencv() -> Outcome:
     return "ok", found, ""
 
 
+@cache
+def _camera_frames() -> Outcome:
+    """Measured once by a process: the time of a frame does not change."""
+    from aeroloop.cameras import frame_cost
+
+    child = subprocess.run(
+        [sys.executable, "-P", "-m", frame_cost.__name__],
+        env={**os.environ, "MUJOCO_GL": "egl", "LP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=CAMERA_TIMEOUT_S,
+    )
+    if child.returncode:
+        reason = child.stderr.strip().rpartition("\n")[2]
+        return "missing", "no frame was rendered", reason or f"the renderer ended with status {child.returncode}"
+    told = json.loads(child.stdout)
+    costs: dict[str, float] = told["cost_s"]
+    times = ", ".join(f"{name} {cost_s * 1000:.0f} ms" for name, cost_s in costs.items())
+    rates = ", ".join(f"{name} {frame_cost.carried_hz(cost_s):.0f} Hz" for name, cost_s in costs.items())
+    found = (
+        f"640 x 480, rendering, errors and encoding: {times} of processor time; beside the plant, on "
+        f"{frame_cost.SHARE:.0%} of a core: {rates} ({told['renderer']})"
+    )
+    usual_hz = {name: fitted(camera).rate_hz for name, camera in frame_cost.CAMERAS.items()}
+    if any(frame_cost.carried_hz(cost_s) < usual_hz[name] for name, cost_s in costs.items()):
+        return "limited", found, "in real time lower rate_hz or size_px of the cameras; lockstep takes any"
+    return "ok", found, ""
+
+
 def _disk() -> Outcome:
     folder = Path.cwd()
     usage = shutil.disk_usage(folder)
@@ -356,5 +390,6 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("shared memory", _shared_memory),
     ("OpenGL", _opengl),
     ("OpenCV", _opencv),
+    ("camera frames", _camera_frames),
     ("disk space", _disk),
 )

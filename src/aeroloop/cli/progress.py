@@ -76,3 +76,19 @@ class CountedLines:
         if now_s >= self._next_s:
             self._next_s = now_s + LINE_PERIOD_S
             self._tell(f"{self._name}: {done} {self._of}, last {last}")
+
+
+class StreamLines:
+    """Of something without a known end: the newest words, every few seconds."""
+
+    def __init__(
+        self, name: str, tell: Callable[[str], None] = print_note, now_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._name, self._tell, self._now_s = name, tell, now_s
+        self._next_s = now_s() + LINE_PERIOD_S
+
+    def __call__(self, words: str) -> None:
+        now_s = self._now_s()
+        if now_s >= self._next_s:
+            self._next_s = now_s + LINE_PERIOD_S
+            self._tell(f"{self._name}: {words}")

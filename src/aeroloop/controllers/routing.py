@@ -25,6 +25,7 @@ from aeroloop.router.config import EndpointConfig, Forward, RouterConfig, SetRat
 ROUTER = Role("router", "aeroloop.flight.processes.router", vital=False)
 """If it ends, ground stations are disconnected, as with a radio that fails."""
 BENCH = "bench"
+COMPANION = "companion"
 
 
 class RouterLinks(Config, frozen=True):
@@ -60,6 +61,11 @@ def bench_ends(folder: Path) -> tuple[str, str]:
     return _socket(folder, BENCH)
 
 
+def companion_ends(folder: Path) -> tuple[str, str]:
+    """The link of the flight's companion computer: the router's end, and its own."""
+    return _socket(folder, COMPANION)
+
+
 def composed(
     name: str,
     lines: RouterLinks,
@@ -92,6 +98,7 @@ def settings(router: RouterConfig | None, folder: Path, aircraft: int) -> dict[s
         "ground_links": [private_ends(folder, number)[0] for number in range(aircraft)],
         "router": msgspec.to_builtins(router),
         "dash_link": bench_ends(folder)[1],
+        "companion_link": companion_ends(folder)[1],
     }
 
 

@@ -14,8 +14,11 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from aeroloop.core import frame_load
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Quat, Vec3, quat_from_euler
+from aeroloop.core.impairment import Impairment
+from aeroloop.core.lens import can_be_undone
 from aeroloop.core.suggest import did_you_mean
 from aeroloop.core.view import MOST_PORT
 
@@ -74,6 +77,7 @@ class Camera(Config, frozen=True):
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0)] = 0
     size_px: Annotated[Size | None, meta("px", "width and height, both even")] = None
     rate_hz: Annotated[float | None, meta("Hz", "frames per simulated second, at most 120")] = None
+    start_s: Annotated[float, meta("s", "simulated time of the first frame, or soon after it", ge=0, le=86400)] = 0.0
     focal_px: Annotated[float | None, meta("px", "focal length; or set `fovy_deg`")] = None
     fovy_deg: Annotated[float | None, meta("deg", "vertical field of view; or set `focal_px`")] = None
     pos_m: Annotated[Vec3 | None, meta("m", "position in the body: forward, left, up")] = None
@@ -99,6 +103,9 @@ class Camera(Config, frozen=True):
         str, note("`tcp://HOST:PORT?listen`: serves the frames (docs/cameras.md); empty: nowhere, they are only logged")
     ] = ""
     jpeg_quality: Annotated[int, meta("-", "of the images on the link", ge=1, le=100)] = 90
+    impairment: Annotated[Impairment, note("impairment of the link, of whole frames and in simulated time")] = (
+        Impairment()
+    )
 
     def __post_init__(self) -> None:
         if self.preset not in PRESETS:
@@ -120,12 +127,26 @@ class Camera(Config, frozen=True):
             raise ValueError(
                 f"{key}: expected a vertical field of view from {low:g} to {high:g} deg, not {model.fovy_deg:g}"
             )
+        if any(self.lens) and not can_be_undone(self.lens, width / 2.0 / model.focal_px, height / 2.0 / model.focal_px):
+            raise ValueError(
+                f"lens: expected a distortion that can be undone over the whole image, not {list(self.lens)}; "
+                "weaken it, or narrow the field of view"
+            )
         if not 0.0 < model.rate_hz <= MOST_HZ:
             raise ValueError(f"rate_hz: expected more than 0 and at most {MOST_HZ:g} Hz, not {model.rate_hz:g}")
         if self.latency_s < 0:
             raise ValueError(f"latency_s: expected 0 or more, not {self.latency_s:g}")
+        if self.link.startswith("serial:"):
+            raise ValueError(
+                f"link: a serial line does not carry frames, here up to {link_bytes_s(self) * 8e-6:.2g} Mbit/s; "
+                "expected tcp://HOST:PORT?listen"
+            )
         if self.link:
             address(self.link)
+        elif self.impairment.active:
+            raise ValueError('impairment: no link is set; expected link = "tcp://HOST:PORT?listen" with it')
+        if missing := frame_load.refusal(link_bytes_s(self), self.impairment.baud):
+            raise ValueError(f"impairment.baud: {missing}")
 
 
 def address(url: str) -> tuple[str, int]:
@@ -159,6 +180,12 @@ class CameraModel:
     quat_BM: Quat  # body from mount: x of the mount is where the camera looks, z the image's top
     latency_s: float
     depth: DepthModel | None
+    start_s: float = 0.0
+
+    @property
+    def first(self) -> int:
+        """Number of the first frame."""
+        return math.ceil(self.start_s * self.rate_hz - 1e-9)
 
     @property
     def fovy_deg(self) -> float:
@@ -197,17 +224,25 @@ def fitted(camera: Camera) -> CameraModel:
         focal_px = preset["focal_px"] * size_px[1] / preset["size_px"][1]
     roll, pitch, yaw = (math.radians(angle) for angle in camera.angles_deg or preset["angles_deg"])
     depth = camera.depth or preset["depth"]
+    rate_hz = preset["rate_hz"] if camera.rate_hz is None else camera.rate_hz
     return CameraModel(
         name=camera.name,
         vehicle=camera.vehicle,
         size_px=size_px,
-        rate_hz=preset["rate_hz"] if camera.rate_hz is None else camera.rate_hz,
+        rate_hz=rate_hz,
         focal_px=focal_px,
         pos_B=camera.pos_m or preset["pos_m"],
         quat_BM=quat_from_euler(roll, pitch, yaw),
         latency_s=camera.latency_s,
         depth=_depth(depth, focal_px) if depth is not None else None,
+        start_s=camera.start_s,
     )
+
+
+def link_bytes_s(camera: Camera) -> float:
+    """What its frames need of a link, at most."""
+    model = fitted(camera)
+    return model.rate_hz * frame_load.frame_bytes(model.size_px, camera.jpeg_quality, depth=model.depth is not None)
 
 
 def _depth(depth: Depth, focal_px: float) -> DepthModel:

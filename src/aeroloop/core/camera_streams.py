@@ -6,6 +6,12 @@ from aeroloop.core.stream import Stream, fields
 
 FRAMES_METADATA = "camera_frames"
 """Metadata of a log that begin with this name hold a few images for the report."""
+DESCENT_METADATA = "descent_frames"
+"""Images of the camera that looks for the pad, by the height over it."""
+RENDERER_METADATA, RENDERER = "camera_renderer", "renderer"
+"""The metadata of a log, and its key, with the name and version of what drew the images."""
+BEHIND_PCT = 10.0
+"""More frames late or dropped than this are warned about."""
 CAMERA_STREAMS = (
     Stream(
         "camera",

@@ -41,12 +41,22 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file; ConfigError if that fails."""
+    return parse_toml(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: expected UTF-8 text") from None
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Parse the content of a TOML file; ConfigError if that fails."""
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}") from None
 

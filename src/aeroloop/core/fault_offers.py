@@ -11,13 +11,17 @@ from aeroloop.core.faults import (
     ACTUATOR_TARGETS,
     ADDING,
     BOARD,
+    CAMERA,
     KINDS,
     KINDS_OF,
     MOTOR_KINDS,
+    PAD,
     ROBOT_TARGETS,
+    SIGHT_TARGETS,
     TARGETS,
     PlannedFault,
     Switch,
+    Switched,
 )
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
@@ -127,14 +131,44 @@ _ACTUATOR_FAULTS = {
     "load": ("rad/s2", 4000.0, "deceleration by an additional load"),
     "load_sine": ("rad/s2, Hz, rad", 3000.0, "deceleration by a load that oscillates, at 2 Hz unless given"),
 }
+_SIGHT_FAULTS = {
+    "frozen": "repeats its last image",
+    "dark": "every image is black, and its depth has no reading",
+    "hide": "not drawn",
+    "cover": "one half of it is covered",
+}
 _BOARD_FAULTS = {"hang": "the control task hangs", "reset": "reset"}
 
 
 def offers(scenario: Scenario) -> tuple[Offer, ...]:
-    """The faults available in this flight, from its family's row."""
+    """The faults available in this flight, from its family's row; and those of its cameras, of any family."""
     reference = scenario.family.faults
     offered: tuple[Offer, ...] = part(reference)(scenario) if reference else ()
-    return offered
+    return (*offered, *of_sight(scenario))
+
+
+def of_sight(scenario: Scenario) -> tuple[Offer, ...]:
+    """Faults of the cameras, and of the landing pad if there is one."""
+    cameras = [
+        Offer(CAMERA, kind, (camera.name,), "", 0.0, 0, f"camera {camera.name}: {_SIGHT_FAULTS[kind]}")
+        for camera in scenario.cameras
+        for kind in KINDS_OF[CAMERA]
+    ]
+    if not cameras or scenario.pad is None:
+        return tuple(cameras)
+    return (*cameras, *(Offer(PAD, kind, (), "", 0.0, 0, f"pad: {_SIGHT_FAULTS[kind]}") for kind in KINDS_OF[PAD]))
+
+
+def sight_switch(scenario: Scenario, switch: Switch) -> Switched:
+    """What the plant does for a fault of SIGHT_TARGETS: it finds the camera's number for the log. ConfigError if the
+    flight does not have the fault."""
+    alike = [each for each in of_sight(scenario) if (each.target, each.kind) == (switch.target, switch.kind)]
+    if not alike:
+        raise ConfigError(f"no fault of {switch.target} can be switched in this flight: it has none")
+    names = [name for offer in alike for name in offer.channels]
+    if switch.channel and switch.channel not in names:
+        raise ConfigError(f"{switch.target} has no {switch.channel!r}; expected one of: {', '.join(names)}")
+    return Switched(names.index(switch.channel) if switch.channel else 0)
 
 
 def of_sensor(target: str) -> tuple[Offer, ...]:
@@ -237,6 +271,10 @@ def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
         what, unit, axes = f"{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
     elif target == BOARD:
         return f"board: {_BOARD_FAULTS.get(kind, kind)}"
+    elif target in SIGHT_TARGETS:
+        names = [name for offer in known if (offer.target, offer.kind) == (target, kind) for name in offer.channels]
+        which = f" {names[numbers[3]]}" if 0 <= numbers[3] < len(names) else ""
+        what, unit, axes = f"{target}{which}: {kind}", "", 0
     elif target in (*ACTUATOR_TARGETS, *ROBOT_TARGETS):
         what, unit, axes = _of_actuator(target, kind, numbers[3], known)
     else:

@@ -16,8 +16,16 @@ BoardTarget = Literal["board"]
 RotorSensorTarget = Literal["tachometer"]
 RobotTarget = Literal["joint", "platform"]
 RobotSensorTarget = Literal["encoder"]
+SightTarget = Literal["camera", "pad"]
 Target = Literal[
-    SensorTarget, LineTarget, ActuatorTarget, BoardTarget, RotorSensorTarget, RobotTarget, RobotSensorTarget
+    SensorTarget,
+    LineTarget,
+    ActuatorTarget,
+    BoardTarget,
+    RotorSensorTarget,
+    RobotTarget,
+    RobotSensorTarget,
+    SightTarget,
 ]
 SensorKind = Literal["silent", "frozen", "bias", "noise"]
 LineKind = Literal["delay_s", "jitter_s", "loss", "corrupt", "duplicate", "reorder", "baud"]
@@ -27,7 +35,8 @@ GnssKind = Literal["no_fix"]
 MotorKind = Literal["effectiveness", "load"]
 WaveKind = Literal["load_sine"]
 RobotKind = Literal["payload", "friction"]
-Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind, WaveKind, RobotKind]
+SightKind = Literal["dark", "hide", "cover"]
+Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind, WaveKind, RobotKind, SightKind]
 
 SENSOR_TARGETS: tuple[str, ...] = (
     *get_args(SensorTarget),
@@ -38,6 +47,9 @@ LINE_TARGETS: tuple[str, ...] = get_args(LineTarget)
 ACTUATOR_TARGETS: tuple[str, ...] = get_args(ActuatorTarget)
 ROBOT_TARGETS: tuple[str, ...] = get_args(RobotTarget)
 BOARD: str = get_args(BoardTarget)[0]
+SIGHT_TARGETS: tuple[str, ...] = get_args(SightTarget)
+"""What the camera process draws; the plant only logs the switch."""
+CAMERA, PAD = SIGHT_TARGETS
 SENSOR_KINDS: tuple[str, ...] = get_args(SensorKind)
 LINE_KINDS: tuple[str, ...] = get_args(LineKind)
 
@@ -49,6 +61,7 @@ TARGETS: tuple[str, ...] = (
     *get_args(RotorSensorTarget),
     *ROBOT_TARGETS,
     *get_args(RobotSensorTarget),
+    *SIGHT_TARGETS,
 )
 KINDS: tuple[str, ...] = (
     *SENSOR_KINDS,
@@ -59,6 +72,7 @@ KINDS: tuple[str, ...] = (
     *get_args(MotorKind),
     *get_args(WaveKind),
     *get_args(RobotKind),
+    *get_args(SightKind),
 )
 """The index, here and in TARGETS, is the number in the log: append only."""
 
@@ -73,6 +87,8 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
     BOARD: get_args(BoardKind),
     "joint": ("load", *get_args(WaveKind), "friction"),
     "platform": ("payload",),
+    CAMERA: ("frozen", "dark"),
+    PAD: ("hide", "cover"),
 }
 
 ADDING = ("bias", "noise")
@@ -111,18 +127,20 @@ NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load", "friction", *RANGES_OF_THR
 class Switch(Config, frozen=True):
     """Switch one fault on or off now."""
 
-    target: Annotated[Target, note("a sensor, an actuator, a part of a robot, or one direction of the link")]
+    target: Annotated[
+        Target, note("a sensor, an actuator, a part of a robot, a camera, the pad, or one direction of the link")
+    ]
     kind: Annotated[Kind, note("how it fails")]
     on: Annotated[bool, note("true: on; false: off")]
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
-    channel: Annotated[str, note("which channel of the sensor or which actuator; empty for the first")] = ""
+    channel: Annotated[str, note("which channel of the sensor, which actuator or camera; empty for the first")] = ""
     value: Annotated[float | Vec3, meta("of the kind", "fault value, for all axes or each; ignored when off")] = 0.0
 
     def __post_init__(self) -> None:
         fault, kinds = f"{self.target}: {self.kind}", KINDS_OF[self.target]
         if self.kind not in kinds:
             raise ValueError(f"{self.target}: cannot have {self.kind}, expected one of: {', '.join(kinds)}")
-        if self.channel and self.kind not in WITH_CHANNEL:
+        if self.channel and self.kind not in WITH_CHANNEL and self.target != CAMERA:
             raise ValueError(f"{fault}: concerns the whole, so it has no channel")
         if not all(math.isfinite(value) for value in self.values):
             raise ValueError(f"{fault}: expected a finite value, not {self.value}")
@@ -176,8 +194,8 @@ class PlannedFault(Config, frozen=True):
     target: Annotated[
         Target,
         note(
-            "a sensor, `rotor`, `servo`, `battery`, a robot's `joint` or `platform`, one direction of the link, or the "
-            "emulated `board`"
+            "a sensor, `rotor`, `servo`, `battery`, a robot's `joint` or `platform`, a `camera`, the `pad`, one "
+            "direction of the link, or the emulated `board`"
         ),
     ]
     kind: Annotated[Kind, note("how it fails, see docs/faults.md")]
@@ -185,7 +203,7 @@ class PlannedFault(Config, frozen=True):
     to_s: Annotated[
         float | None, meta("s", "end: the first step that begins at or after this time; omitted: no end")
     ] = None
-    channel: Annotated[str, note("which channel of the sensor or which actuator; empty for the first")] = ""
+    channel: Annotated[str, note("which channel of the sensor, which actuator or camera; empty for the first")] = ""
     value: Annotated[float | Vec3, meta("of the kind", "fault value, for all axes or each")] = 0.0
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
 
@@ -221,3 +239,24 @@ def overlap(faults: Mapping[str, PlannedFault]) -> str:
             )
         ends[fault.what] = (math.inf if fault.to_s is None else fault.to_s), key
     return ""
+
+
+class SightFaults:
+    """Which faults of cameras and of what they see are on, by the rows of the stream `fault`."""
+
+    def __init__(self) -> None:
+        self._switches: dict[tuple[str, str, int], list[tuple[float, bool]]] = {}
+
+    def take(self, t_s: float, target: float, kind: float, on: float, channel: float) -> None:
+        """A row's values, in the order of time."""
+        key = TARGETS[int(target)], KINDS[int(kind)], int(channel)
+        self._switches.setdefault(key, []).append((t_s, bool(on)))
+
+    def active(self, target: SightTarget, kind: Kind, t_s: float, channel: int = 0) -> bool:
+        """At a frame's time. A switch acts on frames after it: one of the same time may be drawn already."""
+        on = False
+        for switched_s, is_on in self._switches.get((target, kind, channel), ()):
+            if switched_s >= t_s:
+                break
+            on = is_on
+        return on

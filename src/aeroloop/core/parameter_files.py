@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from aeroloop.core.config import Config, convert, read_toml
+from aeroloop.core.config import Config, convert, parse_toml, read_text
 from aeroloop.core.errors import ConfigError
 
 C = TypeVar("C", bound=Config)
@@ -32,4 +33,11 @@ def load(name: str, folder: str, kind: type[C]) -> tuple[C, str]:
         raise ConfigError(
             f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names(folder))}"
         )
-    return convert(read_toml(path), kind, source), source
+    airframe: C = _converted(read_text(path), path, kind, source)
+    return airframe, source
+
+
+@lru_cache(maxsize=32)
+def _converted(text: str, path: Path, kind: type[Config], source: str) -> Any:
+    """Cached by its content: every part of a flight loads its aircraft's file."""
+    return convert(parse_toml(text, path), kind, source)

@@ -16,32 +16,19 @@ import msgspec
 from msgspec import Meta, Struct
 from typing_extensions import TypeVar
 
+from aeroloop.core import companion
 from aeroloop.core.camera import Camera, lacking
+from aeroloop.core.companion import Landing, Pad, Slam
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, PlannedFault, overlap
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import NS
 from aeroloop.core.tables import MEMORY, Controller, Family, family, flown_by, made
 from aeroloop.core.view import View
 
 Rung = Literal["mil", "sil", "pil", "hil"]
 SPEED = re.compile(r"^(\d+(?:\.\d+)?)x$")
-
-
-class Impairment(Config, frozen=True):
-    """Impairment of a link in one direction; zero is none."""
-
-    delay_s: Annotated[float, meta("s", "constant delay", ge=0, le=10)] = 0.0
-    jitter_s: Annotated[float, meta("s", "extra delay, uniform from zero to this; order is kept", ge=0, le=10)] = 0.0
-    loss: Annotated[float, meta("-", "probability that a frame is lost", ge=0, le=1)] = 0.0
-    corrupt: Annotated[float, meta("-", "probability that a byte is corrupted", ge=0, le=1)] = 0.0
-    duplicate: Annotated[float, meta("-", "probability that a frame arrives twice", ge=0, le=1)] = 0.0
-    reorder: Annotated[float, meta("-", "probability that a frame is overtaken by the next one", ge=0, le=1)] = 0.0
-    baud: Annotated[int, meta("Bd", "pace the bytes like a UART (10 bits a byte); 0 for no pacing", ge=0)] = 0
-
-    @property
-    def active(self) -> bool:
-        return self != Impairment()
 
 
 class Link(Config, frozen=True):
@@ -122,6 +109,9 @@ class Common(Config, frozen=True):
     ] = 0
     view: Annotated[View, note("programs that show the flight (docs/flightgear.md)")] = View()
     cameras: Annotated[tuple[Camera, ...], note("cameras of the aircraft (docs/cameras.md)")] = ()
+    pad: Annotated[Pad | None, note("landing pad on the ground (docs/precision-landing.md)")] = None
+    landing: Annotated[Landing | None, note("landing on the pad (docs/precision-landing.md)")] = None
+    slam: Annotated[Slam | None, note("map made in flight (docs/slam.md)")] = None
     checks: Annotated[tuple[Check, ...], note("pass/fail criteria of the flight")] = ()
     faults: Annotated[tuple[PlannedFault, ...], note("what fails in the flight, and when (docs/faults.md)")] = ()
 
@@ -250,7 +240,13 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         Common.__post_init__(self)
         needs = self.flown_by.needs
-        missing = (made(needs, self) if needs else "") or overlap(self.planned) or self._cameras_lack()
+        missing = (
+            (made(needs, self) if needs else "")
+            or overlap(self.planned)
+            or self._cameras_lack()
+            or companion.lacking(self.cameras, self.pad, self.landing, self.slam, lockstep=self.lockstep)
+            or self._autopilot_lacks()
+        )
         if missing:
             raise ValueError(missing)
 
@@ -261,6 +257,27 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
             return f"cameras: {self.kind} has no shape in its row; expected an aircraft with one"
         craft = self.aircraft
         return lacking(self.cameras, lockstep=self.lockstep, step_s=craft.step_s, aircraft=craft.count)
+
+    def _autopilot_lacks(self) -> str:
+        """Why a landing companion cannot send to the controller."""
+        if self.landing is None or self.watched_camera is None:
+            return ""
+        row = self.flown_by
+        if not row.companions:
+            return f"landing: {row.name} takes no messages of a companion; expected an autopilot, or landing.use = gps"
+        if row.external and self.lockstep:
+            return "landing: a companion of an external autopilot has the wall's time; fly with --pace real"
+        if row.external and not self.controller.routed(self):
+            return (
+                f"landing: the companion reaches {row.name} through the flight's router; expected the autopilot's "
+                "MAVLink link in router.endpoints, with role vehicle"
+            )
+        return ""
+
+    @property
+    def watched_camera(self) -> int | None:
+        """Index of the camera of the companion computer; None: the flight has none."""
+        return companion.watched(self.cameras, self.landing, self.slam)
 
     @property
     def kind(self) -> str:

@@ -189,6 +189,7 @@ class Event(IntEnum):
     ROTOR_LOST = 28  # the autopilot continues without a rotor that has no thrust; value: its number from 1
     COMMAND_SENT = 29  # the pilot's command to an external autopilot was sent first; value: number of the command
     COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command
+    LANDING_TARGETS_REFUSED = 31  # the autopilot did not use a LANDING_TARGET; value: count so far
 
 
 class ResetCause(IntEnum):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aeroloop.core.camera_streams import CAMERA_STREAMS
+from aeroloop.core.companion_streams import LANDING_STREAMS, SLAM_STREAMS
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
 from aeroloop.core.router_streams import ROUTER_STREAMS
@@ -33,6 +34,10 @@ def streams_of(scenario: Scenario) -> Streams:
         streams = (*streams, *(stream for stream in ROUTER_STREAMS if stream not in streams))
     if scenario.cameras:
         streams = (*streams, *CAMERA_STREAMS)
+    if scenario.landing is not None and scenario.watched_camera is not None:
+        streams = (*streams, *LANDING_STREAMS)
+    if scenario.slam is not None:
+        streams = (*streams, *SLAM_STREAMS)
     return streams
 
 

@@ -88,6 +88,7 @@ class Role:
     without: str = "telemetry and ground commands"  # what a flight lacks after it, if it is not vital
     environment: tuple[tuple[str, str], ...] = ()  # variables of its own
     ends_by_recorder: bool = False  # the recorder tells it that no more rows come, and waits for it
+    restarts: int = 0  # how often it is started again when it ends in flight
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ class Controller:
     several: bool = False
     tells: bool = False  # its boards report over their link on every rung, and the plant writes their streams
     external: bool = False  # it runs outside the bench: its reports are logged, and are not part of the log's hash
+    companions: bool = False  # it takes MAVLink of a companion computer
     shares_core: bool = True  # in lockstep it alternates with the plant, so that both share one core
 
     def link(self, rung: str, *, lockstep: bool) -> str:

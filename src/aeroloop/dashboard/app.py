@@ -19,7 +19,18 @@ from fastapi.responses import PlainTextResponse
 from nicegui import Client, core, ui
 from nicegui import app as nicegui_app
 
-from aeroloop.dashboard import page_charts, page_faults, page_fly, page_links, page_replay, page_runs, page_view
+from aeroloop.dashboard import (
+    camera_routes,
+    layers,
+    page_charts,
+    page_faults,
+    page_fly,
+    page_links,
+    page_replay,
+    page_runs,
+    page_view,
+    replay_images,
+)
 from aeroloop.dashboard.layout import Tab, frame
 from aeroloop.dashboard.roles import Role
 from aeroloop.dashboard.security import LARGEST_BODY, Guard
@@ -75,6 +86,9 @@ def web_app(
             await following
 
     outer = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
+    camera_routes.register(outer, watched)
+    layers.register(outer, lambda: watched.layers)
+    replay_images.register(outer, watched.runs_dir)
     register(watched)
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     ui.run_with(

@@ -33,6 +33,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.FAILSAFE: ("bad", "failsafe"),
     Event.WAYPOINT_REACHED: ("info", "waypoint reached"),
     Event.COMMAND_REFUSED: ("warn", "command refused"),
+    Event.LANDING_TARGETS_REFUSED: ("warn", "landing targets refused"),
     Event.ROTOR_LOST: ("bad", "motor failure: the autopilot flies without that rotor"),
 }
 

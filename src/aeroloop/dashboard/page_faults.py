@@ -13,11 +13,21 @@ from nicegui import ui
 
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
-from aeroloop.core.faults import ACTUATOR_TARGETS, ADDING, LARGEST, LINE_TARGETS, RANGES, RANGES_OF_THREE, ROBOT_TARGETS
+from aeroloop.core.faults import (
+    ACTUATOR_TARGETS,
+    ADDING,
+    CAMERA,
+    LARGEST,
+    LINE_TARGETS,
+    RANGES,
+    RANGES_OF_THREE,
+    ROBOT_TARGETS,
+)
 from aeroloop.core.stream import KEYS
 from aeroloop.dashboard import from_browser, readings
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.watched_flight import Fault, WatchedFlight
+from aeroloop.flight.process_table import roles
 
 REFRESH_S = 0.25
 PATIENCE_S = 2.0
@@ -31,6 +41,8 @@ ICONS = {
     "battery": "battery_alert",
     "joint": "precision_manufacturing",
     "platform": "scale",
+    "camera": "photo_camera",
+    "pad": "crop_free",
 }
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
@@ -64,7 +76,7 @@ class Amount:
 def amount(offer: Offer) -> Amount | None:
     """None for a fault without a value."""
     match offer.kind:
-        case "silent" | "frozen" | "no_fix" | "dead" | "stuck":
+        case "silent" | "frozen" | "no_fix" | "dead" | "stuck" | "dark" | "hide" | "cover":
             return None
         case "delay_s" | "jitter_s" | "slow":
             return Amount("ms", 1000.0, 0.0, 10_000.0, 1.0)
@@ -140,6 +152,7 @@ class FaultPage:
         with ui.element("div").classes("fault-grid"):
             for (target, *_), of_target in groupby(self._keys.items(), key=lambda item: card_of(item[1])):
                 self._target_card(target, list(of_target))
+        self._process_card()
         with card():
             ui.label("Fault log").classes("text-weight-bold")
             self._log = ui.column().classes("fault-log gap-0 al-num").props('data-testid="fault-log" role=log')
@@ -157,6 +170,28 @@ class FaultPage:
                 ui.label((name[:1].upper() + name[1:]).replace("_", " ")).classes("text-weight-bold")
             for key, offer in of_target:
                 self._lines.append(_Line(offer, partial(self._fault, key), self._switch))
+
+    def _process_card(self) -> None:
+        """The processes that the flight goes on without: what happens when one dies is part of what is tested."""
+        scenario = self._watched.scenario
+        dispensable = [role for role in roles(scenario) if not role.vital] if scenario is not None else []
+        self._kills: list[ui.button] = []
+        if not dispensable:
+            return
+        with card():
+            ui.label("Processes").classes("text-weight-bold")
+            for role in dispensable:
+                with ui.row().classes("items-center w-full gap-2"):
+                    ui.label(f"{role.name}: without it the flight has no {role.without}").classes("col")
+                    button = ui.button("Kill", icon="dangerous", on_click=partial(self._kill, role.name))
+                    button.props(f'no-caps outline color=negative data-testid="kill-{role.name}"')
+                    self._kills.append(button)
+
+    def _kill(self, name: str) -> None:
+        try:
+            self._watched.kill(name)
+        except AeroloopError as error:
+            ui.notify(str(error), type="negative", multi_line=True)
 
     def _fault(self, key: tuple[str, str, int]) -> Fault:
         return Fault(self._vehicle, *key)
@@ -188,6 +223,8 @@ class FaultPage:
         set_chip(self._count, f"{on} on" if on else "none on", "bad" if on else "ok")
         able = watched.running and watched.may_command
         self._off.set_enabled(bool(on) and able)
+        for button in self._kills:
+            button.set_enabled(able)
         for line in self._lines:
             line.show(watched.faults_on, able=able)
         logged = log(watched)
@@ -287,7 +324,7 @@ class _Line:
 
 def card_of(offer: Offer) -> tuple[str, ...]:
     """The group of a fault: a sensor, a direction of the link, or one actuator or joint."""
-    separate = offer.target in (*ACTUATOR_TARGETS, *ROBOT_TARGETS)
+    separate = offer.target in (*ACTUATOR_TARGETS, *ROBOT_TARGETS, CAMERA)
     return (offer.target, *offer.channels) if separate else (offer.target,)
 
 

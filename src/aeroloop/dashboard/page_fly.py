@@ -13,6 +13,7 @@ from nicegui.elements.button import Button
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.scenario import Scenario
 from aeroloop.dashboard import family_page, readings
+from aeroloop.dashboard.camera_panel import CameraPanel
 from aeroloop.dashboard.fly_commands import (
     GO_HEIGHTS_M,
     TAKEOFF_M,
@@ -99,6 +100,7 @@ class FlyPage:
                     self._plan_panel.build_list(self._button)
             with ui.column():
                 self._commands_card()
+                CameraPanel(watched).style("order:2")
                 if self._page.sticks is not None and watched.may_command:
                     StickPanel(watched, self._fly_state, self._page.sticks, self._vehicle, self.send)
                 self._log_card()

@@ -9,8 +9,10 @@ from collections import deque
 from nicegui import ui
 
 from aeroloop.dashboard import family_page, instruments, readings
+from aeroloop.dashboard.camera_panel import CameraPanel
 from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.fly_page_state import state_of
+from aeroloop.dashboard.layers import Layers
 from aeroloop.dashboard.layout import card, chip, every, set_chip
 from aeroloop.dashboard.readings import Pose
 from aeroloop.dashboard.scene import Camera, View
@@ -32,6 +34,7 @@ CSS = """
 .al-scene .nicegui-scene { width:100% !important; height:100% !important; touch-action:none;
         isolation:isolate; }  /* its labels are stacked by their distance, some in front of all that is ours */
 .al-over { position:absolute; top:8px; left:8px; z-index:2; gap:4px; }
+.al-layers { top:50px; }
 .al-over .q-btn { background:var(--al-card); color:var(--al-text); }
 .al-over .q-btn.al-on { background:var(--al-accent); color:var(--al-card); }
 .al-pick .q-field__control { background:var(--al-card); height:34px; min-height:34px; }
@@ -90,9 +93,11 @@ class Page:
                 camera = ui.scene.perspective_camera(fov=45, near=0.05, far=8000)
                 self.view = View(ui.scene(grid=False, camera=camera, background_color=background, fps=30))
                 self._controls()
+                self.layers = Layers(self.view.scene, ui.row().classes("al-over al-layers"))
                 ui.html(LEGEND, sanitize=False).classes("al-legend")
                 self.nothing = ui.label().classes("al-nothing").props('data-testid="nothing-flies"')
             with ui.element("div").classes("al-side"):
+                CameraPanel(watched)
                 self.panel = ui.html(instruments.panel(instruments.Readings()), sanitize=False).classes("w-full")
                 with card():
                     self._facts()
@@ -152,6 +157,7 @@ class Page:
         fleet = self.watched.fleet
         others = [part.scenario for part in fleet.beside]
         self.view.show(self.watched.scenario, list(zip(others, fleet.origins_W(), strict=True)))
+        self.layers.clear()
         self._mark(self.view.camera)
 
     def _fly(self) -> None:
@@ -172,6 +178,7 @@ class Page:
 
     def _tell(self) -> None:
         watched, scenario = self.watched, self.watched.scenario
+        self.layers.update(watched.layers, watched.flight_id)
         self.nothing.set_text(watched.why_nothing_flies)
         self.nothing.set_visibility(bool(watched.why_nothing_flies))
         if scenario is None:

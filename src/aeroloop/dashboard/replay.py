@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 
@@ -197,6 +198,7 @@ class ReplayedFlight(ViewedFlight):
         }
         self.fleet = WatchedFleet(parts)
         self._run = recording.folder.resolve()
+        self.replay_url = f"/replay/{quote(recording.folder.name)}/camera/"
         self.outcome = read_run(recording.folder)
         self._times_s = [notice.t_s for notice in recording.notices]
         self.choose(recording.parts[0].scenario.name)

@@ -37,6 +37,9 @@ class ViewedFlight(WatchedFlight):
     def switch(self, switch: Switch) -> None:
         raise ViewOnlyError
 
+    def kill(self, process: str) -> None:
+        raise ViewOnlyError
+
     def end(self) -> None:
         raise ViewOnlyError
 

@@ -28,6 +28,7 @@ from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import DEFAULT_FAMILY
 from aeroloop.dashboard import event_words, family_page
 from aeroloop.dashboard.event_words import EVENTS
+from aeroloop.dashboard.layers import KeptLayers
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
@@ -98,6 +99,8 @@ class WatchedFlight:
     """Reports and chart layouts, on the dashboard's own disk."""
     may_choose = True
     """Another flight, for every page that shows this one."""
+    replay_url = ""
+    """Of a replay: where its camera images are."""
 
     def __init__(
         self, runs_dir: Path, flight_id: str = "", routers: Callable[[], Sequence[Router]] = lambda: ()
@@ -115,6 +118,7 @@ class WatchedFlight:
         self.notices: deque[Notice] = deque(maxlen=MOST_NOTICES)
         self.faults_on: dict[Fault, Vec3] = {}
         self.links: list[LinkInfo] = []
+        self.layers = KeptLayers()  # of the 3D view
         self._station: Station | None = None
         self.lost = 0  # lost datagrams of the feed
         self._wanted = flight_id
@@ -140,6 +144,11 @@ class WatchedFlight:
     def station(self) -> Station | None:
         """Our own link to the aircraft, if the flight has one; gives access to commands."""
         return self._station
+
+    @property
+    def live_folder(self) -> Path | None:
+        """Where processes of the running flight put images and layers; None after it."""
+        return self._folder if self.running else None
 
     @property
     def state_words(self) -> tuple[str, Severity]:
@@ -216,6 +225,12 @@ class WatchedFlight:
             raise LinkError("no flight is running: fault not switched")
         Controls(self._launch.folder_path).switch(switch)
 
+    def kill(self, process: str) -> None:
+        """Kill a process of the flight that is not vital."""
+        if self._launch is None:
+            raise LinkError("no flight is running: nothing to kill")
+        Controls(self._launch.folder_path).kill(process)
+
     def end(self) -> None:
         """End the flight, as `aeroloop cmd end` does; its checks are evaluated and reported."""
         if self.launch is None:
@@ -260,6 +275,8 @@ class WatchedFlight:
         if self.running:
             self._read_links()
             self._read_texts()
+            if self._folder is not None:
+                self.layers.read(self._folder)
         elif self._run is not None:
             self._judge(self._run)
 
@@ -272,6 +289,7 @@ class WatchedFlight:
         self._folder = _folder(chosen)
         self._run = Path(chosen.log).resolve().parent if isinstance(chosen, LaunchSettings) and chosen.log else None
         self.faults_on, self.links, self.lost, self.outcome = {}, [], 0, None
+        self.layers = KeptLayers()
         self._lines_read_ns = -1
         self._texts_ns = {}
         self.notices.clear()

@@ -28,7 +28,7 @@ from collections.abc import Callable
 
 from aeroloop.core import geodesy
 from aeroloop.core.frames import Quat, Vec, Vec3
-from aeroloop.core.signals import NS, NavEstimate, Origin
+from aeroloop.core.signals import NS, NavEstimate, Origin, new_tuple
 from aeroloop.estimation import ekf, validity
 from aeroloop.estimation.alignment import NORTH_RAD, Alignment, RestDetector
 from aeroloop.estimation.config import NavigationConfig
@@ -156,7 +156,7 @@ class Navigation:
         # Errors of fixes are correlated over minutes, so averaging does not reduce them.
         pos_std, height_std = math.sqrt(pos2 + self._eph_m**2), math.sqrt(height2 + self._epv_m**2)
         attitude_ok = tilt_std <= config.tilt_std_max_rad
-        return NavEstimate(
+        fields = (
             t_ns,
             (x[7], x[8], x[9]),
             (x[4], x[5], x[6]),
@@ -170,6 +170,7 @@ class Navigation:
             attitude_ok and height_std <= config.height_std_max_m and self._height_aided(),
             attitude_ok and self._aided() and pos_std <= config.pos_std_max_m and yaw_std <= config.yaw_std_max_rad,
         )
+        return new_tuple(NavEstimate, fields)
 
     def _aided(self) -> bool:
         return self._fixed_ns is not None and self._t_ns - self._fixed_ns <= self._reckoning_ns
@@ -185,7 +186,10 @@ class Navigation:
         if not validity.imu(rate_B, accel_B):
             self.counts["imu_absurd"] += 1
             return
-        if not self._timely("imu", t_ns):
+        heard_ns = self.heard_ns
+        if t_ns > heard_ns.get("imu", -1):  # as `_timely`, without a call, since it runs with every sample
+            heard_ns["imu"] = t_ns
+        elif not self._timely("imu", t_ns):
             return
         dt_ns, self._t_ns = t_ns - self._t_ns, t_ns
         if self._standstill is not None:

@@ -15,15 +15,15 @@ class HeldEvents:
     def __init__(self, rows: EventRows | None) -> None:
         """Without `rows` nothing is logged."""
         self._rows = rows
-        self._held: list[tuple[Event, float]] = []
+        self.held: list[tuple[Event, float]] = []
 
     def add(self, event: Event, value: float) -> None:
         if self._rows is not None:
-            self._held.append((event, value))
+            self.held.append((event, value))
 
     def log(self, t_ns: int) -> None:
         """Log all of them with this time."""
-        if self._held and self._rows is not None:
-            for event, value in self._held:
+        if self.held and self._rows is not None:
+            for event, value in self.held:
                 self._rows.event(t_ns, event, value)
-            self._held.clear()
+            self.held.clear()

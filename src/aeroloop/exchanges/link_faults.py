@@ -6,7 +6,7 @@ import msgspec
 
 from aeroloop.core.config import convert
 from aeroloop.core.faults import LINE_TARGETS, Switch, Switched
-from aeroloop.core.scenario import Impairment
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.scenario import Link as LinkConfig
 from aeroloop.links.impair import Impaired
 

@@ -13,6 +13,7 @@ import select
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError, LinkError
@@ -101,9 +102,11 @@ class Timing:
 
     readable: Callable[[float], bool]  # waits for bytes at most so many seconds; False on timeout
     now_s: Callable[[], float] = time.monotonic  # of the wall
+    wait_first: bool = False  # for an answer: it takes a while, so that reading at once would find none
 
 
-def wall_timing(link: Readable) -> Timing:
+def wall_timing(link: Readable, *, wait_first: bool = False) -> Timing:
+    """`wait_first` is for a link that keeps no bytes which its descriptor does not show."""
     poller, watched = select.poll(), -1
 
     def readable(timeout_s: float) -> bool:
@@ -116,7 +119,7 @@ def wall_timing(link: Readable) -> Timing:
             watched = descriptor
         return bool(poller.poll(timeout_s * 1000))
 
-    return Timing(readable)
+    return Timing(readable, wait_first=wait_first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +134,7 @@ class Outputs:
 
 def motor_outputs(rotors: int, mix: Mix | None = None) -> Outputs:
     """A channel for each rotor, in order."""
-    return Outputs(frozenset(range(rotors)), (0.0,) * rotors, lambda controls: controls[:rotors], mix)
+    return Outputs(frozenset(range(rotors)), (0.0,) * rotors, itemgetter(slice(rotors)), mix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +145,9 @@ class Settings:
     answers_every_sample: bool = False  # from the first sample on
     notify: Callable[[str], None] = lambda text: None  # message to the user
     line: LinkFaults | None = None  # impairments that can be switched in flight
-    impaired: Callable[[], bool] = lambda: False
-    """While messages may be lost or late there is no lockstep: it would deadlock on a lost message."""
-    settled: Callable[[int], None] = lambda t_ns: None  # called at the end of each step's exchange
+    impaired: Callable[[], bool] | None = None
+    """While messages may be lost or late there is no lockstep: it would deadlock on a lost message. None: never."""
+    settled: Callable[[int], None] | None = None  # called at the end of each step's exchange
     others: Callable[[Frame], None] | None = None  # handler of messages that are not part of HIL
 
 
@@ -247,7 +250,7 @@ class MavlinkHil:
         """Read the command of a free-running autopilot for the next step."""
         if not self.lockstep.settled:
             self._poll()
-        if t_ns >= self._next_ns:  # not the step of another aircraft
+        if self._events.held and t_ns >= self._next_ns:  # not the step of another aircraft
             self._events.log(t_ns)
 
     def serve(self) -> None:
@@ -263,7 +266,8 @@ class MavlinkHil:
             self._send(t_ns, samples)
         if self._answered and not self.lockstep.locked and not self._away and t_ns - self._received_ns > SILENCE_NS:
             self._lose()
-        self._events.log(t_ns)
+        if self._events.held:
+            self._events.log(t_ns)
         if self._rows is not None:
             self._rows.exchanged(t_ns, samples, self.actuators.accepted, self.counters)
 
@@ -271,7 +275,8 @@ class MavlinkHil:
         """Read the autopilot's answers, and wait for one where lockstep requires it."""
         if not self._owed:
             return
-        self._poll()
+        if self._held or not (self.lockstep.waiting and self._timing.wait_first):
+            self._poll()
         if self._barrier is not None:
             self._barrier.settle(self._vehicle.t_ns)
             self._poll()
@@ -281,7 +286,7 @@ class MavlinkHil:
             else:
                 self._await_answer(stopped)
         self._owed = owed
-        if not owed:
+        if not owed and self._settled is not None:
             self._settled(self._vehicle.t_ns)
 
     def switch(self, switch: Switch) -> Switched:
@@ -325,7 +330,8 @@ class MavlinkHil:
             samples = [*self._early.values(), *samples]
         sample, fixes, ranges = gathered(t_ns, samples, without_imu=overdue)
         if sample is not None:
-            self._early.clear()
+            if self._early:
+                self._early.clear()
         else:
             self._early.update((type(s), s) for s in samples if not isinstance(s, GnssSample | RangefinderSample))
         frames = []
@@ -364,10 +370,11 @@ class MavlinkHil:
                 self._others(frame)
             return
         time_usec, controls, armed, lockstep, axes, held = actuators
-        self._in.listen_to(frame.system)
+        self._in.system = frame.system  # only this one is accepted from now on
         if not axes:  # HIL_CONTROLS has no lockstep flag
             strays = self.lockstep.stray_answers
-            self.lockstep.answered(time_usec, lockstep and self._barrier is None and not self._impaired())
+            impaired = self._barrier is not None or (self._impaired is not None and self._impaired())
+            self.lockstep.answered(time_usec, lockstep and not impaired)
             if self.lockstep.stray_answers != strays:  # its clock runs backwards, or ahead of ours
                 return
             self._silent_s = 0.0

@@ -14,11 +14,11 @@ class Signal:
     def __init__(self) -> None:
         self.count = self.first_ns = self.newest_ns = 0
 
-    def crossed(self, now_ns: int) -> None:
+    def crossed(self, now_ns: int, times: int = 1) -> None:
         if not self.count:
             self.first_ns = now_ns
         self.newest_ns = now_ns
-        self.count += 1
+        self.count += times
 
 
 class SignalCounts:

@@ -21,7 +21,7 @@ class Wire:
     bare: Link  # without impairments
     faults: LinkFaults | None = None  # impairments that can be switched in flight
     barrier: BatonBarrier | None = None  # without it there is no wait, or one for the messages themselves
-    is_impaired: Callable[[], bool] = lambda: False  # whether messages may be lost or late now
+    is_impaired: Callable[[], bool] | None = None  # whether messages may be lost or late now; None: never
 
     @classmethod
     def plain(cls, link: Link) -> Wire:

@@ -12,15 +12,16 @@ from contextlib import suppress
 
 from aeroloop.core.camera import address
 from aeroloop.core.errors import LinkError
+from aeroloop.flight.frame_impairment import FrameImpairment
 
 MOST_READERS = 4
 PATIENCE_S = 5.0
 
 
 class FrameServer:
-    def __init__(self, url: str, *, wait: bool) -> None:
+    def __init__(self, url: str, *, wait: bool, impairment: FrameImpairment | None = None) -> None:
         """LinkError if the address cannot be used."""
-        self._wait = wait
+        self._wait, self._impairment = wait, impairment
         self._readers: dict[socket.socket, memoryview] = {}
         self.missed = 0  # frames that a slow reader did not get
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -37,8 +38,24 @@ class FrameServer:
     def port(self) -> int:
         return int(self._listener.getsockname()[1])
 
-    def step(self) -> None:
-        """Accept readers, and continue with what waits to be sent."""
+    def step(self, now_ns: int | None = None) -> None:
+        """Accept readers, and continue with what waits to be sent or is due at this simulated time."""
+        self._accept()
+        if self._impairment is not None and now_ns is not None:
+            for frame in self._impairment.due(now_ns):
+                self._offer(frame)
+
+    def offer(self, number: int, data: bytes, now_ns: int) -> None:
+        """A whole frame to every reader that has the one before, by way of the impairments."""
+        if self._impairment is None:
+            self._accept()
+            self._offer(data)
+            return
+        self.step(now_ns)
+        self._impairment.push(number, data, now_ns)
+        self.step(now_ns)
+
+    def _accept(self) -> None:
         with suppress(BlockingIOError):
             while len(self._readers) < MOST_READERS:
                 reader, _ = self._listener.accept()
@@ -48,9 +65,7 @@ class FrameServer:
         for reader in list(self._readers):
             self._continue(reader)
 
-    def offer(self, data: bytes) -> None:
-        """A whole frame to every reader that has the one before."""
-        self.step()
+    def _offer(self, data: bytes) -> None:
         for reader, rest in list(self._readers.items()):
             if rest and not self._wait:
                 self.missed += 1
@@ -61,6 +76,10 @@ class FrameServer:
                 self._finish(reader)
 
     def close(self) -> None:
+        """In lockstep with what is still in transit."""
+        if self._wait and self._impairment is not None:
+            for frame in self._impairment.rest():
+                self._offer(frame)
         for reader in self._readers:
             reader.close()
         self._listener.close()

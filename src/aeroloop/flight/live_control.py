@@ -12,7 +12,7 @@ from typing import Protocol
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch, Switched, log_row
 from aeroloop.core.signals import NS, Event
-from aeroloop.realtime.controls import ControlPort, End, Ender
+from aeroloop.realtime.controls import ControlPort, End, Ender, Kill
 from aeroloop.sim.pace import Pace
 
 PERIOD_NS = NS // 50
@@ -41,10 +41,12 @@ class FaultControl:
         note: Callable[..., None],
         remark: Callable[[str], None],
         notice: Callable[[str], None],
+        kill: Callable[[str], None] = lambda process: None,
     ) -> None:
-        """`note` gets vehicle and row; `remark` a message for the outcome, `notice` one that is shown at once."""
+        """`note` gets vehicle and row; `remark` a message for the outcome, `notice` one that is shown at once; `kill`
+        the name of a process."""
         self._port, self._action, self._note = port, action, note
-        self._remark, self._notice = remark, notice
+        self._remark, self._notice, self._kill = remark, notice, kill
         self._bad = self._refusals = self._done = 0
 
     def attend(self) -> str:
@@ -53,6 +55,8 @@ class FaultControl:
         for request in self._port.poll():
             if isinstance(request, End):
                 ended = ended or ENDED[request.end]
+            elif isinstance(request, Kill):
+                self._kill(request.kill)
             else:
                 self._switch_fault(request)
         if self._port.refused != self._bad:

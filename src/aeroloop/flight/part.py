@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.fault_offers import sight_switch
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import Publish
 from aeroloop.core.tables import calling, made, part
@@ -36,7 +38,8 @@ class FlightPart:
             context = ExchangeContext(self.scenario, self.launch, number, vehicle, self._own[number], batons, notify)
             exchange, plan = self._exchange_of(context), FaultPlan(self.scenario.faults_of(number))
             end_ns, name = self.scenario.end_ns, self._name(number)
-            self.crafts.append(Craft(vehicle, [exchange], end_ns, name=name, plan=plan))
+            sight = partial(sight_switch, self.scenario)
+            self.crafts.append(Craft(vehicle, [exchange], end_ns, name=name, plan=plan, sight=sight))
 
     def _exchange_of(self, context: ExchangeContext) -> Exchange:
         controller = self.scenario.flown_by

@@ -27,6 +27,15 @@ CAMERA = Role(
     # Without these MuJoCo looks for a display, and Mesa takes the plant's cores.
     environment=(("MUJOCO_GL", "egl"), ("LP_NUM_THREADS", "1")),
     ends_by_recorder=True,
+    restarts=1,
+)
+COMPANION = Role(
+    "companion",
+    "aeroloop.flight.processes.companion",
+    peers=("camera",),
+    vital=False,
+    without="its companion computer",
+    ends_by_recorder=True,
 )
 SHARED = ("recorder", "plant")
 """Processes that serve all parts."""
@@ -58,7 +67,17 @@ def roles(plan: Plan) -> tuple[Role, ...]:
 
 
 def _own_roles(scenario: Scenario) -> tuple[Role, ...]:
-    return (*_controllers_roles(scenario), *((CAMERA,) if scenario.cameras else ()))
+    own = _controllers_roles(scenario)
+    if scenario.cameras:
+        own += (CAMERA,)
+    if scenario.watched_camera is not None:
+        own += (COMPANION if scenario.slam is not None else replace(COMPANION, peers=_turning(scenario)),)
+    return own
+
+
+def _turning(scenario: Scenario) -> tuple[str, ...]:
+    """In lockstep a landing companion takes turns with the process in which the autopilot runs."""
+    return "camera", "plant" if scenario.inline else "board"
 
 
 def _controllers_roles(scenario: Scenario) -> tuple[Role, ...]:

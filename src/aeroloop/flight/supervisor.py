@@ -11,7 +11,6 @@ clean-up.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import select
@@ -21,7 +20,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,12 +28,13 @@ from typing import Any
 
 import msgspec
 
-from aeroloop.core.errors import EXIT_LINK, EXIT_OK, AeroloopError, ConfigError, LinkError
+from aeroloop.core.errors import EXIT_OK, AeroloopError, ConfigError, LinkError
 from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of, prefix
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import Role
 from aeroloop.flight import process_table, signals
+from aeroloop.flight.child import RECORDER_GRACE_S, Child
 from aeroloop.flight.live_control import ENDED
 from aeroloop.flight.process_table import Process
 from aeroloop.flight.processes.common import LAUNCH_FILE, LaunchSettings, read_supervisor_pid
@@ -50,92 +50,10 @@ large enough for numpy's threads, which are slow to start."""
 STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
 """Time for plant, board and ground to end by themselves before they are killed."""
-RECORDER_GRACE_S = 5.0
-"""The same for the recorder, counted from its last progress: rows received are to be written."""
 BLAME_S = 0.2
 """Time after a failure to receive the other processes' messages before the cause is named."""
 END_S = 2.0
 """Time for the plant to end the flight on request: one that waits for its board cannot."""
-
-
-@dataclass
-class Child:
-    role: Role
-    process: subprocess.Popen[bytes]
-    line: socket.socket
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    part: int | None = None  # the part of a fleet that it belongs to; None: it serves all
-    killed: bool = False  # by the supervisor, since it made no progress when requested to end
-    missed: bool = False  # it failed in flight, and the flight continued without it
-    left: bool = False  # its part of the flight ended before the others, and it was ended
-
-    def received(self, kind: str) -> dict[str, Any] | None:
-        return next((message for message in self.messages if message["kind"] == kind), None)
-
-    def taken(self, kind: str) -> list[dict[str, Any]]:
-        """Messages of this kind since the last call."""
-        fresh = [message for message in self.messages if message["kind"] == kind]
-        self.messages = [message for message in self.messages if message["kind"] != kind]
-        return fresh
-
-    @property
-    def failed_at_ns(self) -> int:
-        """Time at which it reported its failure; a killed process could not report, and comes first.
-
-        A process that ended normally comes last: usually it ended because another had failed.
-        """
-        failed = self.received("failed")
-        if failed:
-            return int(failed["at_ns"])
-        return time.monotonic_ns() if self.process.poll() == 0 else 0
-
-    def listen(self) -> None:
-        """Read its messages; an ended process may have left messages in the socket."""
-        while True:
-            try:
-                packet = self.line.recv(65536, socket.MSG_DONTWAIT)
-            except OSError:
-                return
-            if not packet:
-                return
-            message = json.loads(packet)
-            if message["kind"] == "progress":
-                self.messages = [m for m in self.messages if m["kind"] != "progress"]
-            self.messages.append(message)
-
-    def send(self, word: str) -> None:
-        try:
-            self.line.send(word.encode())
-        except OSError:
-            return  # it has ended, which the loop detects
-
-    def verdict(self, *, flying: bool = False) -> AeroloopError | None:
-        """The error of this process, if any; in flight, ending is an error too."""
-        if self.left:
-            return None
-        failed = self.received("failed")
-        if failed:
-            error = AeroloopError(failed["message"])
-            error.exit_code = failed["exit_code"]
-            return error
-        if self.killed:  # not its own error
-            error = AeroloopError(
-                f"the {self.role.name} process made no progress for {RECORDER_GRACE_S:g} s after the flight and was "
-                "stopped: the log may be incomplete"
-            )
-            error.exit_code = EXIT_LINK
-            return error
-        code = self.process.poll()
-        if code is None or (code == 0 and not flying):
-            return None
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-        if code == -signal.SIGBUS:  # shared memory is exhausted
-            how += f": {lacking_words()}"
-        if code == 0:
-            how = "ended before the flight did"
-        error = AeroloopError(f"the {self.role.name} process {how}")
-        error.exit_code = EXIT_LINK
-        return error
 
 
 @dataclass
@@ -166,6 +84,8 @@ class Flight:
         self._core_draw = int(drawn, 16)
         self._out = out
         self._children: dict[str, Child] = {}
+        # Of processes that may be started again: their peers do not see that one has ended.
+        self._kept_ends: dict[str, dict[str, socket.socket]] = {}
         self._signals: list[int] = []  # received signals, in order
         self._end_by_s: float | None = None  # deadline of the plant for a requested end of the flight
         _clear_away_dead_flights()
@@ -232,6 +152,11 @@ class Flight:
             for part in parts_of(self.plan):
                 for words in part.controller.log_complete(part):
                     notice(words)
+        for child in self._children.values():
+            accounted = child.missed or child.killed or child.received("done") is not None
+            if child.role.ends_by_recorder and not accounted and (failure := child.verdict()):
+                words = f"{failure}: the log lacks its last {child.role.without}"
+                child.messages.append({"kind": "remark", "message": words})
         outcome.remarks = [
             message["message"]
             for child in self._children.values()
@@ -287,8 +212,10 @@ class Flight:
             with ExitStack() as open_ends:
                 batons = _batons(roles, open_ends)
                 for process in processes:
-                    ends = batons[process.role.name]
-                    self._spawn(process, {peer: end.fileno() for peer, end in ends.items()})
+                    name, ends = process.role.name, batons[process.role.name]
+                    self._children[name] = self._spawn(process, ends)
+                    if process.role.restarts:
+                        self._kept_ends[name] = {peer: end.dup() for peer, end in ends.items()}
         except OSError as error:
             raise LinkError(f"the flight cannot be started: {error.strerror}: {lacking_words()}") from None
         for role in roles:
@@ -298,7 +225,7 @@ class Flight:
         for child in self._children.values():
             child.send("start")
 
-    def _spawn(self, launched: Process, batons: dict[str, int]) -> None:
+    def _spawn(self, launched: Process, ends: Mapping[str, socket.socket]) -> Child:
         role = launched.role
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
@@ -310,14 +237,14 @@ class Flight:
                     role.main,
                     str(self._folders[launched.part or 0] / LAUNCH_FILE),
                     str(theirs.fileno()),
-                    *(f"{peer.removeprefix(launched.prefix)}={fd}" for peer, fd in batons.items()),
+                    *(f"{peer.removeprefix(launched.prefix)}={end.fileno()}" for peer, end in ends.items()),
                 ],
-                pass_fds=(theirs.fileno(), *batons.values()),
+                pass_fds=(theirs.fileno(), *(end.fileno() for end in ends.values())),
                 env={**os.environ, **ENVIRONMENT, **dict(role.environment)},
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # Ctrl-C is handled by the supervisor
             )
-        self._children[role.name] = Child(role, process, ours, part=launched.part)
+        return Child(launched, process, ours)
 
     def _await_ready(self, child: Child) -> None:
         deadline_s = time.monotonic() + STARTUP_TIMEOUT_S
@@ -340,18 +267,32 @@ class Flight:
             recorded = self._children["recorder"].received("progress")
             if recorded:
                 progress(recorded["flown_s"])
+            self._start_again()
             if done := plant.received("done"):
+                self._miss(notice, [child for child in self._children.values() if child.role.ends_by_recorder])
+                if any(child.ready_by_s is not None and not child.missed for child in self._children.values()):
+                    continue  # started again, it still has frames to make
                 return str(done["ended"])
             if self._end_by_s is not None and time.monotonic() > self._end_by_s:
                 return ENDED[signals.ender(self._signals[0])]  # it may wait for its board without end
             for message in plant.taken("left"):
                 self._part_left(message["part"])
-            self._miss(notice)
+            for message in plant.taken("kill"):
+                self._kill(message["process"], notice)
+            self._miss(notice, self._children.values())
             self._raise_failure(vital_alone=True)
+
+    def _kill(self, name: str, notice: Callable[[str], None]) -> None:
+        """On a user's request; what follows is as if it had died by itself."""
+        child = self._children.get(name)
+        if child is None or child.role.vital:
+            notice(f"{name!r}: not killed; expected a process of this flight that it can do without")
+        else:
+            child.process.kill()
 
     def _part_left(self, part: int) -> None:
         """At a wall-clock pace a board would continue without its plant, and log the effects."""
-        gone = [child for child in self._children.values() if child.part == part]
+        gone = [child for child in self._children.values() if child.launched.part == part]
         for child in gone:
             child.left = True
         self._end(gone, GRACE_S)
@@ -385,15 +326,49 @@ class Flight:
         with suppress(LinkError):  # it has just ended, which the loop detects
             Controls(self._folders[0]).end(signals.ender(self._signals[0]))
 
-    def _miss(self, notice: Callable[[str], None]) -> None:
-        """Report at once, and in the outcome, that a process has ended without which the flight continues."""
-        for child in self._children.values():
+    def _miss(self, notice: Callable[[str], None], children: Iterable[Child]) -> None:
+        """A process has ended without which the flight continues: start it again, or report at once, and in the
+        outcome, that it is missing."""
+        for child in list(children):
             if child.role.vital or child.missed or child.left or not (error := child.verdict(flying=True)):
                 continue
+            if child.restarts < child.role.restarts and self._restart(child, f"{error}: it is started again"):
+                notice(f"{error}: it is started again")
+                continue
             child.missed = True
+            self._let_go(child.role.name)
             words = f"{error}: the flight continues without {child.role.without}"
             child.messages.append({"kind": "remark", "message": words})
             notice(words)
+
+    def _restart(self, child: Child, words: str) -> bool:
+        """The flight does not wait until it is ready."""
+        try:
+            again = self._spawn(child.launched, self._kept_ends[child.role.name])
+        except OSError:
+            return False
+        child.line.close()
+        again.messages = [*child.taken("remark"), {"kind": "remark", "message": words}]
+        again.restarts, again.ready_by_s = child.restarts + 1, time.monotonic() + STARTUP_TIMEOUT_S
+        self._children[child.role.name] = again
+        again.send("open")
+        return True
+
+    def _start_again(self) -> None:
+        """Processes that were started again: those that are ready."""
+        for child in self._children.values():
+            if child.ready_by_s is None:
+                continue
+            if child.received("ready"):
+                child.ready_by_s = None
+                child.send("start")
+            elif time.monotonic() > child.ready_by_s:
+                child.process.kill()
+
+    def _let_go(self, name: str) -> None:
+        """The peers of a process that is not started again see that it has ended."""
+        for end in self._kept_ends.pop(name, {}).values():
+            end.close()
 
     def _raise_failure(self, *, vital_alone: bool = False) -> None:
         """Name the cause: a process that was killed, else the one that failed first; the others report its effects.
@@ -414,6 +389,8 @@ class Flight:
     def _take_down(self) -> None:
         """End the recorder when nothing more can arrive. A plant that has completed its flight ends last: PX4 spins at
         full speed once its link is closed, and would take processor time from processes that still write."""
+        for name in list(self._kept_ends):
+            self._let_go(name)
         plant, recorder = self._children.get("plant"), self._children.get("recorder")
         last = plant if plant is not None and plant.received("done") else None
         fed = [child for child in self._children.values() if child.role.ends_by_recorder]

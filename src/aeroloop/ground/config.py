@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
-from aeroloop.core.scenario import Impairment, Scenario, value_at
+from aeroloop.core.impairment import Impairment
+from aeroloop.core.scenario import Scenario, value_at
 
 
 class Spiral(Config, frozen=True, tag_field="kind", tag="spiral"):

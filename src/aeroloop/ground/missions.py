@@ -25,6 +25,7 @@ WHOLE_FRAMES = {
 """For each frame of a plan, the one with integer coordinates."""
 PLAN_FRAMES = {whole: named for named, whole in WHOLE_FRAMES.items()}
 SPEED_OVER_GROUND = 1
+PRECISION_REQUIRED = dialect.PRECISION_LAND_MODE_REQUIRED
 OPEN = 2**31 - 1
 """MAVLink's integer for a coordinate that the autopilot chooses; NaN here, and null in a plan."""
 
@@ -45,8 +46,11 @@ class Item:
     autocontinue: bool = True
 
 
-def mission(config: PilotConfig, geodetic: Geodetic) -> tuple[Item, ...]:
-    """The mission that the pilot uploads; empty if there is none."""
+def mission(
+    config: PilotConfig, geodetic: Geodetic, *, precision: bool = False, land_m: Vec3 | None = None
+) -> tuple[Item, ...]:
+    """The mission that the pilot uploads; empty if there is none. `precision`: it ends on a landing target. `land_m`:
+    where it lands, if not at the last waypoint."""
     if config.plan_file:
         return read_plan(Path(config.plan_file))
     if not config.waypoints:
@@ -58,8 +62,9 @@ def mission(config: PilotConfig, geodetic: Geodetic) -> tuple[Item, ...]:
     if config.ending == "return":
         items.append(Item(dialect.MAV_CMD_NAV_RETURN_TO_LAUNCH, frame=dialect.MAV_FRAME_MISSION))
     elif config.ending == "land":
-        last = geodetic(config.waypoints[-1].pos_m)
-        items.append(Item(dialect.MAV_CMD_NAV_LAND, *last))
+        last = geodetic(land_m or config.waypoints[-1].pos_m)
+        kind = float(PRECISION_REQUIRED) if precision else 0.0
+        items.append(Item(dialect.MAV_CMD_NAV_LAND, *last, params=(0.0, kind, 0.0, math.nan)))
     return tuple(items)
 
 

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aeroloop.core.scenario import Impairment
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import NS
 from aeroloop.links.base import Link
 
@@ -65,8 +65,17 @@ class LinkCounts:
 class ImpairedDirection:
     """One direction: each unit goes in at a time and comes out later, never, twice, or in another order."""
 
-    def __init__(self, impairment: Impairment, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        impairment: Impairment,
+        rng: np.random.Generator,
+        *,
+        queue_limit: int = QUEUE_LIMIT,
+        overtaking_timeout_ns: int = OVERTAKING_TIMEOUT_NS,
+    ) -> None:
+        """A unit waits for the timeout, at most, to be overtaken by the next one."""
         self.counts = LinkCounts()
+        self._queue_limit, self._overtaking_timeout_ns = queue_limit, overtaking_timeout_ns
         self._rng = rng
         self._wear(impairment)
         self._queue: deque[tuple[int, bytes]] = deque()  # release time and unit, in order of release
@@ -99,6 +108,10 @@ class ImpairedDirection:
             self._last_release_ns = max(self._last_release_ns, min(release_ns, self._busy_until_ns + self._delay_ns))
             self._queue.append((self._last_release_ns, unit))
 
+    def draw_from(self, rng: np.random.Generator) -> None:
+        """Random numbers of the next unit, where they must not depend on how many came before."""
+        self._rng = rng
+
     def push(self, unit: bytes, now_ns: int) -> None:
         self._let_go(now_ns)
         self.counts.units += 1
@@ -114,7 +127,7 @@ class ImpairedDirection:
             for copy in copies:
                 self._release_ns(copy, now_ns)
             self._held = copies
-            self._held_until_ns = self._last_release_ns + OVERTAKING_TIMEOUT_NS
+            self._held_until_ns = self._last_release_ns + self._overtaking_timeout_ns
             return
         for copy in copies:
             self._enqueue(self._release_ns(copy, now_ns), copy)
@@ -171,7 +184,7 @@ class ImpairedDirection:
         self._held = []
 
     def _enqueue(self, release_ns: int, unit: bytes) -> None:
-        if len(self._queue) >= QUEUE_LIMIT:
+        if len(self._queue) >= self._queue_limit:
             self._queue.popleft()
             self.counts.dropped += 1
         self._queue.append((release_ns, unit))

@@ -38,17 +38,19 @@ class StreamLink:
             if self._queue:
                 self._queue += data
                 self._flush()
-            else:
-                self._queue += data[self._write(data) :]
+            elif (written := self._write(data)) != len(data):
+                self._queue += data[written:]
         except OSError as error:
             raise LinkError(f"{self.url}: cannot send, the peer disconnected: {error.strerror}") from None
-        if len(self._queue) > QUEUE_LIMIT:
+        if self._queue and len(self._queue) > QUEUE_LIMIT:
             raise LinkError(f"{self.url}: peer stopped reading, {len(self._queue)} bytes wait to be sent")
 
     def poll(self) -> bytes:
         if self._queue:
             with suppress(OSError):  # the read below reports it too, but only after the peer's last bytes
                 self._flush()
+        if self._fd < 0 and not self._accept():
+            return b""
         try:
             data = os.read(self._fd, READ_SIZE)
         except BlockingIOError:
@@ -71,10 +73,16 @@ class StreamLink:
         del self._queue[: self._write(self._queue)]
 
     def _write(self, data: bytes | bytearray) -> int:
+        if self._fd < 0 and not self._accept():
+            return 0
         try:
             return os.write(self._fd, data)
         except BlockingIOError:
             return 0
+
+    def _accept(self) -> bool:
+        """While there is no descriptor: whether it can be used. A closed one causes the error of its next use."""
+        return True
 
 
 class ListeningLink(StreamLink):
@@ -91,17 +99,9 @@ class ListeningLink(StreamLink):
     def fileno(self) -> int:
         return self._fd if self._fd >= 0 else self._listener.fileno()
 
-    def poll(self) -> bytes:
-        if self._fd < 0 and not self._accept():
-            return b""
-        return super().poll()
-
     def close(self) -> None:
         super().close()
         self._listener.close()
-
-    def _write(self, data: bytes | bytearray) -> int:
-        return super()._write(data) if self._fd >= 0 or self._accept() else 0
 
     def _accept(self) -> bool:
         try:

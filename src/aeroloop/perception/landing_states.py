@@ -57,6 +57,8 @@ class LandingSettings:
     land_sink_m_s: float = 0.35
     land_lost_m: float = 0.08
     blind_m: float = 0.1
+    touch_m_s: float = -0.1  # it sinks more slowly than this: the ground holds it
+    touch_s: float = 0.3  # in LAND at least, by when it sinks
     unseen_s: float = 1.0
     abort_climb_m_s: float = 0.8
     abort_height_m: float = 6.0
@@ -76,6 +78,7 @@ class Seen(NamedTuple):
     unseen_s: float  # since the last accepted sighting; infinite: never
     frames: tuple[bool, ...]  # whether the pad was seen in the last frames, newest last
     landed: bool = False
+    climb_m_s: float = -math.inf  # own vertical speed
 
 
 class Memory(NamedTuple):
@@ -143,7 +146,8 @@ def _descend(memory: Memory, seen: Seen, settings: LandingSettings) -> Memory:
 
 
 def _land(memory: Memory, seen: Seen, settings: LandingSettings) -> Memory:
-    if seen.landed:
+    touched = seen.height_m < settings.blind_m and seen.climb_m_s > settings.touch_m_s
+    if seen.landed or (touched and seen.t_s - memory.since_s > settings.touch_s):
         return memory._replace(state=State.DONE)
     if seen.height_m < settings.blind_m:
         return memory
@@ -185,6 +189,8 @@ def _command(memory: Memory, seen: Seen, settings: LandingSettings) -> Command:
         return Command(over_pad, _sink(error_m(memory, seen), seen.height_m, settings))
     if state is State.LAND:
         return Command(over_pad, -settings.land_sink_m_s)
+    if state is State.DONE:  # it presses down where it stands, and does not follow a pad that drives
+        return Command(seen.pos_W, -settings.land_sink_m_s if seen.height_m < settings.blind_m else 0.0)
     if state is State.ABORT:
         return Command(over_pad, settings.abort_climb_m_s if seen.height_m < settings.abort_height_m else 0.0)
     return Command(over_pad if state is not State.GIVEN_UP else seen.pos_W, 0.0)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 MAGIC = b"ALFR"
 VERSION = 1
@@ -49,7 +50,11 @@ def encode(frame: Frame) -> bytes:
     body = frame.rgb + frame.depth
     if len(body) > MOST_BYTES:
         raise ValueError(f"frame {frame.number}: {len(body)} bytes, expected at most {MOST_BYTES}")
-    header = HEADER.pack(
+    return header_of(frame, zlib.crc32(body)) + body
+
+
+def header_of(frame: Frame, checksum: int = 0) -> bytes:
+    return HEADER.pack(
         MAGIC,
         VERSION,
         frame.camera,
@@ -64,9 +69,36 @@ def encode(frame: Frame) -> bytes:
         frame.depth_unit_m,
         len(frame.rgb),
         len(frame.depth),
-        zlib.crc32(body),
+        checksum,
     )
-    return header + body
+
+
+class Announced(NamedTuple):
+    """What a header says of the bytes behind it."""
+
+    version: int
+    rgb_bytes: int
+    depth_bytes: int
+    checksum: int
+
+
+def of_header(header: bytes | bytearray) -> tuple[Frame, Announced]:
+    """The frame without its images; nothing is checked."""
+    _, version, camera, coding, flags, number, t_ns, exposure_us, width, height, *rest = HEADER.unpack_from(header)
+    fx, fy, cx, cy, k1, k2, p1, p2, k3, unit_m, rgb_bytes, depth_bytes, checksum = rest
+    frame = Frame(
+        camera=camera,
+        coding=coding,
+        number=number,
+        t_ns=t_ns,
+        size_px=(width, height),
+        intrinsics_px=(fx, fy, cx, cy),
+        distortion=(k1, k2, p1, p2, k3),
+        exposure_us=exposure_us,
+        depth_unit_m=unit_m,
+        flags=flags,
+    )
+    return frame, Announced(version, rgb_bytes, depth_bytes, checksum)
 
 
 @dataclass
@@ -97,8 +129,7 @@ class FrameReader:
                 return None
         if len(buffer) < HEADER.size:
             return None
-        _, version, camera, coding, flags, number, t_ns, exposure_us, width, height, *rest = HEADER.unpack_from(buffer)
-        fx, fy, cx, cy, k1, k2, p1, p2, k3, unit_m, rgb_bytes, depth_bytes, checksum = rest
+        frame, (version, rgb_bytes, depth_bytes, checksum) = of_header(buffer)
         total = HEADER.size + rgb_bytes + depth_bytes
         if version != VERSION:
             return self._refuse("version")
@@ -110,20 +141,7 @@ class FrameReader:
         if zlib.crc32(body) != checksum:
             return self._refuse("checksum")
         del buffer[:total]
-        return Frame(
-            camera=camera,
-            coding=coding,
-            number=number,
-            t_ns=t_ns,
-            size_px=(width, height),
-            intrinsics_px=(fx, fy, cx, cy),
-            distortion=(k1, k2, p1, p2, k3),
-            exposure_us=exposure_us,
-            depth_unit_m=unit_m,
-            flags=flags,
-            rgb=body[:rgb_bytes],
-            depth=body[rgb_bytes:],
-        )
+        return replace(frame, rgb=body[:rgb_bytes], depth=body[rgb_bytes:])
 
     def _refuse(self, reason: str) -> bool:
         """Continue behind this magic: what follows may hold a whole frame."""

@@ -15,7 +15,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import ned_from_enu
 from aeroloop.core.signals import new_tuple
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, key_of
 from aeroloop.protocols.mavlink_hil import (
     ACCELEROMETER,
     ARMED,
@@ -31,6 +31,7 @@ from aeroloop.protocols.mavlink_hil import (
     BarometerSample,
     HilFix,
     HilSample,
+    actuators_layout,
 )
 
 DISARMED_MODE = dialect.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
@@ -42,10 +43,8 @@ _SENSOR_ID, _GPS_ID = _SENSOR.id, _GPS.id
 _unpack_sensor = _SENSOR.unpacker.unpack
 _unpack_gps = _GPS.unpacker.unpack
 _ACTUATORS = dialect.MAVLink_hil_actuator_controls_message
-_ACTUATORS_EXTRA = bytes([_ACTUATORS.crc_extra])
-_pack_actuators = _ACTUATORS.unpacker.pack
-_UNUSED = tuple((0.0,) * (CHANNELS - n) for n in range(CHANNELS + 1))
-"""Zeros for the channels after the motors."""
+_ACTUATORS_KEY, _ACTUATORS_EXTRA = key_of(_ACTUATORS), bytes([_ACTUATORS.crc_extra])
+_pack_actuators = tuple(actuators_layout(motors).pack for motors in range(CHANNELS + 1))
 _isfinite = math.isfinite
 
 
@@ -113,7 +112,8 @@ class SensorEnd:
                 diff_pressure = dynamic / HPA_PER_PA
             else:
                 bad += 1
-        self.counters.not_finite += bad
+        if bad:
+            self.counters.not_finite += bad
         return new_tuple(HilSample, (time_us * 1000, accel, rate, field, barometer, diff_pressure))
 
     def fix(self, frame: Frame) -> HilFix | None:
@@ -162,5 +162,5 @@ class ActuatorsOut(MavlinkOut):
                 if not -1.0 <= command <= 1.0:  # also rejects NaN
                     raise ValueError(f"HIL_ACTUATOR_CONTROLS: {tuple(motors)}: expected finite numbers from -1 to 1.")
         flags = LOCKSTEP if lockstep else 0
-        payload = _pack_actuators(t_ns // 1000, flags, *motors, *_UNUSED[len(motors)], mode)
-        return self._framed(payload, _ACTUATORS.id, _ACTUATORS_EXTRA)
+        payload = _pack_actuators[len(motors)](t_ns // 1000, flags, *motors, mode)
+        return self._framed(payload, _ACTUATORS_KEY, _ACTUATORS_EXTRA)

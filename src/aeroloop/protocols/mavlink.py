@@ -53,6 +53,7 @@ class Frame(NamedTuple):
 
 
 _reader = dialect.MAVLink(None)
+_unpack_head = struct.Struct("<BBBxBBB3s").unpack_from  # without the compatibility flags
 
 
 class MavlinkIn(FrameScanner):
@@ -63,48 +64,40 @@ class MavlinkIn(FrameScanner):
     def __init__(self, counters: MavlinkCounters, system: int | None = None) -> None:
         """`system` is the only accepted sender; None accepts all."""
         super().__init__(FORMATS, counters)
-        self._system = system
+        self.system = system  # may be changed at any time
         self._numbers: dict[tuple[int, int], int] = {}
-
-    def listen_to(self, system: int) -> None:
-        """Accept only this system from now on."""
-        self._system = system
 
     def feed(self, chunk: bytes) -> list[Frame]:
         """Every frame that `chunk` completes, in order."""
         if not chunk:
             return []
-        self._counters.bytes_in += len(chunk)
-        frame = self._single(chunk)
-        return self._accepted(self.scan(chunk)) if frame is None else [frame]
+        counters, numbers, only = self._counters, self._numbers, self.system
+        counters.bytes_in += len(chunk)
+        tail = len(chunk) - 2
+        # A chunk that is exactly one MAVLink 2 frame of a known sender, the common case in lockstep, is not scanned.
+        if tail > HEAD and not self._open:
+            start, length, flags, number, system, component, key = _unpack_head(chunk)
+            sender = system, component
+            last, known = numbers.get(sender), FORMATS.get(key)
+            one_frame = start == V2 and length == tail - HEAD and not flags
+            if one_frame and last is not None and known is not None and (only is None or only == system):
+                msg_id, size, extra = known
+                if checksum(chunk[1:tail] + extra) == chunk[tail] | chunk[tail + 1] << 8:
+                    counters.lost += (number - last - 1) & 0xFF
+                    counters.frames_in += 1
+                    numbers[sender] = number
+                    payload = chunk[HEAD:tail]
+                    if len(payload) != size:
+                        payload = payload.ljust(size, b"\0")[:size]
+                    return [new_tuple(Frame, (msg_id, system, component, payload, chunk))]
+        return self._accepted(self.scan(chunk))
 
     def give_up(self) -> list[Frame]:
         """Timeout of an unfinished frame: it was none. Returns the frames found inside it."""
         return self._accepted(self.scan_rest())
 
-    def _single(self, chunk: bytes) -> Frame | None:
-        """A chunk that is exactly one MAVLink 2 frame of a known sender: the common case in lockstep."""
-        tail, counters, numbers = len(chunk) - 2, self._counters, self._numbers
-        if self._open or tail <= HEAD or chunk[0] != V2 or chunk[1] != tail - HEAD or chunk[2]:
-            return None
-        sender = system, component = chunk[5], chunk[6]
-        known = FORMATS.get(chunk[7:HEAD])
-        if known is None or sender not in numbers or self._system not in (None, system):
-            return None
-        msg_id, size, extra = known
-        if checksum(chunk[1:tail] + extra) != chunk[tail] | chunk[tail + 1] << 8:
-            return None
-        number = chunk[4]
-        counters.lost += (number - numbers[sender] - 1) & 0xFF
-        counters.frames_in += 1
-        numbers[sender] = number
-        payload = chunk[HEAD:tail]
-        if len(payload) != size:
-            payload = payload.ljust(size, b"\0")[:size]
-        return new_tuple(Frame, (msg_id, system, component, payload, chunk))
-
     def _accepted(self, wires: list[bytes]) -> list[Frame]:
-        counters, only, numbers = self._counters, self._system, self._numbers
+        counters, only, numbers = self._counters, self.system, self._numbers
         frames = []
         for wire in wires:
             if wire[0] == V2:
@@ -136,14 +129,14 @@ class MavlinkOut:
 
     def __init__(self, counters: MavlinkCounters, system: int, component: int) -> None:
         self._counters = counters
-        self._system, self._component = system, component
+        self._address = bytes([system, component])
         self._number = 0
         self._sender = dialect.MAVLink(None, srcSystem=system, srcComponent=component)
 
     def pack(self, message: Message) -> bytes:
         if (layout := _layout(message.__class__)) is not None:
-            numbers, pack, msg_id, extra = layout
-            return self._framed(pack(*numbers(message)), msg_id, extra)
+            numbers, pack, key, extra = layout
+            return self._framed(pack(*numbers(message)), key, extra)
         self._sender.seq = self._number
         wire: bytes = message.pack(self._sender)
         self._number = (self._number + 1) & 0xFF
@@ -151,13 +144,13 @@ class MavlinkOut:
         self._counters.bytes_out += len(wire)
         return wire
 
-    def _framed(self, payload: bytes, msg_id: int, extra: bytes) -> bytes:
+    def _framed(self, payload: bytes, key: bytes, extra: bytes) -> bytes:
+        """`key`: the message ID on the wire; `extra`: the last byte of the checksum's input."""
         # MAVLink 2 truncates trailing zeros, but sends at least one byte.
         if payload[-1] == 0:
             payload = payload.rstrip(b"\0") or b"\0"
         number, counters = self._number, self._counters
-        head = _pack_head(len(payload), 0, 0, number, self._system, self._component, msg_id & 0xFFFF, msg_id >> 16)
-        body = head + payload
+        body = _pack_head(len(payload), 0, number, self._address, key) + payload
         wire = _START + body + checksum(body + extra).to_bytes(2, "little")
         self._number = (number + 1) & 0xFF
         counters.frames_out += 1
@@ -166,7 +159,7 @@ class MavlinkOut:
 
 
 _START = bytes([V2])
-_pack_head = struct.Struct("<BBBBBBHB").pack  # without the start byte, which the checksum excludes
+_pack_head = struct.Struct("<BHB2s3s").pack  # without the start byte, which the checksum excludes
 
 
 class _Layout(NamedTuple):
@@ -174,8 +167,13 @@ class _Layout(NamedTuple):
 
     numbers: Callable[[Message], Sequence[float]]  # reads them in the order of the wire
     pack: Callable[..., bytes]
-    msg_id: int
+    key: bytes  # message ID on the wire
     extra: bytes  # of the checksum
+
+
+def key_of(kind: Any) -> bytes:
+    """The message ID of one of pymavlink's classes, on the wire."""
+    return int(kind.id).to_bytes(3, "little")
 
 
 @cache
@@ -193,4 +191,4 @@ def _layout(kind: Any) -> _Layout | None:
         return numbers
 
     numbers = spread if any(lengths) else fields
-    return _Layout(numbers, kind.unpacker.pack, kind.id, bytes([kind.crc_extra]))
+    return _Layout(numbers, kind.unpacker.pack, key_of(kind), bytes([kind.crc_extra]))

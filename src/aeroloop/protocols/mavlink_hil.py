@@ -7,6 +7,7 @@ these messages: docs/px4-hil.md.
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass
 from operator import le
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec3, frd_from_flu, ned_from_enu, quat_ned_frd_from_enu_flu
 from aeroloop.core.signals import new_tuple
-from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message
+from aeroloop.protocols.mavlink import Frame, MavlinkOut, Message, key_of
 
 ACCELEROMETER = 0x7
 GYRO = 0x38
@@ -40,14 +41,22 @@ _STOPPED = (0.0,) * CHANNELS
 _hil_sensor = dialect.MAVLink_hil_sensor_message
 _hil_gps = dialect.MAVLink_hil_gps_message
 _pack_sensor = _hil_sensor.unpacker.pack
-_SENSOR_EXTRA = bytes([_hil_sensor.crc_extra])
-_unpack_actuators = dialect.MAVLink_hil_actuator_controls_message.unpacker.unpack
+_SENSOR_KEY, _SENSOR_EXTRA = key_of(_hil_sensor), bytes([_hil_sensor.crc_extra])
+_CONTROLS_AT = 16  # in HIL_ACTUATOR_CONTROLS: after time and flags
 _unpack_controls = dialect.MAVLink_hil_controls_message.unpacker.unpack
 _unpack_command = dialect.MAVLink_command_long_message.unpacker.unpack
 _COMMAND_ID = dialect.MAVLink_command_long_message.id
 _COMMAND_FIELDS = dialect.MAVLink_command_long_message.ordered_fieldnames
 _ACTUATORS_ID = dialect.MAVLink_hil_actuator_controls_message.id
 _CONTROLS_ID = dialect.MAVLink_hil_controls_message.id
+
+
+def actuators_layout(used: int) -> struct.Struct:
+    """Payload of HIL_ACTUATOR_CONTROLS whose first `used` channels are numbers, and the others zero."""
+    return struct.Struct(f"<QQ{used}f{4 * (CHANNELS - used)}xB")
+
+
+_unpack_actuators = actuators_layout(CHANNELS).unpack
 
 
 class BarometerSample(NamedTuple):
@@ -160,7 +169,7 @@ class HilOut(MavlinkOut):
     """A sender that needs no message object for HIL_SENSOR, which is sent in every tick."""
 
     def sensor(self, sample: HilSample) -> bytes:
-        return self._framed(_pack_sensor(*_sensor_fields(sample)), _hil_sensor.id, _SENSOR_EXTRA)
+        return self._framed(_pack_sensor(*_sensor_fields(sample)), _SENSOR_KEY, _SENSOR_EXTRA)
 
 
 def hil_gps(fix: HilFix) -> Message:
@@ -292,6 +301,12 @@ class ActuatorEnd:
         self.refused = 0
         self._lows = tuple(-self.SLACK if i in motor_channels else -1 - self.SLACK for i in range(CHANNELS))
         self._high = 1 + self.SLACK
+        # Motors normally are the first channels, and the others zero: those are compared as bytes, not as numbers.
+        motors = len(motor_channels)
+        used = motors if motors and motor_channels == frozenset(range(motors)) else CHANNELS
+        self._unpack_used = actuators_layout(used).unpack
+        self._unused, self._unused_bytes = (0.0,) * (CHANNELS - used), bytes(4 * (CHANNELS - used))
+        self._unused_at = slice(_CONTROLS_AT + 4 * used, _CONTROLS_AT + 4 * CHANNELS)
         self._axis_lows = tuple(-self.SLACK if i == 3 else -1 - self.SLACK for i in range(CHANNELS))
 
     def accept(self, frame: Frame) -> Actuators | None:
@@ -300,8 +315,13 @@ class ActuatorEnd:
         If its controls are not finite or out of range the last command is held, but its time still answers a sample, or
         lockstep would wait for ever, and a disarm still applies.
         """
+        unused: tuple[float, ...] = ()  # zeros of the channels that were not unpacked
         if frame.msg_id == _ACTUATORS_ID:
-            fields = _unpack_actuators(frame.payload)
+            payload = frame.payload
+            if payload[self._unused_at] == self._unused_bytes:
+                fields, unused = self._unpack_used(payload), self._unused
+            else:
+                fields = _unpack_actuators(payload)
             time_usec, flags, mode = fields[0], fields[1], fields[-1]
             controls, lows, axes = fields[2:-1], self._lows, False
         elif frame.msg_id == _CONTROLS_ID:
@@ -310,12 +330,12 @@ class ActuatorEnd:
         else:
             return None
         armed, lockstep = mode & ARMED != 0, flags & LOCKSTEP != 0
-        # The first comparison also catches NaN, which the second would miss.
+        # The first comparison also catches NaN, which the second would miss; zeros need none.
         if not (all(map(le, lows, controls)) and max(controls) <= self._high):
             self.refused += 1
             if self.latest is None or not armed:
                 self.latest = Actuators(time_usec, _STOPPED, armed, lockstep, axes, held=True)
             return self.latest._replace(time_usec=time_usec, armed=armed, lockstep=lockstep, held=True)
         self.accepted += 1
-        self.latest = new_tuple(Actuators, (time_usec, controls, armed, lockstep, axes, False))
+        self.latest = new_tuple(Actuators, (time_usec, controls + unused, armed, lockstep, axes, False))
         return self.latest

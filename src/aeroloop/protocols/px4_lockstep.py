@@ -75,7 +75,7 @@ class Px4Lockstep:
         self._number += 1
         self._recent.append(time_usec)
         self._trailing = 0
-        due = self._due(self._number - self._answered_number)
+        due = self._number - self._answered_number >= self.ratio + self._lag
         self.settled = self.locked and not due
         self.waiting = answerable and self.locked and due
         return self.waiting
@@ -100,9 +100,13 @@ class Px4Lockstep:
             gap = number - self._answered_number
             if self.silences or self._skips:
                 self._judge_silence(gap)
-            self._learn(gap)
+            self._alike = self._alike + 1 if gap == self._last_gap else 1
+            self._last_gap = gap
+            if self._alike >= _ALIKE_TO_LEARN and not (self.known and gap == self.ratio):
+                self.known = True
+                self.ratio = max(1, min(LARGEST_RATIO, gap))
         self._answered_number = number
-        due = self._due(behind)
+        due = behind >= self.ratio + self._lag
         self.settled = not due
         if self.waiting and due:
             self._trailing = behind
@@ -125,13 +129,11 @@ class Px4Lockstep:
             self._trails += 1
             if self._trails >= _LAPSES_TO_LEARN:
                 self._lag = self._trailing - self.ratio + 1
-                self.settled = self.locked and not self._due(self._number - self._answered_number)
+                due = self._number - self._answered_number >= self.ratio + self._lag
+                self.settled = self.locked and not due
         else:
             self.silences += 1
         self.waiting = False
-
-    def _due(self, unanswered: int) -> bool:
-        return unanswered >= self.ratio + self._lag
 
     def _judge_silence(self, gap: int) -> None:
         """Whether time-outs were a pause, after which every answer arrives again, or a new answer rate."""
@@ -143,10 +145,3 @@ class Px4Lockstep:
                 self.ratio = max(1, min(LARGEST_RATIO, gap))
         elif self.waiting:
             self._skips = 0
-
-    def _learn(self, gap: int) -> None:
-        self._alike = self._alike + 1 if gap == self._last_gap else 1
-        self._last_gap = gap
-        if self._alike >= _ALIKE_TO_LEARN and not (self.known and gap == self.ratio):
-            self.known = True
-            self.ratio = max(1, min(LARGEST_RATIO, gap))

@@ -1,8 +1,9 @@
-"""Commands to a plant in flight: faults switched on and off, and its end, as datagrams in the flight's own folder.
+"""Commands to a plant in flight: faults switched on and off, its end, and the end of one of its processes, as datagrams
+in the flight's own folder.
 
-Only users with access to that folder can send them. A command is a `Switch` or an `End` as JSON; the plant polls for
-them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable: the log records what was
-switched when.
+Only users with access to that folder can send them. A command is a `Switch`, an `End` or a `Kill` as JSON; the plant
+polls for them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable: the log records
+what was switched when.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from aeroloop.core.config import Config
 from aeroloop.core.errors import LinkError
@@ -37,7 +39,16 @@ class End(Config, frozen=True):
     end: Ender
 
 
-_switches, _ends = msgspec.json.Decoder(Switch), msgspec.json.Decoder(End)
+class Kill(Config, frozen=True):
+    """Kills a process that the flight can do without, to see how the flight goes on."""
+
+    kill: Annotated[str, Meta(max_length=64)]  # its name in the process table, such as `camera`
+
+
+Command = Switch | End | Kill
+
+_switches = msgspec.json.Decoder(Switch)
+_others = msgspec.json.Decoder(End), msgspec.json.Decoder(Kill)
 
 
 class Controls:
@@ -53,7 +64,11 @@ class Controls:
         """End the whole flight; its log is evaluated and reported."""
         self._send(End(end=by))
 
-    def _send(self, command: Switch | End) -> None:
+    def kill(self, process: str) -> None:
+        """The supervisor kills it, if it is a process of this flight that is not vital."""
+        self._send(Kill(kill=process))
+
+    def _send(self, command: Command) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
             sender.setblocking(False)
             try:
@@ -75,13 +90,13 @@ class ControlPort:
         self._due_ns = 0
         self._socket = bound(self._path, "commands")
 
-    def poll(self) -> list[Switch | End]:
+    def poll(self) -> list[Command]:
         """The commands that have arrived, if a poll is due; normally none."""
         now_ns = self._now_ns()
         if now_ns < self._due_ns:
             return []
         self._due_ns = now_ns + POLL_PERIOD_NS
-        taken: list[Switch | End] = []
+        taken: list[Command] = []
         for _ in range(MOST_AT_ONCE):
             try:
                 datagram = self._socket.recv(LONGEST + 1)
@@ -98,7 +113,7 @@ class ControlPort:
         self._path.unlink(missing_ok=True)
 
 
-def decoded(datagram: bytes) -> Switch | End:
+def decoded(datagram: bytes) -> Command:
     """The command, or msgspec's error."""
     if len(datagram) > LONGEST:
         raise msgspec.ValidationError(f"a command has {LONGEST} bytes at most")
@@ -106,8 +121,9 @@ def decoded(datagram: bytes) -> Switch | End:
         try:
             return _switches.decode(datagram)
         except msgspec.ValidationError as error:
-            with suppress(msgspec.ValidationError):
-                return _ends.decode(datagram)
+            for other in _others:
+                with suppress(msgspec.ValidationError):
+                    return other.decode(datagram)
             raise error from None
     except (UnicodeDecodeError, RecursionError):
         raise msgspec.ValidationError("no JSON") from None

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import iceoryx2 as iox2
 
 from aeroloop.core.errors import LinkError
-from aeroloop.core.stream import Stream
+from aeroloop.core.stream import Publish, Stream
 from aeroloop.realtime.limits import SHARED_MEMORY, lacking_words
 
 BUFFERED_RECORDS = 4096
@@ -72,14 +72,30 @@ class Publisher:
         self._held_s, self._oldest_s = held_s, 0.0
         self.sent = 0  # records
 
-    def send(self, *row: float) -> None:
+    def send(self, t_s: float, *values: float) -> None:
         end = self._end
         if end == _HEAD.size:
-            self._oldest_s = row[0]
-        self._pack(self._sample, end, *row)
+            self._oldest_s = t_s
+        self._pack(self._sample, end, t_s, *values)
         self._end = end = end + self._size
-        if end == self._full or row[0] - self._oldest_s >= self._held_s:
+        if end == self._full or t_s - self._oldest_s >= self._held_s:
             self.flush()
+
+    def numbered(self, vehicle: int) -> Publish:
+        """`send` for the rows of one aircraft, given without its number: one call per row, not two."""
+        pack, sample, first, size = self._pack, self._sample, _HEAD.size, self._size
+        full, held_s = self._full, self._held_s
+
+        def send(t_s: float, *values: float) -> None:
+            end = self._end
+            if end == first:
+                self._oldest_s = t_s
+            pack(sample, end, t_s, vehicle, *values)
+            self._end = end = end + size
+            if end == full or t_s - self._oldest_s >= held_s:
+                self.flush()
+
+        return send
 
     def flush(self) -> None:
         """Send the queued records; required before a stream ends."""
@@ -92,6 +108,11 @@ class Publisher:
         self._port.send_copy(self._sample)
         if self._notifier:
             self._notifier.notify()
+
+
+def numbered(publishers: Mapping[str, Publisher], vehicle: int) -> dict[str, Publish]:
+    """Where one aircraft publishes its rows."""
+    return {name: publisher.numbered(vehicle) for name, publisher in publishers.items()}
 
 
 class Subscriber:
@@ -132,8 +153,11 @@ class Subscriber:
 class Topics:
     """The topics of one flight; `folder` is private to it, so that flights stay separate."""
 
-    def __init__(self, folder: Path, *, wait: bool, lockstep: bool | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, wait: bool, lockstep: bool | None = None, held_s: float = LOCKSTEP_HELD_S
+    ) -> None:
         """`wait` for a full subscriber: normally in a flight in `lockstep`; all its processes must use the same value.
+        `held_s`: how long a row may wait for others in lockstep.
 
         LinkError, here and when a topic is opened, names what is missing on the machine.
         """
@@ -148,15 +172,17 @@ class Topics:
                 .create(iox2.ServiceType.Ipc)
             )
         self._wait, self._lockstep = wait, wait if lockstep is None else lockstep
+        self._held_s = held_s if self._lockstep else HELD_S
         self._publishers: list[Publisher] = []
 
     def publisher(self, stream: Stream, *, batch: int | None = None) -> Publisher:
         """`batch`, where it is given, must be the same at both ends."""
         batch = self._batch(stream) if batch is None else batch
-        held_s = LOCKSTEP_HELD_S if self._lockstep else HELD_S
         with _in_words():
             service = self._service(stream, batch)
-            publisher = Publisher(service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=held_s)
+            publisher = Publisher(
+                service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=self._held_s
+            )
         self._publishers.append(publisher)
         return publisher
 

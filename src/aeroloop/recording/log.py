@@ -247,7 +247,7 @@ def _read(file: BinaryIO, path: Path, expected: tuple[Logged, ...]) -> Log:
     if not MAGIC.startswith(file.read(len(MAGIC))):
         raise ConfigError(f"{path}: not a flight log, expected an MCAP file")
     file.seek(0)
-    for record in _until_damage(StreamReader(file, validate_crcs=True).records):
+    for record in until_damage(StreamReader(file, validate_crcs=True).records):
         match record:
             case Message(channel_id=channel, data=data):
                 if channel in by_channel:
@@ -291,7 +291,7 @@ def _log(
     return Log({**empty, **rows}, metadata, truncated, own, columns)
 
 
-def _until_damage(records: Iterator[McapRecord]) -> Iterator[McapRecord | None]:
+def until_damage(records: Iterator[McapRecord]) -> Iterator[McapRecord | None]:
     """All records; or those before the first damage, then None."""
     try:
         yield from records

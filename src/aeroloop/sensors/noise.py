@@ -100,19 +100,22 @@ class Noise:
         self._rng_white, self._rng_drift, self._rng_walk = (streams.generator(n) for n in ("white", "drift", "walk"))
         self._drift = drift_std * self._rng_drift.standard_normal(axes)
         self._walk = np.zeros(axes)
+        self._has_white, self._drifts, self._walks = (
+            bool(std.any()) for std in (self._white, self._drift_step, self._walk_step)
+        )
 
     def block(self, count: int) -> Vec:
         """The errors of the next `count` samples, one row each."""
         shape = (count, self._axes)
         total = np.tile(self._offset, (count, 1))
-        if self._white.any():
+        if self._has_white:
             total += self._white * self._rng_white.standard_normal(shape)
-        if self._drift_step.any():
+        if self._drifts:
             kicks = self._drift_step * self._rng_drift.standard_normal(shape)
             drift = _first_order(kicks, self._decay, self._drift)
             self._drift = drift[-1]
             total += drift
-        if self._walk_step.any():
+        if self._walks:
             walk = self._walk + np.cumsum(self._walk_step * self._rng_walk.standard_normal(shape), axis=0)
             self._walk = walk[-1]
             total += walk

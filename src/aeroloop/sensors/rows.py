@@ -27,23 +27,21 @@ STREAM_OF: dict[type, str] = {
 
 def row_of(sample: Sample) -> tuple[str, tuple[float, ...]]:
     """Its stream, and the values after the time."""
-    return STREAM_OF[type(sample)], _values(sample)
-
-
-def _values(sample: Sample) -> tuple[float, ...]:
+    values: tuple[float, ...]
     match sample:
         case ImuSample():
-            return (*sample.accel_B, *sample.rate_B)
+            values = (*sample.accel_B, *sample.rate_B)
         case MagnetometerSample():
-            return sample.field_B_T
+            values = sample.field_B_T
         case BarometerSample():
-            return sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K
+            values = sample.pressure_Pa, sample.pressure_altitude_m, sample.temperature_K
         case GnssSample():
             place = sample.lat_deg, sample.lon_deg, sample.alt_m
-            return (sample.t_ns / NS, *place, *sample.vel_W, float(sample.fix))
+            values = (sample.t_ns / NS, *place, *sample.vel_W, float(sample.fix))
         case AirspeedSample():
-            return (sample.pressure_Pa,)
+            values = (sample.pressure_Pa,)
         case RangefinderSample():
-            return (sample.range_m if sample.valid else math.nan,)
+            values = (sample.range_m if sample.valid else math.nan,)
         case TachometerSample():
-            return sample.speed_rad_s
+            values = sample.speed_rad_s
+    return STREAM_OF[type(sample)], values

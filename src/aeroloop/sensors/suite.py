@@ -143,7 +143,12 @@ class _Post:
         if grid.next_ns <= t_ns:
             steps = grid.take(t_ns)
             if self._fault_free:
-                under_way.append(self._instrument.measure(scene, steps))
+                sample = self._instrument.measure(scene, steps)
+                if sample.ready_ns <= t_ns and not under_way:  # without latency it need not be queued
+                    arrived.append(sample)
+                    self.due_ns = grid.next_ns
+                    return
+                under_way.append(sample)
             else:
                 self._sample_disturbed(scene, steps)
         while under_way and under_way[0].ready_ns <= t_ns:

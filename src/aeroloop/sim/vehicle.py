@@ -114,11 +114,13 @@ class TouchDown:
         self._touching = touching
         self._touched_ns = 0
 
-    def __call__(self, t_ns: int, state: Placed) -> str | None:
+    def contact(self, t_ns: int, state: Placed) -> str | None:
         if not self._touching():
             return None
         was_ns, self._touched_ns = self._touched_ns, t_ns
         return "" if t_ns - was_ns > AIRBORNE_NS else None
+
+    __call__ = contact  # a bound method is quicker to call, and an object is shorter to write
 
 
 class Vehicle(Generic[E, S]):

@@ -13,7 +13,7 @@ from typing import Annotated
 from aeroloop.core.config import Config, meta
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
-from aeroloop.core.signals import Air
+from aeroloop.core.signals import Air, new_tuple
 
 EARTH_RADIUS_M = 6356766.0  # the nominal one of the standard
 R_J_KG_K = 287.05287
@@ -62,4 +62,4 @@ class Atmosphere:
 
     def air(self, alt_m: float, wind_W: Vec3) -> Air:
         pressure, temperature, density = self.at(alt_m)
-        return Air(wind_W, pressure, temperature, density)
+        return new_tuple(Air, (wind_W, pressure, temperature, density))

@@ -21,7 +21,7 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.geodesy import A_M, E2, F, TangentPlane
-from aeroloop.core.signals import Place
+from aeroloop.core.signals import Place, new_tuple
 from aeroloop.world.magnetic import MagneticModel, edition
 
 GRAVITY_EQUATOR_M_S2 = 9.7803253359
@@ -70,7 +70,7 @@ class Earth:
         self._magnetic = MagneticModel(home.date)
         self.plane = TangentPlane(home.lat_deg, home.lon_deg, home.alt_m + home.geoid_height_m)
         self._cells: dict[tuple[int, int, int], tuple[float, ...]] = {}
-        self._enter_cell((0.0, 0.0, 0.0))
+        self.cell: tuple[float, ...] = (math.nan,) * 15  # the first place enters one: no position is inside this
 
     def place(self, pos_W: Vec3) -> Place:
         """The earth there; a pure function of the position."""
@@ -85,17 +85,13 @@ class Earth:
             self._enter_cell(pos_W)
             return self.place(pos_W)
         lat, lon, height, sin_lat = self.plane.geodetic(x, y, z)
-        return Place(
-            math.degrees(lat),
-            math.degrees(lon),
-            height - self.geoid_height_m,
-            normal_gravity_m_s2(sin_lat, height),
-            (
-                bx + bx_x * dx + bx_y * dy + bx_z * dz,
-                by + by_x * dx + by_y * dy + by_z * dz,
-                bz + bz_x * dx + bz_y * dy + bz_z * dz,
-            ),
+        field_W_T = (
+            bx + bx_x * dx + bx_y * dy + bx_z * dz,
+            by + by_x * dx + by_y * dy + by_z * dz,
+            bz + bz_x * dx + bz_y * dy + bz_z * dz,
         )
+        alt_m, gravity_m_s2 = height - self.geoid_height_m, normal_gravity_m_s2(sin_lat, height)
+        return new_tuple(Place, (math.degrees(lat), math.degrees(lon), alt_m, gravity_m_s2, field_W_T))
 
     def geodetic(self, pos_W: Vec3) -> tuple[float, float, float]:
         """Latitude and longitude in degrees, height above mean sea level in m."""

@@ -24,6 +24,7 @@ class Runner(Protocol):
 
     inputs: list[Vec]
     outputs: list[Vec]
+    run: Callable[[], None]  # the call without Python
 
     def __call__(self) -> None: ...
 

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from aeroloop.core.frames import Quat, Vec, Vec3
+from aeroloop.world.room_layout import Layout
 from aeroloop.world.terrain import Flat, Grid, Incline
 
 BEYOND_M = 10_000.0
@@ -31,6 +32,16 @@ def lay(spec: mujoco.MjSpec, terrain: Ground) -> None:
         case Grid():
             _lay_grid(spec, terrain, {"contype": 1, "conaffinity": 2, "friction": plane.friction, "rgba": COLOUR})
             spec.delete(plane)
+
+
+def furnish(spec: mujoco.MjSpec, room: Layout) -> None:
+    """Walls, block and boxes that an aircraft can touch, with the plane's properties."""
+    properties = {"contype": 1, "conaffinity": 2, "friction": spec.geom("ground").friction, "rgba": COLOUR}
+    for box in (*room.walls(), *room.boxes):
+        turned = [math.cos(box.yaw_rad / 2), 0.0, 0.0, math.sin(box.yaw_rad / 2)]
+        spec.worldbody.add_geom(
+            type=mujoco.mjtGeom.mjGEOM_BOX, pos=box.centre_W, size=box.half_m, quat=turned, **properties
+        )
 
 
 def upright(normal_W: Vec3) -> Quat:

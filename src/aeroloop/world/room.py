@@ -1,34 +1,25 @@
-"""A room with textures on every surface, for cameras: its MuJoCo model as text, and the distance to its surfaces.
+"""A room with textures on every surface, for cameras: its MuJoCo model as text, with the textures as PNG files.
 
-Wall panels of 2 x 3 m and floor tiles of 2 x 2 m have a texture each, a block in the middle hides the far side, boxes
-stand along the walls. All surfaces are known exactly, so that a map of the room has a truth. W: origin in the middle of
-the floor, z up.
+Wall panels of 2 x 3 m and floor tiles of 2 x 2 m have a texture each. What stands where is in `room_layout.py`.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from aeroloop.world.room_layout import BLOCK_M, Box, Layout, layout
+
 Array = NDArray[np.float64]
 
 PANEL_M = 2.0  # width of wall panels and floor tiles, about
 THICK_M = 0.02
-BLOCK_M = (3.2, 1.6)  # the block in the middle, as high as the room
-BOXES = 16
 LETTERS = "ABCDEFGHJKLMNPRSTUVXYZ23456789"
-
-
-@dataclass(frozen=True)
-class Box:
-    centre_W: tuple[float, float, float]
-    half_m: tuple[float, float, float]
-    yaw_rad: float
 
 
 @dataclass(frozen=True)
@@ -43,32 +34,30 @@ class Panel:
 
 @dataclass(frozen=True)
 class Room:
-    size_m: tuple[float, float, float]
-    boxes: tuple[Box, ...]  # the block first
+    layout: Layout
     xml: str
     assets: dict[str, bytes]  # PNG files by the names in the model
 
     def distance_m(self, points_W: Array) -> Array:
         """Distance of each point (n, 3) to the nearest surface."""
-        length, width, _ = self.size_m
-        x, y, z = points_W.T
-        to_wall = np.minimum(np.abs(length / 2 - np.abs(x)), np.abs(width / 2 - np.abs(y)))
-        nearest: Array = np.minimum(np.abs(z), to_wall)
-        for box in self.boxes:
-            nearest = np.minimum(nearest, np.abs(_outside_m(points_W, box)))
-        return nearest
+        return self.layout.distance_m(points_W)
 
 
 def room(
-    seed: int = 0, size_m: tuple[float, float, float] = (10.0, 8.0, 3.0), *, texture_px: int = 512, image_px: int = 1280
+    seed: int = 0,
+    size_m: tuple[float, float, float] = (10.0, 8.0, 3.0),
+    centre_m: tuple[float, float] = (0.0, 0.0),
+    *,
+    texture_px: int = 512,
+    image_px: int = 1280,
 ) -> Room:
     """Equal arguments give an equal room; `image_px` is the largest image that can be drawn of it."""
-    block = Box((0.0, 0.0, size_m[2] / 2), (BLOCK_M[0] / 2, BLOCK_M[1] / 2, size_m[2] / 2), 0.0)
-    boxes = tuple(_boxes(np.random.default_rng([seed, 1]), size_m))
-    panels = list(_panels(size_m))
+    placed = layout(seed, size_m, centre_m)
+    panels = list(_panels(size_m, centre_m))
+    boxes = placed.boxes[1:]  # the block has panels
     count = len(panels) + len(boxes)
     assets = {f"t{i}.png": texture(np.random.default_rng([seed, 2, i]), texture_px) for i in range(count)}
-    return Room(size_m, (block, *boxes), _xml(panels, boxes, image_px), assets)
+    return Room(placed, _xml(panels, boxes, image_px), assets)
 
 
 def texture(rng: np.random.Generator, size_px: int) -> bytes:
@@ -110,28 +99,13 @@ def _colour(rng: np.random.Generator) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _boxes(rng: np.random.Generator, size_m: tuple[float, float, float]) -> Iterator[Box]:
-    """Spread along the four walls, by their lengths."""
-    length, width, _ = size_m
-    around = 2 * (length + width)
-    for index in range(BOXES):
-        along = (index + rng.uniform(0.25, 0.75)) * around / BOXES
-        hx, hy, hz = rng.uniform((0.12, 0.12, 0.15), (0.32, 0.32, 0.75))
-        gap = 0.42 + rng.uniform(0.0, 0.12)  # from the wall to its middle
-        if along < length:
-            x, y = along - length / 2, gap - width / 2
-        elif along < length + width:
-            x, y = length / 2 - gap, along - length - width / 2
-        elif along < 2 * length + width:
-            x, y = length * 1.5 + width - along, width / 2 - gap
-        else:
-            x, y = gap - length / 2, 2 * length + 1.5 * width - along
-        x = float(np.clip(x, 0.45 - length / 2, length / 2 - 0.45))
-        y = float(np.clip(y, 0.45 - width / 2, width / 2 - 0.45))
-        yield Box((x, y, float(hz)), (float(hx), float(hy), float(hz)), float(rng.uniform(-0.5, 0.5)))
+def _panels(size_m: tuple[float, float, float], centre_m: tuple[float, float]) -> Iterator[Panel]:
+    for panel in _panels_at_origin(size_m):
+        x, y, z = panel.centre_W
+        yield replace(panel, centre_W=(x + centre_m[0], y + centre_m[1], z))
 
 
-def _panels(size_m: tuple[float, float, float]) -> Iterator[Panel]:
+def _panels_at_origin(size_m: tuple[float, float, float]) -> Iterator[Panel]:
     length, width, height = size_m
     up = (0.0, 0.0, 1.0)
     nx, ny = max(1, round(length / PANEL_M)), max(1, round(width / PANEL_M))
@@ -182,12 +156,3 @@ def _xml(panels: list[Panel], boxes: tuple[Box, ...], image_px: int) -> str:
 
 def _numbers(values: object) -> str:
     return " ".join(f"{value:.9g}" for value in np.asarray(values, dtype=float))
-
-
-def _outside_m(points_W: Array, box: Box) -> Array:
-    """Signed distance to the box's surface, negative inside."""
-    cosine, sine = np.cos(box.yaw_rad), np.sin(box.yaw_rad)
-    x, y, z = (points_W - np.array(box.centre_W)).T
-    local = np.abs(np.stack([cosine * x + sine * y, cosine * y - sine * x, z], axis=1)) - np.array(box.half_m)
-    outside: Array = np.linalg.norm(np.maximum(local, 0.0), axis=1) + np.minimum(local.max(axis=1), 0.0)
-    return outside

@@ -10,6 +10,7 @@ ROW = Controller(
     tables="aeroloop.controllers.ardupilot.tables:ArdupilotTables",
     rungs={"hil": f"udp://127.0.0.1:{PORT}?listen"},
     several=True,
+    companions=True,
     needs="aeroloop.controllers.ardupilot.tables:ardupilot_needs",
     roles="aeroloop.controllers.px4.launch:roles",
     launch="aeroloop.controllers.ardupilot.launch:launch",

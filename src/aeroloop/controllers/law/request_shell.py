@@ -14,8 +14,8 @@ from aeroloop.boards.host import Behaviour, Done, HostBoard, Say
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.controllers.law.request_tables import RequestScenario, injected
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.paths import cache_dir
-from aeroloop.core.scenario import Impairment
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, Sensors
 from aeroloop.core.tables import offered
 from aeroloop.links.base import Link

@@ -44,7 +44,7 @@ def behind(
     bare: Link,
     timing: Timing | None = None,
     board: BoardBaton | None = None,
-    settled: Callable[[int], None] = lambda t_ns: None,
+    settled: Callable[[int], None] | None = None,
     others: Callable[[Frame], None] | None = None,
 ) -> MavlinkHil:
     """The exchange with the autopilot on this link, in lockstep by its baton or by its answers. `settled` is called at
@@ -73,7 +73,7 @@ def behind(
         others=others,
     )
     rows = HilRows(context.publish, scenario.aircraft.aboard, 0.0 if scenario.loop == "hil" else imu.rate_hz)
-    timing = timing or wall_timing(wire.link)
+    timing = timing or wall_timing(wire.link, wait_first=settings.answers_every_sample)
     return MavlinkHil(context.vehicle, wire.link, timing, settings, rows, bare=wire.bare, barrier=wire.barrier)
 
 

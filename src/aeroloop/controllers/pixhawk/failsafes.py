@@ -6,7 +6,7 @@ disappears.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from enum import Enum
 
 from aeroloop.controllers.pixhawk.arming_checks import HEIGHT_MODES, POSITION_MODES, STICK_MODES
@@ -50,8 +50,10 @@ class ActiveFailsafes:
         self._present: frozenset[FailsafeCause] = frozenset()
         self._accepted: frozenset[FailsafeCause] = frozenset()
 
-    def __contains__(self, cause: object) -> bool:
-        return cause in self._present
+    @property
+    def causes(self) -> Collection[FailsafeCause]:
+        """Those present. A tuple if there are none, in which a search needs no hash, which is slow for an Enum."""
+        return self._present or ()
 
     def update(self, present: frozenset[FailsafeCause]) -> tuple[list[FailsafeCause], list[FailsafeCause]]:
         """The causes that appeared and disappeared since the last call, the most urgent first."""
@@ -122,15 +124,15 @@ class FailsafeMonitor:
         return chosen
 
     def _present(self, t_ns: int, mode: FlightMode, estimate: NavEstimate | None) -> frozenset[FailsafeCause]:
-        get = self._parameters.get
+        get, before = self._parameters.get, self.active.causes
         present = []
         if self._heard_ns is not None and (t_ns - self._heard_ns) * 1e-9 > get("COM_DL_LOSS_T"):
             present.append(FailsafeCause.GROUND_LINK)
         # The failsafe mode does not need the lost input, so the cause stays active until the input is restored.
-        if (mode in STICK_MODES or FailsafeCause.STICKS in self.active) and not self._hands.fresh(t_ns):
+        if (mode in STICK_MODES or FailsafeCause.STICKS in before) and not self._hands.fresh(t_ns):
             present.append(FailsafeCause.STICKS)
         offboard = mode is FlightMode.OFFBOARD
-        if (offboard or FailsafeCause.OFFBOARD in self.active) and not self._offboard.fresh(t_ns):
+        if (offboard or FailsafeCause.OFFBOARD in before) and not self._offboard.fresh(t_ns):
             present.append(FailsafeCause.OFFBOARD)
         remaining = self._pack.remaining
         if remaining < get("BAT_LOW_THR"):
@@ -142,10 +144,10 @@ class FailsafeMonitor:
             return frozenset(present)
         needs_position = mode in POSITION_MODES or mode is FlightMode.LAND
         needs_position = needs_position or (offboard and self._offboard.needs_position)
-        if not estimate.position_ok and (needs_position or FailsafeCause.POSITION in self.active):
+        if not estimate.position_ok and (needs_position or FailsafeCause.POSITION in before):
             present.append(FailsafeCause.POSITION)
         needs_height = mode in HEIGHT_MODES or offboard or mode is FlightMode.LAND
-        if not estimate.height_ok and (needs_height or FailsafeCause.HEIGHT in self.active):
+        if not estimate.height_ok and (needs_height or FailsafeCause.HEIGHT in before):
             present.append(FailsafeCause.HEIGHT)
         return frozenset(present)
 

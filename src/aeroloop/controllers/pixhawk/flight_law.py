@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Protocol
 
 import casadi as ca
@@ -34,6 +35,8 @@ class Airframe(Protocol):
     def motors(self) -> Motor: ...
     @property
     def flight(self) -> quadrotor.Parameters: ...
+    @property
+    def rest_height_m(self) -> float: ...
     @property
     def mix(self) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
         """Motor commands from roll, pitch, yaw (-1..1, FRD) and throttle (0..1)."""
@@ -68,7 +71,13 @@ def survives(airframe: Airframe) -> bool:
 
 def on_state(airframe: Airframe, period_s: float) -> ca.Function:
     """`cascade.law` with the filter's state as input instead of `nav`, so that no copy is needed per sample."""
-    function = law(frame(airframe), period_s, survives=survives(airframe))
+    return _on_state(frame(airframe), period_s, survives(airframe))
+
+
+@lru_cache(maxsize=8)
+def _on_state(frame: Frame, period_s: float, survives: bool) -> ca.Function:
+    """Cached for the next flight with this aircraft."""
+    function = law(frame, period_s, survives=survives)
     state = ca.SX.sym("state", ekf.STATES)
     _, *others = function.sx_in()
     outputs = function.call([ekf.motion(state), *others])

@@ -63,7 +63,8 @@ class Phase(Enum):
 class FlightLogic:
     """State of the flight, and its step. The interface for others is `types.AutopilotInterface`."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: Parameters, rest_height_m: float = 0.0) -> None:
+        """`rest_height_m`: of the aircraft's origin above level ground when it stands there."""
         self.parameters = parameters
         self._texts: list[tuple[Severity, str]] = []
         self._pack = Pack(parameters)
@@ -74,7 +75,7 @@ class FlightLogic:
         self._offboard = Offboard(parameters, self._navigator, self._setpoints)
         self._failsafes = FailsafeMonitor(parameters, self._hands, self._offboard, self._pack, self._send_text)
         self._targets = LandingTargets()
-        self._precision = PrecisionLanding(parameters, self._navigator, self._targets, self._send_text)
+        self._precision = PrecisionLanding(parameters, self._navigator, self._targets, self._send_text, rest_height_m)
         self._mission = Mission()
         self._t_ns = 0
         self._estimate: NavEstimate | None = None
@@ -278,7 +279,12 @@ class FlightLogic:
             self._fly_mission(self._home_W, estimate, dt_s)
         if self._mode is FlightMode.LAND:
             self._navigator.land(home_z, estimate, dt_s)
-        return self._setpoints.guided(estimate, hold_xy=estimate.position_ok and not standing)
+        asked = self._setpoints.guided(estimate, hold_xy=estimate.position_ok and not standing)
+        push_x, push_y = self._precision.push_W(self._t_ns)
+        if asked.hold_xy and (push_x or push_y):
+            ax, ay, az = asked.accel_W
+            asked = asked._replace(accel_W=(ax + push_x, ay + push_y, az))
+        return asked
 
     def _fly_mission(self, home_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         if self._origin is None:

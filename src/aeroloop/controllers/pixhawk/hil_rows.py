@@ -49,9 +49,9 @@ class HilRows:
 
     def exchanged(self, t_ns: int, samples: list[Sample], accepted: int, counters: MavlinkCounters) -> None:
         now_ns = monotonic_ns()
-        for _ in range(accepted - self._answers):
-            self._actuators.crossed(now_ns)
-        self._answers = accepted
+        if answers := accepted - self._answers:
+            self._actuators.crossed(now_ns, answers)
+            self._answers = accepted
         for sample in samples:
             if count := self._sampled.get(type(sample)):  # none for what stays aboard, as rotor speeds
                 count.crossed(now_ns)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from aeroloop.controllers.pixhawk.exchange import behind, by_baton
-from aeroloop.controllers.pixhawk.process import Aircraft
+from aeroloop.controllers.pixhawk.process import Aircraft, companion_turns
 from aeroloop.exchanges.mavlink_hil import Timing
 from aeroloop.flight.exchange_context import ExchangeContext, Inlined
+from aeroloop.links.base import Link
 from aeroloop.links.memory import memory_pair
 from aeroloop.realtime.lockstep import InlineBaton, WorkTurns
 
@@ -14,11 +15,16 @@ def pixhawk(context: ExchangeContext) -> Inlined:
     plant_end, board_end = memory_pair()
     if by_baton(context.scenario):
         turns = WorkTurns(board_end)
-        aircraft = Aircraft(context.scenario, context.number, turns.link, context.publish, context.notify)
+        aircraft = _aircraft(context, turns.link)
         turns.work = aircraft.turn
         return Inlined(behind(context, plant_end, board=InlineBaton(turns)), aircraft.close)
-    aircraft = Aircraft(context.scenario, context.number, board_end, context.publish, context.notify)
+    aircraft = _aircraft(context, board_end)
     board_end.send(aircraft.pixhawk.first_messages())
     board_end.on_data = aircraft.serve
     exchange = behind(context, plant_end, Timing(lambda timeout_s: plant_end.pending))
     return Inlined(exchange, aircraft.close)
+
+
+def _aircraft(context: ExchangeContext, link: Link) -> Aircraft:
+    companion = companion_turns(context.scenario, context.number, context.batons, context.notify)
+    return Aircraft(context.scenario, context.number, link, context.publish, context.notify, companion=companion)

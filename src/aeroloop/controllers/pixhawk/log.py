@@ -53,7 +53,7 @@ class PixhawkLog:
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
         self._counts = SignalCounts({**sensors, **rates}, publish["telemetry_count"])
         self._imu = self._counts["IMU"]
-        self._fixes = self._not_finite = self._dead_rotor = 0
+        self._fixes = self._not_finite = self._dead_rotor = self._bad_targets = 0
         self._parameters = pixhawk.parameters
         self._numbers = {name: number for number, name in enumerate(by_number(self._parameters.names))}
         self._values = {name: self._parameters.get(name) for name in self._numbers}
@@ -64,8 +64,8 @@ class PixhawkLog:
     def note(self, t_ns: int, samples: int) -> None:
         """After every step, with its samples."""
         pixhawk = self._pixhawk
-        for _ in range(samples):
-            self._imu.crossed(monotonic_ns())
+        if samples:
+            self._imu.crossed(monotonic_ns(), samples)
         if self._fixes != pixhawk.fixes:
             self._fixes = pixhawk.fixes
             self._counts["GNSS"].crossed(monotonic_ns())
@@ -118,6 +118,9 @@ class PixhawkLog:
 
     def _publish_counts(self, t_ns: int) -> None:
         self._counts.publish(t_ns)
+        if self._bad_targets != self._pixhawk.services.bad_landing_targets:  # once for all since the last time
+            self._bad_targets = self._pixhawk.services.bad_landing_targets
+            self._log_event(t_ns, Event.LANDING_TARGETS_REFUSED, self._bad_targets)
         self._publish["board_link"](t_ns / NS, *astuple(self._pixhawk.counters))
 
     def _note_navigation(self, t_ns: int) -> None:

@@ -84,7 +84,8 @@ class Navigator:
         if self._spot_W is None:
             self._spot_W = self.trajectory.pos_W
         target = (self._spot_W[0], self._spot_W[1], z_W)
-        limits = self._limited(self.limits.speed_m_s, self._parameters.get("MPC_TKO_SPEED"))
+        limits = self.limits
+        limits = self._limited(limits, limits.speed_m_s, self._parameters.get("MPC_TKO_SPEED"))
         self.descending = False
         self._go(target, estimate, dt_s, limits)
         if abs(estimate.pos_W[2] - z_W) < HEIGHT_REACHED_M:
@@ -97,18 +98,31 @@ class Navigator:
     ) -> None:
         """Descend vertically, slower near the height of home, until ground contact is detected; over a target if one is
         given."""
-        get = self._parameters.get
-        slow, fast = get("MPC_LAND_SPEED"), max(get("MPC_LAND_SPEED"), self.limits.down_m_s)
-        low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
-        part = max(0.0, min(1.0, (estimate.pos_W[2] - home_z_W - low) / (high - low)))
-        self.descending = True
+        sink_m_s = self.landing_speed(home_z_W, estimate)
         # Without a position the setpoint drifts with the aircraft, and has no acceleration in reserve for stopping.
         vx, vy = (0.0, 0.0) if estimate.position_ok else self.trajectory.vel_W[:2]
         if over_W is not None and estimate.position_ok:
             vx, vy = self.trajectory.toward(over_W, self._cruising(None))
+        self._sink((vx, vy, -sink_m_s), estimate, dt_s)
+        self.descending = True
+
+    def landing_speed(self, home_z_W: float, estimate: NavEstimate) -> float:
+        """Descent rate of a landing at this height."""
+        get = self._parameters.get
+        slow, fast = get("MPC_LAND_SPEED"), max(get("MPC_LAND_SPEED"), self.limits.down_m_s)
+        low, high = get("MPC_LAND_ALT2"), max(get("MPC_LAND_ALT1"), get("MPC_LAND_ALT2") + 0.1)
+        part = max(0.0, min(1.0, (estimate.pos_W[2] - home_z_W - low) / (high - low)))
+        return slow + (fast - slow) * part
+
+    def stay_over(self, xy_W: tuple[float, float], climb_m_s: float, estimate: NavEstimate, dt_s: float) -> None:
+        """Over a place, with this climb rate."""
+        self._sink((*self.trajectory.toward(xy_W, self._cruising(None)), climb_m_s), estimate, dt_s)
+        self.descending = climb_m_s < 0.0
+
+    def _sink(self, vel_W: Vec3, estimate: NavEstimate, dt_s: float) -> None:
         # It also descends in wind that carries it away: the setpoint waits only for its height.
         abreast_W = (*self.trajectory.pos_W[:2], estimate.pos_W[2])
-        self.trajectory.fly((vx, vy, -(slow + (fast - slow) * part)), abreast_W, self.limits, dt_s)
+        self.trajectory.fly(vel_W, abreast_W, self.limits, dt_s)
         self._turn(dt_s)
 
     @property
@@ -207,15 +221,16 @@ class Navigator:
         return math.dist(estimate.pos_W, pos_W) < SPOT_REACHED_M and self.trajectory.speed_m_s < 2 * STOPPED_M_S
 
     def _cruising(self, speed_m_s: float | None) -> Limits:
+        limits = self.limits
         speed = self._parameters.get("MPC_XY_CRUISE") if speed_m_s is None else speed_m_s
-        return self._limited(min(speed, self.limits.speed_m_s), self.limits.up_m_s)
+        return self._limited(limits, min(speed, limits.speed_m_s), limits.up_m_s)
 
-    def _limited(self, speed_m_s: float, up_m_s: float) -> Limits:
+    def _limited(self, limits: Limits, speed_m_s: float, up_m_s: float) -> Limits:
         """The parameters' limits except for these two; cached, since they are used in every step."""
-        limits, own = self.limits, self._own_limits
-        if (speed_m_s, up_m_s) not in own:
-            own[speed_m_s, up_m_s] = replace(limits, speed_m_s=speed_m_s, up_m_s=up_m_s)
-        return own[speed_m_s, up_m_s]
+        own, key = self._own_limits, (speed_m_s, up_m_s)
+        if key not in own:
+            own[key] = replace(limits, speed_m_s=speed_m_s, up_m_s=up_m_s)
+        return own[key]
 
     def _go(
         self,

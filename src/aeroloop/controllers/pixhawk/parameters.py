@@ -74,7 +74,7 @@ TABLE: tuple[Row, ...] = (
     _real("PLD_SRCH_ALT", 10.0, 0.0, 100.0, "m", "height to which a search climbs, above home"),
     _real("PLD_SRCH_TOUT", 10.0, 0.0, 100.0, "s", "a search without a target ends after this long"),
     _whole("PLD_MAX_SRCH", 3, 0, 100, "", "how often a landing that lost its target starts again"),
-    _whole("AL_PLD_GATE", 1, 0, 1, "", "1: stop sinking outside 0.04 m + 0.06 of the height; 0: as PX4"),
+    _whole("AL_PLD_GATE", 1, 0, 1, "", "1: stiffer hold over the target, and waits until it is over it; 0: as PX4"),
     # speed and acceleration
     _real("MPC_XY_CRUISE", 5.0, SPEED.low, SPEED.high, "m/s", "horizontal speed of missions and of return"),
     _real("MPC_XY_VEL_MAX", 12.0, 0.5, 20.0, "m/s", "maximum horizontal speed"),

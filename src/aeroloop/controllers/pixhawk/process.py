@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,14 +12,16 @@ import casadi as ca
 from aeroloop.boards.cadence import Cadence
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
+from aeroloop.companion.turns import CompanionTurns, Schedule
 from aeroloop.controllers.pixhawk.exchange import by_baton
 from aeroloop.controllers.pixhawk.log import PixhawkLog
 from aeroloop.controllers.pixhawk.tables import AutopilotScenario, AutopilotTables
 from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk, parameters
+from aeroloop.core.camera import fitted
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS
-from aeroloop.core.stream import Publish, numbered
+from aeroloop.core.stream import Publish
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import offered
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
@@ -33,7 +36,7 @@ from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from aeroloop.realtime.lockstep import BEFORE_NS, Baton, WorkTurns, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
-from aeroloop.realtime.topics import Topics
+from aeroloop.realtime.topics import Topics, numbered
 from aeroloop.world.earth import Earth
 from aeroloop.world.magnetic import MagneticModel
 
@@ -65,6 +68,7 @@ class Aircraft:
         remark: Callable[[str], None],
         ground: str = "",
         before: int = 0,
+        companion: CompanionTurns | None = None,
     ) -> None:
         """`before`: number of aircraft of a fleet before those of its scenario, for a unique MAVLink system ID."""
         imu, gnss = scenario.aircraft.aboard.imu, scenario.aircraft.aboard.gnss
@@ -72,6 +76,7 @@ class Aircraft:
         self.hil = hil
         self.pilot = build_pilot(scenario, number, before) if scenario.controller.pilot.source == "commands" else None
         self.grounds = [RadioLink(ground)] if ground else []
+        self.companion = companion
         home = scenario.aircraft.home
         self.pixhawk = VirtualPixhawk(
             offered(scenario.kind, "airframe", scenario),
@@ -81,9 +86,10 @@ class Aircraft:
             runner=runner(scenario.loop),
             field_at=MagneticModel(home.date).field_T,
             lockstep=scenario.lockstep,
-            ground_links=len(self.grounds) + (self.pilot is not None),
+            ground_links=len(self.grounds) + (self.pilot is not None) + (companion is not None),
         )
-        self._pilot_parser = MavlinkIn(MavlinkCounters())
+        self._pilot_parser, self._companion_parser = MavlinkIn(MavlinkCounters()), MavlinkIn(MavlinkCounters())
+        self._companion_answers = b""
         self._log = PixhawkLog(
             number, self.pixhawk, Earth(home), imu.rate_hz, gnss.rate_hz if gnss else 0.0, publish, remark
         )
@@ -139,12 +145,37 @@ class Aircraft:
                     ground.link.send(replies[index])
                 except LinkError:
                     continue
+        if self.companion is not None:
+            self._serve_companion(self.companion, t_ns, replies[-1])
+
+    def _serve_companion(self, companion: CompanionTurns, t_ns: int, telemetry: bytes) -> None:
+        """Answers to its messages go with the next telemetry."""
+        services, link = self.pixhawk.services, len(self.pixhawk.services.links) - 1
+        told, self._companion_answers = self._companion_answers + telemetry, b""
+        for frame in self._companion_parser.feed(companion.exchange(t_ns, told)):
+            self._companion_answers += services.receive(link, frame, t_ns)
 
     def close(self) -> None:
         self._log.close()
         self.hil.close()
         for ground in self.grounds:
             ground.link.close()
+        if self.companion is not None:
+            self.companion.close()
+
+
+def companion_turns(
+    scenario: AutopilotScenario, number: int, batons: Mapping[str, int], notify: Callable[[str], None]
+) -> CompanionTurns | None:
+    """The companion of one aircraft in lockstep; None if it has none, or it is connected to the router."""
+    watched = scenario.watched_camera
+    if not scenario.lockstep or scenario.landing is None or watched is None or "companion" not in batons:
+        return None
+    camera = fitted(scenario.cameras[watched])
+    if camera.vehicle != number:
+        return None
+    schedule = Schedule(camera.rate_hz, camera.latency_s, scenario.landing.compute_s, camera.first)
+    return CompanionTurns(socket.socket(fileno=batons["companion"]), schedule, notify, stop)
 
 
 def runner(rung: str) -> Callable[[ca.Function], Evaluator]:
@@ -164,13 +195,18 @@ def build_pilot(scenario: AutopilotScenario, number: int, before: int = 0) -> Ma
     deflection = None
     if scenario.controller.pilot.stick_recording:
         deflection = recorded_stick(Path(scenario.controller.pilot.stick_recording))
-    config = scenario.controller.pilot
+    config, landing, pad = scenario.controller.pilot, scenario.landing, scenario.pad
+    precise = landing is not None and landing.precise
+    land_m = None
+    if landing is not None and pad is not None and pad.speed_m_s == 0.0:  # its coordinates are known
+        land_m = pad.pos_m[0] - x_m, pad.pos_m[1] - y_m, 0.0
     places = {
         index: earth.geodetic((x_m + command.pos_m[0], y_m + command.pos_m[1], command.pos_m[2]))
         for index, command in enumerate(config.commands)
         if command.pos_m is not None
     }
-    return MavlinkPilot(config, mission(config, geodetic), SYSTEM + before + number, deflection, places)
+    items = mission(config, geodetic, precision=precise, land_m=land_m)
+    return MavlinkPilot(config, items, SYSTEM + before + number, deflection, places)
 
 
 def recorded_stick(path: Path) -> Callable[[float], Deflection]:
@@ -200,9 +236,7 @@ def answer_samples(fleet: Sequence[Aircraft]) -> None:
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     scenario: AutopilotScenario = launch.flown_by(AutopilotTables)
     topics = Topics(launch.folder_path, wait=scenario.lockstep)
-    publish = {
-        stream.name: topics.publisher(stream).send for stream in writes("board", streams_of(scenario), scenario.loop)
-    }
+    publish = {stream.name: topics.publisher(stream) for stream in writes("board", streams_of(scenario), scenario.loop)}
     if scenario.lockstep:
         share_core(launch.core_draw)  # with the plant, which waits during our work
     supervisor.await_message("open")
@@ -214,7 +248,16 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     links: list[Link] = [open_link(client) for _, client in launch.vehicle_links]
     turns = [WorkTurns(link) for link in links] if by_baton(scenario) else []
     fleet = [
-        Aircraft(scenario, number, link, numbered(publish, number), remark, ground, launch.aircraft_before)
+        Aircraft(
+            scenario,
+            number,
+            link,
+            numbered(publish, number),
+            remark,
+            ground,
+            launch.aircraft_before,
+            companion_turns(scenario, number, batons, remark),
+        )
         for number, (link, ground) in enumerate(zip([turn.link for turn in turns] or links, grounds, strict=True))
     ]
     for turn, aircraft in zip(turns, fleet, strict=False):

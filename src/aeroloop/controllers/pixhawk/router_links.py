@@ -2,6 +2,7 @@
 
     pixhawk-0 ─┬─ onboard-0  udp 14540      its companion: one per aircraft, as with PX4
     pixhawk-1 ─┤  onboard-1  udp 14541
+               ├─ companion                 the flight's own companion computer, where it has one
                ├─ ground     udp 14550      all aircraft
                └─ bench                     dashboard and `aeroloop cmd`, all aircraft
 
@@ -17,7 +18,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk.tables import ONBOARD_PORT, AutopilotScenario
 from aeroloop.controllers.pixhawk.telemetry import STREAMS
-from aeroloop.controllers.routing import composed, private_ends
+from aeroloop.controllers.routing import COMPANION, companion_ends, composed, private_ends
 from aeroloop.links.url import parse
 from aeroloop.router.config import EVERY, EndpointConfig, Forward, RouterConfig, SetRate
 
@@ -56,6 +57,11 @@ def router_config(scenario: AutopilotScenario, folder: Path) -> RouterConfig | N
             stations += 1
             name = "ground" if stations == 1 else f"ground-{stations}"
             grounds.append(EndpointConfig(name, url, role="command"))
+    watched = scenario.watched_camera
+    if scenario.landing is not None and watched is not None:
+        grounds.append(EndpointConfig(COMPANION, companion_ends(folder)[0], role="command", companion=True))
+        if count:
+            forward += _only(f"pixhawk-{scenario.cameras[watched].vehicle}", COMPANION)
     lines = scenario.controller.router
     return composed(scenario.name, lines, folder, vehicles, grounds=grounds, forward=forward, rates=rates)
 

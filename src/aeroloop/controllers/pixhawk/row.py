@@ -10,6 +10,7 @@ ROW = Controller(
     rungs={"mil": MEMORY, "sil": "tcp://127.0.0.1:0"},
     paced_links={"mil": "loopback://"},
     several=True,
+    companions=True,
     needs="aeroloop.controllers.pixhawk.tables:pixhawk_needs",
     roles="aeroloop.controllers.pixhawk.launch:roles",
     launch="aeroloop.controllers.pixhawk.launch:launch",

@@ -80,6 +80,11 @@ class Services:
         """Called with each text for the pilot."""
         parameters.watch(self._tell_changed)
 
+    @property
+    def bad_landing_targets(self) -> int:
+        """On all links."""
+        return sum(link.counters.bad_landing_targets for link in self.links)
+
     def receive(self, link: int, frame: Frame, t_ns: int) -> bytes:
         """The immediate answers, on the same link."""
         return self.links[link].receive(frame, t_ns)

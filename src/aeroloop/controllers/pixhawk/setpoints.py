@@ -7,7 +7,7 @@ from aeroloop.controllers.pixhawk.navigator import Navigator
 from aeroloop.controllers.pixhawk.parameters import Parameters
 from aeroloop.controllers.pixhawk.sticks import THRUST_LOW, StickInput
 from aeroloop.controllers.pixhawk.types import FlightMode
-from aeroloop.core.signals import NavEstimate, Setpoint
+from aeroloop.core.signals import NavEstimate, Setpoint, new_tuple
 
 STILL = (0.0, 0.0, 0.0)
 
@@ -56,14 +56,14 @@ class SetpointSource:
     ) -> Setpoint:
         """The setpoint of the trajectory. On axes that are not controlled it follows the aircraft, so that a later hold
         starts there."""
-        trajectory, limits = self._navigator.trajectory, self._navigator.limits
+        trajectory = self._navigator.trajectory
         hold_z = thrust is None
         if not hold_xy:
-            trajectory.follow_xy(estimate.pos_W, estimate.vel_W, limits.speed_m_s)
+            trajectory.follow_xy(estimate.pos_W, estimate.vel_W, self._navigator.limits.speed_m_s)
         if not hold_z:
-            trajectory.follow_z(estimate.pos_W, estimate.vel_W, limits)
+            trajectory.follow_z(estimate.pos_W, estimate.vel_W, self._navigator.limits)
         (vx, vy, vz), (ax, ay, az) = trajectory.vel_W, trajectory.accel_W
-        return Setpoint(
+        fields = (
             trajectory.pos_W,
             (vx * hold_xy, vy * hold_xy, vz * hold_z),
             (ax * hold_xy, ay * hold_xy, az * hold_z),
@@ -75,3 +75,4 @@ class SetpointSource:
             hold_z,
             trajectory.yaw_rate_rad_s,
         )
+        return new_tuple(Setpoint, fields)

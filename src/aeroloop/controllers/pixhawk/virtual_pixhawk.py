@@ -41,6 +41,7 @@ FIX_3D = 3
 LOGIC_PERIOD_NS = NS // 100
 """The flight logic need not run with every sample: its setpoint changes slowly."""
 _pack_setpoint = struct.Struct(f"{SETPOINT}d").pack_into
+_unpack_attitude = struct.Struct("4d").unpack
 
 
 def parameters(changes: Mapping[str, float]) -> Parameters:
@@ -80,7 +81,7 @@ class VirtualPixhawk:
         self.counters = MavlinkCounters()
         self.sensors = SensorEnd()
         self.navigation = Navigation(NavigationConfig(), runner, field_at)
-        self.logic = PixhawkAutopilot(store)
+        self.logic = PixhawkAutopilot(store, airframe.rest_height_m)
         self.services = Services(self.logic, store, self._read, system=SYSTEM + number, links=ground_links)
         self._law = runner(flight_law.on_state(airframe, period_s))
         self._law.share(0, self.navigation.state)
@@ -89,7 +90,8 @@ class VirtualPixhawk:
         if lost:
             (self._lost,) = lost  # number of a failed rotor, as input of the law
             self._watch = RotorWatch(flight_law.frame(airframe), airframe.motors, period_s)
-        self._commands, self._attitude, _ = self._law.outputs
+        self._commands, self._attitude = (array.data for array in self._law.outputs[:2])
+        self._unpack_commands = struct.Struct(f"{airframe.rotors.count}d").unpack
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._packed_setpoint: Setpoint | None = None  # the setpoint packed there
         self._stopped = (0.0,) * airframe.rotors.count
@@ -135,7 +137,8 @@ class VirtualPixhawk:
         for frame in self._in.feed(chunk):
             sample = self.sensors.sample(frame)
             if sample is not None:
-                answers.append(self._tick(sample))
+                self._take(sample)
+                answers.append(self.run(sample.t_ns))
                 step(sample.t_ns)
                 continue
             fix = self.sensors.fix(frame)
@@ -157,10 +160,6 @@ class VirtualPixhawk:
             if fix is not None:
                 self._take_fix(fix)
         return samples
-
-    def _tick(self, sample: HilSample) -> bytes:
-        self._take(sample)
-        return self.run(sample.t_ns)
 
     def run(self, t_ns: int) -> bytes:
         """Flight logic and control law at this time; returns the actuators."""
@@ -215,13 +214,13 @@ class VirtualPixhawk:
         if self._watch is not None:
             self._look_at_rotors(self._watch)
         self._law.run()
-        motors = tuple(self._commands.tolist())
+        motors = self._unpack_commands(self._commands)
         if not math.isfinite(sum(motors)):
             self.law_not_finite += 1  # the last command is held, and the law's memory is reset
             self._learnt[:] = 0.0
             return
         self._motors = motors
-        self.attitude = tuple(self._attitude.tolist())
+        self.attitude = _unpack_attitude(self._attitude)
         self._learns[:] = self._has_learnt
 
     def _look_at_rotors(self, watch: RotorWatch) -> None:

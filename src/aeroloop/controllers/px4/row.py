@@ -12,6 +12,7 @@ ROW = Controller(
     tables="aeroloop.controllers.pixhawk.tables:AutopilotTables",
     rungs={"hil": f"tcp://127.0.0.1:{PX4_PORT}?listen"},
     several=True,
+    companions=True,
     needs="aeroloop.controllers.pixhawk.tables:px4_needs",
     roles="aeroloop.controllers.px4.launch:roles",
     launch="aeroloop.controllers.px4.launch:launch",

@@ -12,7 +12,7 @@ import casadi as ca
 from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.servos import Servos, SurfaceEffort
 from aeroloop.codegen.host import fastest
-from aeroloop.core.bounds import beyond
+from aeroloop.core.bounds import leaves
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.signals import NS, RigidState
@@ -89,7 +89,7 @@ def assembled(
         motion=Driven(servos, body),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
-        lost=lambda state: beyond(state.pos_W, bound_m),
+        lost=leaves(bound_m),
         contact=crashed,
         switch=sensors.switch,
         rows=rows,

@@ -27,8 +27,9 @@ from aeroloop.models.rigid_body import Body, Positive
 from aeroloop.models.rotors import Rotors
 from aeroloop.protocols.servo_pulses import PulseMap, motor_pulses
 from aeroloop.sensors.scene import body_from_world
-from aeroloop.world.ground import Ground, lay, upright
+from aeroloop.world.ground import Ground, furnish, lay, upright
 from aeroloop.world.rigid import Rigid
+from aeroloop.world.room_layout import Layout
 from aeroloop.world.terrain import Flat
 
 FOLDER = "families/multirotor"
@@ -170,7 +171,11 @@ def _free(per_rotor: Vec, axis: int) -> bool:
 
 
 def build(
-    airframe: Airframe, step_s: float, terrain: Ground | None = None, together: Laden | None = None
+    airframe: Airframe,
+    step_s: float,
+    terrain: Ground | None = None,
+    together: Laden | None = None,
+    room: Layout | None = None,
 ) -> mujoco.MjModel:
     """Actuators: the six of BODY_LOADS, then the free-air thrust of each rotor. `together`: with a payload."""
     text = resources.files("aeroloop").joinpath(f"{FOLDER}/model.xml").read_text(encoding="utf-8")
@@ -186,6 +191,8 @@ def build(
     spec.geom("ground").friction = [contact.friction, 0.01, 0.001]
     if terrain is not None:
         lay(spec, terrain)
+    if room is not None:
+        furnish(spec, room)
     frame = spec.body("frame")
     frame.mass, frame.inertia = airframe.body.mass_kg, airframe.body.inertia_kgm2
     frame.ipos, frame.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
@@ -288,13 +295,14 @@ def world(
     start_m: tuple[float, float] = (0.0, 0.0),
     terrain: Ground | None = None,
     payload: Payload | None = None,
+    room: Layout | None = None,
 ) -> Rigid[RotorEffort]:
     """At rest on the ground, this far east and north of the origin."""
-    model, of_air = build(airframe, step_s, terrain), loads(airframe)
+    model, of_air = build(airframe, step_s, terrain, room=room), loads(airframe)
     if payload is None:
         rigid = Rigid(model, of_air)
     else:
-        together = build(airframe, step_s, terrain, laden(airframe.body, payload))
+        together = build(airframe, step_s, terrain, laden(airframe.body, payload), room)
         rigid = laden_world.LadenLater(model, together, of_air, payload.from_s)
     rigid.reset(*_standing(airframe, start_m, terrain))
     rigid.settle(round(step_s * NS))

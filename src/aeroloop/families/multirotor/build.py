@@ -11,7 +11,7 @@ from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.motor_noise import NoisyMotors
 from aeroloop.actuators.motors import Motors, RotorEffort, command_at, weakened
 from aeroloop.codegen.host import fastest
-from aeroloop.core.bounds import beyond
+from aeroloop.core.bounds import leaves
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import rotor_law
@@ -88,7 +88,9 @@ def vehicle(
     ground = terrain(scenario.aircraft.world.terrain)
     payload = scenario.aircraft.payload
     start_m = scenario.aircraft.start_m(number)
-    world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload)
+    around_home = scenario.aircraft.world.room
+    room = None if around_home is None else around_home.layout
+    world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload, room)
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     earth, atmosphere = Earth(scenario.aircraft.world.home), Atmosphere(scenario.aircraft.world.day)
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
@@ -129,8 +131,8 @@ def vehicle(
         motion=drive or noisy,
         surroundings=motion,
         sense=sense,
-        lost=lambda state: beyond(state.pos_W, bound_m),
-        contact=TouchDown(motion.touching),
+        lost=leaves(bound_m),
+        contact=TouchDown(motion.touching).contact,
         switch=sensors.switch,
         rows=MultirotorRows(publish, airframe.rotors.count),
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,

@@ -19,6 +19,7 @@ from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
 from aeroloop.world.earth import Home
+from aeroloop.world.room_layout import FREE_M, RoomConfig
 from aeroloop.world.terrain import Level, TerrainConfig
 
 
@@ -60,7 +61,17 @@ class Outdoors(CommonWorld, frozen=True):
     """The simulated world."""
 
     terrain: Annotated[TerrainConfig, note("the ground")] = Level()
+    room: Annotated[RoomConfig | None, note("a room around home, with textures and walls; left out: open air")] = None
     bound_m: Annotated[float, meta("m", "the flight ends as diverged farther than this from the origin", gt=0)] = 2000.0
+
+    def __post_init__(self) -> None:
+        if self.room is not None and not isinstance(self.terrain, Level):
+            raise ValueError('room: its floor is level; expected terrain.kind = "flat"')
+        if self.room is not None and not self.room.is_free(0.0, 0.0):
+            raise ValueError(
+                f"room.centre_m: home is outside the room, or nearer than {FREE_M:g} m to a wall, the block or a box; "
+                f"expected another, for example [0.0, 2.4] in a room of 10 x 8 m"
+            )
 
 
 class MultirotorTables(FamilyTables, frozen=True):

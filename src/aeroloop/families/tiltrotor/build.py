@@ -110,7 +110,7 @@ def vehicle(
         surroundings=around,
         sense=sensing.sense,
         lost=lambda truth: out_of_control(truth, table.bound_m),
-        contact=TouchDown(lambda: world.touching),
+        contact=TouchDown(lambda: world.touching).contact,
         switch=sensing.switch,
         rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
         measure=sensing.measure,

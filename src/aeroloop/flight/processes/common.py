@@ -54,6 +54,7 @@ class LaunchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ground_links: Sequence[str] = ()  # link of each virtual Pixhawk to the router
     router: dict[str, Any] | None = None  # router.config.RouterConfig as a table
     telemetry_links: Sequence[str] = ()  # of each external autopilot: source of its telemetry; empty: the router
+    companion_link: str = ""  # link of the companion to the router
     dash_link: str = ""  # link of the dashboard and `aeroloop cmd` to the router
     warnings: Sequence[str] = ()  # sentences for the outcome
 

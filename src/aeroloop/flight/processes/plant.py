@@ -11,8 +11,8 @@ from functools import partial
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
-from aeroloop.core.stream import Publish, numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import calling
 from aeroloop.flight.live_control import FaultControl, PaceLog
@@ -20,7 +20,7 @@ from aeroloop.flight.part import FlightPart
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
-from aeroloop.realtime.topics import Topics
+from aeroloop.realtime.topics import LOCKSTEP_HELD_S, Publisher, Topics, numbered
 from aeroloop.sim.loop import Craft, run
 from aeroloop.sim.pace import Pace
 
@@ -38,12 +38,12 @@ def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
     return switch
 
 
-def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publish]:
-    """Publishers of the streams that the plant writes for one part."""
+def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publisher]:
+    """Publishers of the streams that the plant writes for one part, by name."""
     scenario = launch.scenario
     writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
-    return {stream.name: topics.publisher(stream).send for stream in streams}
+    return {stream.name: topics.publisher(stream) for stream in streams}
 
 
 def batons_of(launch: LaunchSettings, batons: Mapping[str, int]) -> dict[str, int]:
@@ -57,7 +57,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         share_core(launch.core_draw)
     for warning in (warning for each in own for warning in each.warnings):
         supervisor.send("remark", message=warning)
-    topics = [Topics(each.folder_path, wait=lockstep) for each in own]
+    topics = [Topics(each.folder_path, wait=lockstep, held_s=_held_s(each.scenario)) for each in own]
     rows = [publishers(each, of_part) for each, of_part in zip(own, topics, strict=True)]
     parts = [FlightPart(each, partial(numbered, publish)) for each, publish in zip(own, rows, strict=True)]
 
@@ -71,6 +71,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             note=lambda number, row: part.vehicles[number].note_fault(row),
             remark=lambda words: supervisor.send("remark", message=words),
             notice=notice,
+            kill=lambda name: supervisor.send("kill", process=f"{part.launch.prefix}{name}"),
         )
 
     supervisor.await_message("open")
@@ -82,7 +83,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         pace = Pace(min(craft.vehicle.step_ns for craft in fleet), speed=speed, lockstep=lockstep)
         controls = [control(part, port) for part, port in zip(parts, ports, strict=True)]
         flying = dict(enumerate(parts))  # at a wall-clock pace a part that has ended leaves before the others
-        pace_logs = [(part.crafts[0], PaceLog(pace, part.vehicles[0])) for part in parts]
+        pace_logs = [(part.crafts[0], PaceLog(pace, part.vehicles[0])) for part in parts if not lockstep]
 
         def attend() -> str:
             ended = ""
@@ -126,6 +127,12 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             port.close()
         for part in parts:
             part.close()
+
+
+def _held_s(scenario: Scenario) -> float:
+    """Poses must reach the camera before the companion's messages are due, for which the autopilot waits."""
+    watched = scenario.watched_camera
+    return LOCKSTEP_HELD_S if watched is None else min(LOCKSTEP_HELD_S, scenario.cameras[watched].latency_s / 4)
 
 
 def _flush(topics: list[Topics]) -> None:

@@ -12,6 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from aeroloop.analysis import landing_metrics
+from aeroloop.core.camera_streams import RENDERER, RENDERER_METADATA
+from aeroloop.core.companion import landing_camera
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 from aeroloop.core.streams import logged, streams_of
@@ -22,15 +26,22 @@ from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, lau
 from aeroloop.realtime.feed import FeedOut, publish_epoch
 from aeroloop.realtime.topics import Subscriber, Topics
 from aeroloop.recording.camera_images import CameraImages
+from aeroloop.recording.descent_images import DescentImages
 from aeroloop.recording.log import LogWriter
+from aeroloop.recording.map_cloud import MapCloud
 from aeroloop.recording.well_known import Take, WellKnownTopics
 
 IDLE_S = 0.002
 FLUSH_PERIOD_NS = NS // 4
 """After `kill -9` the file ends at the last flush, less than a second before."""
 PROGRESS_PERIOD_NS = NS // 10
-CAMERA_GRACE_S = 4.0
-"""Time for a camera process to make its next frame at the end; then the log ends without it."""
+CAMERA_GRACE_S = 8.0
+"""Time for a camera process to make its next frame at the end; then the log ends without it. In lockstep a frame waits
+up to 5 s for a reader (`flight/frame_server.py`)."""
+
+
+Logged = Callable[[int, int, bytes], None]
+"""Camera, time in ns, JPEG."""
 
 
 class Recording:
@@ -51,7 +62,9 @@ class Recording:
             stream.name: tuple(take for taker in takers if (take := taker(stream.name)) is not None)
             for stream in streams
         }
-        self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in streams]
+        # Faults last: so none is still to be read that is older than the poses read before, which go to a camera.
+        ordered = sorted(streams, key=lambda stream: stream.name == "fault")
+        self._subscribers: list[Subscriber] = [topics.subscriber(stream) for stream in ordered]
         self._channels = {stream.name: replace(stream, name=f"{prefix}{stream.name}") for stream in streams}
         self.flown_s = 0.0
 
@@ -93,6 +106,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     views: list[FlightGearView] = []
     cameras: list[CameraLink] = []
     images: list[CameraImages] = []
+    descents: list[DescentImages] = []
+    maps: list[MapCloud] = []
     before = 0  # aircraft of the parts so far
     for part, own, known in zip(parts, streams, about, strict=True):
         feeds.append(FeedOut(part.folder_path, own))
@@ -107,9 +122,17 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             images.append(
                 CameraImages(log.context, part.scenario.cameras, names(part.prefix, part.scenario.aircraft.count))
             )
-            camera = _camera_link(batons[f"{part.prefix}camera"], own, images[-1], wait=part.scenario.lockstep)
+            descent = _descent_images(own, part.scenario)
+            if descent is not None:
+                descents.append(descent)
+                takers.append(descent.taker)
+            consumers = [each.take for each in (images[-1], descent) if each is not None]
+            camera = _camera_link(batons[f"{part.prefix}camera"], own, consumers, part.scenario)
             cameras.append(camera)
             takers.append(camera.taker)
+        if part.scenario.slam is not None:
+            maps.append(MapCloud(log.context, names(part.prefix, part.scenario.aircraft.count)))
+            takers.append(maps[-1].taker)
         before += part.scenario.aircraft.count
         recordings.append(Recording(topics, log, feeds[-1], own, part.prefix, takers))
 
@@ -135,6 +158,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         each.begin(epoch_ns)
     for image in images:
         image.begin(epoch_ns)
+    for cloud in maps:
+        cloud.begin(epoch_ns)
     for part in parts:
         publish_epoch(part.folder_path, epoch_ns)
     flushed_ns = told_ns = time.monotonic_ns()
@@ -165,17 +190,38 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         each.finish()
     for shown in views:
         shown.finish()
+    for cloud in maps:
+        cloud.finish()
     for image in images:
         log.write_metadata(*image.kept())
+    for descent in descents:
+        log.write_metadata(*descent.kept())
+    if renderers := [camera.renderer for camera in cameras if camera.renderer]:
+        log.write_metadata(RENDERER_METADATA, {RENDERER: renderers[0]})  # of the machine
     lost = sum(recording.lost for recording in recordings)
     log.write_metadata("recorder", {"lost_rows": str(lost)})
     log.close()
     supervisor.send("done", lost=lost)
 
 
-def _camera_link(fd: int, streams: Sequence[Stream], images: CameraImages, *, wait: bool) -> CameraLink:
+def _descent_images(streams: Sequence[Stream], scenario: Scenario) -> DescentImages | None:
+    """Of the camera that looks for the pad; None without one."""
+    landing, pad = scenario.landing, scenario.pad
+    if landing is None or pad is None or (index := landing_camera(scenario.cameras, landing)) is None:
+        return None
     truth = next(stream for stream in streams if stream.name == "truth")
-    return CameraLink(socket.socket(fileno=fd), truth, wait=wait, logged=images.take)
+    height_m = landing_metrics.pad_height_m(scenario)
+    return DescentImages(index, scenario.cameras[index].vehicle, lambda t_s: (*pad.at(t_s)[:2], height_m), truth.names)
+
+
+def _camera_link(fd: int, streams: Sequence[Stream], consumers: Sequence[Logged], scenario: Scenario) -> CameraLink:
+    def logged(camera: int, t_ns: int, jpeg: bytes) -> None:
+        for take in consumers:
+            take(camera, t_ns, jpeg)
+
+    truth = next(stream for stream in streams if stream.name == "truth")
+    end = socket.socket(fileno=fd)
+    return CameraLink(end, truth, scenario.cameras, wait=scenario.lockstep, logged=logged)
 
 
 def _await_cameras(cameras: Sequence[CameraLink], work: Callable[[], None]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.config import Config, convert, meta, read_toml
+from aeroloop.perception.slam.opencv import cv
 from aeroloop.perception.slam.se3 import Array
 
 FILE = "calibration.toml"
@@ -68,6 +69,26 @@ class Frame:
     grey: NDArray[np.uint8]  # (h, w)
     rgb: NDArray[np.uint8]  # (h, w, 3)
     depth_m: Array  # (h, w) along the optical axis of the colour camera; 0: none
+
+
+def frame_of(
+    number: int, t_ns: int, rgb: NDArray[np.uint8], depth: NDArray[np.uint16], calibration: Calibration
+) -> Frame:
+    """From images as they arrive; ValueError if they have another size than the calibration."""
+    own = calibration.depth or calibration.colour
+    for name, image, camera in (("colour", rgb, calibration.colour), ("depth", depth, own)):
+        height, width = image.shape[:2]
+        if (width, height) != (camera.width, camera.height):
+            raise ValueError(f"{name} image: expected {camera.width}x{camera.height} pixels, not {width}x{height}")
+    return prepared(number, t_ns / 1e9, rgb, depth, calibration)
+
+
+def prepared(
+    number: int, t_s: float, rgb: NDArray[np.uint8], depth: NDArray[np.uint16], calibration: Calibration
+) -> Frame:
+    cv2 = cv()
+    depth_m = registered(depth.astype(np.float64) * calibration.depth_unit_m, calibration)
+    return Frame(number, t_s, cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY), rgb, depth_m)
 
 
 def registered(depth_m: Array, calibration: Calibration) -> Array:

@@ -26,7 +26,7 @@ class Keyframe:
     points_C: NDArray[np.float32]  # (n, 3) for the map
     colours: NDArray[np.uint8]
     T_WC_odometry: Array
-    segment: int  # a new one begins after the camera was lost
+    segment: int  # a new one begins after the camera was lost, 0 the first
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Tracked:
     keyframe: int  # the keyframe that it was measured against; its own if it became one
     T_KC: Array  # pose in that keyframe's frame
     inliers: int
-    lost: bool
+    lost: bool  # not measured, or in a segment that no loop has joined to the first
     loops: int  # accepted at this frame
     ms: dict[str, float]  # by part
 
@@ -68,16 +68,49 @@ class SlamState:
         poses = [self.keyframes[frame.keyframe].T_WC_odometry @ frame.T_KC for frame in self.frames]
         return np.array(poses).reshape(-1, 4, 4)
 
+    def is_placed(self, index: int) -> bool:
+        """Whether measurements join a keyframe to the first one: those after a loss only once a loop does."""
+        segment = self.keyframes[index].segment
+        return segment == 0 or segment in self._component(0)
+
     def anchored(self) -> list[int]:
-        """Keyframes that measurements join to the first one: those after a loss only once a loop joins them."""
-        joined, count = {0}, 0
+        """All keyframes that are placed."""
+        joined = self._component(0)
+        return [index for index, keyframe in enumerate(self.keyframes) if keyframe.segment in joined]
+
+    def close_loop(self, edge: Edge) -> None:
+        """If it joins two components, the one without the first keyframe moves to where the loop sees it: its place was
+        a guess, too far away for the optimiser, whose loops lose their influence with distance."""
+        a, b = (self._component(self.keyframes[node].segment) for node in (edge.i, edge.j))
+        if a != b:
+            seen_j, seen_i = self.T_WC[edge.i] @ edge.Z_ij, self.T_WC[edge.j] @ se3.inverse(edge.Z_ij)
+            if 0 in b:
+                self._move(a, seen_i @ se3.inverse(self.T_WC[edge.i]))
+            else:
+                self._move(b, seen_j @ se3.inverse(self.T_WC[edge.j]))
+            self.edges = [kept for kept in self.edges if kept.loop or not self._is_guess(kept, a | b)]
+        self.edges.append(edge)
+
+    def _component(self, segment: int) -> set[int]:
+        """Segments that loops join to this one."""
+        joined, count = {segment}, 0
         while count != len(joined):
             count = len(joined)
             for edge in self.loops:
                 ends = {self.keyframes[edge.i].segment, self.keyframes[edge.j].segment}
                 if ends & joined:
                     joined |= ends
-        return [index for index, keyframe in enumerate(self.keyframes) if keyframe.segment in joined]
+        return joined
+
+    def _move(self, component: set[int], T: Array) -> None:
+        for index, keyframe in enumerate(self.keyframes):
+            if keyframe.segment in component:
+                self.T_WC[index] = T @ self.T_WC[index]
+
+    def _is_guess(self, edge: Edge, component: set[int]) -> bool:
+        """The edge across a loss, once both its ends are joined by measurements."""
+        ends = {self.keyframes[edge.i].segment, self.keyframes[edge.j].segment}
+        return len(ends) == 2 and ends <= component
 
     def map(self, settings: Settings, *, optimised: bool = True) -> VoxelMap:
         clouds: list[Any] = [np.zeros((0, 3))]

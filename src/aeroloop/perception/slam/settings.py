@@ -58,6 +58,9 @@ class Settings(Config, frozen=True):
     lost_sigma: Annotated[float, meta("m, rad", "standard deviation of an edge across lost frames", gt=0, le=10)] = 0.5
     cauchy: Annotated[float, meta("-", "Cauchy threshold of loops in standard deviations", gt=0, le=100)] = 3.0
     optimise_period_s: Annotated[float, meta("s", "time between optimisations, at least", ge=0, le=1000)] = 1.0
+    map_far_m: Annotated[
+        float, meta("m", "depth above is not used in the map: its error grows with the distance", gt=0, le=100)
+    ] = 3.0
     map_stride: Annotated[int, meta("px", "the map uses each n-th pixel in both directions", ge=1, le=64)] = 4
     voxel_m: Annotated[float, meta("m", "edge of a voxel", ge=0.005, le=2)] = 0.05
     voxel_points: Annotated[int, meta("-", "points of a voxel, at least", ge=1, le=1000)] = 3

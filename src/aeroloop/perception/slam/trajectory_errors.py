@@ -47,6 +47,13 @@ def nearest(
     return kept[:, 0], kept[:, 1]
 
 
+def nearest_index(t_s: Array, reference_s: Array) -> NDArray[np.intp]:
+    """For each time the index of the nearest reference, which may serve several."""
+    after = np.clip(np.searchsorted(reference_s, t_s), 1, max(1, len(reference_s) - 1))
+    before_is_nearer = t_s - reference_s[after - 1] <= reference_s[np.minimum(after, len(reference_s) - 1)] - t_s
+    return np.where(before_is_nearer, after - 1, np.minimum(after, len(reference_s) - 1))
+
+
 def alignment(pos: Array, pos_true: Array) -> Array:
     """The rigid motion that brings `pos` (n, 3) closest to `pos_true`, least squares."""
     centre, centre_true = pos.mean(axis=0), pos_true.mean(axis=0)

@@ -18,17 +18,12 @@ from aeroloop.perception.slam import camera as cameras
 from aeroloop.perception.slam import se3
 from aeroloop.perception.slam.camera import Calibration, Frame
 from aeroloop.perception.slam.opencv import cv
+from aeroloop.perception.slam.result import Truth
 from aeroloop.perception.slam.se3 import Array
 from aeroloop.perception.slam.trajectory_errors import nearest
 
 RGB, DEPTH, TRUTH = "rgb.txt", "depth.txt", "groundtruth.txt"
 MAX_LIST_BYTES, MAX_LINES, MAX_IMAGE_BYTES = 64 * 2**20, 500_000, 64 * 2**20
-
-
-@dataclass(frozen=True)
-class Truth:
-    t_s: Array  # (n,)
-    T_WC: Array  # (n, 4, 4)
 
 
 @dataclass(frozen=True)
@@ -57,9 +52,8 @@ class Sequence:
         if counts.dtype != np.uint16 or counts.ndim != 2:
             raise ConfigError(f"{self.depth[number]}: expected a 16-bit image with one channel")
         _check_size(self.depth[number], counts, self.calibration.depth or camera)
-        depth_m = cameras.registered(counts.astype(np.float64) * self.calibration.depth_unit_m, self.calibration)
-        grey = cv2.cvtColor(bgr, cv2.COLOR_BGR2GRAY)
-        return Frame(number, float(self.t_s[number]), grey, np.ascontiguousarray(bgr[..., ::-1]), depth_m)
+        rgb = np.ascontiguousarray(bgr[..., ::-1])
+        return cameras.prepared(number, float(self.t_s[number]), rgb, counts.astype(np.uint16), self.calibration)
 
 
 def open_sequence(folder: Path) -> Sequence:
@@ -86,18 +80,23 @@ def open_sequence(folder: Path) -> Sequence:
 
 def read_trajectory(path: Path) -> Truth:
     """Lines of `t x y z qx qy qz qw`."""
-    rows = []
-    for number, words in _lines(path):
-        values = [_number(word) for word in words]
-        if len(values) != 8 or None in values:
-            raise ConfigError(f"{path}: line {number}: expected 8 finite numbers, t x y z qx qy qz qw")
-        rows.append(values)
-    table = np.array(rows, dtype=float).reshape(-1, 8)
+    table = read_table(path, 8, "8 finite numbers, t x y z qx qy qz qw")
     lengths = np.linalg.norm(table[:, 4:], axis=1)
     if not len(table) or np.any(np.abs(lengths - 1.0) > 0.05) or np.any(np.abs(table[:, 1:4]) > 1e6):
         raise ConfigError(f"{path}: expected poses with unit quaternions, and positions below 1e6 m")
     table = table[np.argsort(table[:, 0], kind="stable")]
     return Truth(table[:, 0], se3.from_quaternion(table[:, 1:4], table[:, 4:]))
+
+
+def read_table(path: Path, columns: int, expected: str) -> Array:
+    """Numbers of every line that is no comment, (n, columns)."""
+    rows = []
+    for number, words in _lines(path):
+        values = [_number(word) for word in words]
+        if len(values) != columns or None in values:
+            raise ConfigError(f"{path}: line {number}: expected {expected}")
+        rows.append(values)
+    return np.array(rows, dtype=float).reshape(-1, columns)
 
 
 def trajectory_text(t_s: Array, T_WC: Array) -> str:

@@ -32,7 +32,7 @@ HARD_M_S = 2.0
 """A contact with the ground that is faster than this is not a landing."""
 OF_AN_AUTOPILOT = (
     *("armed_", "manual_", "mission_", "waypoint", "cross_track_", "battery_", "failsafes", "rotors_lost"),
-    *("autopilot_", "actuators_refused", "commands_refused", "rate_"),
+    *("autopilot_", "actuators_refused", "commands_refused", "landing_targets_", "rate_"),
 )
 """Prefixes of metrics of an autopilot over MAVLink: a flight with a law on our board has none of them."""
 
@@ -98,6 +98,7 @@ def _flown(flight: Flight, scenario: QuadrotorScenario) -> dict[str, float]:
         "battery_used_pct": _battery_used_pct(flight),
         "rotors_lost": _told(flight, Event.ROTOR_LOST),
         **autopilot_metrics(flight),
+        "landing_targets_refused": _count_so_far(flight, Event.LANDING_TARGETS_REFUSED),
         "landed_at_end": _landed(flight),
         **rotor_metrics(flight, scenario),
     }
@@ -132,6 +133,11 @@ def _rates(measured: list[Rate]) -> dict[str, float]:
 def _told(flight: Flight, event: Event) -> float:
     """Number of such events of the autopilot, if it reports any."""
     return happened(flight, event, "board_event") if flight.has_autopilot else math.nan
+
+
+def _count_so_far(flight: Flight, event: Event) -> float:
+    """Of events of the autopilot whose value counts."""
+    return last(event_values(flight, event, "board_event")) if _told(flight, event) else 0.0
 
 
 def _touchdown_m_s(flight: Flight) -> float:

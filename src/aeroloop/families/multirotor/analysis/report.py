@@ -66,8 +66,9 @@ def _tables(scenario: QuadrotorScenario, summary: Mapping[str, Any], *, several:
 
 def _remarks(aircraft: list[Flight], scenario: QuadrotorScenario, summary: Mapping[str, Any]) -> list[Block]:
     metrics = summary["metrics"]
-    restarts, actuators, orders = (
-        metrics.get(name, 0.0) for name in ("autopilot_restarts", "actuators_refused", "commands_refused")
+    restarts, actuators, orders, targets = (
+        metrics.get(name, 0.0)
+        for name in ("autopilot_restarts", "actuators_refused", "commands_refused", "landing_targets_refused")
     )
     remarks: list[Block] = []
     if not (scenario.flown_by.tells or any(flight.has_autopilot for flight in aircraft)):
@@ -85,6 +86,9 @@ def _remarks(aircraft: list[Flight], scenario: QuadrotorScenario, summary: Mappi
         remarks.append(Text(bold("Refused:") + f" {number(actuators)} {why}."))
     if orders:
         remarks.append(Text(bold("Commands:") + f" {number(orders)} commands of the pilot were abandoned."))
+    if targets:
+        why = "landing targets of the companion were refused; a status text has the first reason"
+        remarks.append(Text(bold("Landing targets:") + f" {number(targets)} {why}."))
     return remarks
 
 

@@ -25,7 +25,7 @@ from aeroloop.analysis.section import (
     flight_sections,
 )
 from aeroloop.core.fault_offers import SENSORS
-from aeroloop.core.scenario import Impairment
+from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.tiltrotor.analysis.plots import flight_pictures
 from aeroloop.families.tiltrotor.analysis.timing import measured
