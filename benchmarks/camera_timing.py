@@ -1,7 +1,8 @@
-"""Does a camera make the plant late? Flights of `quad-camera` in real time, in turns without and with its camera.
+"""Do a camera and its companion make the plant late? Flights in real time, in turns without and with them.
 
-The camera renders 640 x 480 at 30 Hz on the same machine, in a process of its own at ordinary priority. A row of the
-stream `pace` is the worst step of 20 ms, so a flight has 50 a second.
+`quad-camera` renders 640 x 480 at 30 Hz on the same machine, in a process of its own at ordinary priority, and
+`quad-landing` at its 20 Hz, with a companion that looks for the pad in every frame. A row of the stream `pace` is the
+worst step of 20 ms, so a flight has 50 a second.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from aeroloop.flight.results import LOG
 from aeroloop.recording.log import Log, read
 from benchmarks.measure import Aim, Outcome, row, take_turns
 
-PEER = "no camera"
+PEER = "neither"
 SETTLED_S = 3.0
 """Measured is from here on: until then processes start."""
 HANG_S = 180.0
@@ -36,32 +37,53 @@ class Taken:
     frames: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two flights of one scenario, alike but for these settings."""
+
+    scenario: str
+    without: tuple[str, ...]
+    having: tuple[str, ...]
+
+
+PAIRS = {
+    "camera": Pair("quad-camera", ("cameras=[]",), ("cameras[0].rate_hz=30.0",)),
+    "camera and companion": Pair("quad-landing", ("cameras=[]", "landing.use=gps"), ("cameras[0].start_s=0.0",)),
+}
+
+
 def run(quick: bool) -> Outcome:
     """Quick: one short flight of each."""
     rounds, duration_s = (1, SETTLED_S + 0.5) if quick else (5, SETTLED_S + 20.0)
-    alone, seen = Taken(), Taken()
-    take_turns(
-        {
-            PEER: partial(_fly, duration_s, alone, ["cameras=[]"]),
-            "camera": partial(_fly, duration_s, seen, ["cameras[0].rate_hz=30.0"]),
-        },
-        rounds,
-    )
     outcome = Outcome()
-    for name in PERCENTILES:
-        what = f"lateness of a step, worst in 20 ms, {name}"
-        outcome.rows.append(row(what, "µs", seen.times_us[name], PEER, alone.times_us[name], AIMS.get(name)))
-    missed = (", ".join(map(str, taken.missed)) for taken in (alone, seen))
-    outcome.notes.append("deadlines missed without a camera {}, with it {}".format(*missed))
-    outcome.notes.append(f"frames of each flight: {'; '.join(seen.frames)}")
+    for name, pair in PAIRS.items():
+        _compare(outcome, name, pair, rounds, duration_s)
     return outcome
 
 
-def _fly(duration_s: float, taken: Taken, settings: list[str]) -> float:
+def _compare(outcome: Outcome, name: str, pair: Pair, rounds: int, duration_s: float) -> None:
+    alone, seen = Taken(), Taken()
+    take_turns(
+        {
+            PEER: partial(_fly, pair.scenario, duration_s, alone, pair.without),
+            name: partial(_fly, pair.scenario, duration_s, seen, pair.having),
+        },
+        rounds,
+    )
+    for percentile in PERCENTILES:
+        what = f"{name}: lateness of a step, worst in 20 ms, {percentile}"
+        times_us = seen.times_us[percentile], alone.times_us[percentile]
+        outcome.rows.append(row(what, "µs", times_us[0], PEER, times_us[1], AIMS.get(percentile)))
+    missed = (", ".join(map(str, taken.missed)) for taken in (alone, seen))
+    outcome.notes.append("{}: deadlines missed without {}, with {}".format(name, *missed))
+    outcome.notes.append(f"{name}: frames of each flight: {'; '.join(seen.frames)}")
+
+
+def _fly(scenario: str, duration_s: float, taken: Taken, settings: tuple[str, ...]) -> float:
     """One flight; its numbers go to `taken`. Returns the deadlines missed."""
     with tempfile.TemporaryDirectory(prefix="aeroloop-bench-") as folder:
         out = Path(folder) / "run"
-        command = [sys.executable, "-m", "aeroloop.cli", "fly", "quad-camera", "--pace", "real", "--no-report"]
+        command = [sys.executable, "-m", "aeroloop.cli", "fly", scenario, "--pace", "real", "--no-report"]
         for setting in (f"duration_s={duration_s}", "checks=[]", *settings):
             command += ["--set", setting]
         command += ["--out", str(out)]

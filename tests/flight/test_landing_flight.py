@@ -39,10 +39,15 @@ def scenario(*changes: str) -> Scenario:
     return load(SCENARIOS / "quad-landing.toml", (*SHORT, *changes))
 
 
-def flown(plan: Scenario, out: Path, ready: Callable[[Flight], None] = lambda _: None) -> tuple[Outcome, Log]:
+def flown(
+    plan: Scenario,
+    out: Path,
+    ready: Callable[[Flight], None] = lambda _: None,
+    progress: Callable[[Flight, float], None] = lambda *_: None,
+) -> tuple[Outcome, Log]:
     out.mkdir()
     with Flight(plan, out) as flight:
-        outcome = flight.fly(lambda _: None, ready=lambda _: ready(flight))
+        outcome = flight.fly(lambda flown_s: progress(flight, flown_s), ready=lambda _: ready(flight))
     return outcome, read(out / LOG)
 
 
@@ -76,6 +81,24 @@ def test_a_flight_goes_on_without_its_companion(tmp_path: Path) -> None:
     words = "the companion process was killed by SIGKILL: the flight continues without its companion computer"
     assert words in outcome.remarks
     assert metrics(scenario(), log)["touchdown_m"] > 0.2
+
+
+def test_a_camera_that_dies_in_flight_is_started_again_and_its_companion_misses_no_frame(tmp_path: Path) -> None:
+    """In lockstep: the flight is that of a camera which lived."""
+    killed: list[int] = []
+
+    def kill(flight: Flight, flown_s: float) -> None:
+        if flown_s > 10.5 and not killed:
+            killed.append(flight._children["camera"].process.pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    plan = scenario("cameras[0].size_px=[64, 48]", "duration_s=14.0")
+    _, whole = flown(plan, tmp_path / "whole")
+    outcome, log = flown(plan, tmp_path / "killed", progress=kill)
+    assert outcome.error is None and killed
+    assert "the camera process was killed by SIGKILL: it is started again" in outcome.remarks
+    assert log.column("camera", "crc32").tolist() == whole.column("camera", "crc32").tolist()
+    assert log_sha256(log) == log_sha256(whole)
 
 
 @pytest.mark.soak  # test_camera_faults.py has the fault without rendering
