@@ -42,7 +42,11 @@ def sphere(radius: float, rows: int = 64) -> Triangles:
     sines = np.sin(polar)
     sines[-1] = 0.0
     points = radius * np.stack(
-        [np.outer(sines, np.cos(around)), np.outer(sines, np.sin(around)), np.outer(np.cos(polar), np.ones_like(around))],
+        [
+            np.outer(sines, np.cos(around)),
+            np.outer(sines, np.sin(around)),
+            np.outer(np.cos(polar), np.ones_like(around)),
+        ],
         axis=2,
     )
     a, b, c, d = points[:-1, :-1], points[1:, :-1], points[1:, 1:], points[:-1, 1:]
@@ -131,15 +135,16 @@ def wing_urdf() -> str:
     """A wing of 2 kg with elevons and a rudder."""
     parts = [
         """<link name="fuselage"><inertial><mass value="1.4"/>
-  <inertia ixx="0.02" iyy="0.1" izz="0.11" ixz="0.002"/></inertial>
+  <inertia ixx="0.02" ixy="0" ixz="0.002" iyy="0.1" iyz="0" izz="0.11"/></inertial>
   <visual><geometry><capsule radius="0.06" length="0.8"/></geometry><origin rpy="0 1.5708 0"/></visual></link>
-<link name="wing"><inertial><mass value="0.6"/><inertia ixx="0.09" iyy="0.004" izz="0.094"/></inertial>
+<link name="wing"><inertial><mass value="0.6"/><inertia ixx="0.09" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.094"/></inertial>
   <visual><geometry><box size="0.22 1.6 0.02"/></geometry></visual></link>
 <joint name="wing_joint" type="fixed"><parent link="fuselage"/><child link="wing"/><origin xyz="0 0 0.05"/></joint>"""
     ]
     for name, y in (("left_elevon", 0.5), ("right_elevon", -0.5), ("rudder", 0.0)):
         parts.append(
-            f"""<link name="{name}"/><joint name="{name}_joint" type="revolute"><parent link="wing"/><child link="{name}"/>
+            f"""<link name="{name}"><inertial><mass value="0.02"/>
+  <inertia ixx="1e-5" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-5"/></inertial></link><joint name="{name}_joint" type="revolute"><parent link="wing"/><child link="{name}"/>
   <origin xyz="-0.1 {y} 0"/><axis xyz="0 1 0"/><limit lower="-0.5" upper="0.4" effort="1" velocity="5"/></joint>"""
         )
     return f'<robot name="wing">{"".join(parts)}</robot>\n'

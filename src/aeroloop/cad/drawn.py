@@ -11,6 +11,7 @@ import numpy as np
 
 from aeroloop.cad import mesh_files
 from aeroloop.cad.inertial import pose_of_quat
+from aeroloop.cad.mesh import flat
 from aeroloop.cad.mesh_paths import located
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
@@ -64,6 +65,8 @@ def _part(drawn: DrawnPart, airframe: Path) -> Part:
     folder = airframe.resolve().parent
     path = located(drawn.file, folder, folder, f"{airframe}: drawn")
     mesh = mesh_files.read(path)
+    if flat(mesh):
+        raise ConfigError(f"{path}: the mesh is flat; expected a body with a thickness")
     points = tuple(float(value) for value in mesh.points_m.ravel())
     faces = tuple(int(value) for value in mesh.faces.ravel())
     return Part(0, "mesh", drawn.size_m, drawn.pos_B_m, drawn.quat, drawn.rgba, points, faces)

@@ -17,7 +17,7 @@ from aeroloop.cad.airframe_file import Entry
 from aeroloop.cad.assembly import Assembly, Densities, Meshes, assemble, extent
 from aeroloop.cad.drawn import MOST_TRIANGLES
 from aeroloop.cad.inertial import Inertial, Pose, quat_of
-from aeroloop.cad.mesh import simplified
+from aeroloop.cad.mesh import flat, simplified
 from aeroloop.cad.mesh_files import KINDS, as_stl, read_bytes
 from aeroloop.cad.model import Model
 from aeroloop.cad.recognised import Rotor, Surface, rotors, surfaces
@@ -158,6 +158,9 @@ def _drawn(
             mesh = found.meshes.mesh(shape).moved(to_body @ link.pose)
         except ConfigError as error:
             notes.append(f"not drawn: {error}")
+            continue
+        if flat(mesh):
+            notes.append(f"not drawn: {shape.name}: {shape.mesh.uri}: flat")
             continue
         name = f"{MESHES}/part-{len(files) + 1}.stl"
         coarse = simplified(mesh, max(100, MOST_TRIANGLES // meshes))

@@ -22,6 +22,8 @@ from aeroloop.core.frames import Vec
 Faces = NDArray[np.int64]
 FLAT = 1e-9
 """A volume below this fraction of that of its bounding box is none."""
+THIN = 1e-4
+"""Thickness of a plane over its size."""
 MERGED = 1e-6
 """Points closer than this fraction of the mesh's size are one, if the mesh is open otherwise: text has few digits."""
 MOST_SURFACES = 1000
@@ -55,7 +57,7 @@ class Mesh:
 
 def of_corners(corners_m: Vec) -> Mesh:
     """From three points for each triangle, equal points merged; triangles without area are left out."""
-    points, index = np.unique(corners_m, axis=0, return_inverse=True)
+    points, index = np.unique(corners_m.reshape(-1, 3), axis=0, return_inverse=True)
     return _without_degenerate(points, index.reshape(-1, 3).astype(np.int64))
 
 
@@ -76,6 +78,12 @@ def solid(mesh: Mesh, density_kg_m3: float, name: str) -> tuple[Inertial, list[s
     about_centre = density_kg_m3 * (second - volume * np.outer(centre, centre))
     inertia = np.trace(about_centre) * np.eye(3) - about_centre
     return Inertial(mass_kg, centre + middle, inertia), remarks
+
+
+def flat(mesh: Mesh) -> bool:
+    """Whether its points lie in a plane: physics engines accept no such mesh, even to draw it."""
+    spread = np.linalg.eigvalsh(np.cov(mesh.points_m.T)) if len(mesh.points_m) > 3 else np.zeros(3)
+    return bool(spread[0] <= THIN**2 * spread[2])
 
 
 def simplified(mesh: Mesh, most: int) -> Mesh:

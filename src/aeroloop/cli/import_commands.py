@@ -82,9 +82,10 @@ def import_aircraft(
     )
     importer = _importer(found, kind)
     result = importer.written(found, scenario_name(out.name))
+    names = _write(out, found, result)
     screen = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED)
     _show(screen, found, result)
-    _write(screen, out, found, result)
+    _say(screen, plain(f"wrote {', '.join(names)}"))
     flight = out / result.flight_name
     try:
         _check(flight)
@@ -195,7 +196,8 @@ def _list(screen: Console, title: str, lines: Iterable[str]) -> None:
         _say(screen, plain(f"  - {line}"))
 
 
-def _write(screen: Console, out: Path, found: Imported, result: Written) -> None:
+def _write(out: Path, found: Imported, result: Written) -> list[str]:
+    """Before anything is printed: whoever reads the output may stop early. Returns the files' names."""
     texts = {AIRFRAME: result.airframe, result.flight_name: result.flight}
     contents = {name: text.encode() for name, text in texts.items()} | dict(found.files)
     for name, content in contents.items():
@@ -205,7 +207,8 @@ def _write(screen: Console, out: Path, found: Imported, result: Written) -> None
             path.write_bytes(content)
         except OSError as error:
             raise not_written(path, error) from None
-        _say(screen, plain(f"wrote {path}"))
+    shown = [str(out / name) for name in texts]
+    return [*shown, f"{len(found.files)} meshes"] if found.files else shown
 
 
 def _check(flight: Path) -> None:

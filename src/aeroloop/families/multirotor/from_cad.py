@@ -57,7 +57,9 @@ def written(found: Imported, name: str) -> Written:
         f"{found.assembly.model.name}, imported from {found.source} by `aeroloop import`.",
         "Body frame: x forward, y left, z up, origin in the centre of mass. FILL IN marks what the file does not tell.",
     )
-    return Written(as_toml(title, entries, found.drawn), hover(f"{name}-hover"), HOVER_FILE, entries, tuple(_notes(found)))
+    return Written(
+        as_toml(title, entries, found.drawn), hover(f"{name}-hover"), HOVER_FILE, entries, tuple(_notes(found))
+    )
 
 
 IMPORTER = Importer(lacks, written)
