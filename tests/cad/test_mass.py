@@ -11,13 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from aeroloop.cad.assembly import Densities, Meshes, assemble
-from aeroloop.cad.imported import read_model
-from aeroloop.cad.inertial import Inertial, combined, of_shape, pose, quat_of
-from aeroloop.cad.mesh import Mesh, of_corners, simplified, solid
-from aeroloop.cad.mesh_files import as_stl, parse_obj, parse_stl
-from aeroloop.core.frames import Vec
 from tests.helpers.cad_files import (
     Triangles,
     binary_stl,
@@ -32,6 +25,13 @@ from tests.helpers.cad_files import (
     text_stl,
     wing_urdf,
 )
+
+from aeroloop.cad.assembly import Densities, Meshes, assemble
+from aeroloop.cad.imported import read_model
+from aeroloop.cad.inertial import Inertial, combined, of_shape, pose, quat_of
+from aeroloop.cad.mesh import Mesh, of_corners, simplified, solid
+from aeroloop.cad.mesh_files import as_stl, parse_obj, parse_stl
+from aeroloop.core.frames import Vec
 
 DENSITY = 1240.0
 CLOSE = 0.005

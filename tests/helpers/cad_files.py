@@ -89,7 +89,8 @@ def iris_sdf() -> str:
     """The numbers that PX4's IRIS model publishes, in a file of our own."""
     parts = [
         """<link name="base_link"><inertial><mass>1.5</mass>
-  <inertia><ixx>0.029125</ixx><ixy>0</ixy><ixz>0</ixz><iyy>0.029125</iyy><iyz>0</iyz><izz>0.055225</izz></inertia></inertial>
+  <inertia><ixx>0.029125</ixx><ixy>0</ixy><ixz>0</ixz><iyy>0.029125</iyy><iyz>0</iyz>
+    <izz>0.055225</izz></inertia></inertial>
   <collision name="frame"><geometry><box><size>0.47 0.47 0.11</size></box></geometry></collision>
   <visual name="hull"><geometry><box><size>0.22 0.1 0.07</size></box></geometry>
   <material><diffuse>0.1 0.1 0.8 1</diffuse></material></visual></link>"""
@@ -99,7 +100,8 @@ def iris_sdf() -> str:
         parts.append(
             f"""<link name="rotor_{number}"><pose>{x} {y} {z} 0 0 0</pose><inertial><mass>0.005</mass>
   <inertia><ixx>9.75e-07</ixx><iyy>0.000273104</iyy><izz>0.000274004</izz></inertia></inertial>
-  <collision name="disc"><geometry><cylinder><radius>0.128</radius><length>0.005</length></cylinder></geometry></collision>
+  <collision name="disc"><geometry>
+    <cylinder><radius>0.128</radius><length>0.005</length></cylinder></geometry></collision>
 </link>
 <joint name="rotor_{number}_joint" type="revolute"><parent>base_link</parent><child>rotor_{number}</child>
   <axis><xyz>0 0 1</xyz></axis></joint>
@@ -137,14 +139,16 @@ def wing_urdf() -> str:
         """<link name="fuselage"><inertial><mass value="1.4"/>
   <inertia ixx="0.02" ixy="0" ixz="0.002" iyy="0.1" iyz="0" izz="0.11"/></inertial>
   <visual><geometry><capsule radius="0.06" length="0.8"/></geometry><origin rpy="0 1.5708 0"/></visual></link>
-<link name="wing"><inertial><mass value="0.6"/><inertia ixx="0.09" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.094"/></inertial>
+<link name="wing"><inertial><mass value="0.6"/>
+  <inertia ixx="0.09" ixy="0" ixz="0" iyy="0.004" iyz="0" izz="0.094"/></inertial>
   <visual><geometry><box size="0.22 1.6 0.02"/></geometry></visual></link>
 <joint name="wing_joint" type="fixed"><parent link="fuselage"/><child link="wing"/><origin xyz="0 0 0.05"/></joint>"""
     ]
     for name, y in (("left_elevon", 0.5), ("right_elevon", -0.5), ("rudder", 0.0)):
         parts.append(
             f"""<link name="{name}"><inertial><mass value="0.02"/>
-  <inertia ixx="1e-5" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-5"/></inertial></link><joint name="{name}_joint" type="revolute"><parent link="wing"/><child link="{name}"/>
+  <inertia ixx="1e-5" ixy="0" ixz="0" iyy="1e-6" iyz="0" izz="1e-5"/></inertial></link>
+<joint name="{name}_joint" type="revolute"><parent link="wing"/><child link="{name}"/>
   <origin xyz="-0.1 {y} 0"/><axis xyz="0 1 0"/><limit lower="-0.5" upper="0.4" effort="1" velocity="5"/></joint>"""
         )
     return f'<robot name="wing">{"".join(parts)}</robot>\n'

@@ -94,7 +94,7 @@ class Meshes:
 def _too_long(name: str, size_m: float, unit: str | None, described: bool) -> str:
     """A sentence with the unit that would give an aircraft."""
     plain_m = size_m / UNITS_M[unit or "m"]
-    likely = next((each for each in ("cm", "mm") if plain_m * UNITS_M[each] <= LONGEST_M / 10.0), "mm")
+    likely = "mm" if plain_m * UNITS_M["mm"] > 3 * SHORTEST_M else "cm"
     scale = f', or scale="{" ".join([f"{UNITS_M[likely]:g}"] * 3)}" in the file' if described else ""
     return (
         f"{name}: {size_m:.3g} m long; no aircraft of this kind is longer than {LONGEST_M:g} m: if the mesh is in "
@@ -134,9 +134,20 @@ def corners(shape: Shape, meshes: Meshes) -> Vec:
     if shape.mesh is not None:
         return meshes.mesh(shape).points_m
     a, b, c = shape.size_m
-    half = {"cylinder": (a, a, b), "capsule": (a, a, a + b), "sphere": (a, a, a)}.get(shape.kind, (a, b, c))
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
-    return shape.pose.points(signs * np.array(half))
+    if shape.kind == "box":
+        points = np.array([[x, y, z] for x in (-a, a) for y in (-b, b) for z in (-c, c)])
+    elif shape.kind == "cylinder":
+        points = np.concatenate([_RING * [a, a, 0.0] + [0.0, 0.0, z] for z in (-b, b)])
+    elif shape.kind == "capsule":
+        points = np.concatenate([_BALL * a + [0.0, 0.0, z] for z in (-b, b)])
+    else:
+        points = _BALL * ([a, a, a] if shape.kind == "sphere" else [a, b, c])
+    return shape.pose.points(points)
+
+
+_ANGLES = np.linspace(0.0, 2 * np.pi, 32, endpoint=False)
+_RING = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), np.zeros(32)], axis=1)
+_BALL = np.concatenate([np.roll(_RING, turn, axis=1) for turn in range(3)])
 
 
 def _check_names(model: Model, densities: Densities) -> None:
@@ -213,7 +224,7 @@ def _plausible(link: Link, found: Inertial, meshes: Meshes, source: str) -> list
     if ratio > IMPOSSIBLE:
         raise ConfigError(
             f"{source}: link {link.name!r}: its inertia is {ratio:.2g} times that of all its mass ({found.mass_kg:g} "
-            f"kg) at its farthest point ({far:.3g} m away); expected kg and kg m2 (kg mm2 are 1e-6, g mm2 are 1e-9 of it)"
+            f"kg) at its farthest point ({far:.3g} m away); expected kg and kg m2 (1 kg mm2 is 1e-6 kg m2)"
         )
     if ratio > 1.0:
         return [

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aeroloop.cad.assembly import Assembly, Meshes, extent
+from aeroloop.cad.inertial import HERE
 from aeroloop.cad.model import TURNING, Joint, Link, Model, MotorModel
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
@@ -127,9 +128,10 @@ def _named_spin(joint: Joint) -> int | None:
 
 def _radius(link: Link, axis: Vec, meshes: Meshes) -> float | None:
     """Half the largest side of its shapes; of discs and blades alike this is the radius."""
-    box = extent([(link, shape) for shape in (link.collisions or link.visuals)], meshes)
+    here = replace(link, pose=HERE)
+    box = extent([(here, shape) for shape in (link.collisions or link.visuals)], meshes)
     if box is None:
         return None
-    sides = (box[1] - box[0]) * (1.0 - np.abs(axis))
+    sides = (box[1] - box[0]) * (1.0 - np.abs(link.pose.rotation.T @ axis))
     radius_m = float(sides.max()) / 2.0
     return radius_m if radius_m > 1e-3 else None
