@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -98,7 +99,7 @@ def test_what_it_writes_can_be_flown(words: tuple[str, ...], flight: str) -> Non
     assert fly_inline(scenario_files.load(Path(flight), ("duration_s=0.5",))).ended == "completed"
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # in short: they load and begin to fly, above
 @pytest.mark.parametrize(
     "words", [("quad.urdf", "--density", "300"), ("frame.stl", "--density", "200", "--unit", "mm")]
 )
@@ -136,7 +137,11 @@ def test_a_wing_keeps_its_body_and_the_travel_of_its_surfaces() -> None:
     output = brought("wing.urdf", "--out", "mine").output
     assert "surface left_elevon_joint: elevon" in output
     wing = wings.load("mine/airframe.toml")
-    assert wing.body.mass_kg == pytest.approx(2.06) and wing.body.product_xz_kgm2 == pytest.approx(0.002, rel=0.05)
+    assert wing.body.mass_kg == pytest.approx(2.06)
+    # By hand: of the fuselage, and of three surfaces of 0.02 kg at x -0.1 m, z 0.05 m; z down, so a minus for z up.
+    centre = 3 * 0.02 * -0.1 / 2.06, (0.6 + 3 * 0.02) * 0.05 / 2.06
+    product = 0.002 - (3 * 0.02 * -0.1 * 0.05 - 2.06 * centre[0] * centre[1])
+    assert wing.body.product_xz_kgm2 == pytest.approx(product, rel=1e-6)
     assert wing.wing.span_m == pytest.approx(1.6)
     assert wing.servos.high[:3] == (0.4, 0.4, 0.4)
 
@@ -149,7 +154,8 @@ def test_its_shape_is_drawn_from_the_centre_of_mass_and_seen_by_cameras() -> Non
     points = np.array(part.vertices_m).reshape(-1, 3)
     up_m = multirotors.load("mine/airframe.toml").rotors.pos_B_m[0][2] - 0.05  # the frame's origin from the centre
     assert points.min(axis=0) == pytest.approx([-0.2, -0.15, up_m - 0.025], abs=1e-6)
-    assert len(own.rotors) == 4 and own.reach_m == pytest.approx(0.4, abs=0.02)
+    assert [rotor.radius_m for rotor in own.rotors] == pytest.approx([0.12] * 4, rel=0.005)
+    assert own.reach_m == pytest.approx(math.hypot(0.2, 0.2) + 0.12, abs=0.01)
     swarm = scenario_files.load(Path("mine/hover.toml"), ("vehicle.count=2",))
     assert scene.of_scenario(swarm).compile().nmesh == 1
 
