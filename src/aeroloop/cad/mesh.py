@@ -26,7 +26,7 @@ THIN = 1e-4
 """Thickness of a plane over its size."""
 MERGED = 1e-6
 """Points closer than this fraction of the mesh's size are one, if the mesh is open otherwise: text has few digits."""
-MOST_SURFACES = 1000
+MOST_SURFACES = 200
 """Of so many closed surfaces it is examined which lies in which."""
 
 

@@ -14,7 +14,7 @@ from aeroloop.cad.mesh import Mesh, of_corners
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 
-MOST_BYTES = 256 * 2**20
+MOST_BYTES = 128 * 2**20
 MOST_TRIANGLES = 2_000_000
 KINDS = (".stl", ".obj")
 HEADER, RECORD = 84, 50

@@ -12,6 +12,7 @@ import numpy as np
 from aeroloop.cad.assembly import Assembly, Meshes, extent
 from aeroloop.cad.inertial import HERE
 from aeroloop.cad.model import TURNING, Joint, Link, Model, MotorModel
+from aeroloop.cad.motor_models import MOST_MOTORS
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.suggest import did_you_mean
@@ -78,6 +79,8 @@ def rotors(assembly: Assembly, named: Sequence[str] = ()) -> tuple[Rotor, ...]:
         chosen = [(motor.joint, "motor model") for motor in numbered]
     else:
         chosen = [(name, "name") for name in sorted(_by_name(model), key=_numbered)]
+    if len(chosen) > MOST_MOTORS:
+        raise ConfigError(f"{model.source}: {len(chosen)} joints are called rotor; name those that are by --rotor JOINT")
     links = {link.name: link for link in model.links}
     return tuple(_rotor(joints[name], links[joints[name].child], motors.get(name), by, assembly) for name, by in chosen)
 

@@ -58,17 +58,15 @@ class _Frames:
 
     def pose(self, name: str, where: str) -> Pose:
         """Follows the frames up to a known one, then back."""
-        path: list[str] = []
+        path: dict[str, None] = {}  # in order
         here = name
         while here not in self._known:
             if here not in self._own:
                 raise ConfigError(f"{where}: there is no frame {here[:60]!r}")
             if here in path:
                 raise ConfigError(f"{where}: the pose of {here!r} is relative to itself")
-            path.append(here)
+            path[here] = None
             here = self._own[here][1]
-            if len(path) > len(self._own):
-                raise ConfigError(f"{where}: the pose of {name!r} is relative to itself")
         for each in reversed(path):
             own, relative_to, _ = self._own[each]
             self._known[each] = self._known[relative_to] @ own

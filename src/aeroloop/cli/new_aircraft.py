@@ -17,7 +17,7 @@ from aeroloop.families.multirotor.first_flight import HOVER_FILE, hover
 
 EXAMPLE = EXAMPLES / "aircraft" / "sled"
 """The smallest example of an own family."""
-COPIED = (".py", ".toml", ".ipynb", ".json")
+COPIED = (".py", ".toml", ".ipynb", ".json", ".sdf")
 NAME = re.compile(r"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$")
 AIRFRAME = "airframe.toml"
 
