@@ -80,7 +80,9 @@ def rotors(assembly: Assembly, named: Sequence[str] = ()) -> tuple[Rotor, ...]:
     else:
         chosen = [(name, "name") for name in sorted(_by_name(model), key=_numbered)]
     if len(chosen) > MOST_MOTORS:
-        raise ConfigError(f"{model.source}: {len(chosen)} joints are called rotor; name those that are by --rotor JOINT")
+        raise ConfigError(
+            f"{model.source}: {len(chosen)} joints are called rotor; name those that are by --rotor JOINT"
+        )
     links = {link.name: link for link in model.links}
     return tuple(_rotor(joints[name], links[joints[name].child], motors.get(name), by, assembly) for name, by in chosen)
 

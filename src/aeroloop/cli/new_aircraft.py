@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +12,6 @@ import typer
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import EXAMPLES
-from aeroloop.families.fixedwing.first_flight import LOITER_FILE, loiter
-from aeroloop.families.multirotor.first_flight import HOVER_FILE, hover
 
 EXAMPLE = EXAMPLES / "aircraft" / "sled"
 """The smallest example of an own family."""
@@ -46,11 +44,14 @@ def new(
     typer.echo(f"fly it: aeroloop fly {next(iter(files))}")
 
 
-def _of_airframe(flight: str, scenario: Callable[[str], str], shipped: str) -> Callable[[Path], Mapping[Path, str]]:
+def _of_airframe(family: str, shipped: str) -> Callable[[Path], Mapping[Path, str]]:
+    """A copy of a shipped airframe with the first flight of its family, which is imported when it is needed."""
+
     def files(folder: Path) -> Mapping[Path, str]:
-        airframe = resources.files("aeroloop").joinpath(shipped).read_text(encoding="utf-8")
-        named = scenario(f"{plain(folder.name)}-{Path(flight).stem}")
-        return {folder / flight: named, folder / AIRFRAME: airframe}
+        first = import_module(f"aeroloop.families.{family}.first_flight")
+        airframe = resources.files(f"aeroloop.families.{family}").joinpath(shipped).read_text(encoding="utf-8")
+        named = first.flight(f"{plain(folder.name)}-{Path(first.FILE).stem}")
+        return {folder / first.FILE: named, folder / AIRFRAME: airframe}
 
     return files
 
@@ -91,8 +92,8 @@ def plain(name: str) -> str:
 
 
 TEMPLATES: Mapping[str, Callable[[Path], Mapping[Path, str]]] = {
-    "multirotor": _of_airframe(HOVER_FILE, hover, "families/multirotor/iris.toml"),
-    "fixedwing": _of_airframe(LOITER_FILE, loiter, "families/fixedwing/aerosonde.toml"),
+    "multirotor": _of_airframe("multirotor", "iris.toml"),
+    "fixedwing": _of_airframe("fixedwing", "aerosonde.toml"),
     "family": _of_family,
     "examples": _of_examples,
 }

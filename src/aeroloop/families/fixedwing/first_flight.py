@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-LOITER_FILE = "loiter.toml"
-LOITER = """\
+FILE = "loiter.toml"
+TEXT = """\
 name = "{name}"
 summary = "A minute on its circle"
 duration_s = 60.0
@@ -26,5 +26,5 @@ below = 10.0
 """
 
 
-def loiter(name: str, airspeed_m_s: float = 20.0, radius_m: float = 150.0) -> str:
-    return LOITER.format(name=name, airspeed_m_s=airspeed_m_s, radius_m=radius_m)
+def flight(name: str, airspeed_m_s: float = 20.0, radius_m: float = 150.0) -> str:
+    return TEXT.format(name=name, airspeed_m_s=airspeed_m_s, radius_m=radius_m)

@@ -18,8 +18,8 @@ import numpy as np
 
 from aeroloop.cad.airframe_file import Entry, as_toml
 from aeroloop.cad.imported import Imported, Importer, Written
+from aeroloop.families.fixedwing import first_flight
 from aeroloop.families.fixedwing.airframe import FOLDER
-from aeroloop.families.fixedwing.first_flight import LOITER_FILE, loiter
 
 SIMILAR = "aerosonde"
 ORDER = ("aileron", "elevator", "rudder")
@@ -54,9 +54,9 @@ def written(found: Imported, name: str) -> Written:
         "FILL IN marks what the file does not tell.",
     )
     airspeed = round(similar["cruise"]["speed_m_s"] * speed, 1)
-    flight = loiter(f"{name}-loiter", airspeed, round(CIRCLE_M * (airspeed / CIRCLE_SPEED_M_S) ** 2, 1))
+    flight = first_flight.flight(f"{name}-loiter", airspeed, round(CIRCLE_M * (airspeed / CIRCLE_SPEED_M_S) ** 2, 1))
     entries = (*entries, *cruise)
-    return Written(as_toml(title, entries, found.drawn), flight, LOITER_FILE, entries, tuple(_notes(found)))
+    return Written(as_toml(title, entries, found.drawn), flight, first_flight.FILE, entries, tuple(_notes(found)))
 
 
 IMPORTER = Importer(lacks, written)

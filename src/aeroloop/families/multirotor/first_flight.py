@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-HOVER_FILE = "hover.toml"
-HOVER = """\
+FILE = "hover.toml"
+TEXT = """\
 name = "{name}"
 summary = "Takes off to 3 m, holds its place and lands"
 duration_s = 40.0
@@ -32,5 +32,5 @@ equals = 0.0
 """
 
 
-def hover(name: str) -> str:
-    return HOVER.format(name=name)
+def flight(name: str) -> str:
+    return TEXT.format(name=name)

@@ -20,8 +20,8 @@ from aeroloop.cad.imported import Box, Imported, Importer, Written
 from aeroloop.cad.model import MotorModel
 from aeroloop.cad.recognised import Rotor
 from aeroloop.core.frames import GRAVITY_M_S2, Vec
+from aeroloop.families.multirotor import first_flight
 from aeroloop.families.multirotor.airframe import LEAST_ROTORS
-from aeroloop.families.multirotor.first_flight import HOVER_FILE, hover
 from aeroloop.families.multirotor.streams import MOST_ROTORS
 
 DENSITY_KG_M3 = 1.225
@@ -58,7 +58,11 @@ def written(found: Imported, name: str) -> Written:
         "Body frame: x forward, y left, z up, origin in the centre of mass. FILL IN marks what the file does not tell.",
     )
     return Written(
-        as_toml(title, entries, found.drawn), hover(f"{name}-hover"), HOVER_FILE, entries, tuple(_notes(found))
+        as_toml(title, entries, found.drawn),
+        first_flight.flight(f"{name}-hover"),
+        first_flight.FILE,
+        entries,
+        tuple(_notes(found)),
     )
 
 
