@@ -189,7 +189,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(
     text=st.sampled_from([iris_sdf(), quad_urdf(), quad_urdf("frame.stl"), wing_urdf()]),
     changes=st.lists(st.tuples(st.floats(0.0, 1.0), st.integers(0, 40), WORDS), min_size=1, max_size=4),
@@ -207,7 +207,7 @@ def test_no_change_of_a_description_makes_a_traceback(
     outcome(put(folder / "changed.urdf", text))
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     content=st.one_of(
         st.binary(max_size=400),

@@ -19,6 +19,7 @@ from aeroloop.cameras import scene
 from aeroloop.cli.app import app
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.paths import EXAMPLES
 from aeroloop.core.shape import Shape
 from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.families.fixedwing import airframe as wings
@@ -90,6 +91,7 @@ def test_a_multirotor_flies_by_the_command_that_the_import_prints(tmp_path: Path
         (("quad.urdf", "--density", "300"), "mine/hover.toml"),
         (("frame.stl", "--density", "200", "--unit", "mm"), "mine/hover.toml"),
         (("wing.urdf",), "mine/loiter.toml"),
+        ((str(EXAMPLES / "aircraft" / "x-quad.sdf"), "--density", "2000"), "mine/hover.toml"),
     ],
 )
 def test_what_it_writes_can_be_flown(words: tuple[str, ...], flight: str) -> None:

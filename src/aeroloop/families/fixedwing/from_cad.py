@@ -27,6 +27,8 @@ MIXED = {"elevon": ("aileron", "elevator"), "ruddervator": ("elevator", "rudder"
 """Surfaces that do the work of two."""
 CIRCLE_M, CIRCLE_SPEED_M_S = 150.0, 20.0
 """A circle for the Aerosonde at its usual speed; banked alike, radius goes with the squared speed."""
+SMALLEST_M = 20.0
+"""Circle of a mission."""
 OWN = ("body", "wing", "servos", "cruise", "propulsion")
 
 
@@ -54,7 +56,9 @@ def written(found: Imported, name: str) -> Written:
         "FILL IN marks what the file does not tell.",
     )
     airspeed = round(similar["cruise"]["speed_m_s"] * speed, 1)
-    flight = first_flight.flight(f"{name}-loiter", airspeed, round(CIRCLE_M * (airspeed / CIRCLE_SPEED_M_S) ** 2, 1))
+    flight = first_flight.flight(
+        f"{name}-loiter", airspeed, max(SMALLEST_M, round(CIRCLE_M * (airspeed / CIRCLE_SPEED_M_S) ** 2, 1))
+    )
     entries = (*entries, *cruise)
     return Written(as_toml(title, entries, found.drawn), flight, first_flight.FILE, entries, tuple(_notes(found)))
 
