@@ -20,12 +20,21 @@ def with_unclipped(function: ca.Function) -> ca.Function:
 
     A function whose expressions cannot be read, one with look-up tables, has a zero there.
     """
+    plain = _expanded(function)
+    if plain is not None:
+        return _followed(plain)
+    symbols = [ca.MX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
+    return _named(function, symbols, [*function.call(symbols), ca.densify(ca.MX(1, 1))])
+
+
+def _expanded(function: ca.Function) -> ca.Function | None:
+    """As operations on single numbers; None if there are others in it."""
     try:
-        return _followed(function.expand())
+        plain = function.expand()
     except RuntimeError:
-        symbols = [ca.MX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
-        outputs = [*function.call(symbols), ca.densify(ca.MX(1, 1))]
-        return _named(function, symbols, outputs)
+        return None
+    calls = any(plain.instruction_id(k) == ca.OP_CALL for k in range(plain.n_instructions()))
+    return None if calls else plain
 
 
 def _followed(function: ca.Function) -> ca.Function:
