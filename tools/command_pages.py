@@ -20,7 +20,8 @@ CODE = re.compile(r"`([^`]+)`")
 def pages() -> dict[str, Callable[[], str]]:
     """The text of each page by its name."""
     commands = {
-        f"{FOLDER}/{_file(name)}": partial(_page, f"{PROGRAM} {name}", command) for name, command in _commands(_program())
+        f"{FOLDER}/{_file(name)}": partial(_page, f"{PROGRAM} {name}", command)
+        for name, command in _commands(_program())
     }
     return {f"{FOLDER}/index.md": overview, **commands}
 

@@ -1,5 +1,5 @@
-"""The exported PX4 module on a stand-in of PX4's bus: it compiles under PX4's warnings, commands what the law's C commands
-to the bit, and never trusts a number that is none."""
+"""The exported PX4 module on a stand-in of PX4's bus: it compiles under PX4's warnings, commands what the law's C does to
+the bit, and never trusts a number that is none."""
 
 from __future__ import annotations
 
@@ -130,7 +130,9 @@ FLYING = [1.0, -2.0, 3.0, 0.4, -0.3, 0.2, *quat_from_euler(0.0, 0.0, 0.7), 0.0, 
     ("given", "expected"),
     [
         pytest.param({"position": NAN3}, {0: 1.0, 1: -2.0, 2: 3.0, 3: 0.5}, id="velocity leads"),
-        pytest.param({"position": NAN3, "velocity": NAN3}, {0: 1.0, 3: 0.4, 4: -0.3, 5: 0.2, 6: 0.1}, id="acceleration"),
+        pytest.param(
+            {"position": NAN3, "velocity": NAN3}, {0: 1.0, 3: 0.4, 4: -0.3, 5: 0.2, 6: 0.1}, id="acceleration"
+        ),
         pytest.param(
             {"position": NAN3, "velocity": NAN3, "acceleration": NAN3},
             {0: 1.0, 3: 0.0, 4: 0.0, 5: 0.0, 6: 0.0},
@@ -172,8 +174,8 @@ def test_without_new_setpoints_it_stands_still_and_sinks(cascade: Exported) -> N
 
 
 def test_every_sample_is_answered(cascade: Exported) -> None:
-    """In lockstep the simulation waits for it: also disarmed, on the ground, before the law's period is over, and with a
-    bad step."""
+    """In lockstep the simulation waits for it: also disarmed, on the ground, before the law's period is over, with a bad
+    step."""
     bus = cascade.started()
     before = bus.count("actuator_motors")
     assert all(math.isnan(value) for value in sample(bus, HOVER)), "stopped"
@@ -336,7 +338,9 @@ def test_the_sticks_fly_where_no_height_is_held(cascade: Exported) -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "mode"), [("own", MANUAL), ("cascade", {"flag_control_manual_enabled": True})], ids=["positions only", "acro"]
+    ("law", "mode"),
+    [("own", MANUAL), ("cascade", {"flag_control_manual_enabled": True})],
+    ids=["positions only", "acro"],
 )
 def test_a_mode_that_the_law_cannot_fly_hands_over(
     law: str, mode: dict[str, bool], request: pytest.FixtureRequest

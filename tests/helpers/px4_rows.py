@@ -58,8 +58,8 @@ def trajectory(setpoint: Sequence[float]) -> dict[str, Any]:
 
 
 def as_received(nav: Sequence[float], setpoint: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The rows after their way through PX4's messages, each operation in single precision. A trajectory has no angles, and
-    holds position and height."""
+    """The rows after their way through PX4's messages, each operation in single precision. A trajectory has no angles,
+    and holds position and height."""
     w, x, y, z = (F(value) for value in attitude(nav)["q"])
     half = F(math.sqrt(0.5))
     quat = (half * (w + z), half * (x + y), half * (x - y), half * (w - z))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 
@@ -49,7 +50,7 @@ def module_law(design: Design, law_file: Path | None) -> ModuleLaw:
 
 def _with_rows(law: ca.Function) -> ca.Function:
     """A law (state, setpoint (11,), memory) -> (motors, memory) with the rows of the cascade."""
-    kind = ca.SX if law.is_a("SXFunction") else ca.MX
+    kind: Any = ca.SX if law.is_a("SXFunction") else ca.MX
     nav, setpoint = kind.sym("nav", NAV), kind.sym("setpoint", SETPOINT)
     memory, gains = kind.sym("memory", law.numel_in(2)), kind.sym("gains", 1)
     motors, memory_next = law(nav, ca.vertcat(setpoint[0:10], setpoint[15]), memory)

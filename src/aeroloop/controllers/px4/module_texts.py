@@ -10,7 +10,6 @@ from aeroloop.control.cascade import Frame
 from aeroloop.control.flight_gains import Gain
 from aeroloop.controllers.px4.module_law import ATTITUDE, ModuleLaw
 from aeroloop.controllers.px4.module_topics import LOGGED, PX4_VERSION, TOPICS
-from aeroloop.core.frames import GRAVITY_M_S2
 
 NAME = "aeroloop_law"
 PREFIXES = ("MPC_", "MC_", "IMU_")
@@ -130,7 +129,7 @@ def law_header(described: Described) -> str:
         "#pragma once",
         "",
         f"#define LAW_PERIOD_US {round(described.period_s * 1e6)}",
-        f"#define LAW_FLIES_ATTITUDE {int(described.law.flies_attitude)} /* roll, pitch and thrust of the sticks too */",
+        f"#define LAW_FLIES_ATTITUDE {int(described.law.flies_attitude)} /* by the sticks, too */",
         f"#define LAW_IDLE_SPEED {idle:#.9g}f /* of a rotor, over its largest */",
         f"#define LAW_HOVER_SHARE {frame.hover_ratio:#.9g}f /* hover thrust over that of all rotors */",
         f"#define LAW_GAIN_COUNT {len(gains)}",
@@ -188,10 +187,7 @@ def extras() -> str:
 
 def readme(described: Described) -> str:
     law, model = described.law, f"{AIRFRAME_NUMBER}_{described.model}"
-    cut = law.memory - described.logged_memory
-    rows = [
-        f"| {topic.use} | `{topic.name}` | {', '.join(name for name, _ in topic.fields)} |" for topic in TOPICS
-    ]
+    rows = [f"| {topic.use} | `{topic.name}` | {', '.join(name for name, _ in topic.fields)} |" for topic in TOPICS]
     tuned = (
         f"{len(law.gains)} parameters `AL_*`, taken over within a second while it flies"
         if law.gains
@@ -205,23 +201,24 @@ place of PX4's position, attitude and rate control and of its control allocation
 
 ## Simulated, beside `aeroloop fly quad-px4`
 
-    make px4_sitl EXTERNAL_MODULES_LOCATION=/absolute/path/of/this/folder     # in PX4's folder
-    cp -r build/px4_sitl_default/etc law_etc                                  # no file of PX4 is changed
-    cp /absolute/path/of/this/folder/airframes/* law_etc/init.d-posix/airframes/
-    cd build/px4_sitl_default/rootfs
-    PX4_SIM_MODEL={described.model} ../bin/px4 -s etc/init.d-posix/rcS ../../../law_etc
+    export PX4=$HOME/PX4-Autopilot MODULE=$HOME/my_module        # PX4's folder, and this one: absolute paths
+    make -C $PX4 px4_sitl EXTERNAL_MODULES_LOCATION=$MODULE
+    mkdir law_flight && cd law_flight                            # no file of PX4 is changed
+    cp -r $PX4/build/px4_sitl_default/etc law_etc
+    cp $MODULE/airframes/* law_etc/init.d-posix/airframes/
+    PX4_SIM_MODEL={described.model} $PX4/build/px4_sitl_default/bin/px4 -s etc/init.d-posix/rcS $PWD/law_etc
 
-`{NAME} status` in PX4's console prints state, steps, bad steps and the time of the law. To leave the module out again,
-delete the build folder: CMake keeps the location.
+`{NAME} status` in PX4's console prints state, steps, bad steps and the time of the law. To build PX4 without the module
+again, delete its build folder: CMake keeps the location.
 
 ## On a board
 
-    make px4_fmu-v6x_default EXTERNAL_MODULES_LOCATION=/absolute/path/of/this/folder
-    make px4_fmu-v6x_default EXTERNAL_MODULES_LOCATION=/absolute/path/of/this/folder upload
+    make -C $PX4 px4_fmu-v6x_default EXTERNAL_MODULES_LOCATION=$MODULE
+    make -C $PX4 px4_fmu-v6x_default EXTERNAL_MODULES_LOCATION=$MODULE upload
 
 Copy `boards/extras.txt` to `etc/extras.txt` on the SD card. It stops PX4's own control first: a module that stops takes
-its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.0f}, `THR_MDL_FAC` to 0 and `MPC_USE_HTE` to 0.
-**Never flown on a board. Remove the propellers for the first tests.**
+its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.0f}, `THR_MDL_FAC` to 0 and
+`MPC_USE_HTE` to 0. **Never built for or flown on a board. Remove the propellers for the first tests.**
 
 ## What it does
 
@@ -237,9 +234,14 @@ its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.
   that the setpoint needs is missing. The last good command stands; after five bad steps in a row it starts
   {", ".join(f"`{name}`" for name in STOCK)}, tells the ground station, and ends its work until PX4 starts again.
 - `debug_array` (id 7) has state, bad steps, law time in us, setpoint (16), state (13), motors ({law.rotors}), attitude
-  setpoint (4) and {"the first " if cut else ""}{described.logged_memory} values of the memory{f"; {cut} do not fit" if cut else ""}.
+  setpoint (4) and {_logged(described)}.
 - `{model}` and its `.post` are for SITL; the number is one of those that PX4 leaves to users.
 """
+
+
+def _logged(described: Described) -> str:
+    logged, memory = described.logged_memory, described.law.memory
+    return f"the memory ({memory})" if logged == memory else f"the first {logged} of {memory} values of the memory"
 
 
 def _manual(law: ModuleLaw) -> str:
