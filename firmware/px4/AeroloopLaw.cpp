@@ -201,7 +201,7 @@ AeroloopLaw::Fault AeroloopLaw::flown(hrt_abstime now)
     _law_us = 1e-3f * static_cast<float>(now_ns() - before_ns);
 
     if (!aeroloop::all_finite(motors, LAW_MOTORS) || !aeroloop::all_finite(attitude, 4)
-        || !aeroloop::all_finite(memory, LAW_MEMORY) || !aeroloop::all_finite(&unclipped, 1)) {
+        || !aeroloop::all_finite(memory, LAW_MEMORY) || __builtin_isnan(unclipped)) {
         return Fault::Output;
     }
 

@@ -1,5 +1,5 @@
-"""The exported PX4 module on a stand-in of PX4's bus: it compiles under PX4's warnings, commands what the law's C does to
-the bit, and never trusts a number that is none."""
+"""The exported PX4 module on a stand-in of PX4's bus: it compiles under PX4's warnings, commands what the law's C
+does to the bit, and never trusts a number that is none."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ def test_without_new_setpoints_it_stands_still_and_sinks(cascade: Exported) -> N
 
 
 def test_every_sample_is_answered(cascade: Exported) -> None:
-    """In lockstep the simulation waits for it: also disarmed, on the ground, before the law's period is over, with a bad
-    step."""
+    """In lockstep the simulation waits for it: also disarmed, on the ground, before the law's period is over, with a
+    bad step."""
     bus = cascade.started()
     before = bus.count("actuator_motors")
     assert all(math.isnan(value) for value in sample(bus, HOVER)), "stopped"

@@ -1,5 +1,5 @@
-"""The exported law flies the bench's PX4 scenario: a PX4 stand-in whose motors come from the module, through its bus, and
-equal those of the law's own C in single precision to the bit in every step."""
+"""The exported law flies the bench's PX4 scenario: a PX4 stand-in whose motors come from the module, through its bus,
+and equal those of the law's own C in single precision to the bit in every step."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.codegen.clipping import UNCLIPPED, with_unclipped
 from aeroloop.control import cascade
 from aeroloop.control.cascade import NAV, SETPOINT
+from aeroloop.control.clipping import UNCLIPPED, with_unclipped
 from aeroloop.control.flight_gains import GAINS, Gain
 from aeroloop.controllers.law.guided_design import Design, own_law
 

@@ -1,8 +1,8 @@
-"""What limits hide: fmin and fmax return their other argument for NaN, so a clipped command is finite although the
+"""What limits hide: fmin and fmax return their other argument for NaN, so a clipped command is a number although the
 calculation before it has failed.
 
-The output `unclipped` is the sum of all values that a function passes to fmin and fmax: NaN or infinite if one of them
-is.
+The output `unclipped` is the sum of all values that a function passes to fmin and fmax: NaN if one of them is. Infinity
+is no failure there: its limit is the right answer. (Infinities of both signs in one step have the sum NaN.)
 """
 
 from __future__ import annotations
@@ -18,23 +18,28 @@ LIMITS = (ca.OP_FMIN, ca.OP_FMAX)
 def with_unclipped(function: ca.Function) -> ca.Function:
     """The same function with one more output (1,). Its other outputs are the same to the bit.
 
-    A function whose expressions cannot be read, one with look-up tables, has a zero there.
+    A function of matrices (MX), or one that calls others such as look-up tables, has a zero there.
     """
-    plain = _expanded(function)
-    if plain is not None:
-        return _followed(plain)
+    if function.is_a("SXFunction") and not _calls(function):
+        return _followed(function)
     symbols = [ca.MX.sym(function.name_in(i), function.sparsity_in(i)) for i in range(function.n_in())]
     return _named(function, symbols, [*function.call(symbols), ca.densify(ca.MX(1, 1))])
 
 
-def _expanded(function: ca.Function) -> ca.Function | None:
-    """As operations on single numbers; None if there are others in it."""
-    try:
-        plain = function.expand()
-    except RuntimeError:
-        return None
-    calls = any(plain.instruction_id(k) == ca.OP_CALL for k in range(plain.n_instructions()))
-    return None if calls else plain
+def nan_shown(law: ca.Function) -> ca.Function:
+    """A law (..., memory) -> (command, memory) whose command is not finite if a value that it limits, or its memory, is
+    NaN. Otherwise its outputs are the same to the bit: the command is divided by 1."""
+    watched = with_unclipped(law)
+    kind: Any = ca.SX if watched.is_a("SXFunction") else ca.MX
+    symbols = [kind.sym(law.name_in(i), law.sparsity_in(i)) for i in range(law.n_in())]
+    command, memory, hidden = watched.call(symbols)
+    total = hidden + ca.sum1(memory)
+    number = ca.logic_or(total <= 0, total >= 0)
+    return ca.Function(law.name(), symbols, [command / number, memory], law.name_in(), law.name_out())
+
+
+def _calls(function: ca.Function) -> bool:
+    return any(function.instruction_id(k) == ca.OP_CALL for k in range(function.n_instructions()))
 
 
 def _followed(function: ca.Function) -> ca.Function:
@@ -57,7 +62,7 @@ def _followed(function: ca.Function) -> ca.Function:
             work[gives[0]] = ca.SX.unary(operation, *values) if len(values) == 1 else ca.SX.binary(operation, *values)
             for value in values if operation in LIMITS else ():
                 if not value.is_constant() and value.element_hash() not in added:
-                    added.add(value.element_hash())
+                    added.add(value.element_hash())  # `total` keeps the element, so that no other gets its hash
                     total += value
     return _named(function, symbols, [*outputs, ca.densify(total)])
 
