@@ -230,8 +230,8 @@ its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.
 
 - Modes that hold a height follow `trajectory_setpoint`; without a new one for 0.5 s it stands still and sinks.
   {_manual(law)}
-- A step is bad if an input, an output, the memory or a value that the law limits is NaN or infinite, or if the estimate
-  that the setpoint needs is missing. The last good command stands; after five bad steps in a row it starts
+- A step is bad if an input, an output or the memory is NaN or infinite, if a value that the law limits is NaN, or if
+  the estimate that the setpoint needs is missing. The last good command stands; after five bad steps in a row it starts
   {", ".join(f"`{name}`" for name in STOCK)}, tells the ground station, and ends its work until PX4 starts again.
 - `debug_array` (id 7) has state, bad steps, law time in us, setpoint (16), state (13), motors ({law.rotors}), attitude
   setpoint (4) and {_logged(described)}.
