@@ -183,13 +183,13 @@ def test_every_sample_is_answered(cascade: Exported) -> None:
     assert sample(bus, HOVER)[:4] == [0.0] * 4, "idle"
     fly_on(bus)
     step(bus, HOVER, ABOVE)
-    for _ in range(8):
+    for _ in range(24):
         sample(bus, HOVER, PERIOD_US // 4)
     sample(bus, HOVER, x=math.nan)
-    assert bus.count("actuator_motors") == before + 12
-    assert bus.count("vehicle_thrust_setpoint") == before + 12
+    assert bus.count("actuator_motors") == before + 28
+    assert bus.count("vehicle_thrust_setpoint") == before + 28
     bus.command("status")
-    assert "steps 4, late 0, bad 1" in bus.said, "a gyroscope four times as fast is thinned"
+    assert "steps 8, late 0, bad 1" in bus.said, "a gyroscope four times as fast is thinned to the law's rate"
 
 
 def test_a_late_sample_is_counted(cascade: Exported) -> None:
