@@ -222,7 +222,7 @@ its topics away from all readers. Set `IMU_GYRO_RATEMAX` to {described.rate_hz:.
 
 ## What it does
 
-- It reads and writes these topics (fields of PX4 {PX4_VERSION}):
+- It reads and writes these topics (written for PX4 {PX4_VERSION}):
 
 | | topic | fields |
 |---|---|---|

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 PX4_VERSION = "v1.15.4"
-"""The version of PX4 whose messages these are."""
+"""The version of PX4 for which the table is written; it has not been compared with a checkout of it."""
 
 
 class Topic(NamedTuple):
