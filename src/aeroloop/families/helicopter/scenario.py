@@ -1,0 +1,89 @@
+"""The keys that a helicopter adds to a scenario file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
+
+from aeroloop.core.config import Config, meta, note
+from aeroloop.core.fleet import seed_of
+from aeroloop.core.frames import Vec3
+from aeroloop.core.scenario import FamilyTables, Scenario, with_value
+from aeroloop.families.helicopter.reference import Reference
+from aeroloop.sensors.noise import Errors
+from aeroloop.world.config import CommonWorld
+from aeroloop.world.terrain import Level, TerrainConfig
+
+
+class Vehicle(Config, frozen=True):
+    """Which helicopter."""
+
+    kind: Annotated[Literal["helicopter"], note("family of aircraft")]
+    airframe: Annotated[str, note("an included helicopter (`xcell60`), or a file of your own (.toml)")] = "xcell60"
+    count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
+    spacing_m: Annotated[
+        float, meta("m", "distance between them and between their references, in a line to the east", gt=0, le=1000)
+    ] = 30.0
+
+
+class World(CommonWorld, frozen=True):
+    """The simulated world."""
+
+    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.004)] = 0.002
+    terrain: Annotated[TerrainConfig, note("the ground")] = Level()
+    start_offset_m: Annotated[Vec3, meta("m", "start, hovering, from the first setpoint: east, north, up")] = (
+        0.0,
+        0.0,
+        0.0,
+    )
+    bound_m: Annotated[
+        float, meta("m", "the flight ends as diverged farther than this from the origin, or upside down", gt=0)
+    ] = 500.0
+
+
+class Sensors(Config, frozen=True):
+    """Errors of what is measured once a control period."""
+
+    position: Annotated[Errors, note("place, m")] = Errors(white_std=0.02)
+    velocity: Annotated[Errors, note("velocity, m/s")] = Errors(white_std=0.02)
+    attitude: Annotated[Errors, note("rotation of the measured attitude, rad")] = Errors(white_std=0.001)
+    rate: Annotated[Errors, note("body rates, rad/s")] = Errors(white_std=0.005)
+    rotor_speed: Annotated[Errors, note("main rotor speed, rad/s")] = Errors(white_std=0.2)
+
+
+class Control(Config, frozen=True):
+    """The board's control period."""
+
+    period_s: Annotated[float, meta("s", "control period", ge=0.002, le=0.02)] = 0.01
+
+
+class HelicopterTables(FamilyTables, frozen=True, kw_only=True):
+    """A helicopter with main and tail rotor."""
+
+    FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain.csv"}
+
+    vehicle: Annotated[Vehicle, note("which helicopter")]
+    world: Annotated[World, note("the simulated world")] = World()
+    sensors: Annotated[Sensors, note("the sensors")] = Sensors()
+    control: Annotated[Control, note("the board's control period")] = Control()
+    reference: Annotated[Reference, note("where to fly")] = Reference()
+
+    def files(self) -> dict[str, str]:
+        named = super().files()
+        if not self.vehicle.airframe.endswith(".toml"):
+            named.pop("vehicle.airframe", None)  # it is an included one, by its name
+        return named
+
+    @property
+    def count(self) -> int:
+        return self.vehicle.count
+
+
+HelicopterScenario = Scenario[HelicopterTables]
+
+
+def each(scenario: HelicopterScenario, number: int) -> HelicopterScenario:
+    """Scenario of aircraft `number` of several: beside the first one, with its own random streams."""
+    x, y, z = scenario.aircraft.reference.pos_W
+    own = with_value(scenario, "seed", seed_of(scenario.seed, number))
+    return with_value(own, "reference.pos_W", (x + number * scenario.aircraft.vehicle.spacing_m, y, z))
