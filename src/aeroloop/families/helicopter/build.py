@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from aeroloop.actuators.servos import Limits, Servos
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
-from aeroloop.core.frames import Quat, Vec3, quat_from_euler
+from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.families.helicopter import airframe, model, reference, world
@@ -76,7 +76,9 @@ class HelicopterMotion:
         self.body.reset(pos_W, quat_from_euler(float(roll), float(pitch), yaw_rad))
         self.state = self.body.state
         self.surroundings: Surroundings | None = None
-        self.at_rest = self._effort(Controls(self._servos.controls, h.drive.power_max_W * self._throttle), False)
+        at_rest, still = Controls(self._servos.controls, h.drive.power_max_W * self._throttle), (0.0, 0.0, 0.0)
+        self.rotors.loads(self.rotors.state, Flow(still, still, model.SEA_LEVEL_KG_M3, *at_rest))
+        self.at_rest = self._effort(at_rest, saturated=False)
 
     def _loads(self, controls: Controls, vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> Sequence[float]:
         return self.rotors.step(Flow(vel_air_B, rate_B, density_kg_m3, *controls), self._dt_s)
@@ -93,9 +95,9 @@ class HelicopterMotion:
         mean = to + (was - to) * (1.0 - kept) * self._h.drive.engine_lag_s / self._dt_s
         controls = Controls(moved.controls, self._h.drive.power_max_W * mean)
         self.body.step(controls, around.air, around.place.gravity_m_s2, dt_ns)
-        return self._effort(controls, moved.saturated or moved.rate_limited or to != wanted)
+        return self._effort(controls, saturated=moved.saturated or to != wanted)
 
-    def _effort(self, controls: Controls, saturated: bool) -> Effort:
+    def _effort(self, controls: Controls, *, saturated: bool) -> Effort:
         rotors = self.rotors
         return Effort(controls, rotors.state, (rotors.main.thrust_N, rotors.tail.thrust_N), saturated)
 
@@ -137,9 +139,7 @@ def start(scenario: HelicopterScenario) -> tuple[Vec3, float]:
     return (x + dx, y + dy, z + dz), first.yaw_rad
 
 
-def vehicle(
-    scenario: HelicopterScenario, number: int, publish: Mapping[str, Publish]
-) -> Vehicle[Effort, RigidState]:
+def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Publish]) -> Vehicle[Effort, RigidState]:
     tables = scenario.aircraft
     table, h, streams = tables.world, airframe.load(tables.vehicle.airframe), Streams(scenario.seed)
     ground = terrain(table.terrain)

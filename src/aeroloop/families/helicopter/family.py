@@ -14,6 +14,9 @@ ROW = Family(
     mavlink_type=4,  # MAV_TYPE_HELICOPTER
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
     law="aeroloop.families.helicopter.law:board_law",
+    analysis="aeroloop.families.helicopter.analysis:ANALYSIS",
+    sections="aeroloop.families.helicopter.report:sections",
+    page="aeroloop.families.helicopter.page:PAGE",
     shape="aeroloop.families.helicopter.world:shape",
     faults="aeroloop.families.helicopter.faults:offers",
 )

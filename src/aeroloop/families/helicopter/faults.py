@@ -28,7 +28,9 @@ class HelicopterFaults(ActuatorFaults):
     """Those of servos, tail rotor and engine."""
 
     def __init__(self, rotors: RotorSystem) -> None:
-        super().__init__([*(Channel(name, "servo") for name in SERVOS), Channel(TAIL, "rotor"), Channel(ENGINE, "rotor")])
+        super().__init__(
+            [*(Channel(name, "servo") for name in SERVOS), Channel(TAIL, "rotor"), Channel(ENGINE, "rotor")]
+        )
         self._rotors = rotors
 
     def switch(self, switch: Switch, command: Row) -> Switched:

@@ -6,7 +6,7 @@ Each rotor, with tip speed V = W R, speed in its plane U, and speed s of the flo
     Q = R (T s / V + rho Cd S (V^2 + 7/3 U^2) / 8)                       induced and profile power over the speed
     8/(3 pi) rho A R n' = T - 2 k rho A n sqrt(U^2 + s^2)                momentum theory; at rest T = 2 k rho A n^2
 
-The disc of the main rotor tilts by b about x and y of the body; a thrust along its normal and a stiff hub turn the body:
+The disc of the main rotor tilts by b about x and y of the body; thrust along its normal and a stiff hub turn the body:
 
     tau b_x' = -b_x - tau p + G lat + g v/V,   tau b_y' = -b_y - tau q + G lon - g u/V,   tau = 16 / (gamma W)
     F = T (b_y, -b_x, 1),   M = K b + r_hub x F

@@ -37,23 +37,35 @@ class RotorLoad(NamedTuple):
     ratio: float  # flow through the disc over the tip speed
 
 
-def rotor_load(
-    rotor: Rotor, density: float, pitch: float, tip: float, in_plane: float, climb: float, inflow: float
-) -> RotorLoad:
-    """`climb` is the speed of the disc along its thrust."""
-    per_mass = 1.0 / (8.0 / (3.0 * math.pi) * rotor.radius_m)
-    through = climb + inflow
-    wake = 2.0 * rotor.wake_factor * inflow * math.hypot(in_plane, through)
-    if tip < SLOW_TIP_M_S:
-        return RotorLoad(0.0, 0.0, -per_mass * wake, 0.0)
-    mu2, ratio = (in_plane / tip) ** 2, through / tip
-    thrust = 0.5 * rotor.solidity * rotor.lift_slope * (pitch * (1.0 / 3.0 + 0.5 * mu2) - 0.5 * ratio)
-    thrust = min(max(thrust, -rotor.thrust_coefficient_max), rotor.thrust_coefficient_max)
-    torque = thrust * ratio + 0.125 * rotor.solidity * rotor.drag_coefficient * (1.0 + 7.0 / 3.0 * mu2)
-    pressure_N = density * rotor.disc_m2 * tip * tip
-    return RotorLoad(
-        thrust * pressure_N, torque * pressure_N * rotor.radius_m, per_mass * (thrust * tip * tip - wake), ratio
-    )
+class Blades:
+    """One rotor, with its constants computed once."""
+
+    def __init__(self, rotor: Rotor) -> None:
+        self.radius_m, self.hub_B_m, self._disc_m2 = rotor.radius_m, rotor.hub_B_m, rotor.disc_m2
+        self._lift, self._profile = (
+            0.5 * rotor.solidity * rotor.lift_slope,
+            0.125 * rotor.solidity * rotor.drag_coefficient,
+        )
+        self._most, self._wake = rotor.thrust_coefficient_max, 2.0 * rotor.wake_factor
+        self._per_mass = 1.0 / (8.0 / (3.0 * math.pi) * rotor.radius_m)
+
+    def load(self, density: float, pitch: float, tip: float, in_plane: float, climb: float, inflow: float) -> RotorLoad:
+        """`climb` is the speed of the disc along its thrust."""
+        through = climb + inflow
+        wake = self._wake * inflow * math.hypot(in_plane, through)
+        if tip < SLOW_TIP_M_S:
+            return RotorLoad(0.0, 0.0, -self._per_mass * wake, 0.0)
+        mu2, ratio = (in_plane / tip) ** 2, through / tip
+        thrust = self._lift * (pitch * (1.0 / 3.0 + 0.5 * mu2) - 0.5 * ratio)
+        thrust = min(max(thrust, -self._most), self._most)
+        torque = thrust * ratio + self._profile * (1.0 + 7.0 / 3.0 * mu2)
+        pressure_N = density * self._disc_m2 * tip * tip
+        return RotorLoad(
+            thrust * pressure_N,
+            torque * pressure_N * self.radius_m,
+            self._per_mass * (thrust * tip * tip - wake),
+            ratio,
+        )
 
 
 def velocity_at(pos_B: Vec3, vel_B: Vec3, rate_B: Vec3) -> Vec3:
@@ -70,6 +82,7 @@ class RotorSystem:
 
     def __init__(self, helicopter: Helicopter, state: State) -> None:
         self._h, self.state = helicopter, state
+        self._main, self._tail = Blades(helicopter.main_rotor), Blades(helicopter.tail_rotor)
         self.main = self.tail = RotorLoad(0.0, 0.0, 0.0, 0.0)
         self.tail_broken = False  # its shaft turns no more
 
@@ -82,19 +95,18 @@ class RotorSystem:
         k4 = self._dot(_moved(was, k3, dt_s), flow)
         change = [(a + 2.0 * b + 2.0 * c + d) / 6.0 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
         self.state = _moved(was, change, dt_s)
-        return self._loads(_moved(was, change, dt_s / 2), flow)
+        return self.loads(_moved(was, change, dt_s / 2), flow)
 
     def _rotors(self, state: State, flow: Flow) -> tuple[RotorLoad, RotorLoad]:
         h, (_, _, inflow, tail_inflow, speed) = self._h, state
-        u, v, w = velocity_at(h.main_rotor.hub_B_m, flow.vel_B, flow.rate_B)
+        u, v, w = velocity_at(self._main.hub_B_m, flow.vel_B, flow.rate_B)
         collective, _, _, tail_pitch = flow.pitches
         density = flow.density_kg_m3
-        tip = speed * h.main_rotor.radius_m
-        main = rotor_load(h.main_rotor, density, collective, tip, math.hypot(u, v), w, inflow)
-        u, v, w = velocity_at(h.tail_rotor.hub_B_m, flow.vel_B, flow.rate_B)
-        tip = 0.0 if self.tail_broken else speed * h.drive.tail_gear * h.tail_rotor.radius_m
-        side = -h.head.spin * v
-        return main, rotor_load(h.tail_rotor, density, tail_pitch, tip, math.hypot(u, w), side, tail_inflow)
+        tip = speed * self._main.radius_m
+        main = self._main.load(density, collective, tip, math.hypot(u, v), w, inflow)
+        u, v, w = velocity_at(self._tail.hub_B_m, flow.vel_B, flow.rate_B)
+        tip = 0.0 if self.tail_broken else speed * h.drive.tail_gear * self._tail.radius_m
+        return main, self._tail.load(density, tail_pitch, tip, math.hypot(u, w), -h.head.spin * v, tail_inflow)
 
     def _engine_Nm(self, speed: float, flow: Flow) -> float:
         return flow.power_W / max(speed, 1.0)
@@ -119,7 +131,8 @@ class RotorSystem:
             (self._engine_Nm(speed, flow) - drag_Nm) / h.drive.inertia_kgm2,
         ]
 
-    def _loads(self, state: State, flow: Flow) -> list[float]:
+    def loads(self, state: State, flow: Flow) -> list[float]:
+        """Force and torque on the body; keeps thrust and torque of the rotors for the log."""
         h, (tilt_x, tilt_y, inflow, _, speed) = self._h, state
         main, tail = self.main, self.tail = self._rotors(state, flow)
         density, (u, v, w) = flow.density_kg_m3, flow.vel_B
