@@ -41,16 +41,16 @@ class Design:
     K: Vec  # (4, 22) by states and integrals
     period_s: float
 
-    def radius(self, law: ca.Function, delay_s: float, gains: tuple[float, ...] = (1.0,) * model.INPUTS) -> float:
-        """Spectral radius of the closed loop with added delay, and each input multiplied by a gain; `law` is
-        (state of the model, memory) -> (command, memory)."""
-        return delay.loop_radius(self.A, self.B * np.array(gains), self._feedback(law), self.period_s, delay_s)
-
-    def delay_margin_s(self, law: ca.Function) -> float:
-        return delay.smallest_unstable_s(lambda d: self.radius(law, d), MOST_DELAY_S, resolution_s=1e-4)
-
-    def _feedback(self, law: ca.Function) -> delay.Feedback:
+    def feedback(self, law: ca.Function) -> delay.Feedback:
+        """A law (state of the model, memory) -> (command, memory), linearised in hover."""
         return delay.Feedback.linearised(law, self.state_eq)
+
+    def radius(self, law: delay.Feedback, delay_s: float, gains: tuple[float, ...] = (1.0,) * model.INPUTS) -> float:
+        """Spectral radius of the closed loop with added delay, and each input multiplied by a gain."""
+        return delay.loop_radius(self.A, self.B * np.array(gains), law, self.period_s, delay_s)
+
+    def delay_margin_s(self, law: delay.Feedback) -> float:
+        return delay.smallest_unstable_s(lambda d: self.radius(law, d), MOST_DELAY_S, resolution_s=1e-4)
 
 
 def reduced(A: Vec, B: Vec) -> tuple[Vec, Vec]:
@@ -91,7 +91,7 @@ def check(scenario: HelicopterScenario) -> None:
     from aeroloop.families.helicopter.law import of_state  # it builds on the design
 
     h, plan = of_scenario(scenario)
-    radius = plan.radius(of_state(h, plan), 0.0)
+    radius = plan.radius(plan.feedback(of_state(h, plan)), 0.0)
     if not radius < 1.0:
         raise ConfigError(
             f"vehicle.airframe: law: the closed loop in hover is unstable (spectral radius {radius:.4f}); "

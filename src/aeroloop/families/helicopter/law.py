@@ -11,6 +11,7 @@ commands and the measured rates. Throttle = hover + proportional and integral pa
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import casadi as ca
 
@@ -18,7 +19,7 @@ from aeroloop.control.board_law import BoardLaw
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
-from aeroloop.families.helicopter.design import KNOWN, Design, of_scenario
+from aeroloop.families.helicopter.design import Design, of_scenario
 from aeroloop.families.helicopter.scenario import HelicopterScenario
 from aeroloop.models.rigid_body import rotation
 
@@ -37,7 +38,7 @@ def wrapped(angle: ca.SX) -> ca.SX:
     return ca.atan2(ca.sin(angle), ca.cos(angle))
 
 
-def within(value: ca.SX, low: ca.DM, high: ca.DM) -> ca.SX:
+def within(value: Any, low: Any, high: Any) -> ca.SX:
     return ca.fmin(ca.fmax(value, low), high)
 
 
@@ -112,10 +113,10 @@ def of_state(h: Helicopter, plan: Design) -> ca.Function:
     measured = ca.vertcat(
         state[model.POS], state[model.VEL], quat, state[model.RATE], state[model.SPEED], ca.SX.zeros(10)
     )
-    return ca.Function("helicopter_law_of_state", [state, memory], law(h, plan)(measured, memory))
+    results = law(h, plan).call([measured, memory])
+    return ca.Function("helicopter_law_of_state", [state, memory], results)
 
 
 def board_law(scenario: HelicopterScenario) -> BoardLaw:
     h, plan = of_scenario(scenario)
-    assert plan.K.shape == (model.THROTTLE, KNOWN + 4)
     return BoardLaw(law(h, plan), plan.period_s)

@@ -59,7 +59,7 @@ def sections(scenario: HelicopterScenario, log: Log, summary: Mapping[str, Any])
         shown = flight_sections(_paths(flight))
         blocks.append(Figures([_errors(flight)]))
         shown.append(Section("rotors", "Rotors", [_hover(h), Figures([_rotors(flight), _controls(flight)])]))
-    law = of_state(h, plan)
+    law = plan.feedback(of_state(h, plan))
     margin = predicted(scenario, lambda delay_s: plan.radius(law, delay_s), MOST_DELAY_S / 2)
     diverged = bool(found.get("diverged"))
     return [*shown, Section("errors", "Errors", blocks), margin_section(margin, diverged=diverged, where="hover")]
