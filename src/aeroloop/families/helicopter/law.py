@@ -38,7 +38,7 @@ def wrapped(angle: ca.SX) -> ca.SX:
     return ca.atan2(ca.sin(angle), ca.cos(angle))
 
 
-def within(value: Any, low: Any, high: Any) -> ca.SX:
+def within(value: Any, low: Any, high: Any) -> Any:
     return ca.fmin(ca.fmax(value, low), high)
 
 
