@@ -211,10 +211,11 @@ FLOWN_BY = {
     "tiltrotor": ("law",),
     "multirotor": ("pixhawk", "px4", "ardupilot", "law", "pose"),
     "fixedwing": ("law", "px4", "ardupilot"),
+    "helicopter": ("law",),
     "rrr": ("law",),
 }
 """Aircraft by controller; every other cell is refused."""
-SCENARIO = {**FLOWN, "rrr": "rrr-circle"}
+SCENARIO = {**FLOWN, "helicopter": "heli-hover", "rrr": "rrr-circle"}
 REFUSED = [(family, name) for family, own in FLOWN_BY.items() for name in FLOWN_BY["multirotor"] if name not in own]
 
 

@@ -141,7 +141,13 @@ def test_a_bar_in_a_meaning_does_not_split_its_cell(monkeypatch: pytest.MonkeyPa
 
 def test_every_stream_field_and_event_is_on_the_page() -> None:
     page = describe.streams_markdown()
-    titles = {"tiltrotor": "Tilt-rotor", "quadrotor": "Multirotors", "fixedwing": "Fixed wing", "rrr": "3-RRR robot"}
+    titles = {
+        "tiltrotor": "Tilt-rotor",
+        "quadrotor": "Multirotors",
+        "fixedwing": "Fixed wing",
+        "helicopter": "Helicopter",
+        "rrr": "3-RRR robot",
+    }
     for kind, title in titles.items():
         family = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
         for stream in streams_of_kind(kind):
