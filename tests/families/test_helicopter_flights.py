@@ -126,6 +126,16 @@ def test_every_fault_on_offer_can_be_switched() -> None:
     assert len(log.rows["fault"]) == 2 * len(own) > 30
 
 
+def test_it_flies_on_noisy_sensors_with_a_navigation_filter() -> None:
+    """IMU, magnetometer, barometer and GNSS in place of the measured state: within what a GNSS fix is worth."""
+    fitted = ('sensors.fitted=["imu","magnetometer","barometer","gnss"]', "sensors.gnss.start_s=0.0")
+    log, summary = flown("heli-hover", *STILL, "duration_s=6", 'sensors.state="estimated"', *fitted)
+    assert len(log.rows["imu"]) and len(log.rows["gnss"]) and len(log.rows["estimate"])
+    assert 0.05 < summary["metrics"]["horizontal_max_m"] < 1.0 and summary["metrics"]["yaw_max_deg"] < 5.0
+    with pytest.raises(ConfigError, match=r"sensors\.fitted: an estimated state needs .*; gnss is missing"):
+        planned("heli-hover", 'sensors.state="estimated"', 'sensors.fitted=["imu","magnetometer","barometer"]')
+
+
 def test_two_helicopters_fly_beside_one_another() -> None:
     plan = load_plan(scenario_files.find("heli-hover"), (*STILL, "duration_s=0.4", "vehicle.count=2"))
     first, second = (log.column("truth", "x_m")[-1] for log in fly_inline(plan).logs)

@@ -10,7 +10,7 @@ from aeroloop.actuators.servos import Limits, Servos
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3, quat_from_euler
-from aeroloop.core.signals import NS, RigidState
+from aeroloop.core.signals import NS, NavEstimate, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.families.helicopter import airframe, model, reference, world
 from aeroloop.families.helicopter.airframe import Helicopter
@@ -18,9 +18,10 @@ from aeroloop.families.helicopter.faults import HelicopterFaults
 from aeroloop.families.helicopter.reference import Reference
 from aeroloop.families.helicopter.rotors import Flow, RotorSystem, State
 from aeroloop.families.helicopter.scenario import HelicopterScenario
-from aeroloop.families.helicopter.sensing import Instruments
+from aeroloop.families.helicopter.sensing import Instruments, Sensing
 from aeroloop.families.helicopter.streams import LOG_HZ
 from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.rows import row_of
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
@@ -31,7 +32,7 @@ from aeroloop.world.surroundings import Surroundings
 from aeroloop.world.terrain import Flat, terrain
 from aeroloop.world.wind import Wind
 
-LOG_NS, AIR_NS = round(NS / LOG_HZ), NS // 50
+LOG_NS, SLOW_NS = round(NS / LOG_HZ), NS // 50
 
 
 class Controls(NamedTuple):
@@ -105,9 +106,12 @@ class HelicopterMotion:
 class Rows(CommonRows):
     """Logs the rows of a helicopter."""
 
-    def __init__(self, publish: Mapping[str, Publish], table: Reference) -> None:
+    def __init__(
+        self, publish: Mapping[str, Publish], table: Reference, estimate: Callable[[], NavEstimate | None]
+    ) -> None:
         super().__init__(publish)
-        self._reference, self._log_ns, self._air_ns = table, 0, 0
+        self._reference, self._estimate = table, estimate
+        self._log_ns = self._slow_ns = 0
 
     def step(self, vehicle: Vehicle[Effort, RigidState], effort: Effort, samples: list[Any]) -> None:
         t_ns, publish, around = vehicle.t_ns, self._publish, vehicle.surroundings
@@ -121,9 +125,15 @@ class Rows(CommonRows):
             publish["setpoint"](t_s, *wanted.pos_W, *wanted.vel_W, wanted.yaw_rad)
             controls = (*effort.controls.pitches, effort.controls.power_W, speed, *effort.thrust_N)
             publish["effort"](t_s, *controls, tilt_x, tilt_y, inflow, tail_inflow, effort.saturated)
-        if t_ns >= self._air_ns and around is not None:
-            self._air_ns += AIR_NS
+        for sample in samples:
+            stream, values = row_of(sample)
+            publish[stream](t_s, *values)
+        if t_ns >= self._slow_ns and around is not None:
+            self._slow_ns += SLOW_NS
             publish["air"](t_s, *around.air.wind_W, around.air.density_kg_m3, around.ground_m)
+            if (estimate := self._estimate()) is not None:
+                _, pos_W, vel_W, quat_WB, _, *stds, _, _, _ = estimate
+                publish["estimate"](t_s, *pos_W, *vel_W, *quat_WB, *stds)
 
 
 def out_of_control(state: RigidState, bound_m: float) -> bool:
@@ -150,6 +160,7 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
     around = Surroundings(Earth(table.home), Atmosphere(table.day), wind, motion.state(0), ground_m)
     motion.surroundings = around
     instruments = Instruments(tables, streams, lambda: motion.rotors.state[4])
+    sensing = Sensing(tables, instruments, motion.state(0), around, ground_m=ground_m, streams=streams)
     touch_down = TouchDown(lambda: motion.body.touching)
     hard_m_s = h.contact.speed_max_m_s
 
@@ -160,12 +171,12 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
     stages: Stages[Effort, RigidState] = Stages(
         motion=motion,
         surroundings=around,
-        sense=lambda state, effort: [],
+        sense=lambda state, effort: sensing.sense(state, effort.thrust_N[0]),
         lost=lambda state: out_of_control(state, table.bound_m),
         contact=contact,
-        switch=instruments.switch,
-        rows=Rows(publish, tables.reference),
-        measure=instruments.measure,
+        switch=sensing.switch,
+        rows=Rows(publish, tables.reference, sensing.estimate),
+        measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
     )
     return Vehicle(stages, step_ns=round(table.step_s * NS), command=motion.hover, first_effort=motion.at_rest)

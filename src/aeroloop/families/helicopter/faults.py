@@ -1,4 +1,4 @@
-"""Faults of a helicopter that can be switched in flight: engine, tail rotor, servos, measured state, link.
+"""Faults of a helicopter that can be switched in flight: engine, tail rotor, servos, sensors, link.
 
 A dead tail rotor does not turn any more; a dead engine has no power, and the rotor slows down.
 """
@@ -6,10 +6,11 @@ A dead tail rotor does not turn any more; a dead engine has no power, and the ro
 from __future__ import annotations
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel, Row
-from aeroloop.core.fault_offers import Offer, of_actuators, of_links, of_sensor
+from aeroloop.core.fault_offers import Offer, of_actuators, of_sensor
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.families.helicopter.rotors import RotorSystem
 from aeroloop.families.helicopter.scenario import HelicopterScenario
+from aeroloop.sensors.fault_offers import of_sensors_and_lines
 
 SERVOS = ("collective", "lateral", "longitudinal")
 TAIL, ENGINE = "tail_rotor", "engine"
@@ -21,7 +22,8 @@ STATE_CHANNELS = {"position": 0, "attitude": 1, "velocity": 3, "rate": 4}
 def offers(scenario: HelicopterScenario) -> tuple[Offer, ...]:
     of_state = (offer for offer in of_sensor("state") if not offer.channels or offer.channels[0] in STATE_CHANNELS)
     actuators = (offer for offer in of_actuators((TAIL, ENGINE), SERVOS, offset=0.02) if offer.target != "battery")
-    return (*of_state, *actuators, *of_links())
+    fitted = of_sensors_and_lines(scenario.aircraft.aboard, lines=True)
+    return (*of_state, *fitted, *actuators)
 
 
 class HelicopterFaults(ActuatorFaults):

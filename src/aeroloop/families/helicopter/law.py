@@ -3,7 +3,8 @@
     u = u_hover - K (errors of position, angles, velocity, rates; tilt, servos; integrals of position and heading)
 
 Errors of place and velocity are turned into the heading frame, so that one gain flies any heading. Errors of place are
-limited: far from its setpoint the helicopter flies at a limited speed. Roll and pitch have the setpoint's acceleration
+limited, and so is the lean that they and those of velocity ask for: far from its setpoint the helicopter flies at a
+limited speed. Roll and pitch have the setpoint's acceleration
 fed forward. Tilt of the disc and servos are not measured: the law computes them by their equations from its own
 commands and the measured rates. Throttle = hover + proportional and integral part of the error of the rotor speed.
 """
@@ -19,7 +20,7 @@ from aeroloop.control.board_law import BoardLaw
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
-from aeroloop.families.helicopter.design import Design, of_scenario
+from aeroloop.families.helicopter.design import KNOWN, Design, of_scenario
 from aeroloop.families.helicopter.scenario import HelicopterScenario
 from aeroloop.models.rigid_body import rotation
 
@@ -29,6 +30,8 @@ INTEGRALS, TILT, SERVOS, GOVERNOR, MEMORY = slice(0, 4), slice(4, 6), slice(6, 1
 """Integrals are those of the errors in W and of the heading; tilt and servos are deviations from hover."""
 REACH_M = (3.0, 3.0, 2.0)
 """Errors of place beyond this count as this: forward, left, up."""
+LEAN_MOST_RAD = 0.3
+"""Largest lean that errors of position and velocity ask for."""
 INTEGRAL_MOST = (12.0, 12.0, 6.0, 3.0)
 GOVERNED_MOST = 0.5
 """Largest throttle of the governor's integral."""
@@ -47,6 +50,19 @@ def limits(h: Helicopter) -> tuple[ca.DM, ca.DM]:
     cyclic = plate.cyclic_max_rad
     pairs = (plate.collective_rad, (-cyclic, cyclic), (-cyclic, cyclic), plate.tail_rad)
     return ca.DM([low for low, _ in pairs]), ca.DM([high for _, high in pairs])
+
+
+def _pitches(K: ca.DM, errors: ca.SX) -> ca.SX:
+    """K times the errors; the part of position, velocity and integrals asks at most for a lean of LEAN_MOST_RAD."""
+    outer = ca.vertcat(errors[model.POS], errors[model.VEL], errors[KNOWN:])
+    K_outer = ca.horzcat(K[:, model.POS], K[:, model.VEL], K[:, KNOWN:])
+    inner = ca.vertcat(errors[model.ANGLES], errors[model.VEL.stop : KNOWN])
+    K_inner = ca.horzcat(K[:, model.ANGLES], K[:, model.VEL.stop : KNOWN])
+    asked = K_outer @ outer
+    for row, angle in ((model.LATERAL, model.ANGLES.start), (model.LONGITUDINAL, model.ANGLES.start + 1)):
+        most = abs(float(K[row, angle])) * LEAN_MOST_RAD
+        asked[row] = within(asked[row], -most, most)
+    return K_inner @ inner + asked
 
 
 def law(h: Helicopter, plan: Design) -> ca.Function:
@@ -81,7 +97,7 @@ def law(h: Helicopter, plan: Design) -> ca.Function:
         R_HW @ integrals[0:3],
         integrals[3],
     )
-    pitches = within(servos_eq - ca.DM(plan.K) @ errors, *limits(h))
+    pitches = within(servos_eq - _pitches(ca.DM(plan.K), errors), *limits(h))
 
     # The equations of servos and disc over one period, with the command and the rates held.
     slow, flap_s = math.exp(-T_s / h.swashplate.lag_s), h.head.flap_lag_s

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.fleet import seed_of
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
 from aeroloop.families.helicopter.reference import Reference
+from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.noise import Errors
+from aeroloop.sensors.schedule import Name
+from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
 from aeroloop.world.terrain import Level, TerrainConfig
 
@@ -41,14 +44,33 @@ class World(CommonWorld, frozen=True):
     ] = 500.0
 
 
-class Sensors(Config, frozen=True):
-    """Errors of what is measured once a control period."""
+NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss")
+"""Sensors that the navigation filter needs."""
+
+
+class Sensors(FittedSensors, frozen=True):
+    """Errors of what is measured once a control period, and a set of sensors beside it."""
 
     position: Annotated[Errors, note("place, m")] = Errors(white_std=0.02)
     velocity: Annotated[Errors, note("velocity, m/s")] = Errors(white_std=0.02)
     attitude: Annotated[Errors, note("rotation of the measured attitude, rad")] = Errors(white_std=0.001)
     rate: Annotated[Errors, note("body rates, rad/s")] = Errors(white_std=0.005)
     rotor_speed: Annotated[Errors, note("main rotor speed, rad/s")] = Errors(white_std=0.2)
+    state: Annotated[
+        Literal["measured", "estimated"],
+        note(
+            "input of the board: `measured`, the true state with the errors above; `estimated`: position, velocity, "
+            "attitude and rates from the navigation filter, which uses only the fitted sensors"
+        ),
+    ] = "measured"
+    fitted: Annotated[
+        tuple[Name, ...], note("which of the preset's sensors the aircraft has; an estimated state needs four")
+    ] = ()
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """Sensors that the navigation filter needs and does not have."""
+        return tuple(name for name in NEEDED if name not in self.fitted) if self.state == "estimated" else ()
 
 
 class Control(Config, frozen=True):
@@ -67,6 +89,19 @@ class HelicopterTables(FamilyTables, frozen=True, kw_only=True):
     sensors: Annotated[Sensors, note("the sensors")] = Sensors()
     control: Annotated[Control, note("the board's control period")] = Control()
     reference: Annotated[Reference, note("where to fly")] = Reference()
+
+    def __post_init__(self) -> None:
+        if lacking := self.sensors.lacking:
+            raise ValueError(f"sensors.fitted: an estimated state needs {', '.join(NEEDED)}; {lacking[0]} is missing")
+
+    @classmethod
+    def filled_in(cls, table: dict[str, Any]) -> dict[str, Any]:
+        return fitted_out(table, Sensors())
+
+    @property
+    def aboard(self) -> SensorSet:
+        """The sensors that are fitted beside those of the state."""
+        return self.sensors.flown
 
     def files(self) -> dict[str, str]:
         named = super().files()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aeroloop.core.common_streams import common
-from aeroloop.core.sensor_streams import GROUND
+from aeroloop.core.sensor_streams import ESTIMATE, GROUND, SENSOR_STREAMS
 from aeroloop.core.stream import BATCH, QUATERNION, RATES, VELOCITY, XYZ, Column, Stream
 from aeroloop.protocols.board_fields import COUNTERS
 from aeroloop.protocols.values import CPU_COLUMNS
@@ -18,6 +20,7 @@ PITCHES: tuple[Column, ...] = (
     ("tail_rad", "rad", "pitch of the tail rotor; positive against the main rotor's torque"),
 )
 ROTOR_SPEED: Column = ("rotor_rad_s", "rad/s", "speed of the main rotor")
+_ESTIMATE = common("estimate", *ESTIMATE, rate_hz=50.0, meaning="state estimate from the sensors, for the board")
 STREAMS: tuple[Stream, ...] = (
     common("truth", rate_hz=LOG_HZ, batch=BATCH),
     common("setpoint", *VELOCITY, YAW, rate_hz=LOG_HZ, batch=BATCH),
@@ -65,4 +68,5 @@ STREAMS: tuple[Stream, ...] = (
     common("link", *COUNTERS),
     common("cpu", *CPU_COLUMNS, rate_hz=1.0),
     common("task"),
+    *(replace(stream, optional=True) for stream in (*SENSOR_STREAMS, _ESTIMATE)),
 )
