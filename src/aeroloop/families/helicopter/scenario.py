@@ -48,14 +48,18 @@ NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss")
 """Sensors that the navigation filter needs."""
 
 
+class StateErrors(Errors, frozen=True):
+    """Errors of one channel of a helicopter's measured state, in the channel's SI unit."""
+
+
 class Sensors(FittedSensors, frozen=True):
     """Errors of what is measured once a control period, and a set of sensors beside it."""
 
-    position: Annotated[Errors, note("place, m")] = Errors(white_std=0.02)
-    velocity: Annotated[Errors, note("velocity, m/s")] = Errors(white_std=0.02)
-    attitude: Annotated[Errors, note("rotation of the measured attitude, rad")] = Errors(white_std=0.001)
-    rate: Annotated[Errors, note("body rates, rad/s")] = Errors(white_std=0.005)
-    rotor_speed: Annotated[Errors, note("main rotor speed, rad/s")] = Errors(white_std=0.2)
+    position: Annotated[StateErrors, note("place, m")] = StateErrors(white_std=0.02)
+    velocity: Annotated[StateErrors, note("velocity, m/s")] = StateErrors(white_std=0.02)
+    attitude: Annotated[StateErrors, note("rotation of the measured attitude, rad")] = StateErrors(white_std=0.001)
+    rate: Annotated[StateErrors, note("body rates, rad/s")] = StateErrors(white_std=0.005)
+    rotor_speed: Annotated[StateErrors, note("main rotor speed, rad/s")] = StateErrors(white_std=0.2)
     state: Annotated[
         Literal["measured", "estimated"],
         note(
