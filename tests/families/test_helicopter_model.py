@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.frames import GRAVITY_M_S2, Vec
+from aeroloop.core.frames import GRAVITY_M_S2, Vec, quat_from_euler
 from aeroloop.families.helicopter import airframe, design, law, model
 from aeroloop.families.helicopter.airframe import Helicopter
 from aeroloop.families.helicopter.rotors import Blades
@@ -178,3 +178,27 @@ def test_hover_is_a_rest_of_the_law(h: Helicopter) -> None:
     command, memory = law.of_state(h, plan)(plan.state_eq, np.zeros(law.MEMORY))
     assert np.array(command).ravel() == pytest.approx(plan.command_eq, abs=1e-12)
     assert np.array(memory).ravel() == pytest.approx(np.zeros(law.MEMORY), abs=1e-12)
+
+
+@pytest.mark.parametrize("yaw", [0.7, 2.5, -3.0])
+def test_the_law_is_the_same_at_every_heading(h: Helicopter, yaw: float) -> None:
+    """Errors, setpoint and integrals turned with the helicopter give the same pitches, and turned integrals."""
+    own = law.law(h, design.design(h, PERIOD_S))
+
+    def answer(turn: float) -> tuple[Vec, Vec]:
+        c, s = math.cos(turn), math.sin(turn)
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        quat = quat_from_euler(0.15, -0.1, turn + 0.05)
+        off, vel, wanted_vel, accel = np.array([[0.3, -0.2, 0.1], [0.1, 0.2, 0.0], [0.5, -0.3, 0.0], [0.2, 0.1, 0.0]])
+        place = np.array([4.0, 5.0, 6.0])
+        motion = [*(place + R @ off), *(R @ vel), *quat, 0.1, -0.2, 0.05, 166.0]
+        setpoint = [*place, *(R @ wanted_vel), *(R @ accel)[:2], turn, 0.1]
+        memory = np.zeros(law.MEMORY)
+        memory[law.INTEGRALS] = [*(R @ [0.4, 0.6, -0.2]), 0.1]
+        command, kept = own([*motion, *setpoint], memory)
+        integrals: Vec = R.T @ np.array(kept).ravel()[:3]
+        return np.array(command).ravel(), integrals
+
+    (pitches, integrals), (turned, turned_integrals) = answer(0.0), answer(yaw)
+    assert turned == pytest.approx(pitches, abs=1e-12)
+    assert turned_integrals == pytest.approx(integrals, abs=1e-12)
