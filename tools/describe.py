@@ -32,6 +32,9 @@ from aeroloop.families.fixedwing import airframe as fixedwing_airframe
 from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.piloted import streams as piloted_streams
 from aeroloop.families.fixedwing.scenario import FixedWingTables
+from aeroloop.families.helicopter import airframe as helicopter_airframe
+from aeroloop.families.helicopter import streams as helicopter_streams
+from aeroloop.families.helicopter.scenario import HelicopterTables
 from aeroloop.families.multirotor import airframe as multirotor_airframe
 from aeroloop.families.multirotor import streams as multirotor_streams
 from aeroloop.families.multirotor.scenario import MultirotorTables
@@ -84,13 +87,14 @@ FAMILIES: dict[str, type[Any]] = {
     "The tilt-rotor": TiltrotorTables,
     "Multirotors": MultirotorTables,
     "The fixed wing": FixedWingTables,
+    "The helicopter": HelicopterTables,
     "The 3-RRR robot": RobotTables,
 }
 CONTROLLERS: dict[str, type[Any]] = {
     "Controller `law` of the tilt-rotor": RequestTables,
     "Controllers `pixhawk` and `px4` of multirotors": AutopilotTables,
     "Controller `law` of the fixed wing": PeriodTables,
-    "Controller `law` of the 3-RRR robot and of an aircraft of your own": ValuesTables,
+    "Controller `law` of the helicopter, the 3-RRR robot and an aircraft of your own": ValuesTables,
     "Controller `law` of multirotors": GuidedTables,
     "Controller `pose` of multirotors": PoseTables,
 }
@@ -116,6 +120,12 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "[skyhunter.toml](../examples/aircraft/skyhunter.toml).",
         fixedwing_airframe.Airframe,
     ),
+    "Helicopters": (
+        'Named by `vehicle.airframe` of a scenario with `vehicle.kind = "helicopter"`. Body frame: x forward, y left, '
+        "z up, origin in the centre of mass. File to copy: "
+        "[xcell60.toml](../src/aeroloop/families/helicopter/xcell60.toml).",
+        helicopter_airframe.Helicopter,
+    ),
 }
 """Introduction of each kind of parameter file, and its struct."""
 COMMON_STREAMS = "Common streams"
@@ -130,6 +140,7 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
         tuple(stream for stream in multirotor_streams.STREAMS if stream not in ROUTER_STREAMS),
     ),
     "Fixed wing": ("Its plant writes the streams that the board reports.", fixedwing_streams.STREAMS),
+    "Helicopter": ("Its board receives values and setpoints every 10 ms.", helicopter_streams.STREAMS),
     "3-RRR robot": ("It is no aircraft: `truth` is the pose of its platform.", rrr_streams.STREAMS),
     "Fixed wing with an external autopilot": (
         "Its autopilot uses MAVLink HIL. Streams not described here are those of the fixed wing or of multirotors.",
@@ -182,8 +193,8 @@ def airframe_markdown() -> str:
     lines = [
         "# Airframe files",
         "",
-        "A multirotor or a fixed wing of your own is a TOML file; no code goes with it. Every number has its unit in",
-        "its name. A key that is not listed here is an error, so is one that is missing or out of range.",
+        "A multirotor, fixed wing or helicopter of your own is a TOML file; no code goes with it. Every number has its",
+        "unit in its name. A key that is not listed here is an error, so is one that is missing or out of range.",
         "[new-aircraft.md](new-aircraft.md) describes the first steps.",
     ]
     for part, (words, kind) in AIRFRAMES.items():

@@ -40,7 +40,7 @@ from mcap.stream_reader import StreamReader
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
-SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "hexa": 17.0, "fixedwing": 14.0, "mixed": 10.0, "rrr": 2.4}
+SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "hexa": 17.0, "fixedwing": 14.0, "mixed": 10.0, "rrr": 2.4, "heli": 3.0}
 """Long enough to take off, for the hexarotor to lose its rotor, for the first plan of the fixed wing, and
 for the disturbance of the robot."""
 RUNGS = {
@@ -56,6 +56,7 @@ RUNGS = {
     "rrr": ("mil",),
     "rrr-circle": ("mil", "sil", "pil"),
     "mixed": ("mil", "sil"),
+    "heli": ("mil", "sil", "pil"),
 }
 """By the longest beginning of a scenario's name."""
 NOT_IN_LOCKSTEP = (

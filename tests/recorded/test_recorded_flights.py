@@ -34,6 +34,7 @@ ALIKE = (
     ),  # quad-hover sil
     "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels
     *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
+    *("heli-hover sil", "heli-hover pil"),  # heli-square sil and pil
     *("quad-sync-load mil", "quad-pose-paper sil"),  # quad-sync-weak mil; quad-pose sil
 )
 """Flights that differ only in settings from others of their rung: behind `make soak`; `make flights` flies them too."""

@@ -29,6 +29,7 @@ FAMILIES: Mapping[str, str] = {
     "quadrotor": "aeroloop.families.multirotor.family:ROW",
     "multirotor": "aeroloop.families.multirotor.family:ROW",
     "fixedwing": "aeroloop.families.fixedwing.family:ROW",
+    "helicopter": "aeroloop.families.helicopter.family:ROW",
     "rrr": "aeroloop.families.rrr.family:ROW",
 }
 """By `vehicle.kind`; the first is the default. A multirotor has two names."""
