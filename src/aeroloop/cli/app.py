@@ -24,6 +24,7 @@ from aeroloop.cli import (
     dash_commands,
     export_commands,
     flown_commands,
+    import_commands,
     landing_commands,
     live_commands,
     new_aircraft,
@@ -391,6 +392,7 @@ app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
+app.command("import", epilog=import_commands.EPILOG)(import_commands.import_aircraft)
 app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
     new_aircraft.new
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Annotated
 
@@ -15,57 +15,9 @@ from aeroloop.core.paths import EXAMPLES
 
 EXAMPLE = EXAMPLES / "aircraft" / "sled"
 """The smallest example of an own family."""
-COPIED = (".py", ".toml", ".ipynb", ".json")
+COPIED = (".py", ".toml", ".ipynb", ".json", ".sdf")
 NAME = re.compile(r"^[a-z][a-z0-9]*([-_][a-z0-9]+)*$")
 AIRFRAME = "airframe.toml"
-HOVER = """\
-name = "{name}"
-summary = "Takes off to 3 m, holds its place and lands"
-duration_s = 40.0
-
-[vehicle]
-kind = "multirotor"
-airframe = "airframe.toml"
-
-[[pilot.commands]]
-at_s = 6.0
-do = "arm"
-[[pilot.commands]]
-at_s = 6.5
-do = "takeoff"
-value = 3.0
-[[pilot.commands]]
-at_s = 25.0
-do = "land"
-
-[[checks]]
-metric = "pos_rms_m"
-below = 1.0
-[[checks]]
-metric = "armed_at_end"
-equals = 0.0
-"""
-LOITER = """\
-name = "{name}"
-summary = "A minute on its circle"
-duration_s = 60.0
-
-[vehicle]
-kind = "fixedwing"
-airframe = "airframe.toml"
-
-[sensors.gnss]
-start_s = 0.0
-
-[mission]
-airspeed_m_s = 20.0
-loiter_radius_m = 150.0
-command_at_s = 3600.0
-
-[[checks]]
-metric = "altitude_error_max_m"
-below = 10.0
-"""
 
 
 def new(
@@ -92,11 +44,14 @@ def new(
     typer.echo(f"fly it: aeroloop fly {next(iter(files))}")
 
 
-def _of_airframe(flight: str, scenario: str, shipped: str) -> Callable[[Path], Mapping[Path, str]]:
+def _of_airframe(family: str, shipped: str) -> Callable[[Path], Mapping[Path, str]]:
+    """A copy of a shipped airframe with the first flight of its family, which is imported when it is needed."""
+
     def files(folder: Path) -> Mapping[Path, str]:
-        airframe = resources.files("aeroloop").joinpath(shipped).read_text(encoding="utf-8")
-        named = scenario.format(name=f"{_plain(folder.name)}-{Path(flight).stem}")
-        return {folder / flight: named, folder / AIRFRAME: airframe}
+        first = import_module(f"aeroloop.families.{family}.first_flight")
+        airframe = resources.files(f"aeroloop.families.{family}").joinpath(shipped).read_text(encoding="utf-8")
+        named = first.flight(f"{plain(folder.name)}-{Path(first.FILE).stem}")
+        return {folder / first.FILE: named, folder / AIRFRAME: airframe}
 
     return files
 
@@ -111,7 +66,7 @@ def _of_family(folder: Path) -> Mapping[Path, str]:
         text = path.read_text(encoding="utf-8").replace("examples/aircraft/sled.toml", f"{folder}.toml")
         return re.sub(r'(?<=from )sled(?=\.)|(?<=")sled(?=[".])|(?<=\./)sled', folder.name, text)
 
-    flight = renamed(EXAMPLE.with_suffix(".toml")).replace(f'name = "{folder.name}"', f'name = "{_plain(folder.name)}"')
+    flight = renamed(EXAMPLE.with_suffix(".toml")).replace(f'name = "{folder.name}"', f'name = "{plain(folder.name)}"')
     modules = sorted(EXAMPLE.glob("*.py"))
     return {folder.with_suffix(".toml"): flight, **{folder / path.name: renamed(path) for path in modules}}
 
@@ -131,14 +86,14 @@ def _check_shipped(folder: Path, shipped: Path) -> None:
         )
 
 
-def _plain(name: str) -> str:
+def plain(name: str) -> str:
     """The name in the format of scenario names."""
     return name.replace("_", "-")
 
 
 TEMPLATES: Mapping[str, Callable[[Path], Mapping[Path, str]]] = {
-    "multirotor": _of_airframe("hover.toml", HOVER, "families/multirotor/iris.toml"),
-    "fixedwing": _of_airframe("loiter.toml", LOITER, "families/fixedwing/aerosonde.toml"),
+    "multirotor": _of_airframe("multirotor", "iris.toml"),
+    "fixedwing": _of_airframe("fixedwing", "aerosonde.toml"),
     "family": _of_family,
     "examples": _of_examples,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from aeroloop.actuators.servos import Limits
+from aeroloop.cad.drawn import DrawnPart
 from aeroloop.core import parameter_files
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
@@ -27,6 +28,7 @@ class Airframe(Parameters, frozen=True):
 
     servos: Annotated[Limits, note("travel, rate and lag of surfaces and throttle")]
     cruise: Annotated[Cruise, note("flight conditions of the design")]
+    drawn: Annotated[tuple[DrawnPart, ...], note("its shape in 3D views, logs and cameras")] = ()
 
 
 def names() -> list[str]:

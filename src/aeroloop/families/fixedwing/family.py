@@ -41,4 +41,5 @@ ROW = Family(
     shape="aeroloop.families.fixedwing.shape:shape",
     setpoint="aeroloop.families.fixedwing.streams:SETPOINT",
     page="aeroloop.families.fixedwing.page:PAGE",
+    importer="aeroloop.families.fixedwing.from_cad:IMPORTER",
 )

@@ -1,11 +1,14 @@
-"""Shape of a fixed wing for drawing: a MuJoCo model with the size of its parameter file. It is not simulated."""
+"""Shape of a fixed wing for drawing: a MuJoCo model with the size of its parameter file, which is not simulated, or the
+parts that its file has for it."""
 
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
 import mujoco
 
+from aeroloop.cad.drawn import dressed
 from aeroloop.core.shape import Shape
 from aeroloop.families.fixedwing.airframe import FOLDER, Airframe, load
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
@@ -17,7 +20,9 @@ SURFACES = ("aileron_left", "aileron_right", "tail_left", "tail_right")
 
 
 def shape(scenario: FixedWingScenario) -> Shape:
-    return of_model(build(load(scenario.aircraft.vehicle.airframe)))
+    name = scenario.aircraft.vehicle.airframe
+    own = load(name)
+    return dressed(of_model(build(own)), own.drawn, Path(name))
 
 
 def build(airframe: Airframe) -> mujoco.MjModel:

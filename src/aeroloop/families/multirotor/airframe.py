@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from aeroloop.actuators.motors import Motor, RotorEffort
+from aeroloop.cad.drawn import DrawnPart
 from aeroloop.control.allocation import effects
 from aeroloop.core import parameter_files
 from aeroloop.core.config import Config, meta, note
@@ -69,6 +70,7 @@ class Airframe(Config, frozen=True):
     motors: Annotated[Motor, note("response of the motors")]
     contact: Annotated[Contact, note("parts that touch the ground")]
     supply: Annotated[Supply, note("power supply")]
+    drawn: Annotated[tuple[DrawnPart, ...], note("its shape in 3D views, logs and cameras")] = ()
 
     @property
     def flight(self) -> quadrotor.Parameters:

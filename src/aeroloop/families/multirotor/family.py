@@ -27,4 +27,5 @@ ROW = Family(
     view="aeroloop.families.multirotor.view:effort",
     shape="aeroloop.families.multirotor.shape:shape",
     page="aeroloop.families.multirotor.page:PAGE",
+    importer="aeroloop.families.multirotor.from_cad:IMPORTER",
 )
