@@ -54,7 +54,7 @@ def rows(log: Log, board: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             "checked against 50 ms",
             f"at most {number(longest_period_s(log), scale=1e3, digits=3)} ms, mean of a second",
         ),
-        ("Cycles whose servos were late", "none told", number(board["missed_cycles"])),
+        ("Cycles whose servos were late", "not given", number(board["missed_cycles"])),
     ]
 
 
