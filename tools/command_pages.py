@@ -20,14 +20,15 @@ CODE = re.compile(r"`([^`]+)`")
 def pages() -> dict[str, Callable[[], str]]:
     """The text of each page by its name."""
     commands = {
-        f"{FOLDER}/{name}.md": partial(_page, f"{PROGRAM} {name}", command) for name, command in _commands(_program())
+        f"{FOLDER}/{_file(name)}": partial(_page, f"{PROGRAM} {name}", command)
+        for name, command in _commands(_program())
     }
     return {f"{FOLDER}/index.md": overview, **commands}
 
 
 def overview() -> str:
     program = _program()
-    rows = [(f"[`{PROGRAM} {name}`]({name}.md)", _help(command)) for name, command in _commands(program)]
+    rows = [(f"[`{PROGRAM} {name}`]({_file(name)})", _help(command)) for name, command in _commands(program)]
     lines = [
         "# Commands",
         "",
@@ -41,6 +42,11 @@ def overview() -> str:
         *_epilog(program),
     ]
     return "\n".join([*lines, ""])
+
+
+def _file(name: str) -> str:
+    """Of a command's page; a name may have two words."""
+    return f"{name.replace(' ', '-')}.md"
 
 
 def _page(title: str, command: Any) -> str:

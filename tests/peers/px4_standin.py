@@ -18,6 +18,7 @@ from pymavlink.dialects.v20 import common as mavlink
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.controllers.pixhawk.virtual_pixhawk import VirtualPixhawk, parameters
+from aeroloop.estimation.error_state import Runner
 from aeroloop.families.multirotor import airframe
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
 from aeroloop.world.earth import Home
@@ -46,8 +47,10 @@ class StandIn(threading.Thread):
         finished: Callable[[], list[str]] = list,
         changes: Mapping[str, float] | None = None,
         deaf: bool = False,
+        runner: Runner = Evaluator,
     ) -> None:
-        """`finished` names what is not, in the moment in which the link ends; `deaf` takes no commands."""
+        """`finished` names what is not, in the moment in which the link ends; `deaf` takes no commands; `runner` runs
+        estimator and law."""
         super().__init__(daemon=True)
         self._port, self._ground = port, ("127.0.0.1", telemetry_port)
         self._finished, self._deaf = finished, deaf
@@ -56,7 +59,7 @@ class StandIn(threading.Thread):
             parameters(changes or {}),
             number=0,
             period_s=0.004,
-            runner=Evaluator,
+            runner=runner,
             field_at=MagneticModel(Home().date).field_T,
             lockstep=True,
             ground_links=1,

@@ -30,6 +30,7 @@ from aeroloop.cli import (
     new_aircraft,
     pad_commands,
     progress,
+    px4_module_command,
     replay_commands,
     slam_commands,
     sync_commands,
@@ -388,6 +389,7 @@ app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
 app.command("landings", epilog=landing_commands.EPILOG)(landing_commands.landings)
 app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
 app.command("export", epilog=export_commands.EPILOG)(export_commands.export)
+app.command("export px4-module", epilog=px4_module_command.EPILOG)(px4_module_command.px4_module)
 app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)

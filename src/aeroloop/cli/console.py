@@ -34,7 +34,15 @@ class StoppedError(AeroloopError):
 
 
 class Program(TyperGroup):
-    """Reads its arguments and runs the command; an interruption is one of our errors."""
+    """Reads its arguments and runs the command; an interruption is one of our errors.
+
+    A command may have a name of two words although the first is a command too: `export px4-module` beside `export`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        both = " ".join(args[:2])
+        if len(args) > 1 and (command := self.commands.get(both)) is not None:
+            return both, command, args[2:]
+        return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **more: Any) -> Any:
         with _told():

@@ -12,7 +12,8 @@ from aeroloop.core.errors import ConfigError
 EPILOG = (
     "Examples:\n\n`aeroloop export runs/quad-hover-mil-20260101-120000 --csv`\n\n"
     "`aeroloop export runs/quad-hover-mil-20260101-120000 --parquet --ulg --out tables`\n\n"
-    "`aeroloop export flight.mcap --csv`"
+    "`aeroloop export flight.mcap --csv`\n\n"
+    "`aeroloop export px4-module` is another command: a control law as a PX4 module."
 )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import casadi as ca
 
+from aeroloop.control.clipping import nan_shown
 from aeroloop.control.toolkit import INPUTS, OUTPUTS
 from aeroloop.core import trust
 from aeroloop.core.errors import ConfigError
@@ -125,10 +126,11 @@ def _sizes(shapes: list[tuple[int, int]]) -> str:
 
 
 def _normalised(law: ca.Function, shape: Shape) -> ca.Function:
-    """With standard names and dense; a law without memory has one zero, since C has no empty arrays."""
+    """With standard names and dense; a law without memory has one zero, since C has no empty arrays. Its limits hide no
+    NaN: every rung rejects a command that is not finite."""
     kind: Any = ca.SX if law.is_a("SXFunction") else ca.MX
     size = law.numel_in(2)
     symbols = [kind.sym(name, law.numel_in(i) or 1) for i, name in enumerate(shape.names)]
     command, memory = law(*symbols[:2], symbols[2] if size else kind(law.sparsity_in(2)))
     outputs = [ca.densify(command), ca.densify(memory) if size else symbols[2]]
-    return ca.Function(shape.name, symbols, outputs, list(shape.names), list(OUTPUTS))
+    return nan_shown(ca.Function(shape.name, symbols, outputs, list(shape.names), list(OUTPUTS)))

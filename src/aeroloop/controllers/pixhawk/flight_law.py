@@ -11,6 +11,7 @@ import numpy as np
 
 from aeroloop.actuators.motors import Motor
 from aeroloop.control.cascade import OUTPUTS, Frame, law
+from aeroloop.control.clipping import with_unclipped
 from aeroloop.estimation import ekf
 from aeroloop.models import quadrotor
 from aeroloop.models.rigid_body import Body
@@ -70,7 +71,8 @@ def survives(airframe: Airframe) -> bool:
 
 
 def on_state(airframe: Airframe, period_s: float) -> ca.Function:
-    """`cascade.law` with the filter's state as input instead of `nav`, so that no copy is needed per sample."""
+    """`cascade.law` with the filter's state as input instead of `nav`, so that no copy is needed per sample, and with
+    the output `unclipped`: its limits would hide a NaN in the state."""
     return _on_state(frame(airframe), period_s, survives(airframe))
 
 
@@ -81,4 +83,5 @@ def _on_state(frame: Frame, period_s: float, survives: bool) -> ca.Function:
     state = ca.SX.sym("state", ekf.STATES)
     _, *others = function.sx_in()
     outputs = function.call([ekf.motion(state), *others])
-    return ca.Function(function.name(), [state, *others], outputs, ["state", *function.name_in()[1:]], list(OUTPUTS))
+    names = ["state", *function.name_in()[1:]]
+    return with_unclipped(ca.Function(function.name(), [state, *others], outputs, names, list(OUTPUTS)))

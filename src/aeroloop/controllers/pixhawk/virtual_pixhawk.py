@@ -91,6 +91,7 @@ class VirtualPixhawk:
             (self._lost,) = lost  # number of a failed rotor, as input of the law
             self._watch = RotorWatch(flight_law.frame(airframe), airframe.motors, period_s)
         self._commands, self._attitude = (array.data for array in self._law.outputs[:2])
+        self._unclipped = self._law.outputs[3]
         self._unpack_commands = struct.Struct(f"{airframe.rotors.count}d").unpack
         self._learns, self._has_learnt = self._learnt.data, self._law.outputs[2].data
         self._packed_setpoint: Setpoint | None = None  # the setpoint packed there
@@ -215,7 +216,7 @@ class VirtualPixhawk:
             self._look_at_rotors(self._watch)
         self._law.run()
         motors = self._unpack_commands(self._commands)
-        if not math.isfinite(sum(motors)):
+        if not math.isfinite(sum(motors)) or math.isnan(self._unclipped[0]):
             self.law_not_finite += 1  # the last command is held, and the law's memory is reset
             self._learnt[:] = 0.0
             return

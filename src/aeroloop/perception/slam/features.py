@@ -17,6 +17,8 @@ from aeroloop.perception.slam.se3 import Array
 from aeroloop.perception.slam.settings import Settings
 
 FEWEST_PAIRS = 6
+ORB_PATCH_PX = 31.0
+"""Size of an ORB feature at the finest level of the pyramid. Its place is known to a fraction of its level's pixels."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class FeatureView:
     pixels: Array  # (n, 2), strongest first
     descriptors: Any  # (n, d)
     points_C: Array  # (n, 3) m; NaN where there is no depth
+    scales: Array  # (n,) size of the feature by that of the finest level, at least 1
 
 
 @dataclass(frozen=True)
@@ -31,35 +34,52 @@ class FeaturePairs:
     points_A: Array  # (n, 3), all with depth
     pixels_B: Array  # (n, 2)
     depth_B: Array  # (n,) m; NaN where there is none
+    scales_B: Array  # (n,) standard deviation of the pixels by that of the finest level
 
 
 class Features:
     """One class for both: they differ in detector and distances."""
 
     def __init__(
-        self, camera: Intrinsics, settings: Settings, detector: Any, norm: int, distance: float, loop_distance: float
+        self,
+        camera: Intrinsics,
+        settings: Settings,
+        detector: Any,
+        norm: int,
+        distance: float,
+        loop_distance: float,
+        finest_px: float = np.inf,
     ) -> None:
         self._camera, self._settings, self._detector = camera, settings, detector
         self._matcher = cv().BFMatcher(norm)
         self._distance, self._loop_distance = distance, loop_distance
+        self._finest_px = finest_px
 
     def view(self, frame: Frame) -> FeatureView:
         found, descriptors = self._detector.detectAndCompute(frame.grey, None)
         if descriptors is None or not len(found):
-            return FeatureView(np.zeros((0, 2)), None, np.zeros((0, 3)))
+            return FeatureView(np.zeros((0, 2)), None, np.zeros((0, 3)), np.zeros(0))
         strength = np.array([point.response for point in found])
         order = np.argsort(-strength, kind="stable")[: self._settings.features]
         pixels = np.array([point.pt for point in found], dtype=float)[order]
+        scales = np.maximum(np.array([point.size for point in found])[order] / self._finest_px, 1.0)
         u, v = np.rint(pixels).astype(int).T
         z = frame.depth_m[v, u]
         z = np.where((z > self._settings.near_m) & (z < self._settings.far_m), z, np.nan)
-        return FeatureView(pixels, np.ascontiguousarray(descriptors[order]), back_projected(pixels, z, self._camera))
+        return FeatureView(
+            pixels, np.ascontiguousarray(descriptors[order]), back_projected(pixels, z, self._camera), scales
+        )
 
     def matched(self, a: FeatureView, b: FeatureView) -> FeaturePairs:
         """Of the features of `a` with depth: nearest and clearly nearer than the second, each used once."""
         chosen = self._matches(a, b)
         in_a, in_b = chosen[:, 0], chosen[:, 1]
-        return FeaturePairs(a.points_C[in_a], b.pixels[in_b], b.points_C[in_b, 2])
+        return FeaturePairs(
+            a.points_C[in_a],
+            b.pixels[in_b],
+            b.points_C[in_b, 2],
+            np.hypot(a.scales[in_a], b.scales[in_b]) / np.sqrt(2.0),
+        )
 
     def _matches(self, a: FeatureView, b: FeatureView) -> NDArray[np.intp]:
         with_depth = np.nonzero(np.isfinite(a.points_C[:, 2]))[0]
@@ -96,7 +116,9 @@ class Features:
         if not np.all(np.isfinite(first)):
             return None
         inside = chosen.ravel()
-        used = FeaturePairs(pairs.points_A[inside], pairs.pixels_B[inside], pairs.depth_B[inside])
+        used = FeaturePairs(
+            pairs.points_A[inside], pairs.pixels_B[inside], pairs.depth_B[inside], pairs.scales_B[inside]
+        )
         T_BA = refined(first, used, self._camera, settings)
         inliers = int(np.count_nonzero(_reprojection_px(T_BA, pairs, self._camera) < settings.ransac_px))
         return Motion(se3.inverse(T_BA), inliers, count)
@@ -122,7 +144,9 @@ def orb(camera: Intrinsics, settings: Settings) -> FrontEnd:
         nlevels=settings.levels,
         fastThreshold=settings.fast_threshold,
     )
-    return Features(camera, settings, detector, cv2.NORM_HAMMING, settings.orb_distance, settings.orb_loop_distance)
+    return Features(
+        camera, settings, detector, cv2.NORM_HAMMING, settings.orb_distance, settings.orb_loop_distance, ORB_PATCH_PX
+    )
 
 
 def sift(camera: Intrinsics, settings: Settings) -> FrontEnd:
@@ -137,17 +161,18 @@ def refined(T_BA: Array, pairs: FeaturePairs, camera: Intrinsics, settings: Sett
     with_depth = np.isfinite(pairs.depth_B)
     depth_B = np.where(with_depth, pairs.depth_B, 1.0)
     depth_sigma = settings.depth_sigma * np.sqrt(z_A**4 + depth_B**4)
+    pixel_sigma = settings.pixel_sigma_px * pairs.scales_B
     for _ in range(settings.refine_iterations):
         x, y, z = (points := se3.transformed(T_BA, pairs.points_A)).T
         z = np.maximum(z, 1e-3)
-        residual_px = (projected(np.stack([x, y, z], axis=1), camera) - pairs.pixels_B) / settings.pixel_sigma_px
+        residual_px = (projected(np.stack([x, y, z], axis=1), camera) - pairs.pixels_B) / pixel_sigma[:, None]
         residual_z = np.where(with_depth, (z - depth_B) / depth_sigma, 0.0)
         # d(point)/d(rho, phi) = [I, -point^]
         d_point = np.concatenate([np.broadcast_to(np.eye(3), (len(points), 3, 3)), -se3.hat(points)], axis=2)
         zero = np.zeros_like(z)
         d_u = np.stack([camera.fx / z, zero, -camera.fx * x / z**2], axis=1)
         d_v = np.stack([zero, camera.fy / z, -camera.fy * y / z**2], axis=1)
-        d_pixel = np.stack([d_u, d_v], axis=1) / settings.pixel_sigma_px
+        d_pixel = np.stack([d_u, d_v], axis=1) / pixel_sigma[:, None, None]
         J_px = d_pixel @ d_point
         J_z = np.where(with_depth[:, None], d_point[:, 2] / depth_sigma[:, None], 0.0)
         w_px = _huber(np.linalg.norm(residual_px, axis=1), settings.huber)

@@ -73,7 +73,7 @@ class Icp:
             points, planes, normals, _ = self._paired(T_AB, a, points_B, normals_B, limit_m)
             if len(points) < PER_INLIER:
                 return None
-            sigma = self._settings.depth_sigma * np.sqrt(2.0) * planes[:, 2] ** 2
+            sigma = self._settings.icp_depth_sigma * np.sqrt(2.0) * planes[:, 2] ** 2
             residual = np.einsum("ni,ni->n", points - planes, normals) / sigma
             weights = self._settings.huber / np.maximum(np.abs(residual), self._settings.huber)
             J = np.concatenate([normals, np.cross(points, normals)], axis=1) / sigma[:, None]

@@ -32,10 +32,21 @@ class Settings(Config, frozen=True):
     ransac_px: Annotated[float, meta("px", "reprojection error of an inlier, at most", gt=0, le=50)] = 2.5
     refine_iterations: Annotated[int, meta("-", "Gauss-Newton iterations after RANSAC", ge=0, le=100)] = 6
     huber: Annotated[float, meta("-", "Huber threshold in standard deviations", gt=0, le=100)] = 1.5
-    pixel_sigma_px: Annotated[float, meta("px", "standard deviation of a feature's place", gt=0, le=50)] = 1.0
-    depth_sigma: Annotated[float, meta("1/m", "standard deviation of depth by its square", gt=0, le=1)] = 1.425e-3
+    pixel_sigma_px: Annotated[
+        float, meta("px", "standard deviation of a feature's place at the finest level of the pyramid", gt=0, le=50)
+    ] = 0.6
+    depth_sigma: Annotated[
+        float,
+        meta(
+            "1/m",
+            "standard deviation of depth by its square, calibration error included: noise alone has 1.425e-3",
+            gt=0,
+            le=1,
+        ),
+    ] = 3e-3
     icp_stride: Annotated[int, meta("px", "ICP uses each n-th pixel in both directions", ge=1, le=64)] = 4
     icp_iterations: Annotated[int, meta("-", "ICP iterations, at most", ge=1, le=200)] = 15
+    icp_depth_sigma: Annotated[float, meta("1/m", "`depth_sigma` of ICP: noise alone", gt=0, le=1)] = 1.425e-3
     icp_distance_m: Annotated[float, meta("m", "distance of an ICP pair, at most", gt=0, le=10)] = 0.15
     min_inliers: Annotated[int, meta("-", "fewer inliers: the frame is lost", ge=6, le=100_000)] = 20
     lost_frames: Annotated[int, meta("-", "lost frames in a row before a new keyframe", ge=1, le=1000)] = 6

@@ -1,0 +1,2 @@
+#pragma once
+#define __EXPORT __attribute__((visibility("default")))
