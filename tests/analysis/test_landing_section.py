@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from aeroloop.analysis import landing_section, landing_views
+from aeroloop.analysis import checks, landing_section, landing_views
 from aeroloop.analysis.landing_metrics import metrics, touchdown
 from aeroloop.analysis.landing_times import followed
 from aeroloop.analysis.section import Facts, Figures
@@ -126,3 +126,12 @@ def test_views_are_of_the_last_descent_and_of_the_touchdown(scenario: Scenario) 
     )
     assert middle == pytest.approx((*PAD, 0.1))
     assert np.hypot(*(first - middle)[:2]) == pytest.approx(1.10 / np.sqrt(2.0))
+
+
+@pytest.mark.parametrize("use", ["gps", "external"])
+def test_what_no_companion_of_the_flight_sees_is_not_checked(use: str) -> None:
+    settings = (f"landing.use={use}", "pace=real")
+    names = [check.metric for check in checks.required(load(find("quad-landing"), settings))]
+    checks.verify(load(find("quad-landing"), settings))
+    assert "pad_seen_pct" not in names and "touchdown_m" in names
+    assert "pad_seen_pct" in [check.metric for check in checks.required(load(find("quad-landing")))]

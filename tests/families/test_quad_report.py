@@ -24,7 +24,7 @@ from aeroloop.analysis.summary import summarise
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
-from aeroloop.families.multirotor.analysis import report
+from aeroloop.families.multirotor.analysis import claims, report
 from aeroloop.families.multirotor.streams import STREAMS
 from aeroloop.families.tiltrotor import streams as tiltrotor
 from aeroloop.flight import results, run_summary
@@ -40,6 +40,18 @@ def from_outside(log: Log) -> Log:
 
 def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"<svg.*?</svg>", "", html, flags=re.DOTALL))).split())
+
+
+def test_what_is_left_of_the_thesis_stands_beside_a_flight_with_its_sensors() -> None:
+    told = {}
+    for preset in ("thesis", "px4"):
+        scenario, log = a_scenario(sensors={"preset": preset}, world={"step_s": 0.002}), a_log()
+        told[preset] = claims.sections(scenario, summarise(scenario, log, outcome=FLOWN))
+    (section,) = told["thesis"]
+    rows = section.blocks[0].rows
+    assert rows[0][:2] == ("IMU at the plant", "500 Hz") and rows[0][2].startswith("set 500 Hz, measured ")
+    assert rows[1][:2] == ("GNSS at the plant", "5 Hz")
+    assert told["px4"] == []
 
 
 def test_summary_holds_the_contract() -> None:

@@ -26,7 +26,7 @@ from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK,
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.scenario import Check, Link
 from aeroloop.core.signals import TASKS, Event, ResetCause
-from aeroloop.families.tiltrotor.analysis import report
+from aeroloop.families.tiltrotor.analysis import link_budget, report
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.streams import STREAMS
 from aeroloop.flight import results
@@ -391,6 +391,20 @@ def test_the_papers_claims_stand_only_beside_the_papers_law() -> None:
         assert "paper" not in page.ids and "remained close to the origin" not in page.text
     _, page = page_of(a_scenario(), a_log())
     assert "paper" in page.ids
+
+
+@pytest.mark.usefixtures("words_only")
+def test_the_time_that_the_board_link_takes_of_a_period_is_told() -> None:
+    _, page = page_of(a_scenario(control=Control(law_file="law.py")), a_log())
+    assert "link-budget" in page.ids, "whatever the law"
+    sent = {"link": {"frames_out": 20, "bytes_out": 1368}}
+    table, note = link_budget.blocks(a_scenario(), sent)
+    assert [row[1:] for row in table.rows] == [("132", "1.2", "10"), ("134", "1.45", "12.1"), ("68.4", "0.742", "6.18")]
+    assert "921600 baud, of the paper" in note.words
+    table, note = link_budget.blocks(a_scenario(link=Link(to_board=Impairment(baud=115_200))), {"link": None})
+    assert table.rows[1][1:] == ("134", "11.6", "96.9") and "115200 baud, of link.to_board.baud" in note.words
+    serial = a_scenario(link=Link(url="serial:///dev/ttyACM0?baud=460800"))
+    assert link_budget.baud_of(serial) == (460_800, "of the serial port")
 
 
 def test_the_trajectory_stands_before_every_table() -> None:

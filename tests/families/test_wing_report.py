@@ -248,6 +248,22 @@ def test_a_run_is_reported_from_its_folder_with_the_processor_on_pil(tmp_path: P
     assert {"plan-0", "plan-1", *BOARD_PICTURES} <= set(pictures(html))
 
 
+def test_the_papers_claims_stand_beside_a_flight_of_the_firmware() -> None:
+    log = a_log(firmware=True)
+    names = FIXED_WING["cpu"].names
+    log.rows["cpu"][:40, names.index("planning_s")] = 0.0
+    log.rows["cpu"][:40, names.index("use_pct")] = 33.0
+    log.rows["cpu"][:, names.index("switches_per_s")] = 360.0
+    log.rows["task"][:, FIXED_WING["task"].names.index("exec_s")] = 0.001
+    text = text_of(page(a_scenario(loop="pil"), log))
+    assert "no planning about 40 % 33 %" in text and "while planning nearly 100 % 99 %" in text
+    assert "about 7 15 as the paper's kernel counts, 18 as ours does" in text, "13 runs, one end, one preemption"
+    assert "at most 13 ms" in text
+    cooperative = a_scenario(loop="pil", board={"scheduler": "cooperative"})
+    assert "paper's kernel" not in text_of(page(cooperative, log))
+    assert "paper's kernel" not in text_of(page(a_scenario(), a_log()))
+
+
 def test_two_flights_are_compared() -> None:
     runs = []
     for name, loop, north_m in (("a", "mil", 0.0), ("b", "pil", 0.028)):

@@ -53,6 +53,7 @@ RUNGS = {
     "quad-paper": ("mil",),
     "hexa": ("mil", "sil"),
     "fixedwing": ("mil", "sil", "pil"),
+    "fixedwing-paper": ("pil",),
     "rrr": ("mil",),
     "rrr-circle": ("mil", "sil", "pil"),
     "mixed": ("mil", "sil"),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aeroloop.analysis import landing_metrics
 from aeroloop.analysis.family import analysis_of, metric_names
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check, Scenario
@@ -27,14 +28,16 @@ class CheckResult:
 
 def required(scenario: Scenario) -> tuple[Check, ...]:
     """The scenario's checks, and the implicit ones: it flew to its end, did not diverge, and its board or autopilot had
-    no failure."""
+    no failure. Checks of what a companion sees are dropped where the flight has none of its own."""
     known = metric_names(scenario)  # those of a board do not exist for every controller
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
         *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never if metric in known),
     )
-    listed = {check.metric for check in scenario.checks}
-    return (*scenario.checks, *(check for check in implied if check.metric not in listed))
+    unmeasured = landing_metrics.unmeasured(scenario)
+    own = tuple(check for check in scenario.checks if check.metric not in unmeasured)
+    listed = {check.metric for check in own}
+    return (*own, *(check for check in implied if check.metric not in listed))
 
 
 def _present_name(metric: str) -> str:

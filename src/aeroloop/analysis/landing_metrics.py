@@ -16,6 +16,8 @@ from aeroloop.world.relief import of_config
 ALOFT_M = 0.5
 """A contact with the ground after the last time above this height is the touchdown."""
 FOUND = 0
+OF_COMPANION = ("pad_seen_pct", "pad_sightings", "pad_residual_px", "companion_work_mean_s")
+"""What only a companion process of the flight measures."""
 
 
 class Touchdown(NamedTuple):
@@ -48,6 +50,11 @@ def metrics(scenario: Scenario, log: Log) -> dict[str, float]:
     numbers["pad_residual_px"] = _mean(rows[:, column("residual_px")])
     numbers["companion_work_mean_s"] = _mean(rows[:, column("work_s")])
     return numbers
+
+
+def unmeasured(scenario: Scenario) -> tuple[str, ...]:
+    """Metrics that a landing without a companion of the flight, or with one outside, does not have."""
+    return OF_COMPANION if scenario.landing is not None and scenario.landing.use != "vision" else ()
 
 
 def touchdown(scenario: Scenario, log: Log) -> Touchdown | None:

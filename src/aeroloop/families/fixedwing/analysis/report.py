@@ -10,6 +10,7 @@ from aeroloop.analysis.labels import times
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.families.fixedwing import airframe, modes
+from aeroloop.families.fixedwing.analysis import claims
 from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain, overview, plan_pictures, top_view
 from aeroloop.families.fixedwing.analysis.plots import flight_pictures
 from aeroloop.families.fixedwing.margin import delay_margin
@@ -58,6 +59,7 @@ def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) 
             note=MARGIN_NOTE,
         ),
         Section("modes", "Linear modes of the aircraft", [Listing(modes_of(scenario))]),
+        *claims.sections(scenario, log, summary.get("board")),
     ]
 
 

@@ -12,6 +12,7 @@ from aeroloop.analysis.rates_section import rates_section
 from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.controllers.pixhawk.types import Failsafe
 from aeroloop.core.signals import Event
+from aeroloop.families.multirotor.analysis import claims
 from aeroloop.families.multirotor.analysis.flight import Flight, flights
 from aeroloop.families.multirotor.analysis.metrics import HARD_M_S
 from aeroloop.families.multirotor.analysis.plots import flight_pictures, vehicle_pictures
@@ -49,6 +50,7 @@ def sections(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) 
         *((_of_vehicle(flight) for flight in aircraft) if several else ()),
         *([Section("vehicles", "Vehicles", [_vehicles(aircraft, summary)])] if several else ()),
         *(section for flight in aircraft for section in rotor_section(flight, scenario)),
+        *claims.sections(scenario, summary),
         *_tables(scenario, summary, several=several),
     ]
 

@@ -1,0 +1,214 @@
+"""docs/papers.md: every figure and table of the papers has a row, every row a command that exists, and the numbers of
+the rows marked as checked come out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.main import get_command
+
+from aeroloop.analysis.family import metrics_of
+from aeroloop.api import flying, scenarios
+from aeroloop.campaign.plants import PLANTS, selected
+from aeroloop.cli.app import app
+from aeroloop.core import scenario_files
+from aeroloop.flight.inline import fly_inline
+from benchmarks.__main__ import BENCHMARKS
+from tools import paper_numbers
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "papers.md"
+COLUMNS = 6
+CODE = re.compile(r"`([^`]+)`")
+NUMBER = re.compile(r"(\w+) = (-?\d+(?:\.(\d+))?)")
+TOOLS = "python -m tools.paper_numbers "
+PARTS = re.compile(r"(Fig\.|Tables?) ((?:\d[\d.]*[ab]?(?:, | and | to )?)+)")
+
+
+def numbered(chapter: str, last: int) -> set[str]:
+    return {f"{chapter}{number}" for number in range(1, last + 1)}
+
+
+WHOLE = {
+    "The tilt-rotor": (numbered("", 14), {"1"}),
+    "The quadrotor": (
+        numbered("2.", 13) | numbered("3.", 18) | numbered("4.", 11) | numbered("5.", 10) | numbered("6.", 13),
+        {"2.1", *numbered("3.", 5), "4.1", "4.2", "6.1"},
+    ),
+    "The fixed wing": (numbered("", 11), {"1"}),
+    "The Pixhawk": (numbered("", 15), {"1", "2", "3"}),
+}
+"""Figures and tables of each work, by the beginning of its heading."""
+
+
+@dataclass(frozen=True)
+class Row:
+    paper: str
+    what: str
+    command: str
+    cells: tuple[str, ...]
+    checked: bool
+
+    @property
+    def numbers(self) -> list[re.Match[str]]:
+        return [found for cell in self.cells for code in CODE.findall(cell) if (found := NUMBER.fullmatch(code))]
+
+
+def rows() -> list[Row]:
+    found: list[Row] = []
+    for section in re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)[1:]:
+        title = section.partition(":")[0].partition("\n")[0]
+        lines = [line for line in section.splitlines() if line.startswith("|")]
+        if title in WHOLE:
+            found += [_row(title, line) for line in lines[2:]]  # after heading and rule
+    return found
+
+
+def _row(paper: str, line: str) -> Row:
+    cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
+    assert len(cells) == COLUMNS, f"expected {COLUMNS} cells: {line}"
+    commands = CODE.findall(cells[1])
+    assert len(commands) == 1 and cells[1] == f"`{commands[0]}`", f"expected one command: {line}"
+    assert cells[5] in ("", "yes"), line
+    return Row(paper, cells[0], commands[0], cells[2:5], cells[5] == "yes")
+
+
+def _all_commands() -> list[str]:
+    """Those of the rows, and whatever else the page says to run."""
+    said = [code for code in CODE.findall(PAGE.read_text("utf-8")) if code.startswith("aeroloop ")]
+    return sorted({*said, *(row.command for row in rows())})
+
+
+@pytest.mark.parametrize("paper", WHOLE)
+def test_every_figure_and_table_has_a_row(paper: str) -> None:
+    told: dict[str, set[str]] = {"Fig.": set(), "Table": set()}
+    for row in rows():
+        if row.paper == paper:
+            for kind, numbers in PARTS.findall(row.what):
+                told[kind.removesuffix("s")] |= _expanded(numbers)
+    assert (told["Fig."], told["Table"]) == WHOLE[paper]
+
+
+def _expanded(numbers: str) -> set[str]:
+    """`4.1 to 4.4, 4.6 and 4.7` as a set."""
+    found: set[str] = set()
+    for part in re.split(r", | and ", numbers.rstrip(", ")):
+        first, _, last = (word.rstrip(".ab") for word in part.partition(" to "))
+        chapter, _, low = first.rpartition(".")
+        high = last.rpartition(".")[2] or low
+        found |= {f"{chapter}.{number}".lstrip(".") for number in range(int(low), int(high) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("command", _all_commands())
+def test_a_command_is_one_that_there_is(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    match shlex.split(command):
+        case ["aeroloop", *words]:
+            _parse(words)
+        case ["python", "-m", "tools.paper_numbers", *names]:
+            assert not names or names[0] in paper_numbers.NUMBERS
+        case ["python" | "pytest", path]:
+            assert (ROOT / path).is_file()
+        case ["make", target, *arguments]:
+            assert f"\n{target}:" in (ROOT / "Makefile").read_text("utf-8")
+            assert {word.removeprefix("ARGS=") for word in arguments} <= set(BENCHMARKS)
+        case ["arm-none-eabi-nm", "-S", "--size-sort", image]:
+            assert Path(image).parent == Path("build/firmware")
+            assert Path(image).stem in (ROOT / "firmware" / "Makefile").read_text("utf-8")
+        case _:
+            pytest.fail(f"unknown program: {command}")
+
+
+def _parse(words: list[str]) -> None:
+    """By the command line's own parser; nothing runs."""
+    command: Any = get_command(app)
+    context = typer.Context(command)
+    name = ""
+    while hasattr(command, "get_command"):
+        name, *words = words
+        command = command.get_command(context, name)
+        assert command is not None, f"no command {name}"
+    given, rest, _ = command.make_parser(typer.Context(command)).parse_args(list(words))
+    assert not rest
+    missing = [each.name for each in command.params if each.required and not given.get(each.name)]
+    assert not missing, f"required: {missing}"
+    if name == "fly":
+        _choose(given)
+    elif name == "sync-table":
+        names = [tuple(filter(None, given.get(key, "").split(","))) for key in ("laws", "disturbances")]
+        assert selected((given["plant"],) if given.get("plant") else tuple(PLANTS), *names)
+    elif name in ("build", "landings") and given.get("name"):
+        scenarios.named(given["name"])
+    elif name in ("import", "run"):
+        assert (ROOT / given["file"]).is_file()
+
+
+def _choose(given: dict[str, Any]) -> None:
+    """The scenario, its keys and the rung; nothing is built."""
+    options = {key: given.get(key) for key in ("loop", "link", "pace", "law", "view", "companion")}
+    seed = int(given["seed"]) if given.get("seed") else None
+    asked = scenarios.named(given["name"]).changed(tuple(given.get("overrides") or ()))
+    flying.verified(flying.choose(asked, **options, seed=seed, watched=bool(given.get("dash"))))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("fyl", "no command fyl"),
+        ("fly", "required"),
+        ("fly no-such-flight", "no-such-flight"),
+        ("fly quad-hover --loops pil", "--loops"),
+        ("fly quad-hover --set no.key=1", "no"),
+        ("fly rrr-circle --loop lip", "lip"),
+        ("sync-table --laws dip", "dip"),
+    ],
+)
+def test_a_wrong_word_would_be_noticed(words: str, reason: str) -> None:
+    with pytest.raises(Exception, match=reason):
+        _parse(words.split())
+
+
+def test_a_row_is_checked_if_and_only_if_it_has_numbers() -> None:
+    assert [row.what for row in rows() if row.checked != bool(row.numbers)] == []
+
+
+@cache
+def came_out(command: str) -> dict[str, float]:
+    """The numbers of a command, without processes."""
+    if command.startswith(TOOLS):
+        return paper_numbers.NUMBERS[command.removeprefix(TOOLS)]()
+    program, verb, name = shlex.split(command)
+    assert (program, verb) == ("aeroloop", "fly"), f"a checked row flies a scenario as it is: {command}"
+    scenario = scenario_files.load(scenario_files.find(name))
+    (log,) = fly_inline(scenario).logs
+    return metrics_of(scenario, log)
+
+
+@pytest.mark.parametrize("command", sorted({row.command for row in rows() if row.checked}))
+def test_the_numbers_of_a_checked_row_come_out(command: str) -> None:
+    numbers = came_out(command)
+    for row in rows():
+        for printed in row.numbers if row.command == command else ():
+            name, value, decimals = printed.groups()
+            within = 0.5001 * 10.0 ** -len(decimals or "")
+            assert numbers[name] == pytest.approx(float(value), rel=0, abs=within), f"{row.what}: {name}"
+
+
+def test_the_tool_prints_its_numbers_and_refuses_others(capsys: pytest.CaptureFixture[str]) -> None:
+    assert paper_numbers.main(["tasks"]) == 0
+    assert capsys.readouterr().out == "tasks = 13\nfirst = 11\nlast = 23\n"
+    assert paper_numbers.main(["nothing"]) == 2
+
+
+def test_pages_that_it_links_to_exist() -> None:
+    links = re.findall(r"\]\(([^)#]+)", PAGE.read_text("utf-8"))
+    assert len(links) > 10
+    assert [link for link in links if not (PAGE.parent / link).exists()] == []
