@@ -13,31 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aeroloop.codegen.host import fastest
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ADDING, Switch, Switched
 from aeroloop.core.frames import Quat, Vec, Vec3, quat_product
-from aeroloop.core.signals import NS, NavEstimate, Origin, RigidState
-from aeroloop.estimation.config import NavigationConfig
-from aeroloop.estimation.navigation import Navigation
+from aeroloop.core.signals import NS, NavEstimate, RigidState
 from aeroloop.families.helicopter import reference
 from aeroloop.families.helicopter.faults import STATE_CHANNELS
 from aeroloop.families.helicopter.scenario import HelicopterTables
 from aeroloop.sensors import noise
-from aeroloop.sensors.barometer import BarometerSample
-from aeroloop.sensors.gnss import GnssSample
-from aeroloop.sensors.imu import ImuSample
-from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sensors.suite import Sample, Suite
-from aeroloop.world.earth import Home
-from aeroloop.world.magnetic import MagneticModel
+from aeroloop.sim.navigation_unit import NavigationUnit
 from aeroloop.world.surroundings import GroundHeight, Surroundings
 
 Row = tuple[float, ...]
 AXES = 3
-STALE_NS = NS // 20
-"""An estimate without an IMU sample for longer than this is not sent."""
 
 
 class Moving(NamedTuple):
@@ -105,36 +95,10 @@ class Instruments:
         return Switched(STATE_CHANNELS[name], values)
 
 
-class Estimator:
-    """The navigation filter, started in the air at the start of the flight."""
-
-    def __init__(self, home: Home, start: RigidState) -> None:
-        self._navigation = Navigation(NavigationConfig(), fastest, MagneticModel(home.date).field_T)
-        origin = Origin(home.lat_deg, home.lon_deg, home.alt_m)
-        self._navigation.begin_in_air(origin, start.pos_W, start.vel_W, start.quat_WB)
-
-    @property
-    def estimate(self) -> NavEstimate | None:
-        return self._navigation.estimate
-
-    def take(self, sample: Sample) -> None:
-        match sample:
-            case ImuSample():
-                self._navigation.imu(sample.t_ns, sample.rate_B, sample.accel_B)
-            case MagnetometerSample():
-                self._navigation.magnetometer(sample.t_ns, sample.field_B_T)
-            case BarometerSample():
-                self._navigation.barometer(sample.t_ns, sample.pressure_altitude_m)
-            case GnssSample():
-                place = sample.lat_deg, sample.lon_deg, sample.alt_m
-                self._navigation.gnss(sample.t_ns, *place, sample.vel_W, sample.eph_m, sample.epv_m, sample.fix)
-
-    def moving(self, t_ns: int) -> Moving | None:
-        """None while there is no usable estimate."""
-        now = self.estimate
-        if now is None or t_ns - now.t_ns > STALE_NS:
-            return None
-        return Moving(now.pos_W, now.vel_W, now.quat_WB, now.rate_B)
+def estimated(unit: NavigationUnit, t_ns: int) -> Moving | None:
+    """None while there is no usable estimate."""
+    now = unit.usable(t_ns)
+    return None if now is None else Moving(now.pos_W, now.vel_W, now.quat_WB, now.rate_B)
 
 
 class Sensing:
@@ -153,7 +117,7 @@ class Sensing:
         """`ground_m` is given if the ground is not flat."""
         self._instruments, self._around, self._suite = instruments, around, Suite(tables.aboard, streams)
         self._ground_m = ground_m if tables.aboard.rangefinder is not None else None
-        self._estimator = Estimator(tables.world.home, start) if tables.sensors.state == "estimated" else None
+        self._estimator = NavigationUnit(tables.world.home, start) if tables.sensors.state == "estimated" else None
 
     def sense(self, state: RigidState, thrust_N: float) -> list[Sample]:
         """The samples that arrive in this step."""
@@ -168,7 +132,7 @@ class Sensing:
     def measure(self, state: RigidState) -> Row | None:
         """The values for the board; None during a dropout."""
         estimator, instruments = self._estimator, self._instruments
-        moving = instruments.measured(state) if estimator is None else estimator.moving(state.t_ns)
+        moving = instruments.measured(state) if estimator is None else estimated(estimator, state.t_ns)
         return instruments.row(state.t_ns, moving)
 
     def estimate(self) -> NavEstimate | None:

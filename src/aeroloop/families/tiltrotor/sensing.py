@@ -10,62 +10,27 @@ from either. The sensors are at the body's origin.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
-from aeroloop.codegen.host import fastest
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.signals import NS, Effort, NavEstimate, Origin, RigidState, Sensors, Truth
-from aeroloop.estimation.config import NavigationConfig
-from aeroloop.estimation.navigation import Navigation
+from aeroloop.core.signals import NS, Effort, NavEstimate, RigidState, Sensors, Truth
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
-from aeroloop.sensors.barometer import BarometerSample
-from aeroloop.sensors.gnss import GnssSample
-from aeroloop.sensors.imu import ImuSample
-from aeroloop.sensors.magnetometer import MagnetometerSample
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sensors.state import StateSensors, ideal, state_row
 from aeroloop.sensors.suite import Sample, Suite
-from aeroloop.world.earth import Home
-from aeroloop.world.magnetic import MagneticModel
+from aeroloop.sim.navigation_unit import NavigationUnit
 from aeroloop.world.surroundings import GroundHeight, Surroundings
 
-STALE_NS = NS // 20
-"""An estimate without an IMU sample for longer than this is not sent."""
 
-
-class Estimator:
-    """The navigation filter, started in the air at the start of the flight."""
-
-    def __init__(self, home: Home, start: Truth) -> None:
-        self._navigation = Navigation(NavigationConfig(), fastest, MagneticModel(home.date).field_T)
-        origin = Origin(home.lat_deg, home.lon_deg, home.alt_m)
-        self._navigation.begin_in_air(origin, start.pos_W, start.vel_W, start.quat_WB)
-
-    @property
-    def estimate(self) -> NavEstimate | None:
-        return self._navigation.estimate
-
-    def take(self, sample: Sample) -> None:
-        match sample:
-            case ImuSample():
-                self._navigation.imu(sample.t_ns, sample.rate_B, sample.accel_B)
-            case MagnetometerSample():
-                self._navigation.magnetometer(sample.t_ns, sample.field_B_T)
-            case BarometerSample():
-                self._navigation.barometer(sample.t_ns, sample.pressure_altitude_m)
-            case GnssSample():
-                place = sample.lat_deg, sample.lon_deg, sample.alt_m
-                self._navigation.gnss(sample.t_ns, *place, sample.vel_W, sample.eph_m, sample.epv_m, sample.fix)
-
-    def state(self, truth: Truth) -> Sensors | None:
-        """The values for the board, with the true tilts; None while there is no usable estimate."""
-        estimate = self.estimate
-        if estimate is None or truth.t_ns - estimate.t_ns > STALE_NS:
-            return None
-        pos_W, quat_WB, vel_W, rate_B = estimate.pos_W, estimate.quat_WB, estimate.vel_W, estimate.rate_B
-        return state_row(pos_W, quat_WB, vel_W, rate_B, truth.tilt_rad, truth.tilt_rate_rad_s)
+def estimated(unit: NavigationUnit, truth: Truth) -> Sensors | None:
+    """The values for the board, with the true tilts; None while there is no usable estimate."""
+    now = unit.usable(truth.t_ns)
+    if now is None:
+        return None
+    return state_row(now.pos_W, now.quat_WB, now.vel_W, now.rate_B, truth.tilt_rad, truth.tilt_rate_rad_s)
 
 
 class Sensing:
@@ -85,9 +50,11 @@ class Sensing:
         fitted = aircraft.aboard
         self._around, self._suite = around, Suite(fitted, streams)
         self._ground_m = ground_m if fitted.rangefinder is not None else None
-        estimated = aircraft.sensors.state == "estimated"
-        self._estimator = Estimator(aircraft.world.home, start) if estimated else None
-        read: Callable[[Truth], Sensors | None] = ideal if self._estimator is None else self._estimator.state
+        is_estimated = aircraft.sensors.state == "estimated"
+        self._estimator = NavigationUnit(aircraft.world.home, start) if is_estimated else None
+        read: Callable[[Truth], Sensors | None] = (
+            ideal if self._estimator is None else partial(estimated, self._estimator)
+        )
         self._state = StateSensors(aircraft.sensors, rng, read)
         self._before = start
         self.measure = self._state.sample
