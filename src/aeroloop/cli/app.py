@@ -32,6 +32,7 @@ from aeroloop.cli import (
     replay_commands,
     slam_commands,
     sync_commands,
+    video_commands,
 )
 from aeroloop.cli.console import Program, notes, plain, print_error, print_note, program, run_program
 from aeroloop.core import config, scenario_files, trust
@@ -391,6 +392,7 @@ app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
+app.command("video", epilog=video_commands.EPILOG)(video_commands.video)
 app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
     new_aircraft.new
 )

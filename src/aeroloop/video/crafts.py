@@ -110,16 +110,17 @@ class Craft:
         """Time and position of all rows of a track (n, 4), finite; empty if the log has no such stream."""
         self.store.seek(math.inf)
         rows = readings.places(self.store, self.scenario, track, self.vehicle, -math.inf)
-        found = np.array(rows).reshape(-1, 4)
-        found = found[np.isfinite(found).all(axis=1)]
-        found[:, 1:] += np.array(self._origin_W)
-        return found
+        found: Vec = np.array(rows).reshape(-1, 4)
+        known: Vec = found[np.isfinite(found).all(axis=1)]
+        known[:, 1:] += np.array(self._origin_W)
+        return known
 
     def plan(self) -> Vec:
         """The path of the scenario itself (n, 3)."""
         with calling(self._pages):
-            points = np.array(self.page.plan(self.scenario, self.vehicle), dtype=float).reshape(-1, 3)
-        return points + np.array(self._origin_W)
+            points: Vec = np.array(self.page.plan(self.scenario, self.vehicle), dtype=float).reshape(-1, 3)
+        moved: Vec = points + np.array(self._origin_W)
+        return moved
 
 
 def of_recording(recording: Recording, wanted: str = "") -> list[Craft]:
@@ -144,9 +145,7 @@ def of_recording(recording: Recording, wanted: str = "") -> list[Craft]:
         if len(rows):
             scenario = part.scenario
             origin_W = origins.get(scenario.name, ORIGIN)
-            crafts.append(
-                Craft(name, scenario, stores[scenario.name], vehicle, rows, origin_W=origin_W, number=number)
-            )
+            crafts.append(Craft(name, scenario, stores[scenario.name], vehicle, rows, origin_W=origin_W, number=number))
     if not any(craft.name == names[chosen] for craft in crafts):
         raise ConfigError(
             f"{recording.folder}: no positions of {names[chosen]}; expected rows with x_m, y_m and z_m in stream truth"
@@ -176,4 +175,5 @@ def _truth(rows: Vec | None, names: Sequence[str], vehicle: int) -> Vec:
     quat = own[:, [names.index(name) for name in QUATERNION]] if set(QUATERNION) <= set(names) else level
     found = np.column_stack([own[:, 0], own[:, [names.index(name) for name in POSITION]], quat])
     found = found[np.isfinite(found).all(axis=1)]
-    return found[np.diff(found[:, 0], prepend=-np.inf) > 0]
+    ordered: Vec = found[np.diff(found[:, 0], prepend=-np.inf) > 0]
+    return ordered

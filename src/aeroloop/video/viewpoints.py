@@ -24,7 +24,7 @@ from aeroloop.world.room_layout import Layout
 
 KINDS = ("chase", "free", "onboard")
 FOVY_DEG, ONBOARD_FOVY_DEG = 42.0, 70.0
-CHASE_BACK, CHASE_UP = 5.2, 1.9
+CHASE_BACK, CHASE_UP = 4.2, 1.5
 """Of the chase camera from the aircraft, in its reach."""
 FREE_ELEVATION_DEG, FREE_AZIMUTH_DEG = 24.0, -115.0
 """Direction from the middle of a flight to the free camera; from east counter-clockwise."""

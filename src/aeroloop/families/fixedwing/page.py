@@ -50,7 +50,9 @@ def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[Lin
 
 
 def fly(watched: WatchedFlight, scenario: FixedWingScenario) -> None:
-    from aeroloop.families.fixedwing import page_fly  # needs the dashboard's library, which a video of a flight does not
+    from aeroloop.families.fixedwing import (
+        page_fly,
+    )  # needs the dashboard's library, which a video of a flight does not
 
     page_fly.build(watched, scenario)
 
