@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -80,7 +80,8 @@ def opened(path: Path, size_px: tuple[int, int], fps: float, count: int) -> Iter
     except OSError as error:
         raise not_written(path, error, "film") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _av(path: Path) -> Any:

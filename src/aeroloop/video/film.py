@@ -112,7 +112,10 @@ class Film:
         flown_s = self.flight_s[0], self.span_s[1]
         stage = Stage(self._crafts, flown_s, drawn_px, own_hidden=hidden, line_scale=drawn_px[1] / 720.0)
         try:
-            view = viewpoints.of_kind(settings.camera, self._crafts, self.span_s, stage.around, settings.eye_W)
+            aspect = view_px[0] / view_px[1]
+            view = viewpoints.of_kind(
+                settings.camera, self._crafts, self.span_s, stage.around, aspect=aspect, eye_W=settings.eye_W
+            )
             beside = _Beside(own, self.flight_s, (beside_px, height)) if beside_px else None
             for number in range(self.count):
                 t_s = self.time_s(number)
@@ -145,7 +148,7 @@ class Film:
                 ring = RING_PX * size_px[1] / 720.0 + 2.0
                 colour = tuple(round(255 * part) for part in craft.rgb)
                 draw.ellipse((x - ring, y - ring, x + ring, y + ring), outline=colour, width=max(1, letters_px // 10))
-            if several:
+            if several and (index or self.settings.camera == "free"):
                 above = max(radius, RING_PX) + letters_px // 2
                 boxed(draw, (x, max(y - above, 1.5 * letters_px)), craft.name, letters_px * 3 // 4, "ms")
         speed = f"  {self.settings.speed:g}x" if self.settings.speed != 1.0 else ""

@@ -27,6 +27,7 @@ from aeroloop.world.room_layout import RoomConfig
 SHADOW_RGBA = [0.0, 0.0, 0.0, 0.32]
 SHADOW_REACH, SHADOW_UP = 0.7, 0.02
 """Radius of a shadow and its height over the ground, in the aircraft's reach."""
+FAR_M = 40_000.0
 NEAREST = 0.02
 """Of the frustum, in the aircraft's reach."""
 CELLS, LINE_PX, LINE = 10, 3, 0.8
@@ -53,6 +54,7 @@ class Stage(Renderer):
         scenario = own.scenario
         self.around = surroundings(scenario)
         spec = _world(own, self.around)
+        spec.visual.map.zfar = FAR_M
         spec.visual.map.znear = max(scene.NEAR_M, NEAREST * own.shape.reach_m)
         self._shown = [craft for craft in crafts if craft is not own or not own_hidden]
         for craft in self._shown:

@@ -14,7 +14,7 @@ from aeroloop.core.frames import Vec, Vec3
 from aeroloop.video.crafts import Craft
 
 TRAIL_POINTS, PLAN_POINTS = 240, 160
-TRAIL_PX, THIN_PX = 3.0, 2.0
+TRAIL_PX, THIN_PX = 4.0, 2.5
 SETPOINT_RGB, PLAN_RGB = (0.96, 0.62, 0.04), (0.58, 0.64, 0.72)
 
 

@@ -26,13 +26,14 @@ KINDS = ("chase", "free", "onboard")
 FOVY_DEG, ONBOARD_FOVY_DEG = 42.0, 70.0
 CHASE_BACK, CHASE_UP = 4.2, 1.5
 """Of the chase camera from the aircraft, in its reach."""
-FREE_ELEVATION_DEG, FREE_AZIMUTH_DEG = 24.0, -115.0
+FREE_ELEVATION_DEG, FREE_AZIMUTH_DEG = 28.0, -115.0
 """Direction from the middle of a flight to the free camera; from east counter-clockwise."""
 STANDS_ELEVATION_DEG, STANDS_BACK = 52.0, 3.0
 ROOM_ELEVATION_DEG = 58.0
 """Over the walls, which have no ceiling."""
-WIDEST_M = 4_000.0
-"""Farther away nothing is recognised."""
+NEAR_M, BESIDE = 60.0, 3.0
+"""Other aircraft are in view of the free camera up to this distance, and up to this multiple of the flight's extent."""
+MARGIN, MOST_POINTS = 0.86, 2000
 CLEAR = 0.4
 """Least height above the ground, in the aircraft's reach."""
 FREE_WAY_M = 0.15
@@ -62,14 +63,21 @@ def hides_own(kind: str, craft: Craft) -> bool:
 
 
 def of_kind(
-    kind: str, crafts: Sequence[Craft], span_s: tuple[float, float], around: Surroundings, eye_W: Vec3 | None = None
+    kind: str,
+    crafts: Sequence[Craft],
+    span_s: tuple[float, float],
+    around: Surroundings,
+    *,
+    aspect: float = 16 / 9,
+    eye_W: Vec3 | None = None,
 ) -> View:
-    """Of the first of the aircraft. `span_s`: of the film; `eye_W`: where a free camera stands."""
+    """Of the first of the aircraft. `span_s`: of the film; `aspect`: width by height; `eye_W`: where a free camera
+    stands."""
     craft = crafts[0]
     if kind == "onboard":
         return _onboard(craft)
     if kind == "free":
-        return _observer(craft, eye_W) if eye_W is not None else _overview(crafts, span_s, around)
+        return _observer(craft, eye_W) if eye_W is not None else _overview(crafts, span_s, around, aspect)
     return _standing(craft, span_s) if craft.page.stands else _chase(craft, around)
 
 
@@ -103,26 +111,35 @@ def _standing(craft: Craft, span_s: tuple[float, float]) -> View:
     return lambda t_s: pose
 
 
-def _overview(crafts: Sequence[Craft], span_s: tuple[float, float], around: Surroundings) -> View:
-    """All of the flight in view, of every aircraft that stays within some distance of the first."""
-    own = crafts[0].pos_W[_within(crafts[0], span_s)]
-    points = [own]
+def _overview(crafts: Sequence[Craft], span_s: tuple[float, float], around: Surroundings, aspect: float) -> View:
+    """All of the flight in view, and of the other aircraft those near it."""
+    reach_m = crafts[0].shape.reach_m
+    flown = crafts[0].pos_W[_within(crafts[0], span_s)]
+    near_m = max(NEAR_M, BESIDE * float(np.linalg.norm(flown - _middle(flown), axis=1).max()))
+    points = [flown]
     for craft in crafts[1:]:
         beside = craft.pos_W[_within(craft, span_s)]
-        if np.linalg.norm(beside - _middle(own), axis=1).max() < WIDEST_M:
+        if np.linalg.norm(beside - _middle(flown), axis=1).max() < near_m:
             points.append(beside)
-    all_W = np.concatenate(points)
-    middle_W = _middle(all_W)
-    radius_m = float(np.linalg.norm(all_W - middle_W, axis=1).max()) + 1.5 * crafts[0].shape.reach_m
-    elevation_deg = FREE_ELEVATION_DEG
+    direction = _direction(FREE_AZIMUTH_DEG, FREE_ELEVATION_DEG)
     if around.room is not None:
         (length_m, width_m, _), (x, y) = around.room.size_m, around.room.centre_m
-        middle_W, radius_m = np.array([x, y, 0.5]), math.hypot(length_m, width_m) / 2.0
-        elevation_deg = ROOM_ELEVATION_DEG
-    away_m = radius_m / math.sin(math.radians(FOVY_DEG) / 2.0)
-    eye_W = middle_W + away_m * _direction(FREE_AZIMUTH_DEG, elevation_deg)
-    pose = look_at(_above(eye_W, around.ground, CLEAR * crafts[0].shape.reach_m), middle_W)
+        points = [np.array([[x + i * length_m / 2, y + j * width_m / 2, 0.0] for i in (-1, 1) for j in (-1, 1)])]
+        direction = _direction(FREE_AZIMUTH_DEG, ROOM_ELEVATION_DEG)
+    every = len(flown) // MOST_POINTS + 1
+    all_W = np.concatenate([each[::every] for each in points])
+    middle_W = _middle(all_W)
+    away_m = reach_m + _fitting_m(all_W, middle_W, direction, aspect, least_m=3.0 * reach_m)
+    pose = look_at(_above(middle_W + away_m * direction, around.ground, CLEAR * reach_m), middle_W)
     return lambda t_s: pose
+
+
+def _fitting_m(points_W: Vec, middle_W: Vec, direction: Vec, aspect: float, least_m: float) -> float:
+    """Least distance from the middle at which every point is in the image, with a margin:
+    |x| <= t aspect (z + d) and |y| <= t (z + d), with x, y, z in the axes of the image and t = tan(fovy / 2)."""
+    x, y, z = ((points_W - middle_W) @ look_at(middle_W + direction, middle_W).R_WC).T
+    half = MARGIN * math.tan(math.radians(FOVY_DEG) / 2.0)
+    return max(least_m, float(np.max(np.maximum(np.abs(x) / (half * aspect), np.abs(y) / half) - z)))
 
 
 def _observer(craft: Craft, eye_W: Vec3) -> View:
