@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import video_runs
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.dashboard import replay
 from aeroloop.video import crafts
+from helpers import video_runs
 
 
 def flown(folder: Path, name: str, wanted: str = "") -> list[crafts.Craft]:

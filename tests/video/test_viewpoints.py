@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import video_runs
 
 from aeroloop.cameras.pinhole import Pose, intrinsics_px, project
 from aeroloop.dashboard import replay
@@ -15,6 +13,7 @@ from aeroloop.video import crafts, viewpoints
 from aeroloop.video.viewpoints import Surroundings
 from aeroloop.world.room_layout import RoomConfig
 from aeroloop.world.terrain import Flat
+from helpers import video_runs
 
 SIZE_PX = (160, 90)
 SPAN_S = (0.0, 2.0)

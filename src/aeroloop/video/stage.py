@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cache
 
 import mujoco
 import numpy as np
@@ -145,6 +146,7 @@ def _world(craft: Craft, around: Surroundings) -> mujoco.MjSpec:
     return scene.of_ground(around.ground, grassland(), _tile_m(craft, around))
 
 
+@cache
 def grassland() -> scene.Picture:
     """Ground without the stones that cameras need, and with lines at every tenth of its side: lengths are seen."""
     picture = scene.ground_texture(stones=0).astype(float)
