@@ -42,7 +42,7 @@ def test_several_aircraft_are_found_by_name_and_number(tmp_path: Path) -> None:
     recording = replay.load(video_runs.made(tmp_path / "run", "quad-swarm"))
     names = [craft.name for craft in crafts.of_recording(recording)]
     assert names[:2] == ["quad-swarm-1", "quad-swarm-2"]
-    assert [craft.name for craft in crafts.of_recording(recording, "3")][0] == names[2]
+    assert next(craft.name for craft in crafts.of_recording(recording, "3")) == names[2]
     second = crafts.of_recording(recording, "quad-swarm-2")
     assert second[0].name == names[1] and sorted(craft.name for craft in second) == sorted(names)
     assert np.allclose(second[0].pos_W[0], video_runs.position("quad-swarm", 0.0, 1))
