@@ -50,7 +50,7 @@ def video(
         str, typer.Option(metavar="E,N,U", help="Place of the free camera in m, which then turns to the aircraft.")
     ] = "",
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Draw at twice the size and average: smooth edges, about 4 times the time.")
+        bool, typer.Option("--smooth", help="Draw at twice the size and average: smooth edges, more time.")
     ] = False,
 ) -> None:
     """Make a film of a run from its log, without a display."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,11 @@ from aeroloop.dashboard.instruments import DIM, INK, MARK, PANEL
 from aeroloop.dashboard.store import Store
 from aeroloop.video.crafts import Craft
 
-LEAST_PX = 90
-"""Height of a chart."""
+LEAST_PX, LABELS_PX = 90, 48.0
+"""Height of a chart, and width of the numbers beside it."""
 DPI = 100.0
+LETTER = 0.55
+"""Mean width of a letter, in its size."""
 POINTS = 800
 MOST_CURVES = 6
 FADED, EDGE = 0.35, "#2c3945"
@@ -77,7 +80,7 @@ def _drawn(
     width, height = size_px
     small = max(6.0, min(8.0, width / 50.0))
     figure = Figure(figsize=(width / DPI, height / DPI), dpi=DPI, facecolor=PANEL)
-    left, right, top, bottom = 0.14, 0.97, 1.0 - 22.0 / height, 24.0 / height
+    left, right, top, bottom = max(0.14, LABELS_PX / width), 0.97, 1.0 - 22.0 / height, 24.0 / height
     count = max(1, len(charts))
     # One margin for all, so that one cursor is the time of every chart.
     grid = figure.add_gridspec(count, 1, left=left, right=right, top=top, bottom=bottom, hspace=0.45)
@@ -94,11 +97,15 @@ def _drawn(
         axes.locator_params(axis="y", nbins=4)
         for side in axes.spines.values():
             side.set_color(EDGE)
-        axes.set_title(_title(chart, store), fontsize=small, color=INK, loc="left", pad=3, x=-0.12)
+        title = _title(chart, store)
+        axes.set_title(title, fontsize=small, color=INK, loc="left", pad=3, x=-0.13)
         if len(chart) > 1:
-            above = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.97), "ncols": len(chart), "frameon": False}
+            letters = len(title) + sum(len(_label(name, chart)) + 4 for name in chart)
+            above = {"loc": "lower right", "bbox_to_anchor": (1.01, 0.97), "ncols": len(chart)}
+            fits = letters * LETTER * small * DPI / 72.0 < width
             tight = {"borderpad": 0.2, "handlelength": 0.7, "handletextpad": 0.3, "columnspacing": 0.7}
-            axes.legend(fontsize=small - 1, labelcolor=INK, **above, **tight)
+            place: dict[str, Any] = above if fits else {"loc": "upper right"}
+            axes.legend(fontsize=small - 1, labelcolor=INK, frameon=False, **place, **tight)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     whole = np.asarray(canvas.buffer_rgba())[:height, :width, :3].copy()
@@ -113,21 +120,29 @@ def _drawn(
 
 def _title(chart: Sequence[str], store: Store) -> str:
     """What the names have in common, or the first, with the unit if it is one."""
-    streams, fields = zip(*(name.partition(".")[::2] for name in chart), strict=True)
-    words = _plain(fields[0]) if len(set(fields)) == 1 or len(set(streams)) > 1 else streams[0]
+    words = _common(chart)
     units = {signal.unit for name in chart if (signal := store.signal(name)) is not None}
     unit = units.pop() if len(units) == 1 else ""
-    return f"{words} ({unit})" if unit not in ("", "-") else str(words)
+    return f"{words} ({unit})" if unit not in ("", "-") else words
+
+
+def _common(chart: Sequence[str]) -> str:
+    streams = {name.partition(".")[0] for name in chart}
+    fields = [_plain(name.partition(".")[2]) for name in chart]
+    if len(streams) > 1 or len(chart) == 1:
+        return fields[0]
+    (stream,) = streams
+    shared = [words[0] for words in zip(*(field.split() for field in fields), strict=False) if len(set(words)) == 1]
+    return " ".join(shared) or stream.replace("_", " ")
 
 
 def _label(name: str, chart: Sequence[str]) -> str:
     """What distinguishes it from the others of its chart."""
     stream, _, field = name.partition(".")
+    words, common = _plain(field), _common(chart)
     if len({each.partition(".")[0] for each in chart}) == 1:
-        return _plain(field).removeprefix(f"{stream} ")
-    if len({each.partition(".")[2] for each in chart}) == 1:
-        return stream
-    return f"{stream} {_plain(field)}"
+        return words.removeprefix(common).strip() or words
+    return f"{stream} {words}".removesuffix(f" {common}")
 
 
 def _plain(field: str) -> str:
