@@ -143,6 +143,6 @@ python=$(choose_python)
 install_system_packages
 venv_is_sound || make_venv
 case "$mode" in
-    dev) install_python_packages joystick,dash,docs,export,vision,dev; install_mavproxy; compile_modules; touch .venv/.ready .venv/.ready-dev ;;
+    dev) install_python_packages joystick,dash,docs,export,video,vision,dev; install_mavproxy; compile_modules; touch .venv/.ready .venv/.ready-dev ;;
     *) install_python_packages joystick,dash; compile_modules; touch .venv/.ready ;;
 esac

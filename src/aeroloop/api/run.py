@@ -157,6 +157,19 @@ class Run:
         path = self.folder / results.REPORT
         return path if path.exists() else results.write_report(self.folder, self.plan, self._log, self.summary)
 
+    def video(self, out: str | Path | None = None, **settings: Any) -> Path:
+        """A film from the log; by default flight.mp4 in the run's folder. Settings as those of `aeroloop video`, by
+        the names of `video.film.Settings`: `camera="free"`, `size_px=(1280, 720)`, `from_s=10.0`, ..."""
+        from aeroloop.video import encoders
+        from aeroloop.video.film import Settings
+        from aeroloop.video.make import make
+
+        file = Path(out) if out is not None else self.folder / f"{Path(results.LOG).stem}.mp4"
+        kind = encoders.kind_of(file)
+        size_px = kind.panel_size_px if settings.get("instruments") else kind.size_px
+        make(self.folder, file, Settings(**{"fps": kind.fps, "size_px": size_px, **settings}))
+        return file
+
     @cached_property
     def figures(self) -> Mapping[str, Figure]:
         """The figures of the report by name; those of a fleet's part are prefixed by its name: `wing/trajectory`."""

@@ -29,14 +29,14 @@ NO_EGL = (
 
 
 class Renderer:
-    def __init__(self, spec: mujoco.MjSpec, largest_px: tuple[int, int]) -> None:
-        """ConfigError if this machine cannot draw."""
+    def __init__(self, spec: mujoco.MjSpec, largest_px: tuple[int, int], *, marks: int = 64) -> None:
+        """ConfigError if this machine cannot draw. `marks`: room in the scene for what is not in the model."""
         spec.visual.global_.offwidth, spec.visual.global_.offheight = largest_px
         self._model = spec.compile()
         self._data = mujoco.MjData(self._model)
         mujoco.mj_forward(self._model, self._data)
         self._gl = _context(*largest_px)
-        self._scene = mujoco.MjvScene(self._model, maxgeom=self._model.ngeom + 64)
+        self._scene = mujoco.MjvScene(self._model, maxgeom=self._model.ngeom + marks)
         self._context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self._context)
         self._context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR

@@ -63,14 +63,16 @@ def ground_of(scenario: Scenario) -> Surface:
     return Flat() if config is None else of_config(config)
 
 
-def of_ground(ground: Surface) -> mujoco.MjSpec:
+def of_ground(ground: Surface, picture: Picture | None = None, tile_m: float = TILE_M) -> mujoco.MjSpec:
+    """`picture`: of the ground, repeated after `tile_m`; without one that of cameras."""
+    drawn = ground_texture() if picture is None else picture
     spec = mujoco.MjSpec.from_string(XML)
     lay(spec, ground)
     texture = spec.add_texture(
         name="ground", type=mujoco.mjtTexture.mjTEXTURE_2D, width=TEXTURE_PX, height=TEXTURE_PX, nchannel=3
     )
-    texture.data = ground_texture().tobytes()
-    material = spec.add_material(name="ground", texrepeat=[1.0 / TILE_M, 1.0 / TILE_M], texuniform=True)
+    texture.data = drawn.tobytes()
+    material = spec.add_material(name="ground", texrepeat=[1.0 / tile_m, 1.0 / tile_m], texuniform=True)
     material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "ground"
     for geom in spec.worldbody.geoms:
         if geom.name.startswith("ground"):
@@ -88,7 +90,7 @@ def of_room(config: RoomConfig, *, texture_px: int = 512) -> mujoco.MjSpec:
     return spec
 
 
-def ground_texture(seed: int = 0) -> Picture:
+def ground_texture(seed: int = 0, stones: int = STONES) -> Picture:
     """Earth and grass with detail at every scale, so that every height has something to see; its edges match."""
     rng = np.random.default_rng(seed)
     grey = sum(_octave(rng, points) / (3.0 + index) for index, points in enumerate(OCTAVES))
@@ -97,10 +99,10 @@ def ground_texture(seed: int = 0) -> Picture:
     rgb = LOW_RGB + level * (HIGH_RGB - LOW_RGB) + tint
     y, x = np.mgrid[-20:21, -20:21]
     for at_x, at_y, radius_px, shape, grey_level in zip(
-        *rng.integers(TEXTURE_PX, size=(2, STONES)),
-        rng.uniform(3.0, 20.0, STONES) ** 2 / 20.0 + 1.0,
-        rng.uniform(0.5, 1.5, STONES),
-        rng.uniform(50.0, 230.0, STONES),
+        *rng.integers(TEXTURE_PX, size=(2, stones)),
+        rng.uniform(3.0, 20.0, stones) ** 2 / 20.0 + 1.0,
+        rng.uniform(0.5, 1.5, stones),
+        rng.uniform(50.0, 230.0, stones),
         strict=True,
     ):
         j, i = np.nonzero((x * shape) ** 2 + (y / shape) ** 2 <= radius_px**2)

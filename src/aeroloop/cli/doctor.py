@@ -330,6 +330,13 @@ def _opencv() -> Outcome:
     return "ok", found, ""
 
 
+def _film() -> Outcome:
+    try:
+        return "ok", f"PyAV {importlib.metadata.version('av')}", ""
+    except importlib.metadata.PackageNotFoundError:
+        return "missing", "Python package av not installed", "for films as MP4 and WebM: pip install 'aeroloop[video]'"
+
+
 @cache
 def _camera_frames() -> Outcome:
     """Measured once by a process: the time of a frame does not change."""
@@ -390,6 +397,7 @@ PROBES: tuple[tuple[str, Probe], ...] = (
     ("shared memory", _shared_memory),
     ("OpenGL", _opengl),
     ("OpenCV", _opencv),
+    ("film encoder", _film),
     ("camera frames", _camera_frames),
     ("disk space", _disk),
 )

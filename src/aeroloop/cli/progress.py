@@ -78,6 +78,21 @@ class CountedLines:
             self._tell(f"{self._name}: {done} {self._of}, last {last}")
 
 
+@contextmanager
+def steps(name: str, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Of work whose size is known when it begins: gives a function of how much is done, and of how much."""
+    if not notes.is_terminal:
+        lines = StreamLines(name)
+        yield lambda done, count: lines(f"{done} of {count} {what}")
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=notes, transient=True) as shown_bar:
+        task = shown_bar.add_task(name, total=None)
+        yield lambda done, count: shown_bar.update(task, completed=done, total=count)
+
+
 class StreamLines:
     """Of something without a known end: the newest words, every few seconds."""
 

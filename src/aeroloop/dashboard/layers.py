@@ -5,41 +5,13 @@ loops of SLAM, for example. The dashboard keeps the last ones of a flight that h
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 from fastapi import FastAPI
 from fastapi.responses import PlainTextResponse, Response
 from nicegui import ui
 from nicegui.elements.scene.scene_object3d import Object3D
 
-from aeroloop.flight.live_view import LAYER
-from aeroloop.protocols import layers
-from aeroloop.realtime.latest import LatestIn, names
-
-MOST_LAYERS = 8
-
-
-@dataclass(frozen=True)
-class Kept:
-    version: int
-    data: bytes
-
-
-class KeptLayers:
-    """The newest layers of the shown flight, by name."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, Kept] = {}
-        self._readers: dict[str, LatestIn] = {}
-
-    def read(self, folder: Path) -> None:
-        """Those that have changed; what is no layer is left out."""
-        for name in names(folder, LAYER)[:MOST_LAYERS]:
-            data = self._readers.setdefault(name, LatestIn(folder, name)).take()
-            if data is not None and layers.size(data) is not None:
-                before = self.kept.get(name.removeprefix(LAYER))
-                self.kept[name.removeprefix(LAYER)] = Kept(before.version + 1 if before else 1, data)
+from aeroloop.dashboard.kept_layers import KeptLayers
 
 
 def register(outer: FastAPI, kept: Callable[[], KeptLayers]) -> None:

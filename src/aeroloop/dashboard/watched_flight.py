@@ -28,7 +28,7 @@ from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import DEFAULT_FAMILY
 from aeroloop.dashboard import event_words, family_page
 from aeroloop.dashboard.event_words import EVENTS
-from aeroloop.dashboard.layers import KeptLayers
+from aeroloop.dashboard.kept_layers import KeptLayers
 from aeroloop.dashboard.past_runs import PastRun, read_run
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity

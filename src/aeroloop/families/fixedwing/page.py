@@ -8,7 +8,8 @@ from aeroloop.dashboard.family_page import Page, Status
 from aeroloop.dashboard.link_health import LinkView, Span, counted_link
 from aeroloop.dashboard.link_sources import AT_PLANT
 from aeroloop.dashboard.store import Store
-from aeroloop.families.fixedwing import page_fly, page_path
+from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.families.fixedwing import page_path
 from aeroloop.families.fixedwing import shape as model
 from aeroloop.families.fixedwing.page_labels import STEP_WORDS, current_step, plan_notice, step_notice
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
@@ -48,6 +49,14 @@ def links(scenario: FixedWingScenario, store: Store, since_s: float) -> list[Lin
     return [counted_link("board", scenario.link_url, AT_PLANT, span, store.t_s, set_hz=set_hz)]
 
 
+def fly(watched: WatchedFlight, scenario: FixedWingScenario) -> None:
+    from aeroloop.families.fixedwing import (
+        page_fly,
+    )  # needs the dashboard's library, which a video of a flight does not
+
+    page_fly.build(watched, scenario)
+
+
 PAGE = Page[FixedWingScenario](
     setpoint=SETPOINT,
     status=status,
@@ -64,5 +73,5 @@ PAGE = Page[FixedWingScenario](
     home=False,  # the origin of its world is the middle of the map, and has no special meaning
     links=links,
     notices={"mission_step": step_notice, "plan": plan_notice},
-    fly=page_fly.build,
+    fly=fly,
 )

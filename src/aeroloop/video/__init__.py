@@ -1,0 +1,1 @@
+"""Films of a flight, drawn from its log: scene, cameras, instruments, encoders."""
