@@ -11,7 +11,9 @@ from typing import Any
 import mujoco
 import numpy as np
 import pytest
+from PIL import Image
 
+from aeroloop.api.run import Run
 from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import replay
 from aeroloop.video import bodies, crafts
@@ -126,3 +128,11 @@ def test_times_of_frames(tmp_path: Path) -> None:
 def test_settings_that_make_no_film_are_refused(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         Settings(**wrong)
+
+
+def test_a_run_in_python_makes_its_film(tmp_path: Path) -> None:
+    run = Run(video_runs.made(tmp_path / "run", "quad-hover"), video_runs.plan_of("quad-hover"), {})
+    film = run.video(tmp_path / "short.gif", size_px=SIZE_PX, camera="free", from_s=0.5, to_s=1.0)
+    with Image.open(film) as picture:
+        assert (picture.size, getattr(picture, "n_frames", 1)) == (SIZE_PX, 7)  # half a second at 12.5 fps, both ends
+    assert film == tmp_path / "short.gif"
