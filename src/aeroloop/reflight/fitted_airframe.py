@@ -63,11 +63,17 @@ def _heading(replayed: Replayed) -> list[str]:
     lines.append("# Numbers with one standard error (from the Jacobian of the residuals, in blocks of 0.5 s):")
     lines += [f"#   {number.fitted.name}: {confidence(number)}" for number in replayed.numbers]
     lines.append("# Mass and inertia hold for the rotors' coefficients below: a log tells only their ratios.")
+    if replayed.fitted_airframe is not None and replayed.fitted_airframe.drawn:
+        lines.append(
+            "# Its shape ([[drawn]]) is left out: copy those tables, and the meshes they name, from the original."
+        )
     return [*lines, f"# Fly it: {fly_command(replayed, 'THIS_FILE')}"]
 
 
 def _tables(airframe: Airframe) -> dict[str, Config]:
-    return {name: getattr(airframe, name) for name in airframe.__struct_fields__}
+    """Without its drawn shape, whose meshes are files beside the original."""
+    fields = ((name, getattr(airframe, name)) for name in airframe.__struct_fields__)
+    return {name: table for name, table in fields if isinstance(table, Config)}
 
 
 def _fields(struct: Config) -> dict[str, tuple[Any, str]]:
