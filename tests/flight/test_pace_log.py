@@ -12,6 +12,8 @@ from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import FAMILIES
 from aeroloop.families.fixedwing.rows import FixedWingRows
+from aeroloop.families.helicopter.build import Rows as HelicopterRows
+from aeroloop.families.helicopter.reference import Reference as HelicopterReference
 from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.rrr.build import Rows as RobotRows
 from aeroloop.families.rrr.reference import Reference, Wanted
@@ -38,6 +40,7 @@ def rows_of(family: str, kept: Kept) -> Any:
         "tiltrotor": lambda: TiltrotorRows(kept, 3 * STEP_NS, lambda: None),
         "quadrotor": lambda: MultirotorRows(kept, 4),
         "fixedwing": lambda: FixedWingRows(kept),
+        "helicopter": lambda: HelicopterRows(kept, HelicopterReference(), lambda: None),
         "rrr": lambda: RobotRows(kept, Wanted(Robot(), Reference())),
     }[family]()
 
