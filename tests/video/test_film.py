@@ -18,6 +18,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.dashboard import replay
 from aeroloop.video import bodies, crafts
 from aeroloop.video.film import Film, Settings
+from aeroloop.video.make import drawn_by
 from aeroloop.video.stage import Stage
 from helpers import video_runs
 
@@ -136,3 +137,16 @@ def test_a_run_in_python_makes_its_film(tmp_path: Path) -> None:
     with Image.open(film) as picture:
         assert (picture.size, getattr(picture, "n_frames", 1)) == (SIZE_PX, 7)  # half a second at 12.5 fps, both ends
     assert film == tmp_path / "short.gif"
+
+
+def test_several_processes_draw_the_same_frames(tmp_path: Path) -> None:
+    film = Film(video_runs.made(tmp_path / "run", "quad-hover"), Settings(size_px=SIZE_PX, fps=2.0))
+    frames = list(drawn_by(2, tmp_path / "run", film))
+    assert sha256(frames) == sha256(list(film.frames()))
+    assert len(frames) == film.count == 5
+
+
+def test_a_process_that_cannot_draw_ends_the_film_with_its_sentence(tmp_path: Path) -> None:
+    film = Film(video_runs.made(tmp_path / "run", "quad-hover"), Settings(size_px=SIZE_PX, fps=2.0))
+    with pytest.raises(ConfigError, match=r"gone: no run; expected a folder that `aeroloop fly` made"):
+        list(drawn_by(1, tmp_path / "gone", film))

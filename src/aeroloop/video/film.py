@@ -100,8 +100,8 @@ class Film:
     def time_s(self, number: int) -> float:
         return self.span_s[0] + number * self.settings.speed / self.settings.fps
 
-    def frames(self) -> Generator[Picture, None, None]:
-        """Each (height, width, 3), top row first."""
+    def frames(self, first: int = 0, step: int = 1) -> Generator[Picture, None, None]:
+        """Each (height, width, 3), top row first; with `step` every n-th of them, from `first` on."""
         settings, own = self.settings, self._crafts[0]
         width, height = settings.size_px
         beside_px = round(PANEL_SHARE * width / 2) * 2 if settings.instruments else 0
@@ -120,6 +120,8 @@ class Film:
             for number in range(self.count):
                 t_s = self.time_s(number)
                 stage.set_time(t_s, settings.speed / settings.fps if number else 0.0)
+                if number % step != first:
+                    continue  # rotors turn on meanwhile
                 pose, focal_px = view(t_s), viewpoints.focal_px(settings.camera, own, view_px[1])
                 image = Image.fromarray(stage.picture(pose, finer * focal_px, drawn_px))
                 image = image.reduce(finer) if finer > 1 else image
