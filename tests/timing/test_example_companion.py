@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from external_landing import EXAMPLE, MISSED_M, landing
+from host_time import repeated_where_the_host_stalls
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import common as mavlink2
 
@@ -44,6 +45,7 @@ def disarmed(link: Any, flying: threading.Event) -> bool:
     return False
 
 
+@repeated_where_the_host_stalls
 def test_the_example_lands_on_the_pad_that_gps_would_miss(tmp_path: Path) -> None:
     """The flight ends with the landing, however long the autopilot waits above the pad on a slow machine."""
     port, other = free_udp_port(), free_udp_port()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from host_time import repeated_where_the_host_stalls
 
 FLIGHT_GUARD_S = 240
 SHORT_S, MINUTE_S = 10.0, 60.0
@@ -88,6 +89,7 @@ def assert_kept_time(folder: Path, summary: dict[str, Any], flight_s: float) -> 
     assert "Period between sensor requests" in (folder / "report.html").read_text()
 
 
+@repeated_where_the_host_stalls
 def test_real_time_on_a_loaded_machine(tmp_path: Path, flight_s: float, busy_cores: None) -> None:
     arguments = ("--loop", "sil", "--link", "pty://", "--pace", "real", "--set", f"duration_s={flight_s}")
     exit_code, summary = fly(tmp_path / "run", *arguments)
@@ -96,6 +98,7 @@ def test_real_time_on_a_loaded_machine(tmp_path: Path, flight_s: float, busy_cor
     assert summary["timing"]["round_trip_s"]["count"] > CYCLES_HZ * flight_s
 
 
+@repeated_where_the_host_stalls
 def test_the_emulated_board_in_real_time_on_a_loaded_machine(
     tmp_path: Path, flight_s: float, busy_cores_for_an_emulator: None
 ) -> None:
@@ -107,6 +110,7 @@ def test_the_emulated_board_in_real_time_on_a_loaded_machine(
     assert summary["links"]["board_link"]["frames_in"] > CYCLES_HZ * flight_s
 
 
+@repeated_where_the_host_stalls
 def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
     exit_code, summary = fly(tmp_path / "run", "--pace", "4x", "--set", "duration_s=12", "--no-report")
     assert exit_code == 0, summary
@@ -114,6 +118,7 @@ def test_four_times_real_time_paces_the_board_too(tmp_path: Path) -> None:
     assert summary["real_time_factor"] == pytest.approx(4, rel=0.1)
 
 
+@repeated_where_the_host_stalls
 def test_the_quadrotors_rates_hold_on_a_loaded_machine(tmp_path: Path, busy_cores: None) -> None:
     """IMU at 500 Hz and GNSS at 5 Hz, at both ends of the link; it takes off and flies its first leg meanwhile."""
     flying = ("--pace", "real", "--set", "duration_s=25", "--set", "checks=[]", "--no-report")
@@ -156,6 +161,7 @@ def stopped_flight(folder: Path, begins: Callable[[Path], bool], *arguments: str
     return summary
 
 
+@repeated_where_the_host_stalls
 def test_a_board_that_was_sending_before_the_plant_listened_flies(tmp_path: Path) -> None:
     """Its stale requests used to be answered all at once, and the verdict blamed the law."""
 
@@ -171,6 +177,7 @@ def test_a_board_that_was_sending_before_the_plant_listened_flies(tmp_path: Path
     assert summary["metrics"]["diverged"] == 0
 
 
+@repeated_where_the_host_stalls
 def test_a_plant_that_stood_still_blames_itself_and_not_the_board(tmp_path: Path) -> None:
     log = tmp_path / "flight" / "flight.mcap"
 
