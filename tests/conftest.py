@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import warm_commands
 from hypothesis import settings
 
 LONG = ("web", "scenarios", "equivalence", "recorded", "features", "package", "test_benchmarks.py")
@@ -26,6 +27,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 settings.register_profile("aeroloop", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "aeroloop"))
+
+
+warm_commands.install()
+
+
+def pytest_unconfigure() -> None:
+    warm_commands.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

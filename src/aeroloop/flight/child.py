@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import socket
-import subprocess
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from aeroloop.core.errors import EXIT_LINK, AeroloopError
 from aeroloop.core.tables import Role
+from aeroloop.flight.forked import StartedProcess
 from aeroloop.flight.process_table import Process
 from aeroloop.realtime.limits import lacking_words
 
@@ -22,7 +22,7 @@ RECORDER_GRACE_S = 5.0
 @dataclass
 class Child:
     launched: Process
-    process: subprocess.Popen[bytes]
+    process: StartedProcess
     line: socket.socket
     messages: list[dict[str, Any]] = field(default_factory=list)
     killed: bool = False  # by the supervisor, since it made no progress when requested to end

@@ -13,7 +13,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
 from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.streams import streams_of
-from aeroloop.core.tables import MEMORY, Role, made, part
+from aeroloop.core.tables import MEMORY, OURS, Role, made, part
 from aeroloop.flight import camera_link
 
 RECORDER = Role("recorder", "aeroloop.flight.processes.recorder")
@@ -64,6 +64,16 @@ def processes(plan: Plan) -> tuple[Process, ...]:
 
 def roles(plan: Plan) -> tuple[Role, ...]:
     return tuple(process.role for process in processes(plan))
+
+
+def modules(plan: Plan) -> list[str]:
+    """Modules of this package that processes of the flight are going to import; the order does not matter."""
+    named = [process.role.main for process in processes(plan) if not process.role.environment]
+    for scenario in parts_of(plan):
+        family, controller = scenario.family, scenario.flown_by
+        named += [family.tables, family.streams, family.vehicle, family.shape, family.faults, family.law]
+        named += [controller.tables, controller.inline if scenario.inline else controller.exchange]
+    return [module for module in dict.fromkeys(name.partition(":")[0] for name in named) if module.startswith(OURS)]
 
 
 def _own_roles(scenario: Scenario) -> tuple[Role, ...]:

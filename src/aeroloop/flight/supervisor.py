@@ -17,8 +17,6 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
@@ -33,7 +31,7 @@ from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of, prefix
 from aeroloop.core.paths import runtime_dir
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import Role
-from aeroloop.flight import process_table, signals
+from aeroloop.flight import forked, process_table, signals
 from aeroloop.flight.child import RECORDER_GRACE_S, Child
 from aeroloop.flight.live_control import ENDED
 from aeroloop.flight.process_table import Process
@@ -44,9 +42,6 @@ from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.limits import lacking_words, raise_open_files
 from aeroloop.realtime.topics import sweep
 
-ENVIRONMENT = {"MUJOCO_GL": "disable", "OPENBLAS_NUM_THREADS": "1"}
-"""No process of a flight draws except cameras, and MuJoCo would start a program to look for a display; no matrix is
-large enough for numpy's threads, which are slow to start."""
 STARTUP_TIMEOUT_S = 60.0
 GRACE_S = 0.6
 """Time for plant, board and ground to end by themselves before they are killed."""
@@ -88,6 +83,8 @@ class Flight:
         self._kept_ends: dict[str, dict[str, socket.socket]] = {}
         self._signals: list[int] = []  # received signals, in order
         self._end_by_s: float | None = None  # deadline of the plant for a requested end of the flight
+        if server := forked.server():
+            server.load(process_table.modules(plan))
         _clear_away_dead_flights()
         self.launch = self._write_orders()
 
@@ -226,23 +223,13 @@ class Flight:
             child.send("start")
 
     def _spawn(self, launched: Process, ends: Mapping[str, socket.socket]) -> Child:
-        role = launched.role
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-P",  # a file in the user's folder must not shadow a library
-                    "-m",
-                    role.main,
-                    str(self._folders[launched.part or 0] / LAUNCH_FILE),
-                    str(theirs.fileno()),
-                    *(f"{peer.removeprefix(launched.prefix)}={end.fileno()}" for peer, end in ends.items()),
-                ],
-                pass_fds=(theirs.fileno(), *(end.fileno() for end in ends.values())),
-                env={**os.environ, **ENVIRONMENT, **dict(role.environment)},
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is handled by the supervisor
+            process = forked.start(
+                launched.role,
+                str(self._folders[launched.part or 0] / LAUNCH_FILE),
+                [("", theirs.fileno())]
+                + [(peer.removeprefix(launched.prefix), end.fileno()) for peer, end in ends.items()],
             )
         return Child(launched, process, ours)
 
