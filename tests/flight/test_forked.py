@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+import warm_commands
 
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.tables import Role
@@ -136,3 +137,11 @@ def test_modules_of_a_flight_are_of_this_package() -> None:
     assert "aeroloop.flight.processes.plant" in named
     assert any(name.startswith("aeroloop.families.multirotor") for name in named)
     assert all(name.startswith("aeroloop.") for name in named)
+
+
+@pytest.mark.skipif(os.environ.get("AEROLOOP_TESTS_COLD") == "1", reason="AEROLOOP_TESTS_COLD=1: commands are programs")
+def test_commands_of_the_tests_are_forked() -> None:
+    before = warm_commands.forks
+    listed = subprocess.run([sys.executable, "-m", "aeroloop.cli", "list"], capture_output=True, text=True, check=True)
+    assert "quad-hover" in listed.stdout
+    assert warm_commands.forks == before + 1

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import os
@@ -13,6 +14,7 @@ import select
 import signal
 import socket
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -75,8 +77,20 @@ def fork_server(line: socket.socket, user_pid: int) -> int:
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     setproctitle.setproctitle(f"{sys.executable} -m {MODULE}")
-    serve(line, user_pid)
-    os._exit(0)  # not as the program that this is a copy of
+    code: object = 0
+    try:
+        serve(line, user_pid)
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # Not through the calls of the program that this is a copy of: their clean-up is not for this process.
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 1)
 
 
 def _alone() -> bool:
