@@ -37,6 +37,7 @@ from benchmarks import (
     router_soak,
     schedulers,
     slam_frame,
+    start_up,
     thesis_tables,
     topics,
     vehicle_step,
@@ -45,6 +46,7 @@ from benchmarks.measure import Aim, Outcome, Row, Spread
 
 BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "flight": flight.run,
+    "start-up": start_up.run,
     "inline": inline.run,
     "hil-simulator": hil_simulator.run,
     "ardupilot-json": ardupilot_json.run,

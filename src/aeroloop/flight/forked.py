@@ -10,7 +10,8 @@ started it itself. All flights of a program share its server.
 
 The server imports modules of this package only. Code of a user, a law or a family in a folder, is imported by the
 process that runs it, anew in every flight. A process with environment variables of its own (`Role.environment`) is not
-forked: libraries read theirs when they are imported. Whatever cannot be forked is started as a program.
+forked: libraries read theirs when they are imported. Whatever cannot be forked is started as a program, and with
+AEROLOOP_NO_FORK=1 everything is.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ _lock = threading.RLock()
 def server() -> ForkServer | None:
     """The fork server of this program, started when it is first asked for; None where there can be none."""
     global _server
-    if sys.platform != "linux":
+    if sys.platform != "linux" or os.environ.get("AEROLOOP_NO_FORK") == "1":
         return None
     with _lock:
         if _server is not None and not _server.usable(os.environ):
