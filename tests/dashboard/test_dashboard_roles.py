@@ -15,7 +15,7 @@ from nicegui import Client
 from test_dashboard_pages import built, watching
 
 from aeroloop.core.fault_offers import offers
-from aeroloop.dashboard import page_faults, page_fly, page_view, watched_flight
+from aeroloop.dashboard import page_faults, page_fly, page_view, plant_commands
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.fly_commands import take_command
 from aeroloop.dashboard.fly_page_state import state_of
@@ -87,7 +87,7 @@ def test_a_commander_ends_the_flight_at_its_plant(tmp_path: Path, monkeypatch: p
     watched = commanded(tmp_path)
     ended: list[Any] = []
     monkeypatch.setattr(
-        watched_flight, "Controls", lambda folder: SimpleNamespace(end=lambda by: ended.append((folder, by)))
+        plant_commands, "Controls", lambda folder: SimpleNamespace(end=lambda by: ended.append((folder, by)))
     )
 
     def press(client: Client) -> None:
@@ -105,7 +105,7 @@ def test_a_viewer_cannot_switch_a_fault_by_an_event_of_its_own_page(
 ) -> None:
     watched = commanded(tmp_path)
     switched: list[Any] = []
-    monkeypatch.setattr(watched_flight, "Controls", lambda _folder: SimpleNamespace(switch=switched.append))
+    monkeypatch.setattr(plant_commands, "Controls", lambda _folder: SimpleNamespace(switch=switched.append))
 
     def press(client: Client) -> None:
         (switch,) = (e for e in client.elements.values() if e.props.get("data-testid") == "fault-gnss-silent")

@@ -1,4 +1,4 @@
-"""Pause, single steps and speed change no simulated row, at every pace and for every family; and what is changed by hand,
+"""Pause, single steps and speed change no simulated row, at every pace and for every family; what is changed by hand,
 written to the scenario, gives the same flight again."""
 
 from __future__ import annotations

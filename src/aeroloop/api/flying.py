@@ -67,6 +67,7 @@ class Watcher:
     prepared: Callable[[Flight], None] = lambda flight: None  # its processes can be started; none is running yet
     progress: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda flown_s: None)  # in the air
     notice: Callable[[str], None] = logger.info  # messages to show at once, and remarks
+    began: Callable[[LaunchSettings], None] = lambda launch: None  # the processes of a part run
     failed: Callable[[str], None] = lambda words: None  # why a flight failed, before its report is drawn
 
 
@@ -85,6 +86,7 @@ def fly(
     progress: bool | Progress = False,
     trust: bool = False,
     paused: bool = False,
+    began: Callable[[LaunchSettings], None] = lambda launch: None,
 ) -> Run:
     """Fly a scenario, evaluate its checks, and write log and summary; `Run.report` writes the report.
 
@@ -94,7 +96,7 @@ def fly(
     that does not exist yet. `progress`: a bar on standard error, or a function of the simulated time in s. `trust`:
     execute Python files that the scenario file names (`law_file`, a family's folder) also if they are of foreign origin
     (`core/trust.py`). `paused`: simulated time stands still at the start until the user lets it go on; `aeroloop.start`
-    gives a flight that can be paused, stepped and changed.
+    gives a flight that can be paused, stepped and changed. `began` is called for each part once its processes run.
 
     A flight that cannot start raises ConfigError or LinkError. One that was aborted in the air is a run with its
     `error`, which did not pass. Ctrl-C ends an open-ended flight, which is judged; any other is ended and written down,
@@ -107,7 +109,9 @@ def fly(
                 choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, companion=companion)
             )
             folder = Path(out) if out is not None else new_folder(plan)
-            judged = carry_out(plan, folder, Watcher(progress=lambda: _told(plan, progress)), paused=paused)
+            judged = carry_out(
+                plan, folder, Watcher(progress=lambda: _told(plan, progress), began=began), paused=paused
+            )
     except AeroloopError as error:
         _hand_on(error.exit_code)
         raise
@@ -210,14 +214,17 @@ def _carried_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool, pa
         watcher.prepared(flight)
         results.make_folder(folder, plan)
         with watcher.progress() as progress:
-            outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher.notice), watcher.notice)
+            outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher), watcher.notice)
     if not outcome.began:
         results.discard(folder, plan)
         raise _error(outcome.error or outcome.ended, outcome.exit_code)
     if outcome.changes:
         plan = results.with_changes(plan, outcome.changes)
-        results.write_scenario(folder, plan)
-        outcome.remarks.append(_repeated(plan, folder, len(outcome.changes)))
+        try:
+            results.write_scenario(folder, plan)
+            outcome.remarks.append(_repeated(plan, folder, len(outcome.changes)))
+        except StorageError as error:
+            outcome.remarks.append(f"the changes by hand are not recorded: {error}")
     if outcome.error:
         watcher.failed(outcome.error)
     for remark in outcome.remarks:
@@ -238,9 +245,10 @@ def _repeated(plan: Plan, folder: Path, count: int) -> str:
     return f"{made}; {folder / results.SCENARIO} has them with their times (only lockstep repeats to the bit)"
 
 
-def _tell_where(launch: LaunchSettings, notice: Callable[[str], None]) -> None:
+def _tell_where(launch: LaunchSettings, watcher: Watcher) -> None:
+    watcher.began(launch)
     for sentence in launch.scenario.notices(launch, flight_id(launch)):
-        notice(sentence)
+        watcher.notice(sentence)
 
 
 def _error(text: str, exit_code: int) -> AeroloopError:

@@ -20,9 +20,9 @@ from aeroloop.core.errors import LinkError
 from aeroloop.core.signals import NS
 
 FILE = "clock.bin"
-_STATE = struct.Struct("<qqq2dq")
+_STATE = struct.Struct("<3q2d2q")
 """Version (odd while it is written), wall time of the change, the clock's time then, speed, paused, end of the last
-pause (wall time)."""
+pause (wall time), simulated time at the change."""
 TRIES = 100
 """Of reading, while the plant writes; one that died meanwhile leaves the last state."""
 LOOK_S = 0.002
@@ -37,6 +37,8 @@ class ClockState(NamedTuple):
     speed: float  # simulated seconds a second, also while paused; UNLIMITED: as fast as lockstep can
     paused: bool
     held_until_ns: int = 0  # wall time at which the last pause ended
+    t_ns: int = 0  # simulated time at the last change; while paused the present one
+    number: int = 0  # of the change
 
     @property
     def rate(self) -> float:
@@ -59,17 +61,17 @@ class ClockOut:
         self._maps = [_created(path) for path in self._paths]
         self._write()
 
-    def tell(self, *, paused: bool, speed: float) -> None:
+    def tell(self, *, paused: bool, speed: float, t_ns: int) -> None:
         now_ns, was = self._now_ns(), self._state
         until_ns = now_ns if was.paused and not paused else was.held_until_ns
-        self._state = ClockState(now_ns, was.at(now_ns), speed, paused, until_ns)
+        self._state = ClockState(now_ns, was.at(now_ns), speed, paused, until_ns, t_ns)
         self._write()
 
     def _write(self) -> None:
-        wall_ns, clock_ns, speed, paused, until_ns = self._state
+        wall_ns, clock_ns, speed, paused, until_ns, t_ns, _ = self._state
         for each in self._maps:
             struct.pack_into("<q", each, 0, self._version + 1)
-            _STATE.pack_into(each, 0, self._version + 1, wall_ns, clock_ns, speed, float(paused), until_ns)
+            _STATE.pack_into(each, 0, self._version + 1, wall_ns, clock_ns, speed, float(paused), until_ns, t_ns)
             struct.pack_into("<q", each, 0, self._version + 2)
         self._version += 2
 
@@ -93,9 +95,9 @@ class ClockIn:
         shared = self._map
         for _ in range(TRIES if shared is not None else 0):
             assert shared is not None
-            version, wall_ns, clock_ns, speed, paused, until_ns = _STATE.unpack_from(shared, 0)
+            version, wall_ns, clock_ns, speed, paused, until_ns, t_ns = _STATE.unpack_from(shared, 0)
             if version % 2 == 0 and struct.unpack_from("<q", shared, 0)[0] == version:
-                self._known = ClockState(wall_ns, clock_ns, speed, paused > 0.0, until_ns)
+                self._known = ClockState(wall_ns, clock_ns, speed, paused > 0.0, until_ns, t_ns, version)
                 break
         return self._known
 

@@ -43,6 +43,7 @@ class PaceState(NamedTuple):
 
     paused: bool
     speed: float  # simulated seconds a second; in lockstep the limit, infinity without one
+    t_ns: int  # simulated time
 
 
 class Pace:
@@ -77,7 +78,7 @@ class Pace:
 
     @property
     def state(self) -> PaceState:
-        return PaceState(self.paused, self._limit if self.lockstep else self._speed)
+        return PaceState(self.paused, self._limit if self.lockstep else self._speed, self._t_ns)
 
     def pause(self) -> None:
         self._hold_ns = self._t_ns

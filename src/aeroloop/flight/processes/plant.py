@@ -54,7 +54,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         supervisor.send("notice", message=words)
 
     def tell(state: PaceState) -> None:
-        clock.tell(paused=state.paused, speed=state.speed)
+        clock.tell(paused=state.paused, speed=state.speed, t_ns=state.t_ns)
         if state.paused:
             _flush(topics)  # pages show the present state
 
