@@ -159,6 +159,24 @@ def test_steps_are_those_of_the_simulation_and_a_paused_flight_ends_on_request()
     assert flight.ended == "ended by user (aeroloop cmd end)"
 
 
+def test_what_is_changed_while_it_stands_is_there_after_one_step() -> None:
+    seen: list[tuple[float, int]] = []
+
+    class Changer(Hand):
+        def poll(self) -> list[Command]:
+            if self.pace is None or not self.pace.paused:
+                return [] if seen else [Pause(pause=True)]
+            seen.append((self.fleet[0].vehicle.t_ns, len(self.changed)))
+            more: list[Command] = [Change(change="payload.mass_kg", value=0.1), Step(step=1)]
+            return more if len(seen) == 1 else [End(end="page")]
+
+    hand = Changer()
+    flight = flown(short("quad-hover"), hand)
+    step_ns = hand.fleet[0].vehicle.step_ns
+    assert seen == [(seen[0][0], 0), (seen[0][0] + step_ns, 1)]
+    assert flight.logs[0].rows["change"][:, 0].tolist() == [seen[1][0] / NS]
+
+
 def test_all_parts_of_a_fleet_stand_still_together() -> None:
     fleet = load_plan(find("mixed-fleet"), ("duration_s=0.5", "checks=[]"))
     plain = shas(fly_inline(fleet))

@@ -77,7 +77,9 @@ class Speed(Config, frozen=True):
 Command = Switch | Change | End | Kill | Pause | Step | Speed
 
 _switches = msgspec.json.Decoder(Switch)
-_others = tuple(map(msgspec.json.Decoder, (Change, End, Kill, Pause, Step, Speed)))
+_others: tuple[msgspec.json.Decoder[Command], ...] = tuple(
+    msgspec.json.Decoder(kind) for kind in (Change, End, Kill, Pause, Step, Speed)
+)
 
 
 class Controls:

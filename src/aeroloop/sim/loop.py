@@ -158,13 +158,22 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
         for craft in flying:
             for exchange in craft.exchanges:
                 exchange.settle(stopped)
+        for craft in flying:
+            if craft.plan.next_ns <= craft.vehicle.t_ns and not (craft.over or _lost(flying)):
+                craft.switch_planned()
         if ended := attend():
             return ended
+        if lost := _lost(flying):
+            return lost
         for craft in tuple(flying):
-            if craft.vehicle.ended:
-                return f"{craft.vehicle.ended}: {craft.name}" if craft.name else craft.vehicle.ended
             if craft.over:
                 flying.remove(craft)
-            elif craft.plan.next_ns <= craft.vehicle.t_ns:
-                craft.switch_planned()
     return "completed"
+
+
+def _lost(flying: Sequence[Craft]) -> str:
+    """Why the flight of all ends early; empty: it goes on."""
+    for craft in flying:
+        if craft.vehicle.ended:
+            return f"{craft.vehicle.ended}: {craft.name}" if craft.name else craft.vehicle.ended
+    return ""
