@@ -337,6 +337,12 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
         return url
 
     @property
+    def fixed_speed(self) -> str:
+        """Why the speed cannot be changed in flight; empty: it can."""
+        fixed = not self.lockstep and self.loop in self.flown_by.fixed_speed
+        return f"speed: the clock of the board on {self.loop} runs in real time; expected lockstep" if fixed else ""
+
+    @property
     def inline(self) -> bool:
         """Whether the controller runs in the plant's own process."""
         return self.link_url == MEMORY

@@ -46,6 +46,7 @@ class ChangesPanel:
                 self._lines.append(_Line(watched, number, offer, vehicle))
             if not known:
                 ui.label(watched.why_nothing_flies or NO_CHANGES).classes("al-soft")
+        self.show(able=watched.running and watched.may_command)
 
     def show(self, *, able: bool) -> None:
         for line in self._lines:

@@ -77,6 +77,8 @@ class FlightControl:
         """Simulated seconds a second, or `real` or `max`."""
         wanted = speed_of(speed)
         scenario = self.launch.scenario
+        if scenario.fixed_speed:
+            raise ConfigError(scenario.fixed_speed)
         if wanted == UNLIMITED and not scenario.lockstep:
             raise ConfigError("speed: only lockstep can fly as fast as possible; expected a number")
         self._controls.set_speed(wanted)

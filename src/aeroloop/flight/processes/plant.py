@@ -66,7 +66,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             notice=notice,
             changed=lambda entry: supervisor.send("changed", part=index, entry=entry),
             kill=lambda name: supervisor.send("kill", process=f"{part.launch.prefix}{name}"),
-            fixed_speed=_fixed_speed(part.scenario),
+            fixed_speed=part.scenario.fixed_speed,
         )
 
     supervisor.await_message("open")
@@ -131,12 +131,6 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             port.close()
         for part in parts:
             part.close()
-
-
-def _fixed_speed(scenario: Scenario) -> str:
-    """Why the speed of the flight cannot be changed; empty: it can."""
-    fixed = not scenario.lockstep and scenario.loop in scenario.flown_by.fixed_speed
-    return f"speed: the clock of the board on {scenario.loop} runs in real time; expected lockstep" if fixed else ""
 
 
 def _held_s(scenario: Scenario) -> float:
