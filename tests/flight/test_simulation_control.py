@@ -248,22 +248,31 @@ REFUSED: list[tuple[Change, str]] = [
 ]
 
 
+def test_what_cannot_be_done_by_hand_is_refused_in_a_sentence_and_changes_nothing() -> None:
+    more: list[Command] = [Switch(target="board", kind="reset", on=True), Speed(speed=0.0)]
+    hand = Hand(lockstep=False, at={0.1: [*(change for change, _ in REFUSED), *more]})
+    plan = short("quad-hover", seconds=0.2)
+    assert shas(flown(plan, hand)) == shas(fly_inline(plan))
+    for (_, words), notice in zip(REFUSED, hand.notices, strict=False):
+        assert re.search(f"^not changed: .*{words}", notice)
+    assert hand.notices[len(REFUSED) :] == [
+        "fault not switched: board: reset can be planned in [[faults]], not switched manually",
+        "not changed: speed: only lockstep can fly as fast as possible; expected a number",
+    ]
+
+
 @pytest.mark.parametrize(("change", "words"), REFUSED, ids=str)
-def test_what_cannot_be_changed_is_refused_in_a_sentence(change: Change, words: str, tmp_path: Path) -> None:
-    hand = Hand(at={0.1: (change,)})
-    assert shas(flown(short("quad-hover", seconds=0.2), hand)) == shas(fly_inline(short("quad-hover", seconds=0.2)))
-    (notice,) = hand.notices
-    assert re.search(words, notice)
-    value = list(change.value) if isinstance(change.value, tuple) else change.value
-    entry = f'changes=[{{key="{change.key}", at_s=1.0, value={value}, vehicle={change.vehicle}}}]'
+def test_what_cannot_be_changed_is_refused_in_a_scenario_file(change: Change, words: str) -> None:
+    entry = f'changes=[{{key="{change.key}", at_s=1.0, value={change.value}, vehicle={change.vehicle}}}]'
     with pytest.raises(ConfigError, match=rf"changes\[0\].*{words}"):
         load(find("quad-hover"), (entry,))
 
 
-def test_a_board_cannot_be_switched_by_hand_and_speed_needs_a_pace_that_can() -> None:
-    hand = Hand(lockstep=False, at={0.05: (Switch(target="board", kind="reset", on=True), Speed(speed=0.0))})
-    flown(short("quad-hover", seconds=0.1), hand)
-    assert hand.notices == [
-        "fault not switched: board: reset can be planned in [[faults]], not switched manually",
-        "not changed: speed: only lockstep can fly as fast as possible; expected a number",
-    ]
+def test_a_switch_by_hand_in_a_file_has_no_end_and_may_meet_another() -> None:
+    on = 'faults=[{target="battery", kind="sag", value=0.1, from_s=1.0, manual="on"%s}]'
+    with pytest.raises(ConfigError, match=r"faults\[0\].*to_s: a switch by hand \(on\) has no end; leave it out"):
+        load(find("quad-hover"), (on % ", to_s=2.0",))
+    twice = 'faults=[{target="battery", kind="sag", value=0.1, from_s=1.0}, '
+    twice += '{target="battery", kind="sag", value=0.2, from_s=2.0, manual="on"}, '
+    twice += '{target="battery", kind="sag", from_s=3.0, manual="off"}]'
+    assert len(load(find("quad-hover"), (twice,)).faults) == 3
