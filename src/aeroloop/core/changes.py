@@ -42,7 +42,8 @@ class ChangeOffer:
             raise ValueError(f"{self.key}: expected {expected}, not {len(values)}")
         for number in values:
             if not (math.isfinite(number) and self.low <= number <= self.high):
-                raise ValueError(f"{self.key}: expected {self.low:g} to {self.high:g} {self.unit}, not {number:g}")
+                limits = f"{self.low:g} to {self.high:g} {self.unit}".rstrip(" -")
+                raise ValueError(f"{self.key}: expected {limits}, not {number:g}")
         return tuple(float(number) for number in values)
 
     def said(self, values: Values) -> str:

@@ -64,7 +64,7 @@ class _Line:
                 ui.label(words)
                 self._now = ui.label().classes("al-soft text-caption al-num")
             self._entries = [
-                ui.number(label=axis or offer.unit, value=value, min=offer.low, max=offer.high)
+                ui.number(label=axis or offer.unit.strip("-") or "fraction", value=value, min=offer.low, max=offer.high)
                 .props(f'dense outlined data-testid="{element_id(offer)}{f"-{axis}" if axis else ""}"')
                 .style("width:7em")
                 for axis, value in zip(offer.axes or ("",), offer.value, strict=True)
@@ -77,7 +77,7 @@ class _Line:
         typed = [from_browser.number(entry.value, offer.low, offer.high) for entry in self._entries]
         values = tuple(value for value in typed if value is not None)
         if len(values) < len(typed):
-            ui.notify(f"{offer.words}: expected {offer.low:g} to {offer.high:g} {offer.unit}", type="negative")
+            ui.notify(f"{offer.words}: expected {offer.low:g} to {offer.high:g}", type="negative")
             return
         try:
             value = values if offer.axes else values[0]

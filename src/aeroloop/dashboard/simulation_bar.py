@@ -116,6 +116,4 @@ class _Bar:
         if state is None or speed_key(state) == self._speed.value:
             return
         key = self._shown = speed_key(state)
-        if key not in self._speed.options:
-            self._speed.set_options({**self._speed.options, key: f"{key}x"})
-        self._speed.set_value(key)
+        self._speed.set_options({**SPEEDS, key: SPEEDS.get(key, f"{key}x"), FASTEST: FASTEST}, value=key)

@@ -19,6 +19,7 @@ from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Event
 from aeroloop.realtime.controls import UNLIMITED, Command, ControlPort, End, Ender, Kill, Pause, Speed, Step
 from aeroloop.sim.fault_plan import Action
+from aeroloop.sim.loop import Craft
 from aeroloop.sim.pace import Pace
 
 PERIOD_NS = NS // 50
@@ -36,21 +37,13 @@ ENDED: Mapping[Ender, str] = {
 """End reason `ended` of a flight that the user ended."""
 
 
-class Scheduled(Protocol):
-    """An aircraft whose faults and changes are put into its plan."""
-
-    by_hand: Callable[[int, Action, str], None]
-
-    def schedule(self, action: Action) -> None: ...
-
-
 class LiveControl:
     """The commands for one part of the flight, and for the flight as a whole."""
 
     def __init__(
         self,
         port: ControlPort,
-        crafts: Sequence[Scheduled],
+        crafts: Sequence[Craft],
         pace: Pace,
         *,
         notice: Callable[[str], None],
