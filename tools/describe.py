@@ -23,7 +23,7 @@ from aeroloop.controllers.pose import streams as pose_streams
 from aeroloop.controllers.pose.tables import PoseTables
 from aeroloop.core import scenario, scenario_files
 from aeroloop.core.camera_streams import CAMERA_STREAMS
-from aeroloop.core.common_streams import COMMON
+from aeroloop.core.common_streams import CHANGE, COMMON
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import LINK_SIGNALS, TASKS, Event, Mode, ResetCause
 from aeroloop.core.stream import KEYS, Stream
@@ -147,6 +147,10 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
         tuple(stream for stream in piloted_streams.STREAMS if stream.name == "command"),
     ),
     "Pose board": ("Added where a [pose board](pose-board.md) flies the aircraft.", pose_streams.STREAMS),
+    "Changes": (
+        "Added by a flight of aircraft with quantities that can be [changed in flight](simulation.md).",
+        (CHANGE,),
+    ),
     "Cameras": ("Added by a flight with [cameras](cameras.md).", CAMERA_STREAMS),
     "Router": ("The state of its links, which belong to no aircraft; in a flight or standalone.", ROUTER_STREAMS),
 }

@@ -22,6 +22,7 @@ __all__ = [
     "Figure",
     "FlightLog",
     "LinkError",
+    "LiveFlight",
     "Observation",
     "Run",
     "ScenarioInfo",
@@ -34,12 +35,14 @@ __all__ = [
     "open_run",
     "scenario",
     "scenarios",
+    "start",
 ]
 
 if TYPE_CHECKING:
     from aeroloop.analysis.checks import CheckResult
     from aeroloop.api.bench import Bench, Observation, bench
     from aeroloop.api.flying import fly
+    from aeroloop.api.live import LiveFlight, start
     from aeroloop.api.run import Figure, Run, open_run
     from aeroloop.api.scenarios import ScenarioInfo, ScenarioPlan, scenario, scenarios
     from aeroloop.api.tables import FlightLog, StreamTable
@@ -49,6 +52,7 @@ else:  # a type checker that saw this function would take every name for one of 
         "aeroloop.analysis.checks": ("CheckResult",),
         "aeroloop.api.bench": ("Bench", "Observation", "bench"),
         "aeroloop.api.flying": ("fly",),
+        "aeroloop.api.live": ("LiveFlight", "start"),
         "aeroloop.api.run": ("Figure", "Run", "open_run"),
         "aeroloop.api.scenarios": ("ScenarioInfo", "ScenarioPlan", "scenario", "scenarios"),
         "aeroloop.api.tables": ("FlightLog", "StreamTable"),

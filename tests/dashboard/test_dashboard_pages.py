@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import json
 import weakref
 from collections.abc import Callable
@@ -62,7 +63,8 @@ def built(watched: WatchedFlight, show: Callable[[WatchedFlight], None], after: 
             show(watched)
         await asyncio.sleep(0)
         try:
-            return after(client)
+            done = after(client)
+            return await done if inspect.isawaitable(done) else done
         finally:
             client.delete()
             for task in asyncio.all_tasks() - {asyncio.current_task()}:

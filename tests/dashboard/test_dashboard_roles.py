@@ -15,7 +15,7 @@ from nicegui import Client
 from test_dashboard_pages import built, watching
 
 from aeroloop.core.fault_offers import offers
-from aeroloop.dashboard import page_faults, page_fly, page_view, watched_flight
+from aeroloop.dashboard import page_faults, page_fly, page_view, plant_commands, simulation_bar
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.fly_commands import take_command
 from aeroloop.dashboard.fly_page_state import state_of
@@ -25,6 +25,7 @@ from aeroloop.dashboard.stick_driver import autopilot_driver
 from aeroloop.dashboard.viewed_flight import ViewedFlight
 from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.flight.processes.common import LaunchSettings
+from aeroloop.realtime.flight_clock import ClockOut
 
 COMMANDS = {"arm", "disarm", "takeoff", "land", "return", "hold", "goto", "set-mode", "mission-upload", "mission-start"}
 COMMANDS |= {"take-command", "stick-take", "param-set", "param-load", "plan-clear", "end-flight", "end-flight-yes"}
@@ -74,6 +75,8 @@ def test_a_viewers_flight_refuses_every_command_and_shares_all_state(tmp_path: P
     with pytest.raises(ViewOnlyError):
         viewed.end()
     with pytest.raises(ViewOnlyError):
+        viewed.control()
+    with pytest.raises(ViewOnlyError):
         take_command(viewed)
     assert viewed.launch is None and viewed.station is None, "nothing that a page could command with"
     with pytest.raises(Exception, match="no flight is running"):
@@ -87,7 +90,7 @@ def test_a_commander_ends_the_flight_at_its_plant(tmp_path: Path, monkeypatch: p
     watched = commanded(tmp_path)
     ended: list[Any] = []
     monkeypatch.setattr(
-        watched_flight, "Controls", lambda folder: SimpleNamespace(end=lambda by: ended.append((folder, by)))
+        plant_commands, "Controls", lambda folder: SimpleNamespace(end=lambda by: ended.append((folder, by)))
     )
 
     def press(client: Client) -> None:
@@ -105,7 +108,7 @@ def test_a_viewer_cannot_switch_a_fault_by_an_event_of_its_own_page(
 ) -> None:
     watched = commanded(tmp_path)
     switched: list[Any] = []
-    monkeypatch.setattr(watched_flight, "Controls", lambda _folder: SimpleNamespace(switch=switched.append))
+    monkeypatch.setattr(plant_commands, "Controls", lambda _folder: SimpleNamespace(switch=switched.append))
 
     def press(client: Client) -> None:
         (switch,) = (e for e in client.elements.values() if e.props.get("data-testid") == "fault-gnss-silent")
@@ -115,6 +118,58 @@ def test_a_viewer_cannot_switch_a_fault_by_an_event_of_its_own_page(
     assert len(switched) == 1
     built(ViewedFlight(watched), page_faults.build, press)
     assert len(switched) == 1
+
+
+SIMULATION = ("sim-pause", "sim-step", "sim-speed", "sim-restart", "sim-restart-yes", "change-payload-mass_kg-set")
+
+
+async def pressed(client: Client) -> dict[str, bool]:
+    """Presses everything that controls the simulation, whatever is greyed out; whether each was active."""
+    found = {e.props.get("data-testid"): e for e in client.elements.values()}
+    active = {}
+    for name in SIMULATION:
+        element: Any = found[name]
+        active[name] = element.enabled
+        if name == "sim-speed":
+            element.value = "0.25"
+            continue
+        (listener,) = element._event_listeners.values()
+        with element.parent_slot:
+            listener.handler({})
+    for _ in range(10):  # what was pressed is done in tasks
+        await asyncio.sleep(0)
+    return active
+
+
+def test_the_simulation_is_controlled_by_commanders_and_only_shown_to_viewers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = commanded(tmp_path)
+    watched._folder = tmp_path
+    out = ClockOut((tmp_path,), 1.0)
+    asked: list[str] = []
+
+    class Control:
+        def __init__(self, launch: LaunchSettings) -> None: ...
+        def __getattr__(self, name: str) -> Any:
+            return lambda *args, **more: asked.append(name)
+
+    async def at_once(action: Any, control: Any) -> None:
+        asked.append(action.__name__) if action.__name__ != "<lambda>" else action(control)
+
+    monkeypatch.setattr(plant_commands, "FlightControl", Control)
+    monkeypatch.setattr(simulation_bar.asyncio, "to_thread", at_once)
+    for paused, toggled in ((False, "pause"), (True, "resume")):
+        out.tell(paused=paused, speed=1.0, t_ns=0)
+        asked.clear()
+        active = built(watched, page_faults.build, pressed)
+        assert all(active.values())
+        assert {*asked} == {toggled, "step", "set_speed", "restart", "change"}
+    asked.clear()
+    active = built(ViewedFlight(watched), page_faults.build, pressed)
+    assert asked == [], "refused by the server"
+    assert [name for name, able in active.items() if able] == ["sim-restart-yes"], "in a dialog that cannot be opened"
+    out.close()
 
 
 class Sockets:

@@ -17,10 +17,11 @@ from aeroloop.core.scenario_files import find, load
 from aeroloop.flight import judging, results, signals
 from aeroloop.flight.inline import fly_inline
 from aeroloop.flight.judging import judge
-from aeroloop.flight.live_control import ENDED, FaultControl
+from aeroloop.flight.live_control import ENDED, LiveControl
 from aeroloop.flight.supervisor import Outcome
 from aeroloop.realtime.controls import ControlPort, Controls
 from aeroloop.recording.log import Log
+from aeroloop.sim.pace import Pace
 
 
 def open_ended(*overrides: str) -> Scenario:
@@ -29,7 +30,7 @@ def open_ended(*overrides: str) -> Scenario:
 
 def test_an_order_to_end_gives_the_reason_and_the_flight_ends_there(tmp_path: Path) -> None:
     port = ControlPort(tmp_path, now_ns=iter(range(0, 10**12, 10**8)).__next__)
-    desk = FaultControl(port, pytest.fail, note=pytest.fail, remark=pytest.fail, notice=pytest.fail)
+    desk = LiveControl(port, (), Pace(1, lockstep=True), notice=pytest.fail, changed=pytest.fail)
     rounds = 0
 
     def attend(_: object) -> str:

@@ -30,7 +30,7 @@ from aeroloop.exchanges.hil_samples import gathered
 from aeroloop.exchanges.link_faults import LinkFaults
 from aeroloop.families.multirotor.analysis.summary import PARAMETERS, change_words
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
-from aeroloop.flight.live_control import FaultControl
+from aeroloop.flight.live_control import LiveControl
 from aeroloop.links.impair import Impaired, ImpairedDirection
 from aeroloop.protocols import mavlink_hil as hil
 from aeroloop.protocols.mavlink import MavlinkCounters
@@ -40,6 +40,8 @@ from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.state import StateSensors
 from aeroloop.sensors.state import TiltrotorSensors as StateConfig
 from aeroloop.sensors.suite import Sample, Suite, preset
+from aeroloop.sim.loop import Craft
+from aeroloop.sim.pace import Pace
 from aeroloop.world.earth import Earth, Home
 
 MS = 1_000_000
@@ -378,30 +380,44 @@ class Port:
         return orders
 
 
+class Desked:
+    """An aircraft with sensors alone."""
+
+    def __init__(self) -> None:
+        self.t_ns, self.step_ns, self.rows = 0, 4 * MS, []  # type: ignore[var-annotated]
+        self.switch, self.note_fault = Suite(preset("px4"), Streams(1)).switch, self.rows.append
+
+
 def test_the_desk_writes_down_what_was_done_and_says_what_was_not() -> None:
-    suite = Suite(preset("px4"), Streams(1))
-    port, rows, remarks, notices = Port(), [], [], []  # type: ignore[var-annotated]
-    desk = FaultControl(
+    vehicle: Any = Desked()
+    craft, port, notices, changed = Craft(vehicle, (), 10**9), Port(), [], []  # type: ignore[var-annotated]
+    desk = LiveControl(
         port,  # type: ignore[arg-type]
-        suite.switch,
-        note=lambda vehicle, row: rows.append((vehicle, *row)),
-        remark=remarks.append,
+        [craft],
+        Pace(vehicle.step_ns, lockstep=True),
         notice=notices.append,
+        changed=changed.append,
     )
     desk.attend()
-    assert (rows, remarks, notices) == ([], [], [])
     port.orders = [order("imu", "bias", channel="accel", value=0.5), order("imu", "bias", False, channel="accel")]
     port.orders += [order("imu", "noise", channel="none", value=1.0)] * 100
     port.refused = 3
     desk.attend()
     desk.attend()
+    assert vehicle.rows == [], "not before the next step"
+    vehicle.t_ns = vehicle.step_ns
+    craft.switch_planned()
     imu, bias = TARGETS.index("imu"), KINDS.index("bias")
-    assert rows == [(0, imu, bias, True, 1, 0.5, 0.5, 0.5), (0, imu, bias, False, 1, 0.0, 0.0, 0.0)]
-    assert len(remarks) == 1
+    assert vehicle.rows == [(imu, bias, True, 1, 0.5, 0.5, 0.5), (imu, bias, False, 1, 0.0, 0.0, 0.0)]
     assert len(notices) == 8 + 1, "a flood of bad orders is no flood of words"
-    assert [fault_offers.words(row[1:]) for row in rows] == [
+    assert [fault_offers.words(row) for row in vehicle.rows] == [
         "IMU: bias of the specific force 0.5 m/s2 on",
         "IMU: bias of the specific force off",
+    ]
+    entry = {"target": "imu", "kind": "bias", "vehicle": 0, "channel": "accel", "from_s": 0.004}
+    assert changed == [
+        {"faults": {**entry, "value": 0.5, "manual": "on"}},
+        {"faults": {**entry, "value": 0.0, "manual": "off"}},
     ]
 
 

@@ -26,10 +26,7 @@ from aeroloop.core.streams import streams_of
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
 from aeroloop.flight.inline import InlineFlight, fly_inline
-from aeroloop.flight.live_control import FaultControl
-from aeroloop.flight.processes.plant import switcher
 from aeroloop.recording.log import Log, log_sha256
-from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.loop import Craft
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "aircraft"
@@ -76,28 +73,15 @@ def one_after_the_other(scenario: Scenario, aircraft: Aircraft) -> tuple[Planned
 
 
 def by_hand(faults: Sequence[PlannedFault]) -> Callable[[Sequence[Craft]], None]:
-    """Gives the same orders when their time has come, as somebody at the page would."""
-    plan, desk = FaultPlan(faults), []
-
-    class Port:
-        refused = 0
-        due: Sequence[Switch] = ()
-
-        def poll(self) -> Sequence[Switch]:
-            return self.due
-
-    port: Any = Port()
+    """The same switches as from somebody at the page, in the plan since some time of the flight."""
+    switches = [(round(f.from_s * NS), 1, f.switch(on=True)) for f in faults]
+    switches += [(round(f.to_s * NS), 0, f.switch(on=False)) for f in faults if f.to_s is not None]
+    waiting = sorted(switches, key=lambda item: item[:2])
 
     def attend(fleet: Sequence[Craft]) -> None:
-        if not desk:
-
-            def note(number: int, row: tuple[float, ...]) -> None:
-                fleet[number].vehicle.note_fault(row)
-
-            nothing: Callable[[str], None] = lambda words: None  # noqa: E731
-            desk.append(FaultControl(port, switcher(list(fleet)), note=note, remark=nothing, notice=pytest.fail))
-        port.due = plan.due(fleet[0].vehicle.t_ns)
-        desk[0].attend()
+        while waiting:
+            at_ns, _, switch = waiting.pop(0)
+            fleet[0].plan.add(at_ns, switch)
 
     return attend
 
@@ -340,7 +324,7 @@ def test_by_hand_an_actuator_that_is_not_there_is_not_switched_and_said() -> Non
                 {"target": "servo", "kind": "stuck"},
             ):
                 with pytest.raises(ConfigError) as refused:
-                    switcher(list(fleet))(Switch(on=True, **order))  # type: ignore[arg-type]
+                    fleet[0].switch(Switch(on=True, **order))  # type: ignore[arg-type]
                 said.append(str(refused.value))
 
     flight = fly_inline(opened("quad-hover", 0.2), attend=attend)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aeroloop.core.faults import PlannedFault
+from aeroloop.core.faults import PlannedFault, Switch
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.scene import Scene
 from aeroloop.sensors.suite import Sample, SensorSet, Suite
@@ -15,6 +15,7 @@ class FailingSuite(Suite):
         self._plan = FaultPlan(faults)
 
     def sample_scene(self, scene: Scene) -> list[Sample]:
-        for switch in self._plan.due(scene.state.t_ns):
-            self.switch(switch)
+        for due in self._plan.due(scene.state.t_ns):
+            assert isinstance(due.action, Switch)
+            self.switch(due.action)
         return super().sample_scene(scene)

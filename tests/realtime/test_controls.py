@@ -13,10 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.core.errors import LinkError
+from aeroloop.core.changes import Change
+from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import KINDS, KINDS_OF, LINE_KINDS, MOTOR_KINDS, SENSOR_KINDS, TARGETS, Switch
 from aeroloop.realtime import controls as controls_module
-from aeroloop.realtime.controls import LONGEST, POLL_PERIOD_NS, SOCKET, ControlPort, Controls, End, decoded
+from aeroloop.realtime.controls import (
+    LONGEST,
+    POLL_PERIOD_NS,
+    SOCKET,
+    ControlPort,
+    Controls,
+    End,
+    Pause,
+    Speed,
+    Step,
+    decoded,
+)
 
 GNSS_OFF = Switch(target="gnss", kind="silent", on=True)
 
@@ -59,6 +71,23 @@ def test_an_order_to_end_arrives_and_only_from_those_who_may_give_it(folder: Pat
     throw(folder, b'{"end":"page","more":1}')
     assert port.poll() == [End(end="page"), GNSS_OFF]
     assert port.refused == 2
+
+
+def test_commands_to_the_simulation_arrive_as_they_were_given(folder: Path) -> None:
+    port, controls = ControlPort(folder, Clock()), Controls(folder)
+    wind = Change(change="world.wind.steady_W", value=(1.0, 0.0, -2.0), vehicle=2)
+    controls.pause()
+    controls.step(3)
+    controls.set_speed(0.25)
+    controls.change(wind)
+    assert port.poll() == [Pause(pause=True), Step(step=3), Speed(speed=0.25), wind]
+    controls.resume()
+    assert port.poll() == [Pause(pause=False)]
+    with pytest.raises(ConfigError, match=r"speed: expected 0.01 to 100 times real time, or max; not 1000"):
+        controls.set_speed(1000.0)
+    with pytest.raises(ConfigError, match=r"step: expected 1 to 1000000 steps, not 0"):
+        controls.step(0)
+    assert port.poll() == [] and port.refused == 0
 
 
 def test_it_looks_no_more_often_than_it_should(folder: Path) -> None:
@@ -109,6 +138,14 @@ def test_without_a_flight_the_sentence_says_so(folder: Path) -> None:
         b'{"target": "imu", "kind": "bias", "on": true, "value": 0}',
         b'{"target": "imu", "kind": "noise", "on": true, "value": -1}',
         b'{"target": "imu", "kind": "bias", "on": true, "value": NaN}',
+        b'{"pause": 1}',
+        b'{"step": 0}',
+        b'{"step": 10000000}',
+        b'{"speed": -1}',
+        b'{"speed": 1e9}',
+        b'{"change": "battery.voltage"}',
+        b'{"change": "battery.voltage", "value": "0.5"}',
+        b'{"change": "battery.voltage", "value": 0.5, "pause": true}',
         msgspec.json.encode(GNSS_OFF).ljust(LONGEST + 1),
     ],
 )

@@ -75,7 +75,7 @@ class Watched:
             watcher.bind(str(self.folder / LISTENERS / f"stalled-{number}.sock"))
         return stalled
 
-    def end(self, remark: str = "switched manually") -> dict[str, Any]:
+    def end(self, remark: str = "made by hand in flight") -> dict[str, Any]:
         ended = self.running.wait()
         assert ended.code == 0, ended.err
         assert remark in ended.err + ended.out

@@ -53,6 +53,7 @@ class ActuatorFaults:
         self._channels = tuple(channels)
         self._on: dict[tuple[int, str], float] = {}  # by channel and kind: its value, for `stuck` the held command
         self._sag = 0.0
+        self._supply = 1.0  # voltage of the battery, as a fraction of the nominal one
         self._waves: dict[int, tuple[Vec3, int]] = {}  # sinusoidal loads, and the time for which they act (ns)
         self._followed: dict[int, float] = {}  # positions of slow servos
         self._last: Row | None = None
@@ -72,10 +73,18 @@ class ActuatorFaults:
                 self._begin(index, switch, command)
             else:
                 self._end(index, switch.kind)
-        self.active = bool(self._on or self._sag or self._waves)
+        self._look()
+        return Switched(number, values if switch.on else ())
+
+    def supply(self, values: Row) -> None:
+        """Set the voltage of the battery, as a fraction of the nominal one; it multiplies with a sag."""
+        (self._supply,) = values
+        self._look()
+
+    def _look(self) -> None:
+        self.active = bool(self._on or self._sag or self._waves or self._supply != 1.0)
         if not self.active:
             self._last = None
-        return Switched(number, values if switch.on else ())
 
     def applied(self, command: Row, dt_ns: int) -> Row:
         """The command that reaches the actuators over the next dt."""
@@ -89,7 +98,7 @@ class ActuatorFaults:
                 changed[index] = self._followed[index] = at - math.expm1(-dt_ns / NS / value) * (changed[index] - at)
         for index, channel in enumerate(self._channels):
             if channel.target == "rotor":
-                fraction = self._on.get((index, "weak"), 1.0) * (1.0 - self._sag) ** 2
+                fraction = self._on.get((index, "weak"), 1.0) * (1.0 - self._sag) ** 2 * self._supply**2
                 if fraction < 1.0:
                     changed[index] = channel.weakened(changed[index], fraction)
                 if (slowed := channel.slowed) and (index, "effectiveness") in self._on:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis import board, timing
-from aeroloop.analysis.statistics import FAULT_SWITCHED, Array, event_name, largest, last, lost_rows
+from aeroloop.analysis.statistics import CHANGED, FAULT_SWITCHED, Array, event_name, largest, last, lost_rows
 from aeroloop.analysis.track import ATTITUDE, POSITION, QUATERNION, Track, euler_rad
 from aeroloop.analysis.vehicle_log import VehicleLog, happened
+from aeroloop.core.change_offers import change_offers, change_words
+from aeroloop.core.common_streams import CHANGE
 from aeroloop.core.fault_offers import offers, words
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import Event
@@ -19,7 +21,7 @@ from aeroloop.recording.log import Log
 
 SOURCES = {"event": "plant", "board_event": "board"}
 """Event streams, and their sources."""
-EVENTS = (*SOURCES, "fault")
+EVENTS = (*SOURCES, "fault", CHANGE.name)
 """Streams that reports show in a table."""
 
 
@@ -94,6 +96,16 @@ def faults(log: Log, scenario: Scenario) -> list[dict[str, Any]]:
     known = offers(scenario) if rows else ()
     return [
         {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": FAULT_SWITCHED, "value": words(row, known)}
+        for t_s, vehicle, *row in rows
+    ]
+
+
+def changes(log: Log, scenario: Scenario) -> list[dict[str, Any]]:
+    """Description of a quantity changed in flight, planned or by hand."""
+    rows = _rows(log, CHANGE.name)
+    known = change_offers(scenario) if rows else ()
+    return [
+        {"t_s": t_s, "source": "plant", "vehicle": int(vehicle), "event": CHANGED, "value": change_words(row, known)}
         for t_s, vehicle, *row in rows
     ]
 

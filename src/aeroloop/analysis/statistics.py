@@ -13,6 +13,7 @@ from aeroloop.recording.log import Log
 Array = NDArray[np.float64]
 
 FAULT_SWITCHED, PARAMETER_CHANGED, STATUS_TEXT = "FAULT_SWITCHED", "PARAMETER_CHANGED", "STATUS_TEXT"
+CHANGED = "CHANGED"
 """Events of a flight that describe external actions. Their values are texts."""
 
 

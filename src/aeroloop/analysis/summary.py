@@ -30,7 +30,7 @@ def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> di
     analysis = analysis_of(scenario)
     numbers = metrics_of(scenario, log)
     with own_code(scenario):
-        events = [*analysis.events(log), *generic.faults(log, scenario)]
+        events = [*analysis.events(log), *generic.faults(log, scenario), *generic.changes(log, scenario)]
         details = analysis.details(log, scenario)
     events.sort(key=lambda event: float(event["t_s"]))
     results = checks.evaluate(checks.required(scenario), numbers)

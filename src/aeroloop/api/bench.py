@@ -12,6 +12,7 @@ are left out. Equal seeds and commands give equal flights, to the bit.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 
 from aeroloop.api.scenarios import ScenarioPlan, named, overrides_of
 from aeroloop.api.tables import FlightLog
+from aeroloop.core.change_offers import change_offers, checked
+from aeroloop.core.changes import Change
 from aeroloop.core.config import override
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS
@@ -149,6 +152,13 @@ class Bench:
             with calling((self._build,)):  # code of an external family
                 raise error
 
+    def change(self, key: str, value: float | tuple[float, ...]) -> None:
+        """Set wind, mass or battery before the next step of the simulation, as `[[changes]]` does; ConfigError lists
+        the keys that there are."""
+        if self._craft is None:
+            raise AeroloopError("change: expected reset() first")
+        self._craft.schedule(Change(change=key, value=value, vehicle=self._number))
+
     @property
     def command(self) -> tuple[float, ...]:
         """The current command: at first that of the aircraft's start, its trim or stopped motors."""
@@ -181,7 +191,9 @@ class Bench:
         vehicle = built(self._build, self.scenario, self._number, rows)
         self._direct = Direct(vehicle.command)
         faults = [f for f in self.scenario.faults_of(self._number) if f.target not in _ABSENT]
-        return Craft(vehicle, (self._direct,), NEVER_NS, plan=FaultPlan(faults))
+        plan = FaultPlan(faults, self.scenario.changes_of(self._number))
+        check = partial(checked, scenario=self.scenario, known=change_offers(self.scenario))
+        return Craft(vehicle, (self._direct,), NEVER_NS, plan=plan, check=check)
 
     def _observed(self, vehicle: Vehicle[Any, Any]) -> Observation:
         inbox = self._inbox

@@ -7,6 +7,7 @@ may be started from a notebook or from any thread.
 from __future__ import annotations
 
 import logging
+import re
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -66,6 +67,7 @@ class Watcher:
     prepared: Callable[[Flight], None] = lambda flight: None  # its processes can be started; none is running yet
     progress: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(lambda flown_s: None)  # in the air
     notice: Callable[[str], None] = logger.info  # messages to show at once, and remarks
+    began: Callable[[LaunchSettings], None] = lambda launch: None  # the processes of a part run
     failed: Callable[[str], None] = lambda words: None  # why a flight failed, before its report is drawn
 
 
@@ -83,6 +85,8 @@ def fly(
     out: str | Path | None = None,
     progress: bool | Progress = False,
     trust: bool = False,
+    paused: bool = False,
+    began: Callable[[LaunchSettings], None] = lambda launch: None,
 ) -> Run:
     """Fly a scenario, evaluate its checks, and write log and summary; `Run.report` writes the report.
 
@@ -91,7 +95,8 @@ def fly(
     where the frames are for a companion outside. `out`: a folder
     that does not exist yet. `progress`: a bar on standard error, or a function of the simulated time in s. `trust`:
     execute Python files that the scenario file names (`law_file`, a family's folder) also if they are of foreign origin
-    (`core/trust.py`).
+    (`core/trust.py`). `paused`: simulated time stands still at the start until the user lets it go on; `aeroloop.start`
+    gives a flight that can be paused, stepped and changed. `began` is called for each part once its processes run.
 
     A flight that cannot start raises ConfigError or LinkError. One that was aborted in the air is a run with its
     `error`, which did not pass. Ctrl-C ends an open-ended flight, which is judged; any other is ended and written down,
@@ -104,14 +109,16 @@ def fly(
                 choose(asked, loop=loop, link=link, pace=pace, seed=seed, law=law, view=view, companion=companion)
             )
             folder = Path(out) if out is not None else new_folder(plan)
-            judged = carry_out(plan, folder, Watcher(progress=lambda: _told(plan, progress)))
+            judged = carry_out(
+                plan, folder, Watcher(progress=lambda: _told(plan, progress), began=began), paused=paused
+            )
     except AeroloopError as error:
         _hand_on(error.exit_code)
         raise
     _hand_on(judged.exit_code)
     if judged.exit_code != judged.summary["exit_code"]:  # the flight has ended, and its results cannot be written
         raise StorageError(judged.errors[-1])
-    return Run(folder, plan, judged.summary, judged.remarks)
+    return Run(judged.folder, judged.plan or plan, judged.summary, judged.remarks)
 
 
 def choose(
@@ -187,17 +194,37 @@ def verified(scenario: ScenarioPlan) -> Plan:
     return scenario.plan
 
 
-def carry_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool = False) -> Judged:
+def carry_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool = False, paused: bool = False) -> Judged:
     """Fly a verified plan into a new folder, and evaluate its checks. A flight that never started raises its error and
-    leaves no folder; one that was aborted leaves its log. `report`: draw it at once."""
-    with Flight(plan, folder) as flight:  # building a missing firmware image takes seconds
+    leaves no folder; one that was aborted leaves its log. `report`: draw it at once. `paused`: simulated time stands
+    still until the user lets it go on.
+
+    A flight that the user restarts is flown again, into another folder; the last one is judged for the caller.
+    """
+    while True:
+        judged = _carried_out(plan, folder, watcher, report=report, paused=paused)
+        if not judged.restarts:
+            return judged
+        folder, paused = beside(folder), False
+        watcher.notice(f"restarted: the results of the next flight go to {folder}")
+
+
+def _carried_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool, paused: bool) -> Judged:
+    with Flight(plan, folder, paused=paused) as flight:  # building a missing firmware image takes seconds
         watcher.prepared(flight)
         results.make_folder(folder, plan)
         with watcher.progress() as progress:
-            outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher.notice), watcher.notice)
+            outcome = flight.fly(progress, lambda launch: _tell_where(launch, watcher), watcher.notice)
     if not outcome.began:
         results.discard(folder, plan)
         raise _error(outcome.error or outcome.ended, outcome.exit_code)
+    if outcome.changes:
+        plan = results.with_changes(plan, outcome.changes)
+        try:
+            results.write_scenario(folder, plan)
+            outcome.remarks.append(_repeated(plan, folder, len(outcome.changes)))
+        except StorageError as error:
+            outcome.remarks.append(f"the changes by hand are not recorded: {error}")
     if outcome.error:
         watcher.failed(outcome.error)
     for remark in outcome.remarks:
@@ -205,12 +232,23 @@ def carry_out(plan: Plan, folder: Path, watcher: Watcher, *, report: bool = Fals
     if outcome.aborted:
         words = f"{outcome.ended}; for a report of what its log holds: aeroloop report {folder}"
         raise _error(words, outcome.exit_code)
-    return judge(folder, plan, outcome, with_report=report)
+    judged = judge(folder, plan, outcome, with_report=report and not outcome.restarts)
+    judged.folder, judged.plan = folder, plan
+    return judged
 
 
-def _tell_where(launch: LaunchSettings, notice: Callable[[str], None]) -> None:
+def _repeated(plan: Plan, folder: Path, count: int) -> str:
+    """How a flight with changes by hand is repeated."""
+    made = f"{count} {'change was' if count == 1 else 'changes were'} made by hand in flight"
+    if plan.lockstep:
+        return f"{made}; to repeat the flight with them: aeroloop fly {folder / results.SCENARIO}"
+    return f"{made}; {folder / results.SCENARIO} has them with their times (only lockstep repeats to the bit)"
+
+
+def _tell_where(launch: LaunchSettings, watcher: Watcher) -> None:
+    watcher.began(launch)
     for sentence in launch.scenario.notices(launch, flight_id(launch)):
-        notice(sentence)
+        watcher.notice(sentence)
 
 
 def _error(text: str, exit_code: int) -> AeroloopError:
@@ -224,6 +262,16 @@ def _hand_on(exit_code: int) -> None:
     """A signal that interrupted a flight is the caller's too: a loop of flights ends with Ctrl-C."""
     if exit_code in SIGNALS:
         signal.raise_signal(SIGNALS[exit_code])
+
+
+def beside(folder: Path) -> Path:
+    """A folder for a restarted flight."""
+    match = re.fullmatch(r"(.*)-restart(\d+)", folder.name)
+    stem, n = (match[1], int(match[2])) if match else (folder.name, 0)
+    while True:
+        n += 1
+        if not (found := folder.with_name(f"{stem}-restart{n}")).exists():
+            return found
 
 
 _choosing = threading.Lock()

@@ -1,4 +1,4 @@
-"""QEMU's control socket (QMP): the subset that resets the board."""
+"""QEMU's control socket (QMP): the subset that resets and stops the board."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ class Monitor:
 
     def reset(self) -> None:
         self._execute("system_reset")
+
+    def stop(self) -> None:
+        """The board's clock and processor stand still until `go_on`."""
+        self._execute("stop")
+
+    def go_on(self) -> None:
+        self._execute("cont")
 
     def close(self) -> None:
         self._socket.close()

@@ -191,6 +191,9 @@ def fly(
     dash_port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port of the dashboard; 8080, or any that is free.")
     ] = None,
+    paused: Annotated[
+        bool, typer.Option("--paused", help="Stand at the start until `aeroloop cmd resume`, `step` or the page.")
+    ] = False,
     trusted: Trusted = False,
 ) -> None:
     """Fly a scenario, evaluate its checks, and write log, summary and report."""
@@ -207,25 +210,24 @@ def fly(
     if junit and not junit.parent.is_dir():
         raise ConfigError(f"--junit {junit}: the folder {junit.parent} does not exist")
     with ExitStack() as pages:
-        preparing = notes.status("preparing the flight") if notes.is_terminal else None
+        preparing, shown = notes.status("preparing the flight") if notes.is_terminal else None, list[str]()
 
         def prepared(flight: Flight) -> None:
             if preparing:
                 preparing.stop()
-            if dash:
-                print_note(
-                    f"dashboard: {pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port))}"
-                )
+            if dash and not shown:  # a restarted flight has one
+                shown.append(pages.enter_context(dash_commands.beside(flight.id, folder.parent, dash_port)))
+                print_note(f"dashboard: {shown[0]}")
 
         with preparing or nullcontext():  # building a missing firmware image takes seconds
             watcher = flying.Watcher(prepared, lambda: progress.shown(flight_plan), print_note, failed=print_error)
-            judged = flying.carry_out(flight_plan, folder, watcher, report=with_report)
+            judged = flying.carry_out(flight_plan, folder, watcher, report=with_report, paused=paused)
         if junit:
             _write_junit(junit, judged.summary)
         if as_json:
             sys.stdout.write(results.as_text(judged.summary))
         else:
-            _show(judged.summary, folder, judged.report)
+            _show(judged.summary, judged.folder, judged.report)
         for error in judged.errors:
             print_error(error)
         if dash and sys.stdin.isatty() and not as_json and judged.exit_code not in flying.SIGNALS:

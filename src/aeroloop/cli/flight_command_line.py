@@ -1,4 +1,5 @@
-"""`aeroloop cmd`: one flight command to an aircraft over MAVLink, and its answer."""
+"""`aeroloop cmd`: one flight command to an aircraft over MAVLink, and its answer; or one command to the simulation
+(`cli/simulation_commands.py`)."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from aeroloop.cli import simulation_commands
 from aeroloop.cli.console import notes, plain, print_note
 from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
@@ -34,16 +36,16 @@ from aeroloop.ground.commands import (
 )
 from aeroloop.ground.commands.transaction import Partner
 from aeroloop.ground.missions import read_plan
-from aeroloop.realtime.controls import Controls
 
 app = typer.Typer(
-    help="Command an aircraft over MAVLink: arm, take off, go somewhere, land, missions, parameters.",
+    help="Command the simulation of a flight (pause, step, speed, change ...), or an aircraft over MAVLink.",
     epilog="Exit codes: 0 done, 1 the autopilot refused, 2 bad usage, 3 no answer or no link.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 mission_app = typer.Typer(help="Missions: upload, download, clear, start, pause.", no_args_is_help=True)
 param_app = typer.Typer(help="Parameters of the autopilot: get, set, list.", no_args_is_help=True)
+simulation_commands.register(app)
 app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
 
@@ -70,16 +72,6 @@ Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 def _example(*lines: str) -> str:
     return "Examples:\n\n" + "\n\n".join(f"`aeroloop cmd {line}`" for line in lines)
-
-
-@app.command(epilog=_example("end", "end --flight 3f2a91c0"))
-def end(
-    flight: Annotated[str, typer.Option("--flight", metavar="ID", help="Which flight, if several are running.")] = "",
-) -> None:
-    """End the running flight; its `aeroloop fly` then evaluates the checks and writes the report."""
-    launch = running.chosen(flight)
-    Controls(launch.folder_path).end("command")
-    typer.echo(f"flight {running.flight_id(launch)} ends")
 
 
 @app.command(epilog=_example("arm", "arm --wait", "arm --link udp://127.0.0.1:14550?listen --system 2"))

@@ -57,6 +57,18 @@ def _measured(name: str, rate_hz: float, meaning: str, *columns: Column) -> Stre
     return Stream(name, "plant", rate_hz, False, True, meaning, fields(*columns))
 
 
+CHANGE = _simulated(
+    "change",
+    "wind, mass or battery changed in flight",
+    ("number", "-", "number of the quantity among those that the family offers, from 0"),
+    ("value_x", "of the quantity", "new value; of several numbers the first"),
+    ("value_y", "of the quantity", "of several numbers the second, otherwise 0"),
+    ("value_z", "of the quantity", "of several numbers the third, otherwise 0"),
+    remembered=REMEMBERED,
+    optional=True,
+)
+"""Of every flight whose family offers changes; no family lists it."""
+
 COMMON: tuple[Stream, ...] = (
     _simulated("truth", "state of the aircraft in the world", *XYZ, *VELOCITY, *QUATERNION, *RATES),
     _simulated("air", "air at the aircraft's position", *WIND, ("density_kg_m3", "kg/m3", "density")),

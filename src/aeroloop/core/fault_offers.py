@@ -234,7 +234,16 @@ def check_planned(scenario: Scenario) -> None:
             raise ConfigError(f"{where}.{key}: {expected}" if where.startswith("faults") else f"{where}: {expected}")
 
 
-def _lacking(fault: PlannedFault, scenario: Scenario, known: Sequence[Offer]) -> tuple[str, str]:
+def check_switch(scenario: Scenario, switch: Switch) -> None:
+    """Check that a fault can be switched by hand; ConfigError lists those that can."""
+    if switch.target == BOARD:
+        raise ConfigError(f"board: {switch.kind} can be planned in [[faults]], not switched manually")
+    _, expected = _lacking(switch, scenario, offers(scenario))
+    if expected:
+        raise ConfigError(expected)
+
+
+def _lacking(fault: PlannedFault | Switch, scenario: Scenario, known: Sequence[Offer]) -> tuple[str, str]:
     """The key with an error, and the reason; empty strings: none."""
     if fault.vehicle >= scenario.aircraft.count:
         return "vehicle", f"there are {scenario.aircraft.count} aircraft, the first is 0; not {fault.vehicle}"

@@ -206,9 +206,15 @@ class PlannedFault(Config, frozen=True):
     channel: Annotated[str, note("which channel of the sensor, which actuator or camera; empty for the first")] = ""
     value: Annotated[float | Vec3, meta("of the kind", "fault value, for all axes or each")] = 0.0
     vehicle: Annotated[int, meta("-", "which of the flight's aircraft, from 0", ge=0, le=15)] = 0
+    manual: Annotated[
+        Literal["", "on", "off"],
+        note("recorded from a switch by hand: this one switch at `from_s`, whatever was on before; no `to_s`"),
+    ] = ""
 
     def __post_init__(self) -> None:
-        self.switch(on=True)  # raises an error if it is not valid
+        self.switch(on=self.manual != "off")  # raises an error if it is not valid
+        if self.manual and self.to_s is not None:
+            raise ValueError(f"to_s: a switch by hand ({self.manual}) has no end; leave it out")
         if self.to_s is not None and not self.from_s < self.to_s:
             raise ValueError(f"to_s: expected more than from_s ({self.from_s:g}), not {self.to_s:g}")
         if self.target == BOARD and self.to_s is not None:
@@ -230,7 +236,8 @@ class PlannedFault(Config, frozen=True):
 def overlap(faults: Mapping[str, PlannedFault]) -> str:
     """Two faults that overlap on one target, in one sentence with their keys; empty: none."""
     ends: dict[tuple[object, ...], tuple[float, str]] = {}
-    for key, fault in sorted(faults.items(), key=lambda item: item[1].from_s):
+    planned = {key: fault for key, fault in faults.items() if not fault.manual}
+    for key, fault in sorted(planned.items(), key=lambda item: item[1].from_s):
         end_s, other = ends.get(fault.what, (-math.inf, ""))
         if fault.from_s < end_s:
             return (

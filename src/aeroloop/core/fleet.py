@@ -18,7 +18,7 @@ AIRCRAFT = "aircraft"
 """The key of a file's array of parts."""
 OF_THE_FLEET = ("summary", "open_ended", "pace", "busy_processes")
 """Keys that all parts share; a part's table does not have them."""
-OF_A_PART = ("controller", "link", "view", "checks", "faults")
+OF_A_PART = ("controller", "link", "view", "checks", "faults", "changes")
 """Common keys that each part has separately."""
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from aeroloop.core import scenario_files, trust
+from aeroloop.core.change_offers import check_planned_changes
 from aeroloop.core.config import apply_overrides, convert, read_toml
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned
@@ -26,8 +27,10 @@ from aeroloop.core.tables import Controller, family, made
 
 SCENARIO = "scenario"
 """The key of an entry that names its base file."""
-ADDRESSED = ("checks", "faults")
+ADDRESSED = ("checks", "faults", "changes")
 """Arrays at the top whose tables may name a part with the key `aircraft`; those without it apply to every part."""
+OWN_ARRAYS = ("faults", "changes")
+"""Common keys whose tables name one of several aircraft by `vehicle`."""
 MOST_PARTS = 16
 KEY = re.compile(r"[\w.\[\]-]+: ")
 
@@ -71,15 +74,18 @@ def _each(scenario: Scenario) -> tuple[Scenario, ...]:
             f'vehicle.count: {controller.name} flies one aircraft; expected 1, or each="module:function" in the row of '
             f"{row.name}"
         )
-    if beyond := [index for index, fault in enumerate(scenario.faults) if fault.vehicle >= count]:
-        raise ConfigError(f"faults[{beyond[0]}].vehicle: there are {count} aircraft, the first is 0")
+    for key in OWN_ARRAYS:
+        if beyond := [index for index, each in enumerate(getattr(scenario, key)) if each.vehicle >= count]:
+            raise ConfigError(f"{key}[{beyond[0]}].vehicle: there are {count} aircraft, the first is 0")
     return tuple(_one(made(row.each, scenario, number), number) for number in range(count))
 
 
 def _one(scenario: Scenario, number: int) -> Scenario:
-    """One of several aircraft: its own name, and its faults."""
-    mine = (fault for fault in scenario.faults if fault.vehicle == number)
-    own = with_value(scenario, "faults", tuple(msgspec.structs.replace(fault, vehicle=0) for fault in mine))
+    """One of several aircraft: its own name, faults and changes."""
+    own = scenario
+    for key in OWN_ARRAYS:
+        mine = (each for each in getattr(scenario, key) if each.vehicle == number)
+        own = with_value(own, key, tuple(msgspec.structs.replace(each, vehicle=0) for each in mine))
     own = with_value(own, "vehicle.count", 1)
     return with_value(own, "name", f"{scenario.name}-{number}") if number else own
 
@@ -236,6 +242,7 @@ def _parts(
                 trust.consent(Path(name))
         scenario = scenario.with_files(files)
         check_planned(scenario)
+        check_planned_changes(scenario)
         return _each(scenario)
     except ConfigError as error:
         words = str(error).removeprefix(f"{source}: ")

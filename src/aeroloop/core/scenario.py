@@ -18,6 +18,7 @@ from typing_extensions import TypeVar
 
 from aeroloop.core import companion
 from aeroloop.core.camera import Camera, lacking
+from aeroloop.core.changes import PlannedChange
 from aeroloop.core.companion import Landing, Pad, Slam
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
@@ -114,6 +115,9 @@ class Common(Config, frozen=True):
     slam: Annotated[Slam | None, note("map made in flight (docs/slam.md)")] = None
     checks: Annotated[tuple[Check, ...], note("pass/fail criteria of the flight")] = ()
     faults: Annotated[tuple[PlannedFault, ...], note("what fails in the flight, and when (docs/faults.md)")] = ()
+    changes: Annotated[
+        tuple[PlannedChange, ...], note("wind, mass or battery changed in the flight, and when (docs/simulation.md)")
+    ] = ()
 
     def __post_init__(self) -> None:
         if self.pace not in ("lockstep", "real") and not (SPEED.match(self.pace) and self.speed > 0):
@@ -318,6 +322,10 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
         """The planned faults of one aircraft."""
         return tuple(fault for fault in self.planned.values() if fault.vehicle == number)
 
+    def changes_of(self, number: int) -> tuple[PlannedChange, ...]:
+        """The planned changes of one aircraft."""
+        return tuple(change for change in self.changes if change.vehicle == number)
+
     @property
     def link_url(self) -> str:
         """The link between plant and board; the rung's default if none is set."""
@@ -327,6 +335,12 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
                 f"link.url: {self.loop} needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"
             )
         return url
+
+    @property
+    def fixed_speed(self) -> str:
+        """Why the speed cannot be changed in flight; empty: it can."""
+        fixed = not self.lockstep and self.loop in self.flown_by.fixed_speed
+        return f"speed: the clock of the board on {self.loop} runs in real time; expected lockstep" if fixed else ""
 
     @property
     def inline(self) -> bool:

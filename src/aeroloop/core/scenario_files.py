@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from aeroloop.core import trust
+from aeroloop.core.change_offers import check_planned_changes
 from aeroloop.core.config import apply_overrides, convert, read_toml
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned
@@ -85,6 +86,7 @@ def load(path: Path, overrides: tuple[str, ...] = (), given: Mapping[str, Any] |
         trust.consent(Path(name))
     with _from(source):
         check_planned(scenario)
+        check_planned_changes(scenario)
     return scenario
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aeroloop.core.camera_streams import CAMERA_STREAMS
+from aeroloop.core.common_streams import CHANGE
 from aeroloop.core.companion_streams import LANDING_STREAMS, SLAM_STREAMS
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of, prefix
@@ -32,6 +33,8 @@ def streams_of(scenario: Scenario) -> Streams:
         streams = tuple(replace(s, simulated=False) if s.producer == "board" else s for s in streams)
     if scenario.controller.routed(scenario):
         streams = (*streams, *(stream for stream in ROUTER_STREAMS if stream not in streams))
+    if scenario.family.changes:
+        streams = (*streams, CHANGE)
     if scenario.cameras:
         streams = (*streams, *CAMERA_STREAMS)
     if scenario.landing is not None and scenario.watched_camera is not None:

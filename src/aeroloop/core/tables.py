@@ -61,6 +61,7 @@ class Family:
     setpoint: str = ""  # core.stream.Track of the setpoint; default: the stream `setpoint`
     page: str = ""  # dashboard.family_page.Page: its part of the dashboard; default: the generic page
     faults: str = ""  # (scenario) -> core.fault_offers.Offer, those that can be switched in flight
+    changes: str = ""  # (scenario) -> core.changes.ChangeOffer, quantities that can be set in flight
     importer: str = ""  # cad.imported.Importer: writes its airframes from CAD files; default: it has none
     mavlink_type: int = 0  # MAV_TYPE in the heartbeat of our boards; 0: generic
     # Parts that controllers require (`offered`); a family has those of its own controllers.
@@ -109,6 +110,7 @@ class Controller:
     # As `rungs`, if the default link differs at a wall-clock pace.
     paced_links: Mapping[str, str] = field(default_factory=dict)
     own_clock: tuple[str, ...] = ()  # rungs on which it has its own clock, so that it cannot fly in lockstep
+    fixed_speed: tuple[str, ...] = ()  # rungs on which its clock runs in real time unless it flies in lockstep
     sections: str = ""  # (scenario, log, summary) -> analysis.section.Section of the report, after its family's
     metrics: str = ""  # (scenario, log) -> its metrics of a flight, besides its family's
     takes_law: bool = False  # whether it flies a control law from a file (`--law`)

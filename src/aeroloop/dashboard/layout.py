@@ -14,6 +14,7 @@ from nicegui import ui
 from aeroloop.dashboard import readings, theme
 from aeroloop.dashboard.end_button import end_button
 from aeroloop.dashboard.family_page import Status
+from aeroloop.dashboard.simulation_bar import paused_words, simulation_bar
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
 
@@ -128,6 +129,7 @@ def frame(watched: WatchedFlight, current: str, tabs: tuple[Tab, ...]) -> Iterat
             if not (watched.may_command or watched.may_choose):
                 chip("view only", testid="view-only").tooltip("this page shows everything and sends no commands")
             ui.space()
+            every(REFRESH_S, simulation_bar(watched))
             if watched.may_command:
                 every(REFRESH_S, end_button(watched))
             _dark_toggle()
@@ -172,7 +174,8 @@ def _flight_picker(watched: WatchedFlight) -> None:
 def _status(watched: WatchedFlight) -> None:
     time = ui.label().classes("al-num").props('data-testid="time"').style("min-width:5em")
     how = ui.label().classes("al-soft al-wide").props('data-testid="pace"')
-    flight, armed, mode, failsafe = (chip(testid=name) for name in ("running", "armed", "mode", "failsafe"))
+    names = ("running", "paused", "armed", "mode", "failsafe")
+    flight, paused, armed, mode, failsafe = (chip(testid=name) for name in names)
     verdict = chip(testid="verdict")
     report = ui.link("report", "", new_tab=True).classes("al-link").props('data-testid="flight-report"')
 
@@ -181,6 +184,7 @@ def _status(watched: WatchedFlight) -> None:
         time.set_text(f"{watched.store.t_s:.1f} s" if watching else "")
         how.set_text(f"{plan.loop} · {plan.pace}" if plan else "")
         set_chip(flight, *(watched.state_words if watching else ("", "info")))
+        set_chip(paused, paused_words(watched.clock), "warn")
         judged = watched.outcome
         set_chip(verdict, judged.verdict if judged else "", judged.severity if judged else "info")
         report.set_visibility(bool(watched.report_url))

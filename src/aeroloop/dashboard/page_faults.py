@@ -1,4 +1,5 @@
-"""The fault page: switches faults of sensors, actuators and links on and off in flight."""
+"""The fault page: switches faults of sensors, actuators and links on and off in flight, and changes wind, mass and
+battery."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ from aeroloop.core.faults import (
 )
 from aeroloop.core.stream import KEYS
 from aeroloop.dashboard import from_browser, readings
+from aeroloop.dashboard.changes_panel import ChangesPanel
 from aeroloop.dashboard.layout import card, chip, every, set_chip, vehicle_picker
 from aeroloop.dashboard.watched_flight import Fault, WatchedFlight
 from aeroloop.flight.process_table import roles
@@ -147,8 +149,7 @@ class FaultPage:
             self._off.props('no-caps data-testid="faults-off"')
         if not known:
             ui.label(watched.why_nothing_flies or NO_FAULTS).classes("al-soft").props('data-testid="no-faults"')
-        elif watched.scenario is not None and watched.scenario.lockstep:
-            ui.label("A lockstep flight is no longer repeatable after a fault is switched manually.").classes("al-soft")
+        self._changes = ChangesPanel(watched, lambda: self._vehicle)
         with ui.element("div").classes("fault-grid"):
             for (target, *_), of_target in groupby(self._keys.items(), key=lambda item: card_of(item[1])):
                 self._target_card(target, list(of_target))
@@ -225,6 +226,7 @@ class FaultPage:
         self._off.set_enabled(bool(on) and able)
         for button in self._kills:
             button.set_enabled(able)
+        self._changes.show(able=able)
         for line in self._lines:
             line.show(watched.faults_on, able=able)
         logged = log(watched)

@@ -15,6 +15,8 @@ from urllib.parse import quote
 
 import numpy as np
 
+from aeroloop.core.change_offers import change_offers, change_words
+from aeroloop.core.common_streams import CHANGE
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.fault_offers import offers, words
 from aeroloop.core.fleet import parts_of, prefix
@@ -100,10 +102,13 @@ def _notices(part: RecordedPart, of_part: str) -> Iterable[Notice]:
     several = part.scenario.aircraft.count > 1
     known = offers(part.scenario)
     for stream in part.streams:
-        for row in part.rows[stream.name].tolist() if stream.name in (*event_words.EVENTS, "fault") else ():
+        told_of = (*event_words.EVENTS, "fault", CHANGE.name)
+        for row in part.rows[stream.name].tolist() if stream.name in told_of else ():
             told: tuple[Severity, str] | None
             if stream.name == "fault":
                 told = "warn", words(tuple(row[len(KEYS) :]), known)
+            elif stream.name == CHANGE.name:
+                told = "warn", change_words(row[len(KEYS) :], change_offers(part.scenario))
             else:
                 told = event_words.description(stream, tuple(row), several=several)
             if told is not None:

@@ -9,6 +9,7 @@ from aeroloop.core.faults import Switch
 from aeroloop.dashboard.roles import ViewOnlyError
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.flight.flight_control import FlightControl
 from aeroloop.ground.commands import Vehicle
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ class ViewedFlight(WatchedFlight):
         raise ViewOnlyError
 
     def end(self) -> None:
+        raise ViewOnlyError
+
+    def control(self) -> FlightControl:
         raise ViewOnlyError
 
     def choose(self, flight_id: str) -> None:

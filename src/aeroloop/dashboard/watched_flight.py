@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from aeroloop.core.change_offers import change_offers, change_words
+from aeroloop.core.common_streams import CHANGE
 from aeroloop.core.errors import AeroloopError, LinkError
 from aeroloop.core.fault_offers import offers, words
-from aeroloop.core.faults import KINDS, TARGETS, Switch
+from aeroloop.core.faults import KINDS, TARGETS
 from aeroloop.core.frames import Vec3
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.scenario import Scenario
@@ -30,13 +32,13 @@ from aeroloop.dashboard import event_words, family_page
 from aeroloop.dashboard.event_words import EVENTS
 from aeroloop.dashboard.kept_layers import KeptLayers
 from aeroloop.dashboard.past_runs import PastRun, read_run
+from aeroloop.dashboard.plant_commands import PlantCommands
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_fleet import WatchedFleet
 from aeroloop.flight import running
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState
-from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.feed import FeedIn
 
 T = TypeVar("T")
@@ -91,7 +93,7 @@ class LinkInfo:
     baud: int
 
 
-class WatchedFlight:
+class WatchedFlight(PlantCommands):
     """One per process; pages read it, and only the loop of `follow` changes it."""
 
     may_command = True
@@ -218,24 +220,6 @@ class WatchedFlight:
         if ours in systems:
             return ours
         return systems[0] if vehicle == 0 and len(systems) == 1 else None
-
-    def switch(self, switch: Switch) -> None:
-        """Switch a fault on or off at the plant."""
-        if self._launch is None:
-            raise LinkError("no flight is running: fault not switched")
-        Controls(self._launch.folder_path).switch(switch)
-
-    def kill(self, process: str) -> None:
-        """Kill a process of the flight that is not vital."""
-        if self._launch is None:
-            raise LinkError("no flight is running: nothing to kill")
-        Controls(self._launch.folder_path).kill(process)
-
-    def end(self) -> None:
-        """End the flight, as `aeroloop cmd end` does; its checks are evaluated and reported."""
-        if self.launch is None:
-            raise LinkError("no flight is running: nothing to end")
-        Controls(self.launch.folder_path).end("page")
 
     async def follow(self) -> None:
         """Until cancelled."""
@@ -384,6 +368,8 @@ class WatchedFlight:
             self._take_event(self.store, stream, row)
         elif stream.name == "fault":
             self._take_fault(stream, row)
+        elif stream.name == CHANGE.name and self.scenario is not None:
+            self.notice(change_words(row[len(KEYS) :], change_offers(self.scenario)), "warn", row[0])
         elif self.scenario is not None and (notice := family_page.of(self.scenario).notices.get(stream.name)):
             first = len(KEYS)
             numbers = self.store.rows(stream.name)[-MOST_TOLD:, first].tolist() or [row[first]]

@@ -43,9 +43,11 @@ def fly_inline(
     *plans: Plan,
     stopped: Callable[[], bool] = lambda: False,
     attend: Callable[[Sequence[Craft]], str | None] = lambda fleet: None,
+    paced: Callable[[int], Pace] = lambda step_ns: Pace(step_ns, lockstep=True),
 ) -> InlineFlight:
     """Fly in lockstep to the end of every scenario; a vehicle that diverges or crashes ends the flight of all. `attend`
-    is called once per round, for external input; if it returns a reason, the flight ends."""
+    is called once per round, for external input; if it returns a reason, the flight ends. `paced`: the pace for the
+    finest step."""
     if not plans:
         raise ConfigError("a flight needs at least one scenario")
     scenarios = [part for plan in plans for part in parts_of(plan if isinstance(plan, Fleet) else expanded(plan))]
@@ -61,7 +63,7 @@ def fly_inline(
                 parts.append(part)
                 part.open({}, lambda words: None)
             fleet = [craft for part in parts for craft in part.crafts]
-            pace = Pace(min(craft.vehicle.step_ns for craft in fleet), lockstep=True)
+            pace = paced(min(craft.vehicle.step_ns for craft in fleet))
             for part in parts:
                 part.await_ready(stopped)
             with calling(part.build for part in parts):

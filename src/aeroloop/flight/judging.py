@@ -26,6 +26,9 @@ class Judged:
     # Why results could not be written; the flight's own reason is in summary.
     errors: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)  # of the outcome
+    restarts: bool = False  # the user wants the same plan flown again
+    folder: Path = Path()  # of the run
+    plan: Plan | None = None  # as flown, with what was changed by hand
 
 
 def judge(folder: Path, plan: Plan, outcome: Outcome, *, with_report: bool = True) -> Judged:
@@ -33,7 +36,7 @@ def judge(folder: Path, plan: Plan, outcome: Outcome, *, with_report: bool = Tru
     with signals.noted(most=1) as came:
         log = results.read_log(folder, plan)
         summary = results.summary_of(plan, log, msgspec.to_builtins(outcome))
-        judged = Judged(summary, summary["exit_code"], remarks=outcome.remarks)
+        judged = Judged(summary, summary["exit_code"], remarks=outcome.remarks, restarts=outcome.restarts)
         try:
             results.keep_summary(folder, summary)
         except AeroloopError as error:

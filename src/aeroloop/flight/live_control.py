@@ -1,18 +1,25 @@
 """Work of the plant between two steps: control commands received in flight, and logging of its timing.
 
-Each fault switched is logged and reported once; a request to end ends the flight. Lateness is logged fifty times a
-second, and every deadline missed is an event.
+A request to end ends the flight; a pause stops simulated time here. Faults and changes are put into the plan of their
+aircraft for the next step; each is logged, and reported with its time, so that it can be written to the run's
+scenario.toml. Lateness is logged fifty times a second, and every deadline missed is an event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
+import msgspec
+
+from aeroloop.core.changes import Change
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import Switch, Switched, log_row
+from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS, Event
-from aeroloop.realtime.controls import ControlPort, End, Ender, Kill
+from aeroloop.realtime.controls import UNLIMITED, Command, ControlPort, End, Ender, Kill, Pause, Speed, Step
+from aeroloop.sim.fault_plan import Action
+from aeroloop.sim.loop import Craft
 from aeroloop.sim.pace import Pace
 
 PERIOD_NS = NS // 50
@@ -25,58 +32,94 @@ ENDED: Mapping[Ender, str] = {
     "sigterm": "ended by user (SIGTERM)",
     "command": "ended by user (aeroloop cmd end)",
     "page": "ended by user (dashboard)",
+    "restart": "ended by user (restart)",
 }
 """End reason `ended` of a flight that the user ended."""
 
-PilotAction = Callable[[Switch], Switched]
-"""Switches a fault; ConfigError if that is not possible."""
 
+class LiveControl:
+    """The commands for one part of the flight, and for the flight as a whole."""
 
-class FaultControl:
     def __init__(
         self,
         port: ControlPort,
-        action: PilotAction,
+        crafts: Sequence[Craft],
+        pace: Pace,
         *,
-        note: Callable[..., None],
-        remark: Callable[[str], None],
         notice: Callable[[str], None],
+        changed: Callable[[dict[str, Any]], None],
         kill: Callable[[str], None] = lambda process: None,
+        fixed_speed: str = "",
     ) -> None:
-        """`note` gets vehicle and row; `remark` a message for the outcome, `notice` one that is shown at once; `kill`
-        the name of a process."""
-        self._port, self._action, self._note = port, action, note
-        self._remark, self._notice, self._kill = remark, notice, kill
-        self._bad = self._refusals = self._done = 0
+        """`notice` gets a message that is shown at once, `changed` a fault or change as `recorded` has it, `kill` the
+        name of a process. `fixed_speed`: why the speed cannot be changed."""
+        self._port, self._crafts, self._pace = port, crafts, pace
+        self._notice, self._changed, self._kill = notice, changed, kill
+        self._fixed_speed = fixed_speed
+        self._bad = self._refusals = 0
+        for craft in crafts:
+            craft.by_hand = self._done
 
     def attend(self) -> str:
         """Read and execute requests; nearly free if there are none. Returns the end reason, or an empty string."""
         ended = ""
         for request in self._port.poll():
-            if isinstance(request, End):
-                ended = ended or ENDED[request.end]
-            elif isinstance(request, Kill):
-                self._kill(request.kill)
-            else:
-                self._switch_fault(request)
+            try:
+                ended = self._obey(request) or ended
+            except ConfigError as error:
+                self._refuse(request, str(error))
         if self._port.refused != self._bad:
             if not self._bad:
                 self._notice("an invalid command was received on the flight's control socket and refused")
             self._bad = self._port.refused
         return ended
 
-    def _switch_fault(self, switch: Switch) -> None:
-        try:
-            switched = self._action(switch)
-        except ConfigError as error:
-            self._refusals += 1
-            if self._refusals <= MOST_REFUSALS:
-                self._notice(f"fault not switched: {error}")
-            return
-        self._note(switch.vehicle, log_row(switch, switched))
-        self._done += 1
-        if self._done == 1:
-            self._remark("faults were switched manually in flight: this flight cannot be repeated exactly")
+    def _obey(self, request: Command) -> str:
+        match request:
+            case End():
+                return ENDED[request.end]
+            case Kill():
+                self._kill(request.kill)
+            case Pause():
+                (self._pace.pause if request.pause else self._pace.resume)()
+            case Step():
+                self._pace.step(request.step)
+            case Speed():
+                self._set_speed(request.speed)
+            case Switch() | Change():
+                if request.vehicle >= len(self._crafts):
+                    raise ConfigError(f"vehicle {request.vehicle}: there are {len(self._crafts)}, the first is 0")
+                self._crafts[request.vehicle].schedule(request)
+        return ""
+
+    def _set_speed(self, speed: float) -> None:
+        if self._fixed_speed:
+            raise ConfigError(self._fixed_speed)
+        if speed == UNLIMITED and not self._pace.lockstep:
+            raise ConfigError("speed: only lockstep can fly as fast as possible; expected a number")
+        self._pace.set_speed(math.inf if speed == UNLIMITED else speed)
+
+    def _done(self, t_ns: int, action: Action, refused: str) -> None:
+        if refused:
+            self._refuse(action, refused)
+        else:
+            self._changed(recorded(t_ns, action))
+
+    def _refuse(self, request: Command, error: str) -> None:
+        self._refusals += 1
+        if self._refusals <= MOST_REFUSALS:
+            what = "fault not switched" if isinstance(request, Switch) else "not changed"
+            self._notice(f"{what}: {error}")
+
+
+def recorded(t_ns: int, action: Action) -> dict[str, Any]:
+    """What was done by hand, as an entry of the scenario file under its key."""
+    if isinstance(action, Change):
+        entry = {"key": action.key, "at_s": t_ns / NS, "value": action.value, "vehicle": action.vehicle}
+        return {"changes": entry}
+    fault = msgspec.to_builtins(action)
+    on = fault.pop("on")
+    return {"faults": {**fault, "from_s": t_ns / NS, "manual": "on" if on else "off"}}
 
 
 class Timed(Protocol):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from aeroloop.core.change_offers import change_offers, checked
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import sight_switch
 from aeroloop.core.scenario import Scenario
@@ -34,12 +35,16 @@ class FlightPart:
 
     def open(self, batons: Mapping[str, int], notify: Callable[[str], None]) -> None:
         """Open the links, or create the controllers in this process."""
+        known = change_offers(self.scenario)
         for number, vehicle in enumerate(self.vehicles):
             context = ExchangeContext(self.scenario, self.launch, number, vehicle, self._own[number], batons, notify)
-            exchange, plan = self._exchange_of(context), FaultPlan(self.scenario.faults_of(number))
+            exchange = self._exchange_of(context)
+            plan = FaultPlan(self.scenario.faults_of(number), self.scenario.changes_of(number))
             end_ns, name = self.scenario.end_ns, self._name(number)
             sight = partial(sight_switch, self.scenario)
-            self.crafts.append(Craft(vehicle, [exchange], end_ns, name=name, plan=plan, sight=sight))
+            craft = Craft(vehicle, [exchange], end_ns, name=name, plan=plan, sight=sight)
+            craft.check = partial(checked, scenario=self.scenario, known=known)
+            self.crafts.append(craft)
 
     def _exchange_of(self, context: ExchangeContext) -> Exchange:
         controller = self.scenario.flown_by

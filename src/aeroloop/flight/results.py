@@ -8,7 +8,7 @@ law.py, ...     copies of the files that the scenario names; those of a fleet's 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
@@ -20,15 +20,20 @@ import tomli_w
 from aeroloop.analysis.fleet import summarise_fleet
 from aeroloop.analysis.summary import summarise
 from aeroloop.core import trust
+from aeroloop.core.changes import PlannedChange
+from aeroloop.core.config import convert
 from aeroloop.core.errors import EXIT_LINK, ConfigError, not_written
+from aeroloop.core.faults import PlannedFault
 from aeroloop.core.fleet import Fleet, Plan, parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.streams import channels
 from aeroloop.flight import run_summary, running
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
+ENTRIES: Mapping[str, type[PlannedFault] | type[PlannedChange]] = {"faults": PlannedFault, "changes": PlannedChange}
+"""Arrays of the scenario to which entries are added for what was done by hand."""
 NAME_LENGTH = 160  # of a file name; many file systems allow 255 bytes
 UNFINISHED = {
     "ended": "incomplete",
@@ -42,12 +47,9 @@ UNFINISHED = {
 def make_folder(folder: Path, plan: Plan) -> None:
     """Create a run folder with its scenario; an existing one is never changed."""
     copies: dict[str, bytes] = {}
-    parts = []
     for part in parts_of(plan):
-        files = part.files()
-        names = {key: _own(plan, part) + _copy_name(part.file_names[key], file) for key, file in files.items()}
-        copies |= {names[key]: _content(key, file) for key, file in files.items()}
-        parts.append(part.with_files(names))
+        names = _copy_names(plan, part)
+        copies |= {names[key]: _content(key, file) for key, file in part.files().items()}
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -56,8 +58,29 @@ def make_folder(folder: Path, plan: Plan) -> None:
         raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
     for name, content in copies.items():  # a copy: the author may change the file later
         _write_bytes(folder / name, content)
+    write_scenario(folder, plan)
+
+
+def write_scenario(folder: Path, plan: Plan) -> None:
+    """The resolved scenario, with the names of the copies beside it."""
+    parts = [part.with_files(_copy_names(plan, part)) for part in parts_of(plan)]
     table = (replace(plan, parts=tuple(parts)) if isinstance(plan, Fleet) else parts[0]).flat()
     _write(folder / SCENARIO, tomli_w.dumps(without_none(table)))
+
+
+def with_changes(plan: Plan, changes: Sequence[tuple[int, Mapping[str, Any]]]) -> Plan:
+    """The plan as it was flown, with the faults and changes made by hand: the part of each, and its entry."""
+    parts = list(parts_of(plan))
+    for index, entry in changes:
+        ((key, table),) = entry.items()
+        made: Any = convert(dict(table), ENTRIES[key], key)
+        parts[index] = with_value(parts[index], key, (*getattr(parts[index], key), made))
+    return replace(plan, parts=tuple(parts)) if isinstance(plan, Fleet) else parts[0]
+
+
+def _copy_names(plan: Plan, part: Scenario) -> dict[str, str]:
+    """Names of the copies of the files that a part names, by key."""
+    return {key: _own(plan, part) + _copy_name(part.file_names[key], file) for key, file in part.files().items()}
 
 
 def _own(plan: Plan, part: Scenario) -> str:

@@ -60,6 +60,13 @@ class Outcome:
     exit_code: int = EXIT_OK
     error: str | None = None
     remarks: list[str] = field(default_factory=list)
+    # Faults and changes by hand, in order: part of the flight, and the entry of its scenario (`live_control.recorded`).
+    changes: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def restarts(self) -> bool:
+        """The user wants the same plan flown again."""
+        return self.ended == ENDED["restart"]
 
 
 Progress = Callable[[float], None]
@@ -69,8 +76,9 @@ Progress = Callable[[float], None]
 class Flight:
     """One flight from start to end; use it as a context manager."""
 
-    def __init__(self, plan: Plan, out: Path) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, out: Path, *, paused: bool = False) -> None:
+        """`paused`: simulated time stands still at the start until the user lets it go on."""
+        self.plan, self._paused = plan, paused
         # Each part of a fleet has a folder, whose name is no longer than that of a single flight.
         drawn = secrets.token_hex(4)
         ids = [f"{drawn[:6]}-{n}" for n in range(len(parts_of(plan)))] if isinstance(plan, Fleet) else [drawn]
@@ -154,6 +162,8 @@ class Flight:
             if child.role.ends_by_recorder and not accounted and (failure := child.verdict()):
                 words = f"{failure}: the log lacks its last {child.role.without}"
                 child.messages.append({"kind": "remark", "message": words})
+        plant = self._children.get("plant")
+        outcome.changes = [(told["part"], told["entry"]) for told in plant.taken("changed")] if plant else []
         outcome.remarks = [
             message["message"]
             for child in self._children.values()
@@ -178,6 +188,7 @@ class Flight:
                 prefix=prefix(self.plan, part),
                 parts=[str(each) for each in folders] if isinstance(self.plan, Fleet) else (),
                 aircraft_before=sum(each.scenario.aircraft.count for each in written),
+                paused=self._paused,
                 **own,
             )
             try:

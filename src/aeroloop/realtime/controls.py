@@ -1,9 +1,9 @@
 """Commands to a plant in flight: faults switched on and off, its end, and the end of one of its processes, as datagrams
 in the flight's own folder.
 
-Only users with access to that folder can send them. A command is a `Switch`, an `End` or a `Kill` as JSON; the plant
-polls for them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable: the log records
-what was switched when.
+Only users with access to that folder can send them. A command is one of the structs below as JSON; the plant polls for
+them, handles a few at a time, and never waits. What is switched or changed is applied at the start of a step, logged,
+and written to the run's scenario.toml, so that the flight can be repeated.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from aeroloop.core.changes import Change
 from aeroloop.core.config import Config
-from aeroloop.core.errors import LinkError
+from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch
 from aeroloop.core.signals import NS
 
@@ -30,11 +31,16 @@ MOST_AT_ONCE = 4
 """Maximum commands per poll: switching takes time and the plant has a deadline."""
 POLL_PERIOD_NS = NS // 100
 
-Ender = Literal["ctrl-c", "sigterm", "command", "page"]
+Ender = Literal["ctrl-c", "sigterm", "command", "page", "restart"]
+MOST_STEPS = 1_000_000
+SPEEDS = (0.01, 100.0)
+"""Simulated seconds a second, from and to."""
+UNLIMITED = 0.0
+"""A speed: as fast as lockstep can."""
 
 
 class End(Config, frozen=True):
-    """Ends the flight now; `end` names the source."""
+    """Ends the flight now; `end` names the source. `restart`: the same plan is then flown again."""
 
     end: Ender
 
@@ -45,10 +51,35 @@ class Kill(Config, frozen=True):
     kill: Annotated[str, Meta(max_length=64)]  # its name in the process table, such as `camera`
 
 
-Command = Switch | End | Kill
+class Pause(Config, frozen=True):
+    """Stops simulated time between two steps, or lets it go on."""
+
+    pause: bool
+
+
+class Step(Config, frozen=True):
+    """Advances by so many steps of the simulation, then pauses."""
+
+    step: Annotated[int, Meta(ge=1, le=MOST_STEPS)]
+
+
+class Speed(Config, frozen=True):
+    """Simulated seconds a second from now on."""
+
+    speed: float
+
+    def __post_init__(self) -> None:
+        low, high = SPEEDS
+        if self.speed != UNLIMITED and not low <= self.speed <= high:
+            raise ValueError(f"speed: expected {low:g} to {high:g} times real time, or max; not {self.speed:g}")
+
+
+Command = Switch | Change | End | Kill | Pause | Step | Speed
 
 _switches = msgspec.json.Decoder(Switch)
-_others = msgspec.json.Decoder(End), msgspec.json.Decoder(Kill)
+_others: tuple[msgspec.json.Decoder[Command], ...] = tuple(
+    msgspec.json.Decoder(kind) for kind in (Change, End, Kill, Pause, Step, Speed)
+)
 
 
 class Controls:
@@ -63,6 +94,27 @@ class Controls:
     def end(self, by: Ender) -> None:
         """End the whole flight; its log is evaluated and reported."""
         self._send(End(end=by))
+
+    def change(self, change: Change) -> None:
+        self._send(change)
+
+    def pause(self) -> None:
+        self._send(Pause(pause=True))
+
+    def resume(self) -> None:
+        self._send(Pause(pause=False))
+
+    def step(self, count: int = 1) -> None:
+        if not 1 <= count <= MOST_STEPS:
+            raise ConfigError(f"step: expected 1 to {MOST_STEPS} steps, not {count}")
+        self._send(Step(step=count))
+
+    def set_speed(self, speed: float) -> None:
+        """Simulated seconds a second; UNLIMITED: as fast as lockstep can. ConfigError if it is not possible."""
+        try:
+            self._send(Speed(speed=speed))
+        except ValueError as error:
+            raise ConfigError(str(error)) from None
 
     def kill(self, process: str) -> None:
         """The supervisor kills it, if it is a process of this flight that is not vital."""

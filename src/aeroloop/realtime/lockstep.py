@@ -60,10 +60,11 @@ class Baton:
 
     _PACKET = struct.Struct("<4q")
 
-    def __init__(self, fd: int, peer: str) -> None:
+    def __init__(self, fd: int, peer: str, held: Callable[[float], bool] = lambda within_s: False) -> None:
+        """`held`: whether the peer stands still on request, or did until so many seconds ago."""
         self._socket = socket.socket(fileno=fd)
         self._socket.settimeout(PATIENCE_S)
-        self._peer = peer
+        self._peer, self._held = peer, held
 
     def pass_on(self, *numbers: int) -> None:
         try:
@@ -72,12 +73,17 @@ class Baton:
             raise PeerGoneError(f"the {self._peer} process has ended") from None
 
     def take(self) -> tuple[int, ...]:
-        try:
-            packet = self._socket.recv(self._PACKET.size)
-        except TimeoutError:
-            raise LinkError(f"the {self._peer} did not finish its cycle within {PATIENCE_S:g} s") from None
-        except OSError:
-            packet = b""
+        packet = b""
+        while True:
+            try:
+                packet = self._socket.recv(self._PACKET.size)
+            except TimeoutError:
+                if self._held(PATIENCE_S):
+                    continue
+                raise LinkError(f"the {self._peer} did not finish its cycle within {PATIENCE_S:g} s") from None
+            except OSError:
+                pass
+            break
         if not packet:
             raise PeerGoneError(f"the {self._peer} process has ended")
         return self._PACKET.unpack(packet)

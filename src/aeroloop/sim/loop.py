@@ -17,10 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from aeroloop.core.changes import Change, Values
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
 from aeroloop.sim.exchange import Exchange, Row, Stopped
-from aeroloop.sim.fault_plan import FaultPlan
+from aeroloop.sim.fault_plan import Action, FaultPlan
 from aeroloop.sim.vehicle import Vehicle
 
 Select = Callable[[Sequence[Row | None]], Row | None]
@@ -39,9 +40,14 @@ def no_cameras(switch: Switch) -> Switched:
     raise ConfigError(f"no fault of {switch.target} can be switched in this flight: it has no cameras")
 
 
+def no_changes(change: Change) -> tuple[int, Values]:
+    raise ConfigError(f"{change.key}: cannot be changed in this flight; expected one of: none")
+
+
 @dataclass
 class Craft:
-    """One aircraft: vehicle, exchanges, selection of the commanding exchange, end time and fault plan."""
+    """One aircraft: vehicle, exchanges, selection of the commanding exchange, end time and plan of faults and
+    changes."""
 
     vehicle: Vehicle[Any, Any]
     exchanges: Sequence[Exchange]
@@ -50,6 +56,9 @@ class Craft:
     name: str = ""  # added to the end reason when several aircraft fly
     plan: FaultPlan = field(default_factory=FaultPlan)
     sight: Callable[[Switch], Switched] = no_cameras  # faults of cameras, which act in the camera process
+    check: Callable[[Change], tuple[int, Values]] = no_changes  # number and values of a change that is possible
+    # Time of what was done by hand, what it was, and why it was refused; "": it was done.
+    by_hand: Callable[[int, Action, str], None] = lambda t_ns, action, refused: None
 
     @property
     def over(self) -> bool:
@@ -83,21 +92,45 @@ class Craft:
         vehicle.advance(until_ns, exact=cut)
 
     def switch(self, switch: Switch) -> Switched:
-        """Switch a fault of the aircraft or of its link manually; ConfigError if that is not possible."""
-        if switch.target == BOARD:
-            raise ConfigError(f"board: {switch.kind} can be planned in [[faults]], not switched manually")
+        """Switch a fault of the aircraft or of its link now; ConfigError if that is not possible."""
         if switch.target in SIGHT_TARGETS:
             return self.sight(switch)
         return self.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else self.vehicle.switch(switch)
 
+    def schedule(self, action: Action) -> None:
+        """Done by hand before the next step of the vehicle's grid; ConfigError if that is not possible."""
+        if isinstance(action, Change):
+            self.check(action)
+        elif action.target == BOARD:
+            raise ConfigError(f"board: {action.kind} can be planned in [[faults]], not switched manually")
+        step_ns = self.vehicle.step_ns
+        self.plan.add((self.vehicle.t_ns // step_ns + 1) * step_ns, action)
+
     def switch_planned(self) -> None:
-        """Switch the faults planned for the step that begins now."""
-        if self.plan.next_ns > self.vehicle.t_ns:
+        """Faults and changes for the step that begins now, planned or by hand."""
+        t_ns = self.vehicle.t_ns
+        if self.plan.next_ns > t_ns:
             return
-        for switch in self.plan.due(self.vehicle.t_ns):
+        for due in self.plan.due(t_ns):
+            try:
+                self._apply(due.action)
+            except ConfigError as error:
+                if not due.by_hand:
+                    raise
+                self.by_hand(t_ns, due.action, str(error))
+                continue
+            if due.by_hand:
+                self.by_hand(t_ns, due.action, "")
+
+    def _apply(self, action: Action) -> None:
+        if isinstance(action, Change):
+            number, values = self.check(action)
+            self.vehicle.change(action.key, values)
+            self.vehicle.note_change((number, *(*values, 0.0, 0.0)[:3]))
+        else:
             # An emulated board has its own fault plan; only the row is logged here.
-            switched = Switched() if switch.target == BOARD else self.switch(switch)
-            self.vehicle.note_fault(log_row(switch, switched))
+            switched = Switched() if action.target == BOARD else self.switch(action)
+            self.vehicle.note_fault(log_row(action, switched))
 
 
 class Pace(Protocol):
@@ -107,7 +140,8 @@ class Pace(Protocol):
 
 def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[], str | None] = lambda: None) -> str:
     """Fly all aircraft on one clock until every flight has ended; return the reason. `attend` is called once per round
-    for external input (manual faults) and timing statistics; if it returns a reason, the flight ends."""
+    for external input (pause, faults and changes by hand) and timing statistics; if it returns a reason, the flight
+    ends."""
     flying = list(fleet)
     for craft in flying:
         craft.vehicle.begin()
@@ -124,13 +158,22 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
         for craft in flying:
             for exchange in craft.exchanges:
                 exchange.settle(stopped)
+        for craft in flying:
+            if craft.plan.next_ns <= craft.vehicle.t_ns and not (craft.over or _lost(flying)):
+                craft.switch_planned()
         if ended := attend():
             return ended
+        if lost := _lost(flying):
+            return lost
         for craft in tuple(flying):
-            if craft.vehicle.ended:
-                return f"{craft.vehicle.ended}: {craft.name}" if craft.name else craft.vehicle.ended
             if craft.over:
                 flying.remove(craft)
-            elif craft.plan.next_ns <= craft.vehicle.t_ns:
-                craft.switch_planned()
     return "completed"
+
+
+def _lost(flying: Sequence[Craft]) -> str:
+    """Why the flight of all ends early; empty: it goes on."""
+    for craft in flying:
+        if craft.vehicle.ended:
+            return f"{craft.vehicle.ended}: {craft.name}" if craft.name else craft.vehicle.ended
+    return ""

@@ -4,13 +4,19 @@ In lockstep, time advances to the earliest time that an exchange requests, as so
 pace every step of the finest grid has an absolute deadline on the monotonic clock; one that is missed by more than a
 step is counted, and simulated time slips by the steps missed: there are no bursts to catch up. Lockstep also runs at
 wall-clock pace while a controller has not answered yet.
+
+At every pace the user may pause between two rounds of the loop, advance by single steps, and change the speed; in
+lockstep a speed limits how fast time advances. A pause moves the deadlines by its length, and changes no row that is
+simulated.
 """
 
 from __future__ import annotations
 
+import math
 import select
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from aeroloop.core.signals import NS
 from aeroloop.sim.exchange import NEVER_NS, Exchange, Stopped
@@ -18,6 +24,8 @@ from aeroloop.sim.loop import Craft
 
 ASK_S = 0.2
 """Longest wait between two checks for a stop request."""
+POLL_S = 0.01
+"""Longest wait between two checks for a command while simulated time stands still."""
 
 Wait = Callable[[Sequence[int], float], Sequence[int]]
 """(descriptors, seconds) -> those that are readable, as soon as any is."""
@@ -30,6 +38,14 @@ def wait_readable(descriptors: Sequence[int], timeout_s: float) -> Sequence[int]
     return select.select(descriptors, [], [], timeout_s)[0]
 
 
+class PaceState(NamedTuple):
+    """For those who follow the simulation's time."""
+
+    paused: bool
+    speed: float  # simulated seconds a second; in lockstep the limit, infinity without one
+    t_ns: int  # simulated time
+
+
 class Pace:
     def __init__(
         self,
@@ -39,20 +55,93 @@ class Pace:
         lockstep: bool = False,
         now_ns: Callable[[], int] = time.monotonic_ns,
         wait: Wait = wait_readable,
+        tell: Callable[[PaceState], None] = lambda state: None,
     ) -> None:
         """`step_ns` is the finest step grid of the fleet; `speed` is in simulated seconds per second, in lockstep only
-        until all controllers answer."""
+        until all controllers answer. `tell` gets every change of the state."""
         self.lockstep = lockstep
         self.missed_deadlines = 0
         self.lateness_s = 0.0  # of the last step
+        self.held_ns = 0  # wall time for which simulated time stood still on request
         self._step_ns, self._speed = step_ns, speed
         self._period_ns = round(step_ns / speed)
-        self._now_ns, self._wait = now_ns, wait
+        self._now_ns, self._wait, self._tell = now_ns, wait, tell
         self._t_ns = 0
         self._origin_ns: int | None = None  # wall-clock time at t = 0; None: the wall clock does not set the pace
+        self._hold_ns = NEVER_NS  # simulated time at which it is paused
+        self._limit = math.inf  # of the speed in lockstep
+        self._limit_from: tuple[int, int] | None = None  # wall-clock and simulated time since which the limit holds
+
+    @property
+    def paused(self) -> bool:
+        return self._t_ns >= self._hold_ns
+
+    @property
+    def state(self) -> PaceState:
+        return PaceState(self.paused, self._limit if self.lockstep else self._speed, self._t_ns)
+
+    def pause(self) -> None:
+        self._hold_ns = self._t_ns
+
+    def step(self, count: int = 1) -> None:
+        """Advance by steps of the finest grid, then pause."""
+        self._hold_ns = (self._t_ns // self._step_ns + count) * self._step_ns
+
+    def resume(self) -> None:
+        self._hold_ns = NEVER_NS
+
+    def set_speed(self, speed: float) -> None:
+        """Simulated seconds a second from now on; infinity: as fast as lockstep can."""
+        if self.lockstep:
+            self._limit, self._limit_from = speed, None
+        else:
+            if self.paused:
+                self._origin_ns = None
+            elif self._origin_ns is not None:  # what is left to the next deadline goes by the new speed
+                now_ns = self._now_ns()
+                elapsed_ns = (now_ns - self._origin_ns) * self._speed
+                self._origin_ns = now_ns - int(max(elapsed_ns, self._t_ns) / speed)
+            self._speed, self._period_ns = speed, round(self._step_ns / speed)
+        self._tell(self.state)
+
+    def hold(self, attend: Callable[[], str], stopped: Stopped) -> str:
+        """Between two rounds: wait while paused, or in lockstep ahead of the speed's limit. `attend` reads commands
+        meanwhile; returns its end reason, or an empty string."""
+        ended = attend()
+        if not (self.paused or self._limit_from or self._limit < math.inf) or ended:
+            return ended
+        began_ns, paused = self._now_ns(), False
+        while not ended and not stopped() and (wait_s := self._wait_s()) > 0.0:
+            if self.paused is not paused:
+                paused = self.paused
+                self._tell(self.state)
+            self._wait((), min(wait_s, POLL_S))
+            ended = attend()
+        held_ns = self._now_ns() - began_ns
+        if paused:
+            self.held_ns += held_ns
+            self._limit_from = None
+            self._tell(self.state)
+        if self._origin_ns is not None:
+            self._origin_ns += held_ns
+        return ended
+
+    def _wait_s(self) -> float:
+        """How long simulated time stands still, as far as is known."""
+        if self.paused:
+            return POLL_S
+        if self._limit == math.inf:
+            return 0.0
+        if self._limit_from is None:
+            self._limit_from = self._now_ns(), self._t_ns
+        from_ns, from_t_ns = self._limit_from
+        late_ns = self._now_ns() - from_ns - (self._t_ns - from_t_ns) / self._limit
+        if late_ns > NS:  # slower than the limit: do not catch up later
+            self._limit_from = None
+        return max(0.0, -late_ns / NS)
 
     def until(self, fleet: Sequence[Craft], stopped: Stopped) -> int:
-        due_ns, locked = NEVER_NS, self.lockstep
+        due_ns, locked = self._hold_ns, self.lockstep
         for craft in fleet:
             for exchange in craft.exchanges:
                 wanted_ns = exchange.next_ns()

@@ -20,5 +20,8 @@ class CommonRows:
     def fault(self, t_ns: int, row: Row) -> None:
         self._publish["fault"](t_ns / NS, *row)
 
+    def change(self, t_ns: int, row: Row) -> None:
+        self._publish["change"](t_ns / NS, *row)
+
     def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
         self._publish["pace"](t_ns / NS, lateness_s, missed)

@@ -7,7 +7,7 @@ grid; a step cut by a message moves the body only, and sensors, checks and loggi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -88,6 +88,7 @@ class Rows(Protocol[E_contra]):
     def step(self, vehicle: Vehicle[Any, Any], effort: E_contra, samples: list[Any], /) -> None: ...
     def event(self, t_ns: int, event: Event, value: float, /) -> None: ...
     def fault(self, t_ns: int, row: Row, /) -> None: ...
+    def change(self, t_ns: int, row: Row, /) -> None: ...
     def pace(self, t_ns: int, lateness_s: float, missed: int, /) -> None: ...
 
 
@@ -104,6 +105,7 @@ class Stages(Generic[E, S]):
     rows: Rows[E]
     measure: Callable[[S], Row | None] = lambda state: None  # state sensors, on request; None during a dropout
     actuators: ActuatorFaults = field(default_factory=lambda: ActuatorFaults(()))  # those that can fail
+    changes: Mapping[str, Callable[[Row], None]] = field(default_factory=dict)  # sets a quantity in flight, by its key
     restart: Callable[[], None] | None = None  # puts actuators and body back to the start, at the present time
 
 
@@ -170,6 +172,16 @@ class Vehicle(Generic[E, S]):
 
     def note_fault(self, row: Row) -> None:
         self._rows.fault(self.t_ns, row)
+
+    def change(self, key: str, values: Row) -> None:
+        """Set a quantity from the next step on; ConfigError lists those that there are."""
+        changes = self._stages.changes
+        if key not in changes:
+            raise ConfigError(f"{key}: this aircraft has none; expected one of: {', '.join(changes) or 'none'}")
+        changes[key](values)
+
+    def note_change(self, row: Row) -> None:
+        self._rows.change(self.t_ns, row)
 
     def note_pace(self, lateness_s: float, missed: int) -> None:
         self._rows.pace(self.t_ns, lateness_s, missed)

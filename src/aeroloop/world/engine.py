@@ -17,6 +17,8 @@ class Engine:
         self._model = model
         self._data = mujoco.MjData(model)
         self._dt_ns = 0
+        self._body = int(model.jnt_bodyid[0]) if model.njnt else 0
+        self._empty_kg = float(model.body_mass[self._body])
         self._gravity = model.opt.gravity
         self._gravity_m_s2 = -float(self._gravity[2])
         self.qpos, self.qvel, self.qacc = self._data.qpos, self._data.qvel, self._data.qacc
@@ -27,6 +29,11 @@ class Engine:
         self.qpos[:] = qpos
         self.qvel[:] = qvel
         mujoco.mj_forward(self._model, self._data)
+
+    def carry(self, mass_kg: float) -> None:
+        """A point mass, fixed to the flying body at that body's own centre of mass, in place of an earlier one."""
+        self._model.body_mass[self._body] = self._empty_kg + mass_kg
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
 
     def set_gravity(self, gravity_m_s2: float) -> None:
         if gravity_m_s2 != self._gravity_m_s2:

@@ -62,6 +62,13 @@ class FlightModel:
         self._after[:] = self._state
         self._accel_W = accel_W
 
+    def exchange(self, step: Runner) -> None:
+        """Continue the present motion with other equations of motion."""
+        self._run, self._dt_ns = step, 0
+        self._before, self._input, self._dt_s = step.inputs
+        self._after = step.outputs[0]
+        self._after[:] = self._state
+
     def step(self, effort: Effort, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
         """Advance with effort, wind, density and gravity held."""
         if dt_ns != self._dt_ns:

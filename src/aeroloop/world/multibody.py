@@ -5,7 +5,7 @@ Drag is held over a step at its value in the middle of the step, as in `rigid.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -42,6 +42,10 @@ class Multibody:
         self._held = None
         self._change[:] = 0.0
         self._engine.reset((*pos_W, *quat_WB, *hinges_rad), (*vel_W, *rate_B, *hinge_rates_rad_s))
+
+    def carry(self, values: Sequence[float]) -> None:
+        """A point mass at the flying body's own centre of mass from now on, in kg, in place of an earlier one."""
+        self._engine.carry(values[0])
 
     def step(self, effort: Effort, dt_ns: int) -> None:
         """Advance with the effort held. A step may be shorter than usual: a message can arrive in between."""

@@ -71,6 +71,10 @@ class Rigid(Generic[E]):
         self._engine.set_contacts(not self._high)
         self.resume(self.motion)
 
+    def carry(self, values: Sequence[float]) -> None:
+        """A point mass at the centre of mass from now on, in kg, in place of an earlier one."""
+        self._engine.carry(values[0])
+
     def settle(self, dt_ns: int) -> None:
         """Simulate one second without thrust: the ground is soft, and the aircraft still sinks a little."""
         self._look_for_contacts(0.0)

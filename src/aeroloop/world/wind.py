@@ -76,6 +76,11 @@ class Wind:
         self._floor = config.turbulence.min_airspeed_m_s
         self._constant = self._table is None and not self._gusts and self._turbulence is None
 
+    def set_steady(self, wind_W: tuple[float, ...]) -> None:
+        """Another steady wind from the next call of `step` on; the other parts go on."""
+        x, y, z = wind_W
+        self._steady = (x, y, z)
+
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:
         """Wind at `t_ns`, `dt_ns` after the previous call, for an aircraft at that height over ground and velocity."""
         if dt_ns < 0:

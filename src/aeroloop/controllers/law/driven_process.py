@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, stop
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import Baton, WorkTurns, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 
@@ -58,7 +59,7 @@ def serve_board(
                 supervisor.send("remark", message=f"board: {refused}")
         server = serving(board, link)
         if isinstance(server, WorkTurns):
-            take_turns(Baton(batons["plant"], "plant"), [server], stop)
+            take_turns(Baton(batons["plant"], "plant", ClockIn(launch.folder_path).held), [server], stop)
         else:
             serve(server, link)
         supervisor.send("done")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import select
-import time
 from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
@@ -13,12 +12,14 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.links.url import parse
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_realtime
 
 READS = ("board link", "reference link")
 WRITES = ()
 
-WATCH_S = 0.05
+WATCH_S = 0.005
+"""A board runs on for this long when the flight is paused."""
 
 
 def line_device(url: str) -> str:
@@ -51,13 +52,17 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         supervisor.send("ready")
         supervisor.await_message("start")
         faults = sorted(injected(launch.scenario), key=lambda fault: fault.at_s)
-        began_ns = time.monotonic_ns()
+        clock, stopped = ClockIn(launch.folder_path), False
+        began_ns = clock.now_ns()
         while not stop():
             select.select([emulator.ended_fd], [], [], WATCH_S)
+            if (paused := clock.state.paused) is not stopped:
+                stopped = paused
+                (monitor.stop if paused else monitor.go_on)()
             failure = emulator.failure()
             if failure:
                 raise failure
-            if faults and time.monotonic_ns() - began_ns >= faults[0].at_s * NS:
+            if faults and clock.now_ns() - began_ns >= faults[0].at_s * NS:
                 faults.pop(0)
                 monitor.reset()
         supervisor.send("done")

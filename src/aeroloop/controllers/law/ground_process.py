@@ -26,6 +26,7 @@ from aeroloop.ground.trajectories import Point, as_reference, build, joined, ref
 from aeroloop.links.base import Link
 from aeroloop.links.open import open_link
 from aeroloop.protocols.reference import encode_reference
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import Baton, PeerGoneError
 from aeroloop.realtime.topics import Subscriber, Topics
 
@@ -175,7 +176,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         supervisor.await_message("start")
         try:
             if clock is None:
-                plant, board = Baton(batons["plant"], "plant"), Baton(batons["board"], "board")
+                plant = Baton(batons["plant"], "plant", ClockIn(launch.folder_path).held)
+                board = Baton(batons["board"], "board")
                 windows = Windows(source, link, publish, round(scenario.controller.control.period_s * NS))
                 run_lockstep(windows, plant, board)
             else:

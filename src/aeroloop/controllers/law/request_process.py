@@ -12,13 +12,13 @@ from aeroloop.boards.host import HostBoard
 from aeroloop.controllers.law.request_lockstep import run_lockstep
 from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.controllers.law.request_tables import RequestScenario, RequestTables
-from aeroloop.core.signals import NS
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import Baton
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics
@@ -26,45 +26,45 @@ from aeroloop.realtime.topics import Topics
 READS = ("board link", "reference link")
 
 
-def run_wall(shell: Shell, link: Link, references: Link) -> None:
-    """The timer is the monotonic clock; a timer missed by a whole period is skipped."""
-    board, scenario = shell.host, shell.scenario
+def run_wall(shell: Shell, link: Link, references: Link, clock: ClockIn) -> None:
+    """The timer is the flight's clock; a timer missed by a whole period is skipped."""
+    board, period_ns = shell.host, shell.period_ns
     assert board is not None, "in wall time the emulated board has its own process"
-    period_wall_ns = round(shell.period_ns / scenario.speed)
-    timer_ns = time.monotonic_ns()
+    timer_ns = clock.now_ns()
     dressed = shell.dress_references(references, lambda: board.next_timer_ns)
     while not stop():
-        late_ns = _wait_until(timer_ns, board, link)
-        if late_ns > period_wall_ns:
-            skipped = late_ns // period_wall_ns
-            timer_ns += skipped * period_wall_ns
+        late_ns = _wait_until(timer_ns, board, link, clock)
+        if late_ns > period_ns:
+            skipped = late_ns // period_ns
+            timer_ns += skipped * period_ns
             board.skip(skipped)
         t_ns = board.next_timer_ns
         board.get_references(dressed.poll(), t_ns)
         closing, opening = board.on_timer(t_ns)
         link.send(closing + opening)
         sent_ns = time.monotonic_ns()
-        timer_ns += period_wall_ns
+        timer_ns += period_ns
         while not stop():
-            remaining_ns = timer_ns - time.monotonic_ns()
+            remaining_ns = timer_ns - clock.now_ns()
             if remaining_ns <= 0:
                 break
-            if select.select([link.fileno()], [], [], remaining_ns / NS)[0]:
+            if select.select([link.fileno()], [], [], clock.wall_s(remaining_ns))[0]:
                 out = board.on_link(link.poll(), t_ns)
                 if out:
                     link.send(out)
-                    shell.note_work(t_ns, period_wall_ns)
-                    shell.note_cycle(t_ns, time.monotonic_ns() - sent_ns, late_ns)
+                    speed = clock.state.speed
+                    shell.note_work(t_ns, round(period_ns / speed))
+                    shell.note_cycle(t_ns, time.monotonic_ns() - sent_ns, round(late_ns / speed))
                     break
 
 
-def _wait_until(timer_ns: int, board: HostBoard, link: Link) -> int:
+def _wait_until(timer_ns: int, board: HostBoard, link: Link, clock: ClockIn) -> int:
     """Sleep until the timer, counting messages received meanwhile as duplicates; returns the lateness."""
     while not stop():
-        remaining_ns = timer_ns - time.monotonic_ns()
+        remaining_ns = timer_ns - clock.now_ns()
         if remaining_ns <= 0:
             return -remaining_ns
-        if select.select([link.fileno()], [], [], remaining_ns / NS)[0]:
+        if select.select([link.fileno()], [], [], clock.wall_s(remaining_ns))[0]:
             board.on_link(link.poll(), board.next_timer_ns)
     return 0
 
@@ -85,11 +85,12 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         if launch.scenario.lockstep:
             enter_lockstep()
             ground = Baton(batons["ground"], "ground") if "ground" in batons else None
-            run_lockstep(shell, link, references, Baton(batons["plant"], "plant"), ground)
+            plant = Baton(batons["plant"], "plant", ClockIn(launch.folder_path).held)
+            run_lockstep(shell, link, references, plant, ground)
         else:
             for refused in enter_realtime(BOARD_PRIORITY):
                 supervisor.send("remark", message=f"board: {refused}")
-            run_wall(shell, link, references)
+            run_wall(shell, link, references, ClockIn(launch.folder_path, scenario.speed))
         supervisor.send("done")
     finally:  # also when the plant has closed the link before the stop request
         shell.close()

@@ -34,6 +34,7 @@ from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import BEFORE_NS, Baton, WorkTurns, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics, numbered
@@ -271,7 +272,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             supervisor.send("remark", message=f"pixhawk: {refused}")
     try:
         if turns:
-            take_turns(Baton(batons["plant"], "plant"), turns, stop)
+            take_turns(Baton(batons["plant"], "plant", ClockIn(launch.folder_path).held), turns, stop)
         else:
             answer_samples(fleet)
     finally:

@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import casadi as ca
+import msgspec
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.servos import Servos, SurfaceEffort
+from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import leaves
 from aeroloop.core.frames import Vec3
@@ -66,13 +68,21 @@ def assembled(
     if throttle is not None:
         flying = replace(flying, controls=(*flying.controls[:3], throttle))
     world, servos = build_world(airframe, start, fastest, at=flying)
+    wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),
         atmosphere,
-        Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest),
+        wind,
         world.state(0),
         ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
+    faults = actuator_faults(servos)
+
+    def carry(values: tuple[float, ...]) -> None:
+        """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
+        heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
+        world.exchange(Evaluator(fixedwing.step(msgspec.structs.replace(airframe, body=heavier))))
+
     sensors = Suite(scenario.aircraft.aboard, streams)
     bound_m = scenario.aircraft.world.reach_m
 
@@ -93,7 +103,8 @@ def assembled(
         contact=crashed,
         switch=sensors.switch,
         rows=rows,
-        actuators=actuator_faults(servos),
+        actuators=faults,
+        changes={"world.wind.steady_W": wind.set_steady, "battery.voltage": faults.supply, "payload.mass_kg": carry},
         restart=restart if hasattr(body, "restart") else None,
     )
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)

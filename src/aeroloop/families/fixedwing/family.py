@@ -22,6 +22,7 @@ ROW = Family(
     analysis="aeroloop.families.fixedwing.analysis.summary:ANALYSIS",
     sections="aeroloop.families.fixedwing.analysis.report:sections",
     faults="aeroloop.families.fixedwing.scenario:fault_offers",
+    changes="aeroloop.families.fixedwing.changes:changes",
     vehicle="aeroloop.families.fixedwing.build:vehicle",
     each="aeroloop.families.fixedwing.scenario:each",
     mavlink_type=1,  # MAV_TYPE_FIXED_WING

@@ -178,5 +178,6 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
         rows=Rows(publish, tables.reference, sensing.estimate),
         measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
+        changes={"world.wind.steady_W": wind.set_steady, "payload.mass_kg": motion.body.carry},
     )
     return Vehicle(stages, step_ns=round(table.step_s * NS), command=motion.hover, first_effort=motion.at_rest)

@@ -1,4 +1,5 @@
-"""Faults of a helicopter that can be switched in flight: engine, tail rotor, servos, sensors, link.
+"""Faults of a helicopter that can be switched in flight: engine, tail rotor, servos, sensors, link; and the quantities
+that can be changed.
 
 A dead tail rotor does not turn any more; a dead engine has no power, and the rotor slows down.
 """
@@ -6,8 +7,10 @@ A dead tail rotor does not turn any more; a dead engine has no power, and the ro
 from __future__ import annotations
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel, Row
+from aeroloop.core.changes import ChangeOffer, payload, steady_wind
 from aeroloop.core.fault_offers import Offer, of_actuators, of_sensor
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.families.helicopter import airframe
 from aeroloop.families.helicopter.rotors import RotorSystem
 from aeroloop.families.helicopter.scenario import HelicopterScenario
 from aeroloop.sensors.fault_offers import of_sensors_and_lines
@@ -24,6 +27,12 @@ def offers(scenario: HelicopterScenario) -> tuple[Offer, ...]:
     actuators = (offer for offer in of_actuators((TAIL, ENGINE), SERVOS, offset=0.02) if offer.target != "battery")
     fitted = of_sensors_and_lines(scenario.aircraft.aboard, lines=True)
     return (*of_state, *fitted, *actuators)
+
+
+def changes(scenario: HelicopterScenario) -> tuple[ChangeOffer, ...]:
+    """It has an engine, and no battery for its rotors."""
+    mass_kg = airframe.load(scenario.aircraft.vehicle.airframe).body.mass_kg
+    return steady_wind(scenario.aircraft.world.wind.steady_W), payload(mass_kg)
 
 
 class HelicopterFaults(ActuatorFaults):

@@ -137,5 +137,10 @@ def vehicle(
         rows=MultirotorRows(publish, airframe.rotors.count),
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,
         restart=restart,
+        changes={
+            "world.wind.steady_W": wind.set_steady,
+            "battery.voltage": faults.supply,
+            "payload.mass_kg": motion.carry,
+        },
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

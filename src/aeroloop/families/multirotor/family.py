@@ -11,6 +11,7 @@ ROW = Family(
     analysis="aeroloop.families.multirotor.analysis.summary:ANALYSIS",
     sections="aeroloop.families.multirotor.analysis.report:sections",
     faults="aeroloop.families.multirotor.faults:offers",
+    changes="aeroloop.families.multirotor.faults:changes",
     vehicle="aeroloop.families.multirotor.build:vehicle",
     each="aeroloop.families.multirotor.scenario:each",
     controllers={

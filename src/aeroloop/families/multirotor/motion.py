@@ -53,7 +53,7 @@ class MultirotorMotion:
         """`run` makes the step callable, compiled or not; None: motors and MuJoCo step in free air too."""
         self._motors, self._world, self._around = parts.motors, parts.world, parts.around
         self._earth, self._atmosphere = parts.earth, parts.atmosphere
-        self._motor = parts.airframe.motors
+        self._motor, self._empty_kg = parts.airframe.motors, parts.airframe.body.mass_kg
         self._low_m = parts.world.low_m if run is not None else math.inf
         rotors = parts.airframe.rotors.count
         self._at = at = Columns(rotors)
@@ -113,6 +113,11 @@ class MultirotorMotion:
         self._row, self._high = tuple(motion), False
         x, y, z, _, _, _, _, vx, vy, vz = motion[:10]
         self._around.move(0, 0, (x, y, z), (vx, vy, vz))
+
+    def carry(self, values: Sequence[float]) -> None:
+        """A point mass at the centre of mass from now on, in kg, in place of an earlier one."""
+        self._inputs["body"][0] = self._empty_kg + values[0]
+        self._world.carry(values)
 
     def state(self, t_ns: int) -> RigidState:
         x, y, z, qw, qx, qy, qz, vx, vy, vz, p, q, r, ax, ay, az = self._row[:16]

@@ -55,15 +55,14 @@ def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tu
 
 def surroundings(
     scenario: TiltrotorScenario, start: Truth, streams: Streams, ground_m: GroundHeight | None
-) -> Surroundings | None:
-    """Earth, air and wind; None if neither motion nor sensors depend on them."""
+) -> tuple[Surroundings | None, Wind | None]:
+    """Earth and air, and their wind; None if neither motion nor sensors depend on them."""
     if not scenario.aircraft.has_surroundings:
-        return None
+        return None, None
     table = scenario.aircraft.world
     earth = _Weighed(Earth(table.home), parameters(scenario.aircraft.vehicle.parameters).gravity_m_s2)
-    return Surroundings(
-        earth, Atmosphere(table.day), Wind(table.wind, streams.generator("wind"), fastest), start, ground_m
-    )
+    wind = Wind(table.wind, streams.generator("wind"), fastest)
+    return Surroundings(earth, Atmosphere(table.day), wind, start, ground_m), wind
 
 
 def out_of_control(truth: Truth, bound_m: float) -> bool:
@@ -98,13 +97,20 @@ def vehicle(
     world, hover = build_world(scenario, ground)
     start = world.state(0)
     streams = Streams(scenario.seed)
-    around = surroundings(scenario, start, streams, ground_m)
+    around, wind = surroundings(scenario, start, streams, ground_m)
     actuators = LaggedActuators(scenario.aircraft.actuators, hover)
     rng = np.random.default_rng([scenario.seed, 1])
     sensing = Sensing(scenario.aircraft, start, around, ground_m, streams=streams, rng=rng)
     body: Body[Effort, Truth] = world
     if around is not None and table.has_drag:
         body = Dragged(world, airframe.drag(parameters(scenario.aircraft.vehicle.parameters)), around)
+    faults = actuator_faults(scenario.aircraft.actuators, actuators)
+    changes: dict[str, Callable[[tuple[float, ...]], None]] = {
+        "battery.voltage": faults.supply,
+        "payload.mass_kg": world.carry,
+    }
+    if wind is not None and table.has_drag:
+        changes["world.wind.steady_W"] = wind.set_steady
     stages = Stages(
         motion=Driven(actuators, body),
         surroundings=around,
@@ -114,7 +120,8 @@ def vehicle(
         switch=sensing.switch,
         rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
         measure=sensing.measure,
-        actuators=actuator_faults(scenario.aircraft.actuators, actuators),
+        actuators=faults,
+        changes=changes,
     )
     step_ns = round(table.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=hover, first_effort=actuators.step(hover, 0))

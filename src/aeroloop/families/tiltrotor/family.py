@@ -11,6 +11,7 @@ ROW = Family(
     analysis="aeroloop.families.tiltrotor.analysis.summary:ANALYSIS",
     sections="aeroloop.families.tiltrotor.analysis.report:sections",
     faults="aeroloop.families.tiltrotor.scenario:fault_offers",
+    changes="aeroloop.families.tiltrotor.changes:changes",
     vehicle="aeroloop.families.tiltrotor.build:vehicle",
     each="aeroloop.families.tiltrotor.scenario:each",
     check="aeroloop.families.tiltrotor.start:check",

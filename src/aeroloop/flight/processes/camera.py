@@ -33,6 +33,7 @@ from aeroloop.flight.frame_server import FrameServer
 from aeroloop.flight.live_view import LiveView
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.protocols.frames import Coding, Frame, encode
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.topics import Publisher, Topics
 
 LOGGED_HZ, LOGGED_QUALITY = 5.0, 80
@@ -226,29 +227,29 @@ def run_lockstep(cameras: Cameras, recorder: RecorderLink) -> None:
             cameras.take(0.1)
 
 
-def run_paced(cameras: Cameras, recorder: RecorderLink, speed: float) -> None:
-    """Frames at their times; late ones are counted, and old ones dropped."""
-    clock = SimulatedClock(speed)
+def run_paced(cameras: Cameras, recorder: RecorderLink, wall_s: Callable[[], float]) -> None:
+    """Frames at their times; late ones are counted, and old ones dropped. `wall_s`: the flight's clock."""
+    clock = SimulatedClock(1.0)
     while not (stop() or recorder.ended):
         newest_s = cameras.take(IDLE_S)
         if newest_s is not None:
-            clock.see(newest_s, time.monotonic())
+            clock.see(newest_s, wall_s())
         for station in cameras.stations:
             if station.server is not None:
-                station.server.step(clock.now_ns(time.monotonic()))
-            if station.held is not None and clock.now_s(time.monotonic()) >= station.held[1]:
+                station.server.step(clock.now_ns(wall_s()))
+            if station.held is not None and clock.now_s(wall_s()) >= station.held[1]:
                 image, due_s, work_s = station.held
                 station.held = None
                 cameras.deliver(station, image, due_s, work_s)
             newest = station.newest(cameras.poses(station))
             if station.held is not None or newest < station.number:
                 continue
-            now_s, rate_hz = clock.now_s(time.monotonic()), station.shooter.model.rate_hz
+            now_s, rate_hz = clock.now_s(wall_s()), station.shooter.model.rate_hz
             number = next_number(station.number, newest, rate_hz, station.latency_s, now_s)
             station.dropped += number - station.number
             station.number = number
             image, work_s = station.shoot(cameras.poses(station), cameras.faults)
-            due_s, ready_s = image.t_ns / NS + station.latency_s, clock.now_s(time.monotonic())
+            due_s, ready_s = image.t_ns / NS + station.latency_s, clock.now_s(wall_s())
             if ready_s > due_s:
                 cameras.deliver(station, image, ready_s, work_s)
             else:
@@ -310,7 +311,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         if scenario.lockstep:
             run_lockstep(cameras, recorder)
         else:
-            run_paced(cameras, recorder, scenario.speed)
+            run_paced(cameras, recorder, ClockIn(launch.folder_path, scenario.speed).now_s)
     except ConnectionError:
         return  # the recorder has ended
     else:

@@ -57,6 +57,7 @@ class LaunchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     companion_link: str = ""  # link of the companion to the router
     dash_link: str = ""  # link of the dashboard and `aeroloop cmd` to the router
     warnings: Sequence[str] = ()  # sentences for the outcome
+    paused: bool = False  # simulated time stands still at the start until the user lets it go on
 
     @property
     def folder_path(self) -> Path:

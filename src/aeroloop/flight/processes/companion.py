@@ -40,6 +40,7 @@ from aeroloop.perception.slam.files import write
 from aeroloop.perception.slam.run import summary
 from aeroloop.protocols.frames import Frame
 from aeroloop.protocols.layers import MOST_POINTS, Layer, layer
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.topics import Publisher, Topics
 
 PERIOD_S = 0.02
@@ -132,9 +133,9 @@ def run_lockstep(companion: Companion, frames: FrameIn, autopilot: AutopilotTurn
         autopilot.answer(turn, companion.landing.step(turn.t_ns, sent_ns))
 
 
-def run_paced(companion: Companion, frames: FrameIn, link: Link, speed: float, latency_s: float) -> None:
-    """The clock of the frames is known from their arrivals alone."""
-    clock = SimulatedClock(speed)
+def run_paced(companion: Companion, frames: FrameIn, link: Link, wall_s: Callable[[], float], latency_s: float) -> None:
+    """The clock of the frames is known from their arrivals and the flight's clock, `wall_s`, alone."""
+    clock = SimulatedClock(1.0)
     poller = select.poll()
     poller.register(frames, select.POLLIN)
     poller.register(link, select.POLLIN)
@@ -143,11 +144,11 @@ def run_paced(companion: Companion, frames: FrameIn, link: Link, speed: float, l
         poller.poll(1000 * PERIOD_S)
         frame = frames.newest()
         if frame is not None:
-            clock.see(frame.t_ns / NS + latency_s, time.monotonic())
+            clock.see(frame.t_ns / NS + latency_s, wall_s())
         elif frames.closed and not ended:
             ended = True
             poller.unregister(frames)
-        now_s = clock.now_s(time.monotonic())
+        now_s = clock.now_s(wall_s())
         if now_s < 0.0:  # no frame yet
             link.poll()
             continue
@@ -228,7 +229,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             delay_s = camera.latency_s + scenario.landing.compute_s
             run_lockstep(companion, frames, AutopilotTurns(socket.socket(fileno=batons[peer])), delay_s)
         else:
-            run_paced(companion, frames, link, scenario.speed, camera.latency_s)
+            wall_s = ClockIn(launch.folder_path, scenario.speed).now_s
+            run_paced(companion, frames, link, wall_s, camera.latency_s)
     except LinkError:
         if not stop():
             raise

@@ -5,37 +5,26 @@ supervisor ─▶ "open" ─▶ links open ─▶ "ready" ─▶ "start" ─▶ 
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
-from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import calling
-from aeroloop.flight.live_control import FaultControl, PaceLog
+from aeroloop.flight.live_control import LiveControl, PaceLog
 from aeroloop.flight.part import FlightPart
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.controls import ControlPort
+from aeroloop.realtime.flight_clock import ClockOut
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import LOCKSTEP_HELD_S, Publisher, Topics, numbered
-from aeroloop.sim.loop import Craft, run
-from aeroloop.sim.pace import Pace
+from aeroloop.sim.loop import run
+from aeroloop.sim.pace import Pace, PaceState
 
 READS = ("the link of each controller",)
-
-
-def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
-    """Switches a fault of one aircraft of a part."""
-
-    def switch(switch: Switch) -> Switched:
-        if switch.vehicle >= len(fleet):
-            raise ConfigError(f"vehicle {switch.vehicle}: there are {len(fleet)}, the first is 0")
-        return fleet[switch.vehicle].switch(switch)
-
-    return switch
 
 
 def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publisher]:
@@ -64,31 +53,45 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     def notice(words: str) -> None:
         supervisor.send("notice", message=words)
 
-    def control(part: FlightPart, port: ControlPort) -> FaultControl:
-        return FaultControl(
+    def tell(state: PaceState) -> None:
+        clock.tell(paused=state.paused, speed=state.speed, t_ns=state.t_ns)
+        if state.paused:
+            _flush(topics)  # pages show the present state
+
+    def control(index: int, part: FlightPart, port: ControlPort) -> LiveControl:
+        return LiveControl(
             port,
-            switcher(part.crafts),
-            note=lambda number, row: part.vehicles[number].note_fault(row),
-            remark=lambda words: supervisor.send("remark", message=words),
+            part.crafts,
+            pace,
             notice=notice,
+            changed=lambda entry: supervisor.send("changed", part=index, entry=entry),
             kill=lambda name: supervisor.send("kill", process=f"{part.launch.prefix}{name}"),
+            fixed_speed=part.scenario.fixed_speed,
         )
 
     supervisor.await_message("open")
     ports = [ControlPort(each.folder_path) for each in own]
+    clock = ClockOut((each.folder_path for each in own), math.inf if lockstep else speed)
     try:
         for part in parts:
             part.open(batons_of(part.launch, batons), notice)
         fleet = [craft for part in parts for craft in part.crafts]
-        pace = Pace(min(craft.vehicle.step_ns for craft in fleet), speed=speed, lockstep=lockstep)
-        controls = [control(part, port) for part, port in zip(parts, ports, strict=True)]
+        finest_ns = min(craft.vehicle.step_ns for craft in fleet)
+        pace = Pace(finest_ns, speed=speed, lockstep=lockstep, tell=tell)
+        if launch.paused:
+            pace.pause()
+        controls = [control(index, *each) for index, each in enumerate(zip(parts, ports, strict=True))]
         flying = dict(enumerate(parts))  # at a wall-clock pace a part that has ended leaves before the others
         pace_logs = [(part.crafts[0], PaceLog(pace, part.vehicles[0])) for part in parts if not lockstep]
 
-        def attend() -> str:
+        def obey() -> str:
             ended = ""
             for each in controls:
                 ended = each.attend() or ended
+            return ended
+
+        def attend() -> str:
+            ended = pace.hold(obey, stop)
             for craft, pace_log in pace_logs:
                 if not craft.over:
                     pace_log.attend()
@@ -112,7 +115,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         try:
             with calling(part.build for part in parts):
                 ended = run(fleet, pace, stop, attend)
-            wall_s = (time.monotonic_ns() - began_ns) / NS
+            wall_s = (time.monotonic_ns() - began_ns - pace.held_ns) / NS
         finally:
             for part in flying.values():
                 part.finish()
@@ -123,6 +126,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         supervisor.await_close()
     finally:
         _flush(topics)
+        clock.close()
         for port in ports:
             port.close()
         for part in parts:
