@@ -76,7 +76,7 @@ def test_every_command_is_answered_and_applied_on_every_rung(rung: str) -> None:
 def test_two_rungs_fly_one_path(one: str, other: str) -> None:
     places = [np.stack([flight(rung).column("truth", f"{axis}_m") for axis in "xyz"]) for rung in (one, other)]
     assert np.max(np.abs(places[0] - places[1])) < TOLERANCES_M[one, other]
-    for column in ("number", "command", "parameter", "x", "y", "source"):
+    for column in ("number", "command", "parameter", "x", "y"):
         assert (
             flight(one).column("user_command", column).tolist() == flight(other).column("user_command", column).tolist()
         )

@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from aeroloop.cli import operator_command_line
 from aeroloop.cli.console import notes, plain, print_note
 from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
@@ -46,6 +47,7 @@ mission_app = typer.Typer(help="Missions: upload, download, clear, start, pause.
 param_app = typer.Typer(help="Parameters of the autopilot: get, set, list.", no_args_is_help=True)
 app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
+app.add_typer(operator_command_line.app, name="board")
 
 DEFAULT_LINK = "udp://127.0.0.1:14540?listen"
 """Default destination of PX4 and the virtual Pixhawk."""

@@ -17,9 +17,6 @@ from aeroloop.core.suggest import did_you_mean
 
 CommandName = Literal["goal", "loiter", "return", "resume", "set", "read"]
 COMMANDS: tuple[str, ...] = get_args(CommandName)
-Source = Literal["scenario", "page", "command line"]
-SOURCES: tuple[str, ...] = get_args(Source)
-"""The index is the number in the log."""
 MOST = 1e6
 
 
@@ -70,9 +67,11 @@ class ParameterSpec:
 
 @dataclass(frozen=True)
 class Console:
-    """What the operator of a flight can change; the number of a parameter is its index."""
+    """What the operator of a flight can change; the number of a parameter or of an answer is its index."""
 
     parameters: tuple[ParameterSpec, ...]
+    answers: tuple[str, ...] = ("accepted",)  # in words
+    silent: int = -1  # the answer that the ground logs where the board gave none
 
     def number(self, name: str) -> int:
         """ConfigError for a parameter that does not exist."""

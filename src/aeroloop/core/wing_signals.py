@@ -131,6 +131,21 @@ class UserAnswer(IntEnum):
     NO_ANSWER = 10  # decided by the ground: the board did not answer
 
 
+ANSWER_WORDS: dict[UserAnswer, str] = {
+    UserAnswer.ACCEPTED: "accepted",
+    UserAnswer.UNKNOWN: "refused: no such command or parameter",
+    UserAnswer.NOT_READY: "refused: the board has no position yet",
+    UserAnswer.OUTSIDE_LIMITS: "refused: the value is outside the parameter's limits",
+    UserAnswer.CIRCLE_TOO_TIGHT: "refused: at this airspeed and 30 degrees of bank a circle is larger",
+    UserAnswer.GOAL_OFF_MAP: "refused: the goal and its circle are not on the map",
+    UserAnswer.GOAL_BLOCKED: "refused: the goal's circle leads over blocked cells",
+    UserAnswer.GOAL_UNREACHABLE: "refused: no free cells lead to the goal",
+    UserAnswer.NO_ROOM: "refused: no free circle here",
+    UserAnswer.NO_GOAL: "refused: no goal to resume, or it is flown to already",
+    UserAnswer.NO_ANSWER: "no answer from the board",
+}
+
+
 WING_TASKS = (
     Task("hils_tx", 11, "a command is ready"),
     Task("hils_rx", 12, "bytes on the simulator's line"),

@@ -21,6 +21,7 @@ from aeroloop.core.errors import AeroloopError, LinkError
 from aeroloop.core.fault_offers import offers, words
 from aeroloop.core.faults import KINDS, TARGETS, Switch
 from aeroloop.core.frames import Vec3
+from aeroloop.core.operator import Order
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import KEYS, Stream
@@ -224,6 +225,12 @@ class WatchedFlight:
         if self._launch is None:
             raise LinkError("no flight is running: fault not switched")
         Controls(self._launch.folder_path).switch(switch)
+
+    def operate(self, order: Order, vehicle: int = 0) -> None:
+        """Send a user command to the board of an aircraft; its answer comes with the flight's streams."""
+        if self._launch is None:
+            raise LinkError("no flight is running: command not sent")
+        Controls(self._launch.folder_path).operate(order, vehicle)
 
     def kill(self, process: str) -> None:
         """Kill a process of the flight that is not vital."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
-from aeroloop.core.operator import Order, Source
+from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
 from aeroloop.exchanges.operator import OperatorLine
@@ -258,9 +258,9 @@ class BoardPeriod:
         message = self._operator.due(t_ns)
         return self.protocol.user(message) if message is not None else b""
 
-    def operate(self, order: Order, source: Source) -> None:
+    def operate(self, order: Order) -> None:
         """A user command by hand, sent with the next control period; ConfigError if it cannot be."""
-        self._operator.add(order, source)
+        self._operator.add(order)
 
     def _receive(self, chunk: bytes) -> bool:
         """Whether the bytes contain any message. Bytes alone do not prove that the board works, nor do start messages:

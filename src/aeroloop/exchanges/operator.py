@@ -1,8 +1,8 @@
 """The ground's side of user commands: sends them one at a time, repeats an unanswered one, and logs both.
 
-Planned commands are sent in the first control period at or after their time; those of the page and the command line
-wait in the same queue. An answer names its command's number, so that a lost one is asked for again and never counts
-twice.
+Planned commands are sent in the first control period at or after their time. Those of the page and the command line
+wait in the same queue and are logged alike: planned at the times of their rows, they give the same flight. An answer
+names its command's number, so that a lost one is asked for again and never counts twice.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.operator import SOURCES, Console, Order, PlannedOrder, Source
+from aeroloop.core.operator import Console, Order, PlannedOrder
 from aeroloop.core.signals import NS
 from aeroloop.core.wing_signals import UserAnswer, UserCommand
 from aeroloop.protocols.wing import NUMBERS, UserMessage
@@ -44,25 +44,25 @@ class OperatorLine:
         self._console, self._publish = console, publish
         # Stable: commands of one time keep the order of the file.
         self._planned = deque(sorted(planned, key=lambda order: order.at_s))
-        self._waiting: deque[tuple[Order, Source]] = deque()
+        self._waiting: deque[Order] = deque()
         self._sent: _Sent | None = None
         self._count = 0
         self.moved = False
         """The board has accepted a command that decides where it flies: the mission's own goal is no longer sent."""
 
-    def add(self, order: Order, source: Source) -> None:
+    def add(self, order: Order) -> None:
         """A command by hand; ConfigError if it cannot be sent."""
         if self._console is None:
             raise ConfigError("this aircraft's board takes no user commands")
         self._console.check(order)
         if len(self._waiting) >= MOST_WAITING:
             raise ConfigError(f"{MOST_WAITING} user commands wait for their answers; command not sent")
-        self._waiting.append((order, source))
+        self._waiting.append(order)
 
     def due(self, t_ns: int) -> UserMessage | None:
         """The message to send at the beginning of this control period."""
         while self._planned and round(self._planned[0].at_s * NS) <= t_ns:
-            self._waiting.append((self._planned.popleft(), "scenario"))
+            self._waiting.append(self._planned.popleft())
         sent = self._sent
         if sent is not None:
             if t_ns < sent.last_ns + AGAIN_NS:
@@ -74,9 +74,9 @@ class OperatorLine:
             self._log(t_ns, (message.number, message.command, message.parameter, UserAnswer.NO_ANSWER, 0.0, 0.0))
         if not self._waiting:
             return None
-        return self._first(t_ns, *self._waiting.popleft())
+        return self._first(t_ns, self._waiting.popleft())
 
-    def _first(self, t_ns: int, order: Order, source: Source) -> UserMessage:
+    def _first(self, t_ns: int, order: Order) -> UserMessage:
         assert self._console is not None
         command = UserCommand[order.command.upper()]
         x, y = order.position_m or (order.value or 0.0, 0.0)
@@ -84,7 +84,7 @@ class OperatorLine:
         self._count += 1
         message = UserMessage(self._count % NUMBERS, command, parameter, x, y)
         self._sent = _Sent(message, t_ns, t_ns)
-        self._publish["user_command"](t_ns / NS, message.number, command, parameter, x, y, SOURCES.index(source))
+        self._publish["user_command"](t_ns / NS, message.number, command, parameter, x, y)
         return message
 
     def take(self, t_ns: int, row: Sequence[float]) -> None:

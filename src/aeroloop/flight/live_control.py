@@ -1,7 +1,7 @@
 """Work of the plant between two steps: control commands received in flight, and logging of its timing.
 
-Each fault switched is logged and reported once; a request to end ends the flight. Lateness is logged fifty times a
-second, and every deadline missed is an event.
+Each fault switched is logged and reported once; user commands go to the board; a request to end ends the flight.
+Lateness is logged fifty times a second, and every deadline missed is an event.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch, Switched, log_row
 from aeroloop.core.signals import NS, Event
-from aeroloop.realtime.controls import ControlPort, End, Ender, Kill
+from aeroloop.realtime.controls import ControlPort, End, Ender, Kill, Operate
 from aeroloop.sim.pace import Pace
 
 PERIOD_NS = NS // 50
@@ -32,6 +32,10 @@ PilotAction = Callable[[Switch], Switched]
 """Switches a fault; ConfigError if that is not possible."""
 
 
+def _no_operator(request: Operate) -> None:
+    raise ConfigError("this aircraft's board takes no user commands")
+
+
 class FaultControl:
     def __init__(
         self,
@@ -42,12 +46,13 @@ class FaultControl:
         remark: Callable[[str], None],
         notice: Callable[[str], None],
         kill: Callable[[str], None] = lambda process: None,
+        operate: Callable[[Operate], None] = _no_operator,
     ) -> None:
         """`note` gets vehicle and row; `remark` a message for the outcome, `notice` one that is shown at once; `kill`
-        the name of a process."""
+        the name of a process; `operate` sends a user command to a board, or raises ConfigError."""
         self._port, self._action, self._note = port, action, note
-        self._remark, self._notice, self._kill = remark, notice, kill
-        self._bad = self._refusals = self._done = 0
+        self._remark, self._notice, self._kill, self._operate = remark, notice, kill, operate
+        self._bad = self._refusals = self._done = self._operated = 0
 
     def attend(self) -> str:
         """Read and execute requests; nearly free if there are none. Returns the end reason, or an empty string."""
@@ -57,6 +62,8 @@ class FaultControl:
                 ended = ended or ENDED[request.end]
             elif isinstance(request, Kill):
                 self._kill(request.kill)
+            elif isinstance(request, Operate):
+                self._send_order(request)
             else:
                 self._switch_fault(request)
         if self._port.refused != self._bad:
@@ -64,6 +71,20 @@ class FaultControl:
                 self._notice("an invalid command was received on the flight's control socket and refused")
             self._bad = self._port.refused
         return ended
+
+    def _send_order(self, request: Operate) -> None:
+        try:
+            self._operate(request)
+        except ConfigError as error:
+            self._refusals += 1
+            if self._refusals <= MOST_REFUSALS:
+                self._notice(f"user command not sent: {error}")
+            return
+        self._operated += 1
+        if self._operated == 1:
+            self._remark(
+                "user commands were given by hand; a lockstep flight is repeated with those of its log in [[operator]]"
+            )
 
     def _switch_fault(self, switch: Switch) -> None:
         try:

@@ -1,9 +1,9 @@
-"""Commands to a plant in flight: faults switched on and off, its end, and the end of one of its processes, as datagrams
-in the flight's own folder.
+"""Commands to a plant in flight: faults switched on and off, user commands to its board, its end, and the end of one of
+its processes, as datagrams in the flight's own folder.
 
-Only users with access to that folder can send them. A command is a `Switch`, an `End` or a `Kill` as JSON; the plant
-polls for them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable: the log records
-what was switched when.
+Only users with access to that folder can send them. A command is a `Switch`, an `Operate`, an `End` or a `Kill` as
+JSON; the plant polls for them, handles a few at a time, and never waits. In lockstep they make a flight unrepeatable:
+the log records what was switched when.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from msgspec import Meta
 from aeroloop.core.config import Config
 from aeroloop.core.errors import LinkError
 from aeroloop.core.faults import Switch
+from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS
 
 SOCKET = "controls.sock"
@@ -45,10 +46,17 @@ class Kill(Config, frozen=True):
     kill: Annotated[str, Meta(max_length=64)]  # its name in the process table, such as `camera`
 
 
-Command = Switch | End | Kill
+class Operate(Config, frozen=True):
+    """Sends a user command to the board of an aircraft."""
+
+    order: Order
+    vehicle: Annotated[int, Meta(ge=0, le=255)] = 0
+
+
+Command = Switch | End | Kill | Operate
 
 _switches = msgspec.json.Decoder(Switch)
-_others = msgspec.json.Decoder(End), msgspec.json.Decoder(Kill)
+_others = msgspec.json.Decoder(End), msgspec.json.Decoder(Kill), msgspec.json.Decoder(Operate)
 
 
 class Controls:
@@ -59,6 +67,10 @@ class Controls:
 
     def switch(self, switch: Switch) -> None:
         self._send(switch)
+
+    def operate(self, order: Order, vehicle: int = 0) -> None:
+        """A user command to the board; its answer is in the streams of the flight."""
+        self._send(Operate(order=order, vehicle=vehicle))
 
     def end(self, by: Ender) -> None:
         """End the whole flight; its log is evaluated and reported."""

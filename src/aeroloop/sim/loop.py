@@ -19,7 +19,8 @@ from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
-from aeroloop.sim.exchange import Exchange, Row, Stopped
+from aeroloop.core.operator import Order
+from aeroloop.sim.exchange import Exchange, Operated, Row, Stopped
 from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.vehicle import Vehicle
 
@@ -89,6 +90,14 @@ class Craft:
         if switch.target in SIGHT_TARGETS:
             return self.sight(switch)
         return self.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else self.vehicle.switch(switch)
+
+    def operate(self, order: Order) -> None:
+        """A user command by hand to the board; ConfigError if it takes none."""
+        for exchange in self.exchanges:
+            if isinstance(exchange, Operated):
+                exchange.operate(order)
+                return
+        raise ConfigError("this aircraft's board takes no user commands")
 
     def switch_planned(self) -> None:
         """Switch the faults planned for the step that begins now."""

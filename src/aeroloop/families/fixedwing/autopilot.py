@@ -188,7 +188,7 @@ class Autopilot:
         return self.mission
 
     def _manage(self, now_s: float, commands: Sequence[UserMessage], rows: list[Row]) -> None:
-        """USER, PARAM and PMAN, then PPLAN and PGEN in the remaining time; PMAN gets their results in the next period."""
+        """USER, PARAM and PMAN, then PPLAN and PGEN in the remaining time; PMAN gets their results a period later."""
         mission = self.mission
         assert mission is not None
         if self._goal_m is not None:

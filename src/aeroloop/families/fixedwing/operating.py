@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.core.operator import Console, ParameterSpec
-from aeroloop.core.wing_signals import BoardParameter, UserAnswer
+from aeroloop.core.wing_signals import ANSWER_WORDS, BoardParameter, UserAnswer
 from aeroloop.families.fixedwing.law import PATH_GAINS, ROLL_MOST_RAD
 from aeroloop.families.fixedwing.planning_map import planning_map
 from aeroloop.families.fixedwing.scenario import MOST_BANK_RAD, FixedWingScenario, FixedWingTables, Metres2
@@ -59,7 +59,9 @@ def console(scenario: FixedWingScenario) -> Console:
             gain("kw_1_s", "1/s", gains.kw, "gain of the course error"),
             gain("kz_1_s", "1/s", gains.kz, "gain of the turn rate error"),
             gain("kd_1_m", "1/m", gains.kd_1_m, "how steeply it approaches the path"),
-        )
+        ),
+        tuple(ANSWER_WORDS[answer] for answer in UserAnswer),
+        UserAnswer.NO_ANSWER,
     )
 
 

@@ -94,7 +94,6 @@ STREAMS: tuple[Stream, ...] = (
         *wing_fields.ANSWER[:3],
         ("x", "m", "of a goal: its place, east; of the command set the value, in its own unit"),
         ("y", "m", "of a goal: its place, north"),
-        ("source", "-", "0 the scenario, 1 the page, 2 the command line"),
         remembered=REMEMBERED,
         optional=True,
     ),

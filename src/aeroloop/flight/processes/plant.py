@@ -18,7 +18,7 @@ from aeroloop.core.tables import calling
 from aeroloop.flight.live_control import FaultControl, PaceLog
 from aeroloop.flight.part import FlightPart
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
-from aeroloop.realtime.controls import ControlPort
+from aeroloop.realtime.controls import ControlPort, Operate
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import LOCKSTEP_HELD_S, Publisher, Topics, numbered
 from aeroloop.sim.loop import Craft, run
@@ -36,6 +36,17 @@ def switcher(fleet: list[Craft]) -> Callable[[Switch], Switched]:
         return fleet[switch.vehicle].switch(switch)
 
     return switch
+
+
+def operator(fleet: list[Craft]) -> Callable[[Operate], None]:
+    """Sends a user command to one aircraft of a part."""
+
+    def operate(request: Operate) -> None:
+        if request.vehicle >= len(fleet):
+            raise ConfigError(f"vehicle {request.vehicle}: there are {len(fleet)}, the first is 0")
+        fleet[request.vehicle].operate(request.order)
+
+    return operate
 
 
 def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publisher]:
@@ -72,6 +83,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             remark=lambda words: supervisor.send("remark", message=words),
             notice=notice,
             kill=lambda name: supervisor.send("kill", process=f"{part.launch.prefix}{name}"),
+            operate=operator(part.crafts),
         )
 
     supervisor.await_message("open")
