@@ -22,7 +22,7 @@ enum { COMM_ROOM = 64 };
 
 _Static_assert(CONTROL_PERIOD_US <= 65000, "the tick's timer counts 16 bits of microseconds");
 _Static_assert((COMM_ROOM & (COMM_ROOM - 1)) == 0, "counters of a ring run freely and are masked");
-_Static_assert(COMM_ROOM > 2 * (GOAL_SIZE + 2) + 2, "a goal fits, whatever is escaped in it");
+_Static_assert(COMM_ROOM > 2 * (GOAL_SIZE + USER_SIZE + 4) + 2, "a goal and a command fit, whatever is escaped in them");
 
 /* Bytes of the ground that HILS_Rx, which reads the line, has received for COMM_Rx, which has a lower priority. */
 static struct {
@@ -106,7 +106,7 @@ static bool sorted(uint8_t byte)
 {
     bool end = byte == FRAME_END && inside;
     if (byte != FRAME_END && !inside)
-        for_comm = byte == MESSAGE_GOAL;
+        for_comm = byte == MESSAGE_GOAL || byte == MESSAGE_USER;
     inside = byte != FRAME_END;
     if (!for_comm) {
         if (deframer_take(&deframer, byte, &counters) == SENSORS_SIZE && deframer.data[0] == MESSAGE_SENSORS)

@@ -12,6 +12,7 @@
 #include "hal.h"
 #include "interface.h"
 #include "kernel.h"
+#include "operator.h"
 #include "place.h"
 #include "wing.h"
 
@@ -109,7 +110,9 @@ void wing_cntr(void)
         hal_sleep();
     if (fly.ready) {
         const float wanted[] = {
-            [WANTED_ROLL] = follow_roll_command(), [WANTED_HEIGHT] = HEIGHT_M, [WANTED_AIRSPEED] = AIRSPEED_M_S};
+            [WANTED_ROLL] = follow_roll_command(),
+            [WANTED_HEIGHT] = operator_value(BOARD_PARAMETER_HEIGHT),
+            [WANTED_AIRSPEED] = operator_value(BOARD_PARAMETER_AIRSPEED)};
         cntr_run(fly.estimate, wanted, fly.memory, fly.command, fly.memory);
         check_command();
     }

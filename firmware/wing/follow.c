@@ -7,13 +7,12 @@
 #include "hal.h"
 #include "interface.h"
 #include "kernel.h"
+#include "operator.h"
 #include "plan.h"
 #include "wing.h"
 
 enum { S, LAG }; /* of PFOL's state */
 enum { ROLL_COMMAND, ALONG, CROSS };
-
-static const float roll_most[1] = {ROLL_MOST_RAD};
 
 /* PMAN, which hands the reference over, is less urgent: it does so under the lock. CNTR is more urgent, and reads one
    word. */
@@ -85,7 +84,10 @@ static void step(void)
     follow.s = follow.state[S];
     mission_point(&follow.reference, follow.s, &follow.point);
     const float point[] = {follow.point.x, follow.point.y, follow.point.psi, follow.point.kappa};
-    pfol_run(follow.state, flight, point, roll_most, follow.guidance, follow.state);
+    const float roll_most[1] = {operator_value(BOARD_PARAMETER_ROLL_LIMIT)};
+    float tuning[OPERATOR_TUNING];
+    operator_tuning(tuning);
+    pfol_run(follow.state, flight, point, roll_most, tuning, follow.guidance, follow.state);
     if (!isfinite(follow.guidance[ROLL_COMMAND]) || !isfinite(follow.state[S]))
         begin_anew();
 }

@@ -329,6 +329,8 @@ void mission_init(mission_t *m, const mission_settings_t *settings, float x, flo
     m->reference = circle(x, y, radius, left);
     m->kind = KIND_START;
     m->radius = radius;
+    m->home_x = x;
+    m->home_y = y;
     m->path_number = m->paths++;
     tell_path(m);
     m->started = true;
@@ -339,7 +341,46 @@ void mission_command(mission_t *m, float x, float y) {
         return;
     m->goal_x = x;
     m->goal_y = y;
-    m->goal_new = true;
+    m->goal_new = m->has_goal = true;
+}
+
+/* The circle that touches a path there, and its own arc length at that point. */
+static mission_reference_t touching(const mission_point_t *at, float radius, bool left, float *s) {
+    float side = left ? 1.0f : -1.0f;
+    float x = at->x - side * radius * sinf(at->psi), y = at->y + side * radius * cosf(at->psi);
+    *s = wrapped(side * atan2f(at->y - y, at->x - x), TURN) * radius;
+    return circle(x, y, radius, left);
+}
+
+bool mission_loiter(mission_t *m, bool (*free)(const mission_reference_t *circle)) {
+    if (!m->reference.closed) {
+        mission_point_t point;
+        mission_point(&m->reference, m->s, &point);
+        bool left = point.kappa >= 0.0f;
+        float s;
+        mission_reference_t found = touching(&point, m->radius, left, &s);
+        if (!free(&found)) {
+            found = touching(&point, m->radius, !left, &s);
+            if (!free(&found))
+                return false;
+        }
+        m->reference = found;
+        m->s = s;
+        m->kind = KIND_START;
+        m->path_number = m->paths++;
+        tell_path(m);
+    }
+    m->state = STEP_LOITER;
+    m->legs_count = m->nodes_count = m->ending_count = 0;
+    m->ordered = m->has_next = m->goal_new = false;
+    m->started = true; /* tells the step */
+    return true;
+}
+
+bool mission_resume(mission_t *m) {
+    bool able = m->state == STEP_LOITER && m->has_goal;
+    m->goal_new = m->goal_new || able;
+    return able;
 }
 
 void mission_step(mission_t *m, const mission_input_t *in, mission_output_t *out) {

@@ -147,8 +147,9 @@ typedef struct {
     mission_leg_t ending[2];
     uint8_t ending_count;
     float from_s, joined_s, round_since_s;
-    bool started, goal_new;
+    bool started, goal_new, has_goal;
     float goal_x, goal_y;
+    float home_x, home_y; /* centre of the first circle */
     planner_cell_t cell, flown[MISSION_MOST_FLOWN];
     uint8_t flown_count;
     planner_cell_t way[MISSION_MOST_CELLS];
@@ -160,6 +161,12 @@ typedef struct {
 void mission_init(mission_t *mission, const mission_settings_t *settings, float x, float y, float radius, bool left);
 void mission_command(mission_t *mission, float x, float y);
 void mission_step(mission_t *mission, const mission_input_t *in, mission_output_t *out);
+
+/* Leaves the path at mission->s for a circle that touches it and is free, or stays on the circle that is flown; false if
+   none is free. The goal waits for mission_resume(), which is false without one and in any other step. */
+bool mission_loiter(mission_t *mission, bool (*free)(const mission_reference_t *circle));
+bool mission_resume(mission_t *mission);
+
 void mission_point(const mission_reference_t *reference, float s, mission_point_t *point);
 
 /* Whether the points of a slot are still followed, or will be. */

@@ -29,6 +29,8 @@ typedef struct {
 
 static struct {
     pgen_settings_t settings;
+    float least_radius; /* of transients, by the settings */
+    float next_radius;  /* of the goal's circle, for the next order */
     const mission_t *mission;
     mission_order_t order;
     const planner_t *planner;
@@ -53,9 +55,16 @@ static mission_point_t transients[TRANSIENT_SLOTS][TRANSIENT_MOST_POINTS];
 
 void pgen_open(const pgen_settings_t *settings) {
     pgen.settings = *settings;
-    /* A transient ends with the circle's curvature, so a small circle has to be within its limit. */
-    float *least = &pgen.settings.joining.least_radius;
-    *least = fminf(*least, WITHIN * settings->radius);
+    pgen.least_radius = settings->joining.least_radius;
+    pgen.next_radius = settings->radius;
+}
+
+void pgen_radius(float radius) { pgen.next_radius = radius; }
+
+/* A transient ends with the circle's curvature, so a small circle has to be within its limit. */
+static void use_radius(float radius) {
+    pgen.settings.radius = radius;
+    pgen.settings.joining.least_radius = fminf(pgen.least_radius, WITHIN * radius);
 }
 
 mission_result_t *pgen_result(void) { return &pgen.result; }
@@ -326,6 +335,7 @@ void pgen_begin(const mission_t *mission, const mission_order_t *order, const pl
     pgen.planner = planner;
     pgen.from_s = 0.0f;
     pgen.tried = 0;
+    use_radius(pgen.next_radius);
     pgen.part.country = (country_t){&planner->settings, pgen.settings.side};
     take_plan(planner_result(planner));
     pgen.channel = free_channel();

@@ -18,6 +18,7 @@ typedef struct {
 } pgen_settings_t;
 
 void pgen_open(const pgen_settings_t *settings);
+void pgen_radius(float radius); /* of the goal's circle, from the next order on */
 
 /* `mission` tells which paths are still followed, and so where a new one may be written; `planner` has finished. */
 void pgen_begin(const mission_t *mission, const mission_order_t *order, const planner_t *planner);

@@ -17,6 +17,7 @@
 #include "interface.h"
 #include "kernel.h"
 #include "mission.h"
+#include "operator.h"
 #include "pgen.h"
 #include "planner.h"
 #include "port.h"
@@ -105,12 +106,13 @@ void plan_begin(void)
 {
     const float *estimate = fly_estimate();
     float psi = estimate[EST_COURSE];
-    mission_init(&mission, &mission_settings, estimate[EST_X] - LOITER_RADIUS_M * sinf(psi),
-                 estimate[EST_Y] + LOITER_RADIUS_M * cosf(psi), LOITER_RADIUS_M, true);
+    float radius = operator_value(BOARD_PARAMETER_LOITER_RADIUS);
+    mission_init(&mission, &mission_settings, estimate[EST_X] - radius * sinf(psi),
+                 estimate[EST_Y] + radius * cosf(psi), radius, true);
     float angle = psi - PI / 2.0f;
     if (angle < 0.0f)
         angle += 2.0f * PI;
-    follow_switch(&mission.reference, angle * LOITER_RADIUS_M - follow_s(), (uint8_t)mission.state,
+    follow_switch(&mission.reference, angle * radius - follow_s(), (uint8_t)mission.state,
                   mission.path_number);
     mission_begun = true;
 }
@@ -142,18 +144,23 @@ static void tell(const mission_output_t *out)
 
 void wing_pman(void)
 {
-    if (!mission_begun)
+    if (!mission_begun) {
+        operator_step(NULL);
         return;
+    }
     take_goal();
     static mission_output_t out;
+    float flown_s = follow_s();
+    mission.s = flown_s;
+    operator_step(&mission);
     const mission_input_t in = {
         .now_s = (float)budget_period_ns() * 1e-9f,
-        .s = follow_s(),
+        .s = mission.s,
         .result = result_ready ? pgen_result() : NULL,
     };
     mission_step(&mission, &in, &out);
     result_ready = false;
-    follow_switch(&mission.reference, mission.s - in.s, (uint8_t)mission.state, mission.path_number);
+    follow_switch(&mission.reference, mission.s - flown_s, (uint8_t)mission.state, mission.path_number);
     pass_order();
     tell(&out);
 }

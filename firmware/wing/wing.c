@@ -8,6 +8,7 @@
 #include "framing.h"
 #include "handshake.h"
 #include "kernel.h"
+#include "operator.h"
 #include "plan.h"
 #include "telemetry.h"
 
@@ -25,6 +26,7 @@ void budget_begun(uint8_t reset_cause)
     telemetry_init();
     hils_init();
     comm_init();
+    operator_init();
     fly_init();
     follow_init();
     plan_init();

@@ -21,7 +21,7 @@ from aeroloop.links.stream import StreamLink
 from aeroloop.protocols.board import BoardReport, Start
 from aeroloop.protocols.handshake import Claim, host_claim
 from aeroloop.protocols.interface import WING
-from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
+from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos, UserMessage
 
 ZERO = (0.0, 0.0, 0.0)
 CLAIM = Claim(ResetCause.POWER_ON, WING.revision, WING.hash, 0x1234, 0)
@@ -31,9 +31,11 @@ SENSORS = WingSensors(7, 350, ZERO, (0.0, 0.0, 9.8), ZERO, 93_000.0, 225.0, Fals
 class Autopilot:
     def __init__(self) -> None:
         self.heard: list[tuple[int, list[tuple[float, float]]]] = []
+        self.commands: list[UserMessage] = []
 
-    def step(self, sensors: WingSensors, goals: Any) -> tuple[WingCommand, list[Any]]:
+    def step(self, sensors: WingSensors, goals: Any, commands: Any) -> tuple[WingCommand, list[Any]]:
         self.heard.append((sensors.cycle, list(goals)))
+        self.commands += commands
         return (0.125, 0.0, 0.0, 0.5), [("board_event", (9.0, float(sensors.cycle)))]
 
 

@@ -22,24 +22,30 @@ from test_dashboard_pages import HOSTILE, built
 
 from aeroloop.core import scenario_files as scenarios
 from aeroloop.core import tables
+from aeroloop.core.errors import LinkError
 from aeroloop.core.frames import quat_from_euler
+from aeroloop.core.operator import Order
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.stream import TRUTH
 from aeroloop.core.streams import streams_of_kind
-from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, UserCommand
 from aeroloop.dashboard import family_page, page_charts, page_view, readings
 from aeroloop.dashboard.app import PAGES
 from aeroloop.dashboard.link_sources import views
 from aeroloop.dashboard.map import View
+from aeroloop.dashboard.roles import ViewOnlyError
 from aeroloop.dashboard.scene import MOST_TOLD_PATHS
 from aeroloop.dashboard.scene import View as Scene
 from aeroloop.dashboard.store import Store
+from aeroloop.dashboard.viewed_flight import ViewedFlight
 from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.fixedwing import page_path as way
 from aeroloop.families.fixedwing import page_path_map as way_map
 from aeroloop.families.fixedwing import page_processor as processor_panel
+from aeroloop.families.fixedwing.operating import console
 from aeroloop.families.fixedwing.page_fly import PathPage, facts, plans_table
 from aeroloop.families.fixedwing.page_labels import STATUS_WORDS, STEP_WORDS, letters
+from aeroloop.families.fixedwing.page_operator import TAP, commands, commands_table, newest, parameters_table
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.families.fixedwing.shape import SURFACES
@@ -309,9 +315,19 @@ class TestPages:
 
         def look(client: Client) -> None:
             assert shown(client, "no-processor").visible
-            assert any("takes no commands" in word for word in words(client))
+            assert shown(client, "op-goal").text == TAP
+            assert not shown(client, "op-fly-there").visible
+
+        def look_only(client: Client) -> None:
+            assert shown(client, "op-parameters")
+            assert not any(each.props.get("data-testid") == "op-set" for each in client.elements.values())
 
         built(watched, fly_page.build, look)
+        built(ViewedFlight(watched), fly_page.build, look_only)
+        with pytest.raises(ViewOnlyError):
+            ViewedFlight(watched).operate(Order(command="loiter"))
+        with pytest.raises(LinkError, match="no flight is running"):
+            watched.operate(Order(command="loiter"))
         add(watched.store, "cpu", t_s=20.0, use_pct=99.0, missed_cycles=0.0)
         built(watched, fly_page.build, lambda client: _assert_processor(client))
 
@@ -344,3 +360,36 @@ def _beat(shown: PathPage) -> None:
 def _assert_processor(client: Client) -> None:
     assert not shown(client, "no-processor").visible
     assert shown(client, "cpu-use").text == "99 % busy"
+
+
+def told(*rows: tuple[str, dict[str, float]]) -> Store:
+    store = Store([FIXED_WING[name] for name in ("user_command", "user_answer", "parameter")])
+    for name, values in rows:
+        store.add(FIXED_WING[name], row(name, **values))
+    return store
+
+
+def test_the_console_shows_the_boards_values_and_answers_and_not_what_was_sent(scenario: FixedWingScenario) -> None:
+    known = console(scenario)
+    empty = told()
+    assert parameters_table(empty, known).count("<b>–</b>") == len(known.parameters)
+    assert commands_table(empty, known) == '<span class="al-soft">No user command yet.</span>'
+    assert newest(empty, known) == ("", "info")
+    store = told(
+        ("user_command", {"t_s": 3.0, "number": 1, "command": UserCommand.SET, "parameter": 0, "x": 50.0}),
+        ("user_answer", {"t_s": 3.05, "number": 1, "command": UserCommand.SET, "answer": 3, "latency_s": 0.05}),
+        ("parameter", {"t_s": 3.05, "parameter": 0, "value": 20.0}),
+        ("user_command", {"t_s": 4.0, "number": 2, "command": UserCommand.GOAL, "x": 1200.0, "y": -34.0}),
+    )
+    assert "<b>20</b> m/s" in parameters_table(store, known) and "<b>50</b>" not in parameters_table(store, known)
+    assert newest(store, known) == ("goal 1200, -34: waiting", "info")
+    assert commands(store, known)[1] == ("3.0 s", "set", "airspeed_m_s = 50", 3.0, "0.05 s")
+    assert "outside the parameter&#x27;s limits" in commands_table(store, known)
+
+
+@pytest.mark.parametrize("value", [NAN, HUGE, -1.0])
+def test_any_numbers_of_a_board_make_a_console(value: float, scenario: FixedWingScenario) -> None:
+    known = console(scenario)
+    odd = {"number": value, "command": value, "parameter": value, "answer": value, "x": value, "value": value}
+    store = told(("user_command", odd), ("user_answer", odd), ("parameter", odd))
+    assert parameters_table(store, known) and commands_table(store, known) and newest(store, known)

@@ -135,6 +135,7 @@ class Board:
         self._cntr.inputs[1][:] = 0.0, HEIGHT_M, AIRSPEED_M_S
         self._pfol.inputs[0][:] = path_following.initial(0.0, law.path_gains)
         self._pfol.inputs[3][0] = ROLL_MOST_RAD
+        self._pfol.inputs[4][:] = path_following.tuning(law.path_gains)
         self._path = path
 
     @property

@@ -12,7 +12,7 @@ from aeroloop.protocols.handshake import Claim, Presence, host_claim, objection
 from aeroloop.protocols.interface import TILTROTOR, WING, Interface
 from aeroloop.protocols.interface_c import c_header
 
-PINNED = {"tiltrotor": {1: 0x0EB2A721}, "wing": {2: 0x85668E11}}
+PINNED = {"tiltrotor": {1: 0x0EB2A721}, "wing": {3: 0x52EA8AB4}}
 """Interface hash by revision. A change of the interface needs a new revision, and a new row here."""
 TABLES = {"tiltrotor": TILTROTOR, "wing": WING}
 

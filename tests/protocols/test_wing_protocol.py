@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stream_tables import FIXED_WING
 
-from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingSensors
+from aeroloop.core.wing_signals import WING_TASKS, BoardParameter, PlanStatus, Step, UserCommand, WingSensors
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import BoardReport, MissingReports
 from aeroloop.protocols.framing import encode
-from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos
+from aeroloop.protocols.wing import BoardEnd, Done, Goal, PlantEnd, Servos, UserMessage
 
 SENSORS = WingSensors(
     cycle=65_537,
@@ -36,8 +36,10 @@ SINGLE = st.floats(-1e6, 1e6, width=32)
 
 
 def row_of(stream: str) -> tuple[float, ...]:
+    """As many of its columns as the board sends; the plant may add some."""
     known = {"step": Step.REPLAN, "status": PlanStatus.UNREACHABLE, "kind": 2, "task": 12, "code": 9}
-    return tuple(float(known.get(name, 3 + at)) for at, name in enumerate(FIXED_WING[stream].names[2:]))
+    sent = FIXED_WING[stream].names[2 : 1 + len(interface.TELLING[stream].fields)]
+    return tuple(float(known.get(name, 3 + at)) for at, name in enumerate(sent))
 
 
 def test_sensors_arrive_as_they_were_sent_with_their_number_cut_to_sixteen_bits() -> None:
@@ -51,6 +53,8 @@ def test_sensors_arrive_as_they_were_sent_with_their_number_cut_to_sixteen_bits(
 def test_a_goal_and_the_answers_arrive() -> None:
     plant, board = PlantEnd(), BoardEnd()
     assert board.receive(plant.goal(Goal(7, -1500.0, 2250.5))) == [Goal(7, -1500.0, 2250.5)]
+    command = UserMessage(255, UserCommand.SET, BoardParameter.KD, 0.015625, 0.0)
+    assert board.receive(plant.user(command)) == [command]
     answer = Servos(12, (0.25, -0.5, 0.125, 0.75), 0.015625)
     assert plant.receive(board.servos(answer) + board.done(Done(12, 0.03125))) == [answer, Done(12, 0.03125)]
 

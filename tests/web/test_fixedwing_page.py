@@ -7,7 +7,7 @@ import re
 from browser import PHONE, Desk, Watcher
 from playwright.sync_api import expect
 
-from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.core.wing_signals import PlanStatus, Step, UserAnswer, UserCommand
 
 FLIGHT = ("fixedwing-hierarchical", "--no-report", "--pace", "8x", "--set", "mission.command_at_s=4")
 STAYS = ("--set", "mission.linger_s=1200")  # at the goal, for a machine on which all this takes long
@@ -31,6 +31,7 @@ def test_its_plan_and_path_are_seen_on_the_map_as_it_flies(desk: Desk) -> None:
     see_the_plan(watcher)
     expect(watcher.find("way-letter")).not_to_have_text(letter)
     expect(watcher.find("no-processor")).to_be_visible()  # on rung mil there is none
+    operate(watcher)
     watcher.shot("fly-wing")
     look_closely(watcher)
     see_it_on_a_phone(watcher)
@@ -39,6 +40,17 @@ def test_its_plan_and_path_are_seen_on_the_map_as_it_flies(desk: Desk) -> None:
     log = flight.log()
     assert Step.LEAVE in log.column("mission_step", "step")
     assert log.column("plan", "status")[0] == PlanStatus.FOUND
+    assert log.column("user_command", "command").tolist() == [
+        UserCommand.READ,
+        UserCommand.SET,
+        UserCommand.SET,
+        UserCommand.GOAL,
+    ]
+    assert log.column("user_answer", "answer").tolist()[:3] == [
+        UserAnswer.ACCEPTED,
+        UserAnswer.ACCEPTED,
+        UserAnswer.OUTSIDE_LIMITS,
+    ]
 
 
 def see_the_plan(watcher: Watcher) -> None:
@@ -50,6 +62,27 @@ def see_the_plan(watcher: Watcher) -> None:
     expect(watcher.find("way-path").nth(1)).to_have_attribute("points", re.compile(r"\d"))
     expect(watcher.page.locator(".map-trail[points]")).to_have_count(1)
     assert watcher.overflow_px() == 0
+
+
+def operate(watcher: Watcher) -> None:
+    """Parameters are read, set and refused, and a click on the map is a goal; what is shown, the board has said."""
+    expect(watcher.find("op-airspeed_m_s")).to_contain_text("–")
+    watcher.find("op-read").click()
+    expect(watcher.find("op-airspeed_m_s").locator("b")).to_have_text("20")
+    for value, last, shown in (("21", "accepted", "21"), ("50", "outside the parameter's limits", "21")):
+        watcher.find("op-value").fill(value)
+        watcher.find("op-set").click()
+        expect(watcher.find("op-last")).to_contain_text(f"airspeed_m_s = {value}")
+        expect(watcher.find("op-last")).to_contain_text(last)
+        expect(watcher.find("op-airspeed_m_s").locator("b")).to_have_text(shown)
+    expect(watcher.find("op-fly-there")).to_be_hidden()
+    size = watcher.page.locator(".flight-map").bounding_box()
+    assert size is not None
+    watcher.page.locator(".flight-map").click(position={"x": 0.27 * size["width"], "y": 0.34 * size["height"]})
+    expect(watcher.find("op-goal")).to_have_text(re.compile(r"^goal -?\d+, -?\d+ m$"))
+    watcher.find("op-fly-there").click()
+    expect(watcher.find("op-last")).to_contain_text(re.compile(r"^goal -?\d+, -?\d+: (accepted|refused)"))
+    assert watcher.overflow_px() <= 0
 
 
 def look_closely(watcher: Watcher) -> None:

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from aeroloop.cli import simulation_commands
+from aeroloop.cli import operator_command_line, simulation_commands
 from aeroloop.cli.console import notes, plain, print_note
 from aeroloop.core import geodesy
 from aeroloop.core.errors import ConfigError
@@ -48,6 +48,7 @@ param_app = typer.Typer(help="Parameters of the autopilot: get, set, list.", no_
 simulation_commands.register(app)
 app.add_typer(mission_app, name="mission")
 app.add_typer(param_app, name="param")
+app.add_typer(operator_command_line.app, name="board")
 
 DEFAULT_LINK = "udp://127.0.0.1:14540?listen"
 """Default destination of PX4 and the virtual Pixhawk."""

@@ -34,6 +34,8 @@ from aeroloop.core.frames import GRAVITY_M_S2
 STATE = (("s", "m"), ("lag", "s"), ("turn_rate_smooth", "rad/s"), ("started", "-"))
 FLIGHT = (("x", "m"), ("y", "m"), ("course", "rad"), ("ground_speed", "m/s"), ("roll", "rad"))
 POINT = (("x", "m"), ("y", "m"), ("psi", "rad"), ("kappa", "1/m"))
+TUNING = (("ks", "1/s"), ("kw", "1/s"), ("kz", "1/s"), ("kd", "1/m"), ("slope", "rad/m"))
+"""Gains that may change in flight; `slope` is psi_inf kd."""
 GUIDANCE = (("roll_command", "rad"), ("along", "m"), ("cross", "m"), ("course_error", "rad"))
 
 
@@ -61,12 +63,20 @@ def initial(s_m: float, gains: PathGains | None = None) -> tuple[float, ...]:
     return s_m, (gains or PathGains()).lag_s, 0.0, 0.0
 
 
-def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
+def tuning(gains: PathGains) -> tuple[float, ...]:
+    """The gains as an input of the function, layout TUNING."""
+    return gains.ks, gains.kw, gains.kz, gains.kd_1_m, gains.psi_inf_rad * gains.kd_1_m
+
+
+def pfol(period_s: float, gains: PathGains | None = None, *, tuned: bool = False) -> ca.Function:
     """(state, flight, point, roll_most) -> (guidance, state); layouts STATE, FLIGHT, POINT, GUIDANCE.
 
-    `point` is the path's at `state[0]`; `cross` is positive to the left of the path; `roll_most` in rad.
+    `point` is the path's at `state[0]`; `cross` is positive to the left of the path; `roll_most` in rad. With `tuned`
+    the gains of TUNING are a fifth input.
     """
     gains = gains or PathGains()
+    tuned_by = ca.SX.sym("tuning", len(TUNING))
+    ks, kw, kz, kd, slope = ca.vertsplit(tuned_by) if tuned else tuning(gains)
     state, flight = ca.SX.sym("state", len(STATE)), ca.SX.sym("flight", len(FLIGHT))
     point, most = ca.SX.sym("point", len(POINT)), ca.SX.sym("roll_most")
     s, lag, smooth, started = ca.vertsplit(state)
@@ -78,14 +88,14 @@ def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
     cos, sin = ca.cos(psi), ca.sin(psi)
     es, ed = cos * (x - path_x) + sin * (y - path_y), cos * (y - path_y) - sin * (x - path_x)
     pt = wrapped(course - psi)
-    s_dot, delta, w_d = turn_rate(V, es, ed, pt, kappa, gains)
+    s_dot, delta, w_d = _turn_rate(V, es, ed, pt, kappa, gains, (ks, kw, kd, slope))
     w_most = turning * ca.tan(most)
     w_d = clip(w_d, -w_most, w_most)
 
     before = ca.if_else(started > 0.5, smooth, w_d)
     w_d_dot = (w_d - before) / gains.derivative_s
     z = turning * ca.tan(mu) - w_d
-    v = ca.cos(mu) ** 2 / turning * (w_d_dot - gains.c * (pt - delta) - gains.kz * z)
+    v = ca.cos(mu) ** 2 / turning * (w_d_dot - gains.c * (pt - delta) - kz * z)
     asked = mu + lag * v
     mu_c = clip(asked, -most, most)
 
@@ -96,21 +106,29 @@ def pfol(period_s: float, gains: PathGains | None = None) -> ca.Function:
     after = ca.vertcat(s + period_s * s_dot, lag_after, before + period_s * w_d_dot, 1)
     return ca.Function(
         "pfol",
-        [state, flight, point, most],
+        [state, flight, point, most, *([tuned_by] if tuned else [])],
         [ca.vertcat(-mu_c, es, ed, pt), after],
-        ["state", "flight", "point", "roll_most"],
+        ["state", "flight", "point", "roll_most", *(["tuning"] if tuned else [])],
         ["guidance", "state_next"],
     )
 
 
 def turn_rate(V: Any, es: Any, ed: Any, pt: Any, kappa: Any, gains: PathGains) -> tuple[Any, Any, Any]:
     """Speed of the virtual point, approach course, and turn rate setpoint."""
-    tanh = ca.tanh(gains.kd_1_m * ed)
+    ks, kw, _, kd, slope = tuning(gains)
+    return _turn_rate(V, es, ed, pt, kappa, gains, (ks, kw, kd, slope))
+
+
+def _turn_rate(
+    V: Any, es: Any, ed: Any, pt: Any, kappa: Any, gains: PathGains, tuned: tuple[Any, Any, Any, Any]
+) -> tuple[Any, Any, Any]:
+    ks, kw, kd, slope_most = tuned
+    tanh = ca.tanh(kd * ed)
     delta = -gains.psi_inf_rad * tanh
-    slope = -gains.psi_inf_rad * gains.kd_1_m * (1 - tanh**2)
-    s_dot = ca.fmax(V * ca.cos(pt) + gains.ks * es, 0)
+    slope = -slope_most * (1 - tanh**2)
+    s_dot = ca.fmax(V * ca.cos(pt) + ks * es, 0)
     ed_dot = V * ca.sin(pt) - kappa * es * s_dot
     off = pt - delta
     tiny = ca.fabs(off) < 1e-4
     ratio = ca.if_else(tiny, ca.cos(delta), (ca.sin(pt) - ca.sin(delta)) / ca.if_else(tiny, 1, off))
-    return s_dot, delta, kappa * s_dot + slope * ed_dot - gains.gam * ed * V * ratio - gains.kw * off
+    return s_dot, delta, kappa * s_dot + slope * ed_dot - gains.gam * ed * V * ratio - kw * off

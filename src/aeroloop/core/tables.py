@@ -69,6 +69,7 @@ class Family:
     command_bounds: str = ""  # () -> protocols.plausible.Bounds of a command
     image: str = ""  # (scenario) -> codegen.images.Generated, and the name of the image to build from it
     mission: str = ""  # (scenario) -> exchanges.board_period.MissionRequest
+    operator: str = ""  # (scenario) -> core.operator.Console: user commands to its board; default: it takes none
     airframe: str = ""  # (scenario) -> controllers.pixhawk.flight_law.Airframe
     pulses: str = ""  # (scenario) -> protocols.servo_pulses.PulseMap, from an autopilot's servo channels to a command
     outputs: str = ""  # (scenario) -> exchanges.mavlink_hil.Outputs; without it each motor of the airframe is a channel

@@ -91,6 +91,61 @@ class PlanStatus(IntEnum):
     TOO_LATE = 5  # the aircraft had passed the point from which the new path was planned
 
 
+class UserCommand(IntEnum):
+    """What the operator may command in flight."""
+
+    GOAL = 1  # fly to this position
+    LOITER = 2  # fly a circle here, until another command
+    RETURN = 3  # fly back to the centre of the first circle
+    RESUME = 4  # fly on to the goal, after LOITER
+    SET = 5  # change a parameter
+    READ = 6  # report the values of all parameters
+
+
+class BoardParameter(IntEnum):
+    """Parameters of the board that may change in flight; `families/fixedwing/operating.py` has units and limits."""
+
+    AIRSPEED = 0
+    HEIGHT = 1
+    LOITER_RADIUS = 2
+    ROLL_LIMIT = 3
+    KS = 4
+    KW = 5
+    KZ = 6
+    KD = 7
+
+
+class UserAnswer(IntEnum):
+    """The board's answer to a user command: accepted, or why not."""
+
+    ACCEPTED = 0
+    UNKNOWN = 1  # no such command or parameter
+    NOT_READY = 2  # the board has no position yet
+    OUTSIDE_LIMITS = 3  # of the parameter
+    CIRCLE_TOO_TIGHT = 4  # for the airspeed and 30 degrees of bank
+    GOAL_OFF_MAP = 5  # with its circle
+    GOAL_BLOCKED = 6  # its circle leads over blocked cells
+    GOAL_UNREACHABLE = 7  # no free cells lead there
+    NO_ROOM = 8  # for a free circle here
+    NO_GOAL = 9  # to resume
+    NO_ANSWER = 10  # decided by the ground: the board did not answer
+
+
+ANSWER_WORDS: dict[UserAnswer, str] = {
+    UserAnswer.ACCEPTED: "accepted",
+    UserAnswer.UNKNOWN: "refused: no such command or parameter",
+    UserAnswer.NOT_READY: "refused: the board has no position yet",
+    UserAnswer.OUTSIDE_LIMITS: "refused: the value is outside the parameter's limits",
+    UserAnswer.CIRCLE_TOO_TIGHT: "refused: at this airspeed and 30 degrees of bank a circle is larger",
+    UserAnswer.GOAL_OFF_MAP: "refused: the goal and its circle are not on the map",
+    UserAnswer.GOAL_BLOCKED: "refused: the goal's circle leads over blocked cells",
+    UserAnswer.GOAL_UNREACHABLE: "refused: no free cells lead to the goal",
+    UserAnswer.NO_ROOM: "refused: no free circle here",
+    UserAnswer.NO_GOAL: "refused: no goal to resume, or it is flown to already",
+    UserAnswer.NO_ANSWER: "no answer from the board",
+}
+
+
 WING_TASKS = (
     Task("hils_tx", 11, "a command is ready"),
     Task("hils_rx", 12, "bytes on the simulator's line"),

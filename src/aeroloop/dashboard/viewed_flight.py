@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from aeroloop.core.faults import Switch
+from aeroloop.core.operator import Order
 from aeroloop.dashboard.roles import ViewOnlyError
 from aeroloop.dashboard.theme import Severity
 from aeroloop.dashboard.watched_flight import WatchedFlight
@@ -36,6 +37,9 @@ class ViewedFlight(WatchedFlight):
         raise ViewOnlyError
 
     def switch(self, switch: Switch) -> None:
+        raise ViewOnlyError
+
+    def operate(self, order: Order, vehicle: int = 0) -> None:
         raise ViewOnlyError
 
     def kill(self, process: str) -> None:

@@ -16,8 +16,10 @@ from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
+from aeroloop.exchanges.operator import OperatorLine
 from aeroloop.exchanges.wire import Wire
 from aeroloop.links.base import Link
 from aeroloop.protocols.board import BoardReport, MissingReports, Start
@@ -95,7 +97,9 @@ class BoardPeriod:
         mission_request: MissionRequest,
         readings: Readings,
         publish: Mapping[str, Publish],
+        operator: OperatorLine,
     ) -> None:
+        self._operator = operator
         self._vehicle, self._link, self._bare = vehicle, wire.link, wire.bare
         self._faults, self._barrier = wire.faults, wire.barrier
         self._settings, self._mission_request, self._readings, self._publish = (
@@ -239,16 +243,24 @@ class BoardPeriod:
             *sensors.vel_W,
         )
         # The sensors are sent last: a board that has received them has received all messages of the period.
-        self._link.send(self._goal(t_ns) + out)
+        self._link.send(self._goal(t_ns) + self._user_command(t_ns) + out)
 
     def _goal(self, t_ns: int) -> bytes:
         """The user's command; repeated until the board has left its first circle, as over a radio."""
         due = t_ns >= self._command_ns and self._goals < MOST_COMMANDED and self._step == Step.LOITER
-        if not due:
+        if not due or self._operator.moved:
             return b""
         self._goals += 1
         self._command_ns = t_ns + COMMAND_AGAIN_NS
         return self.protocol.goal(Goal(0, *self._mission_request.goal_m))
+
+    def _user_command(self, t_ns: int) -> bytes:
+        message = self._operator.due(t_ns)
+        return self.protocol.user(message) if message is not None else b""
+
+    def operate(self, order: Order, sent: Callable[[int], None]) -> None:
+        """A user command by hand, sent with the next control period; ConfigError if it cannot be."""
+        self._operator.add(order, sent)
 
     def _receive(self, chunk: bytes) -> bool:
         """Whether the bytes contain any message. Bytes alone do not prove that the board works, nor do start messages:
@@ -269,6 +281,8 @@ class BoardPeriod:
                     self._publish["command"](t_s, *command, number, latency_s)
             case Done(cycle, _):
                 self._done = max(self._done, self._number(cycle))
+            case BoardReport("user_answer", row):
+                self._operator.take(self._vehicle.t_ns, row)
             case BoardReport(stream, row):
                 self._publish[stream](t_s, *row)
                 if stream == "mission_step":

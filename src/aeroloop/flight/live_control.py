@@ -2,7 +2,8 @@
 
 A request to end ends the flight; a pause stops simulated time here. Faults and changes are put into the plan of their
 aircraft for the next step; each is logged, and reported with its time, so that it can be written to the run's
-scenario.toml. Lateness is logged fifty times a second, and every deadline missed is an event.
+scenario.toml; so are user commands to a board. Lateness is logged fifty times a second, and every deadline missed is an
+event.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import msgspec
 from aeroloop.core.changes import Change
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
+from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS, Event
-from aeroloop.realtime.controls import UNLIMITED, Command, ControlPort, End, Ender, Kill, Pause, Speed, Step
+from aeroloop.realtime.controls import UNLIMITED, Command, ControlPort, End, Ender, Kill, Operate, Pause, Speed, Step
 from aeroloop.sim.fault_plan import Action
 from aeroloop.sim.loop import Craft
 from aeroloop.sim.pace import Pace
@@ -26,6 +28,8 @@ PERIOD_NS = NS // 50
 """Rate of the stream `pace`."""
 MOST_REFUSALS = 8
 """Number of refusals that are reported; further ones are only counted."""
+
+REFUSED: Mapping[type, str] = {Switch: "fault not switched", Operate: "user command not sent"}
 
 ENDED: Mapping[Ender, str] = {
     "ctrl-c": "ended by user (Ctrl-C)",
@@ -86,11 +90,16 @@ class LiveControl:
                 self._pace.step(request.step)
             case Speed():
                 self._set_speed(request.speed)
+            case Operate():
+                self._craft(request.vehicle).operate(request.order)
             case Switch() | Change():
-                if request.vehicle >= len(self._crafts):
-                    raise ConfigError(f"vehicle {request.vehicle}: there are {len(self._crafts)}, the first is 0")
-                self._crafts[request.vehicle].schedule(request)
+                self._craft(request.vehicle).schedule(request)
         return ""
+
+    def _craft(self, vehicle: int) -> Craft:
+        if vehicle >= len(self._crafts):
+            raise ConfigError(f"vehicle {vehicle}: there are {len(self._crafts)}, the first is 0")
+        return self._crafts[vehicle]
 
     def _set_speed(self, speed: float) -> None:
         if self._fixed_speed:
@@ -99,21 +108,22 @@ class LiveControl:
             raise ConfigError("speed: only lockstep can fly as fast as possible; expected a number")
         self._pace.set_speed(math.inf if speed == UNLIMITED else speed)
 
-    def _done(self, t_ns: int, action: Action, refused: str) -> None:
+    def _done(self, t_ns: int, action: Action | Order, refused: str) -> None:
         if refused:
             self._refuse(action, refused)
         else:
             self._changed(recorded(t_ns, action))
 
-    def _refuse(self, request: Command, error: str) -> None:
+    def _refuse(self, request: Command | Order, error: str) -> None:
         self._refusals += 1
         if self._refusals <= MOST_REFUSALS:
-            what = "fault not switched" if isinstance(request, Switch) else "not changed"
-            self._notice(f"{what}: {error}")
+            self._notice(f"{REFUSED.get(type(request), 'not changed')}: {error}")
 
 
-def recorded(t_ns: int, action: Action) -> dict[str, Any]:
+def recorded(t_ns: int, action: Action | Order) -> dict[str, Any]:
     """What was done by hand, as an entry of the scenario file under its key."""
+    if isinstance(action, Order):
+        return {"operator": {**msgspec.to_builtins(action), "at_s": t_ns / NS}}
     if isinstance(action, Change):
         entry = {"key": action.key, "at_s": t_ns / NS, "value": action.value, "vehicle": action.vehicle}
         return {"changes": entry}

@@ -26,13 +26,18 @@ from aeroloop.core.errors import EXIT_LINK, ConfigError, not_written
 from aeroloop.core.faults import PlannedFault
 from aeroloop.core.fleet import Fleet, Plan, parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
+from aeroloop.core.operator import PlannedOrder
 from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.streams import channels
 from aeroloop.flight import run_summary, running
 from aeroloop.recording.log import Log, read
 
 SCENARIO, LOG, SUMMARY, REPORT = "scenario.toml", "flight.mcap", "summary.json", "report.html"
-ENTRIES: Mapping[str, type[PlannedFault] | type[PlannedChange]] = {"faults": PlannedFault, "changes": PlannedChange}
+ENTRIES: Mapping[str, type[PlannedFault] | type[PlannedChange] | type[PlannedOrder]] = {
+    "faults": PlannedFault,
+    "changes": PlannedChange,
+    "operator": PlannedOrder,
+}
 """Arrays of the scenario to which entries are added for what was done by hand."""
 NAME_LENGTH = 160  # of a file name; many file systems allow 255 bytes
 UNFINISHED = {
@@ -74,7 +79,9 @@ def with_changes(plan: Plan, changes: Sequence[tuple[int, Mapping[str, Any]]]) -
     for index, entry in changes:
         ((key, table),) = entry.items()
         made: Any = convert(dict(table), ENTRIES[key], key)
-        parts[index] = with_value(parts[index], key, (*getattr(parts[index], key), made))
+        part = parts[index]
+        owner = part if hasattr(part, key) else part.controller
+        parts[index] = with_value(part, key, (*getattr(owner, key), made))
     return replace(plan, parts=tuple(parts)) if isinstance(plan, Fleet) else parts[0]
 
 

@@ -100,7 +100,9 @@ class Mission:
         self.path_number = next(self._numbers)
         self._telling.path(self.path_number, Kind.START, circle)
         self._kind = Kind.START
-        self._radius_m = circle.radius_m
+        self.radius_m = circle.radius_m
+        """Of circles at the end of a channel or where a path is left."""
+        self.home_m = circle.x_m, circle.y_m
         self._legs: deque[Leg] = deque()
         self._next: Result | None = None  # the result whose channel the legs lead to
         self._nodes: Sequence[Node] = ()
@@ -120,6 +122,37 @@ class Mission:
             return
         self._goal_m = goal_m
         self._goal_new = True
+
+    @property
+    def goal_m(self) -> tuple[float, float] | None:
+        """The newest goal; kept while loitering."""
+        return self._goal_m
+
+    def loiter(self, free: Callable[[Circle], bool]) -> bool:
+        """Leave the path at the virtual point for a circle that touches it, on the side of its curvature if that is
+        free, or stay on the circle that is flown; a goal waits for `resume`. False if no such circle is free."""
+        if not self.reference.closed:
+            point = self.reference.at(self.s_m)
+            for left in (point.kappa_1_m >= 0.0, point.kappa_1_m < 0.0):
+                circle, s_m = tangent(point, self.radius_m, left=left)
+                if free(circle):
+                    break
+            else:
+                return False
+            self.reference, self.s_m, self._kind = circle, s_m, Kind.START
+            self.path_number = next(self._numbers)
+            self._telling.path(self.path_number, Kind.START, circle)
+        self.state, self.order, self._next = Step.LOITER, None, None
+        self._legs.clear()
+        self._nodes, self._ending, self._goal_new = (), (), False
+        self._rows.append(("mission_step", (float(self.state), float(max(self._launch - 1, 0)))))
+        return True
+
+    def resume(self) -> bool:
+        """Fly on to the goal after `loiter`; False without a goal, or in any other step."""
+        able = self.state == Step.LOITER and self._goal_m is not None
+        self._goal_new = self._goal_new or able
+        return able
 
     def step(self, now_s: float, s_m: float, result: Result | None = None) -> list[Row]:
         """One period: takes the position of the virtual point and new results. Then `reference`, `s_m` and `order` are
@@ -257,7 +290,7 @@ class Mission:
             return self._ending if self.s_m >= self._ending[0].leave_s_m else ()
         if self.s_m < self.reference.length_m:
             return ()
-        circle, s_m = tangent(self.reference.at(self.reference.length_m), self._radius_m, left=True)
+        circle, s_m = tangent(self.reference.at(self.reference.length_m), self.radius_m, left=True)
         return (Leg(self.reference.length_m, circle, s_m, Kind.START),)
 
     def _due(self) -> Node | None:

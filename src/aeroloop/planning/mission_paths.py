@@ -95,11 +95,20 @@ class PathGenerator:
 
     def __init__(self, terrain: PathTerrain, radius_m: float, joining: JoinSettings | None = None) -> None:
         self._terrain = terrain
+        self._wanted = joining or JoinSettings()
+        self.radius_m = radius_m
+
+    @property
+    def radius_m(self) -> float:
+        """Of the circle around a goal."""
+        return self._radius_m
+
+    @radius_m.setter
+    def radius_m(self, radius_m: float) -> None:
         self._radius_m = radius_m
-        joining = joining or JoinSettings()
         # A transient ends with the circle's curvature, so a small circle must be within its limit.
-        least_m = min(joining.least_radius_m, WITHIN * radius_m)
-        self._joining = msgspec.structs.replace(joining, least_radius_m=least_m)
+        least_m = min(self._wanted.least_radius_m, WITHIN * radius_m)
+        self._joining = msgspec.structs.replace(self._wanted, least_radius_m=least_m)
 
     def generate(self, order: PathRequest, plan: Plan) -> Result:
         if plan.status != PlanStatus.FOUND:

@@ -16,7 +16,7 @@ from functools import cached_property
 from aeroloop.core.common_streams import EVENT as EVENT_FIELDS
 from aeroloop.core.common_streams import TASK_TIMES
 from aeroloop.core.signals import COMMAND_COUNT, REFERENCE_COUNT, SENSOR_COUNT, TASKS, Event, Mode, ResetCause, Task
-from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
+from aeroloop.core.wing_signals import WING_TASKS, BoardParameter, PlanStatus, Step, UserAnswer, UserCommand
 from aeroloop.protocols import board_fields, wing_fields
 from aeroloop.protocols.board_fields import COUNTER_NAMES
 
@@ -203,6 +203,10 @@ _WHOLE = {
     "stack_size_B": "I",
     "missed_cycles": "I",
     "value": "f",
+    "number": "B",
+    "command": "B",
+    "parameter": "B",
+    "answer": "B",
 }
 
 
@@ -250,6 +254,13 @@ SERVOS = Message(
 )
 DONE = Message("done", "board", 0x12, (("cycle", "H"), ("busy_s", "f")), "the work of this control period is over")
 GOAL = Message("goal", "ground", 0x20, (("number", "B"), ("x_m", "f"), ("y_m", "f")), "user command: fly there")
+USER = Message(
+    "user",
+    "ground",
+    0x21,
+    (("number", "B"), ("command", "B"), ("parameter", "B"), ("x", "f"), ("y", "f")),
+    "user command of the operator: a goal, another command, or a parameter with its value in x",
+)
 TELLING: dict[str, Message] = {
     "estimate": _told(0x30, "estimate", wing_fields.ESTIMATE, "the board's state estimate, every period"),
     "guidance": _told(0x31, "guidance", wing_fields.GUIDANCE, "path following, every period"),
@@ -260,21 +271,29 @@ TELLING: dict[str, Message] = {
     "cpu": _told(0x36, "cpu", wing_fields.CPU, "run-time statistics of the processor, once a second"),
     "task": _told(0x37, "task", TASK_TIMES, "run-time statistics of one task, once a second"),
     "board_event": _told(0x38, "event", EVENT_FIELDS, "event for the log"),
+    "user_answer": _told(0x39, "answer", wing_fields.ANSWER, "the answer to a user command"),
+    "parameter": _told(0x3A, "parameter", wing_fields.PARAMETER, "a parameter's value on the board"),
 }
 """By stream."""
 
 WING = Interface(
-    revision=2,
-    messages=(START, SENSORS, SERVOS, DONE, GOAL, *TELLING.values()),
+    revision=3,
+    messages=(START, SENSORS, SERVOS, DONE, GOAL, USER, *TELLING.values()),
     enumerations={
         "Event": BOARD_EVENTS,
         "ResetCause": tuple(ResetCause),
         "Step": tuple(Step),
         "PlanStatus": tuple(PlanStatus),
+        "UserCommand": tuple(UserCommand),
+        "BoardParameter": tuple(BoardParameter),
+        "UserAnswer": tuple(UserAnswer),
     },
     tasks=WING_TASKS,
     rebuild="aeroloop board flash SCENARIO, or aeroloop board run SCENARIO",
-    sizes={"MOST_TOLD_VALUES": max(len(message.fields) for message in TELLING.values()) - 1},
+    sizes={
+        "MOST_TOLD_VALUES": max(len(message.fields) for message in TELLING.values()) - 1,
+        "PARAMETER_COUNT": len(BoardParameter),
+    },
 )
 """The fixed wing's: the plant drives. Two lines, the simulator's (HILS: sensors in, servos out) and the ground's (COMM:
 user commands up, telemetry down); on the host both travel on one link, told apart by the first byte.
@@ -284,5 +303,6 @@ user commands up, telemetry down); on the host both travel on one link, told apa
     board  -> plant  servos      the answer, with the number of the sensors it answers
     board  -> plant  done        this period's work is over; said by the bench's end of the board, lockstep waits for it
     ground -> board  goal        where to fly
-    board  -> ground estimate, guidance, step, plan, cell, path, cpu, task, event
+    ground -> board  user        a command of the operator, numbered; repeated until it is answered
+    board  -> ground estimate, guidance, step, plan, cell, path, cpu, task, event, answer, parameter
 """

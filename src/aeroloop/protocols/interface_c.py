@@ -9,7 +9,7 @@ from enum import IntEnum
 from aeroloop.core.signals import Task
 from aeroloop.protocols.interface import C_TYPES, Interface, Message
 
-ENUMERATIONS = ("Event", "Mode", "ResetCause")
+ENUMERATIONS = ("Event", "Mode", "ResetCause", "UserCommand", "BoardParameter", "UserAnswer")
 """Enumerations of the header; the others are in the headers of their users, such as mission_table.h."""
 
 

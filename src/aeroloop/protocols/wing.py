@@ -10,7 +10,15 @@ import math
 from dataclasses import dataclass
 
 from aeroloop.core.signals import Event
-from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step, WingCommand, WingSensors
+from aeroloop.core.wing_signals import (
+    WING_TASKS,
+    BoardParameter,
+    PlanStatus,
+    Step,
+    UserAnswer,
+    WingCommand,
+    WingSensors,
+)
 from aeroloop.protocols import interface
 from aeroloop.protocols.board import MOST_AHEAD, BoardReport, MissingReports, Start
 from aeroloop.protocols.framing import Counters, Deframer, encode
@@ -19,6 +27,8 @@ from aeroloop.protocols.interface import DEGREES, WING
 
 CYCLES = 1 << 16
 """Control periods are counted modulo this."""
+NUMBERS = 1 << 8
+"""User commands are counted modulo this."""
 LONGEST_FROM_BOARD = WING.longest("board")
 LONGEST_TO_BOARD = WING.longest("plant", "ground")
 
@@ -35,6 +45,8 @@ KNOWN: dict[str, dict[str, frozenset[int]]] = {
     "path": {"kind": frozenset(range(4))},
     "task": {"task": frozenset(range(len(WING_TASKS)))},
     "board_event": {"code": frozenset(map(int, Event))},
+    "user_answer": {"answer": frozenset(map(int, UserAnswer))},
+    "parameter": {"parameter": frozenset(map(int, BoardParameter))},
 }
 """Enumerated values, by stream and field: others have no meaning."""
 
@@ -65,8 +77,19 @@ class Goal:
     y_m: float
 
 
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A command of the operator. Numbers of commands and parameters that do not exist are for the board to refuse."""
+
+    number: int
+    command: int  # UserCommand
+    parameter: int = 0  # BoardParameter, with SET
+    x: float = 0.0  # m east with GOAL; with SET the value
+    y: float = 0.0  # m north with GOAL
+
+
 FromBoard = Start | Servos | Done | BoardReport | MissingReports
-ToBoard = WingSensors | Goal
+ToBoard = WingSensors | Goal | UserMessage
 
 
 class PlantEnd:
@@ -96,6 +119,10 @@ class PlantEnd:
 
     def goal(self, goal: Goal) -> bytes:
         return self._sent(interface.GOAL.pack(goal.number, goal.x_m, goal.y_m))
+
+    def user(self, message: UserMessage) -> bytes:
+        row = message.number % NUMBERS, message.command, message.parameter, message.x, message.y
+        return self._sent(interface.USER.pack(*row))
 
     def receive(self, chunk: bytes) -> list[FromBoard]:
         return [message for data in self._deframer.feed(chunk) for message in self._messages(data)]
@@ -188,6 +215,12 @@ class BoardEnd:
             number, x_m, y_m = interface.GOAL.unpack(data)
             if max(abs(x_m), abs(y_m)) <= MOST_POSITION_M and x_m == x_m and y_m == y_m:
                 return Goal(int(number), x_m, y_m)
+            self.counters.implausible += 1
+            return None
+        if data[0] == interface.USER.number and len(data) == interface.USER.size:
+            number, command, parameter, x, y = interface.USER.unpack(data)
+            if abs(x) <= MOST_POSITION_M and abs(y) <= MOST_POSITION_M:  # also refuses NaN
+                return UserMessage(int(number), int(command), int(parameter), x, y)
             self.counters.implausible += 1
             return None
         self.counters.malformed += 1

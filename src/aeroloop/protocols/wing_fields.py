@@ -71,3 +71,15 @@ CPU = (
     ("planning_s", "s", "time since the previous sample with a plan in progress"),
     ("planning_use_pct", "%", "processor use by tasks while a plan was in progress; 0 without one"),
 )
+ANSWER = (
+    ("number", "-", "number of the user command, modulo 256"),
+    ("command", "-", "number in wing_signals.UserCommand"),
+    ("parameter", "-", "number in wing_signals.BoardParameter, of the commands set; else 0"),
+    ("answer", "-", "number in wing_signals.UserAnswer"),
+    ("x", "m", "applied: the goal's place, east; of the command set the parameter's value, in its own unit"),
+    ("y", "m", "applied: the goal's place, north; of the command set 0"),
+)
+PARAMETER = (
+    ("parameter", "-", "number in wing_signals.BoardParameter"),
+    ("value", "-", "its value on the board, in its own unit"),
+)

@@ -1,5 +1,5 @@
-"""Commands to a plant in flight: faults switched on and off, its end, and the end of one of its processes, as datagrams
-in the flight's own folder.
+"""Commands to a plant in flight: faults switched on and off, user commands to its board, its end, and the end of one of
+its processes, as datagrams in the flight's own folder.
 
 Only users with access to that folder can send them. A command is one of the structs below as JSON; the plant polls for
 them, handles a few at a time, and never waits. What is switched or changed is applied at the start of a step, logged,
@@ -22,6 +22,7 @@ from aeroloop.core.changes import Change
 from aeroloop.core.config import Config
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch
+from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS
 
 SOCKET = "controls.sock"
@@ -74,11 +75,18 @@ class Speed(Config, frozen=True):
             raise ValueError(f"speed: expected {low:g} to {high:g} times real time, or max; not {self.speed:g}")
 
 
-Command = Switch | Change | End | Kill | Pause | Step | Speed
+class Operate(Config, frozen=True):
+    """Sends a user command to the board of an aircraft."""
+
+    order: Order
+    vehicle: Annotated[int, Meta(ge=0, le=255)] = 0
+
+
+Command = Switch | Change | End | Kill | Pause | Step | Speed | Operate
 
 _switches = msgspec.json.Decoder(Switch)
 _others: tuple[msgspec.json.Decoder[Command], ...] = tuple(
-    msgspec.json.Decoder(kind) for kind in (Change, End, Kill, Pause, Step, Speed)
+    msgspec.json.Decoder(kind) for kind in (Change, End, Kill, Pause, Step, Speed, Operate)
 )
 
 
@@ -90,6 +98,10 @@ class Controls:
 
     def switch(self, switch: Switch) -> None:
         self._send(switch)
+
+    def operate(self, order: Order, vehicle: int = 0) -> None:
+        """A user command to the board; its answer is in the streams of the flight."""
+        self._send(Operate(order=order, vehicle=vehicle))
 
     def end(self, by: Ender) -> None:
         """End the whole flight; its log is evaluated and reported."""

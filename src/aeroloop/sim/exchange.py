@@ -7,9 +7,10 @@ waiting in lockstep. The call order in each round is `next_ns`, `receive`, `serv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.operator import Order
 
 Row = tuple[float, ...]
 Stopped = Callable[[], bool]
@@ -68,3 +69,11 @@ class Exchange(Protocol):
 
     def close(self) -> None:
         """Close the link; only once the log is complete, since PX4 spins when its link ends."""
+
+
+@runtime_checkable
+class Operated(Protocol):
+    """An exchange whose controller takes user commands."""
+
+    def operate(self, order: Order, sent: Callable[[int], None]) -> None:
+        """Send a user command with the next message, and tell `sent` when that was; ConfigError if it cannot be."""

@@ -20,7 +20,8 @@ from typing import Any, Protocol
 from aeroloop.core.changes import Change, Values
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
-from aeroloop.sim.exchange import Exchange, Row, Stopped
+from aeroloop.core.operator import Order
+from aeroloop.sim.exchange import Exchange, Operated, Row, Stopped
 from aeroloop.sim.fault_plan import Action, FaultPlan
 from aeroloop.sim.vehicle import Vehicle
 
@@ -58,7 +59,7 @@ class Craft:
     sight: Callable[[Switch], Switched] = no_cameras  # faults of cameras, which act in the camera process
     check: Callable[[Change], tuple[int, Values]] = no_changes  # number and values of a change that is possible
     # Time of what was done by hand, what it was, and why it was refused; "": it was done.
-    by_hand: Callable[[int, Action, str], None] = lambda t_ns, action, refused: None
+    by_hand: Callable[[int, Action | Order, str], None] = lambda t_ns, action, refused: None
 
     @property
     def over(self) -> bool:
@@ -105,6 +106,14 @@ class Craft:
             raise ConfigError(f"board: {action.kind} can be planned in [[faults]], not switched manually")
         step_ns = self.vehicle.step_ns
         self.plan.add((self.vehicle.t_ns // step_ns + 1) * step_ns, action)
+
+    def operate(self, order: Order) -> None:
+        """A user command by hand to the board; ConfigError if it takes none."""
+        for exchange in self.exchanges:
+            if isinstance(exchange, Operated):
+                exchange.operate(order, lambda t_ns: self.by_hand(t_ns, order, ""))
+                return
+        raise ConfigError("this aircraft's board takes no user commands")
 
     def switch_planned(self) -> None:
         """Faults and changes for the step that begins now, planned or by hand."""

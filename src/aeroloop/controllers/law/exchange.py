@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aeroloop.controllers.law.period_tables import PeriodScenario, waits
 from aeroloop.controllers.law.request_tables import RequestScenario
+from aeroloop.core.operator import Console
+from aeroloop.core.scenario import Scenario
 from aeroloop.core.signals import NS
-from aeroloop.core.tables import offered
+from aeroloop.core.tables import made, offered
 from aeroloop.exchanges import board_period, board_request
 from aeroloop.exchanges.barriers import BoardBaton, GroundBaton
 from aeroloop.exchanges.board_period import BoardPeriod, MissionRequest
 from aeroloop.exchanges.board_request import BoardRequest
+from aeroloop.exchanges.operator import OperatorLine
 from aeroloop.exchanges.wire import Turn, Wire, impaired_wire
 from aeroloop.flight.exchange_context import ExchangeContext
 from aeroloop.links.base import Link
@@ -76,7 +81,15 @@ def period_behind(context: ExchangeContext, bare: Link, board: BoardBaton | None
     )
     mission_request: MissionRequest = offered(scenario.kind, "mission", scenario)
     first = context.vehicle.sensed()
-    return BoardPeriod(context.vehicle, wire, settings, mission_request, Readings(first), context.publish)
+    operator = OperatorLine(console_of(scenario), scenario.controller.operator, context.publish)
+    return BoardPeriod(context.vehicle, wire, settings, mission_request, Readings(first), context.publish, operator)
+
+
+def console_of(scenario: Scenario[Any, Any]) -> Console | None:
+    """What an operator can change in this flight."""
+    reference = scenario.family.operator
+    found: Console | None = made(reference, scenario) if reference else None
+    return found
 
 
 def plant_baton(context: ExchangeContext) -> Baton:

@@ -28,13 +28,14 @@ from aeroloop.links.base import Link
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import FLAG, Counters, Deframer, FrameCutter, encode
 from aeroloop.protocols.handshake import Claim, host_claim
-from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos
+from aeroloop.protocols.wing import BoardEnd, Done, Goal, Servos, UserMessage
 from aeroloop.realtime.lockstep import BEFORE_NS, WorkTurns
 
 READS = ("board link",)
 WRITES = ()
 
-GOAL = interface.GOAL.pack(0, 0.0, 0.0)[:1]
+GROUND = tuple(bytes([message.number]) for message in (interface.GOAL, interface.USER) if message.number is not None)
+"""First bytes of the ground's messages."""
 MS = 1_000_000
 MOST_WAITING = 64 * 1024
 """Maximum number of bytes without a control period; more do not come from a plant."""
@@ -128,7 +129,7 @@ class FirmwareWing:
 
     def step(self, chunk: bytes, t_ms: int) -> tuple[bytes, float]:
         frames = self._cutter.feed(chunk)
-        ground = [frame for frame in frames if frame.lstrip(FLAG)[:1] == GOAL]
+        ground = [frame for frame in frames if frame.lstrip(FLAG)[:1] in GROUND]
         simulator = [frame for frame in frames if frame not in ground]
         replied = self._board.step(b"".join(simulator), b"".join(ground), t_ns=t_ms * MS)
         return replied.bytes, replied.busy_ns / NS
@@ -141,7 +142,7 @@ class Autopilot(Protocol):
     """The law of a family's row."""
 
     def step(
-        self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = ()
+        self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = (), commands: Sequence[UserMessage] = ()
     ) -> tuple[WingCommand, list[tuple[str, tuple[float, ...]]]]:
         """The servos' command of this period, and telemetry rows (stream, values)."""
 
@@ -154,6 +155,7 @@ class HostWing:
         self._end = BoardEnd()
         self._cycle = -1
         self._goals: list[tuple[float, float]] = []
+        self._commands: list[UserMessage] = []
 
     def start(self, uptime_ms: int) -> bytes:
         return self._end.start(host_claim(interface.WING, uptime_ms))
@@ -164,11 +166,15 @@ class HostWing:
             if isinstance(message, Goal):
                 self._goals.append((message.x_m, message.y_m))
                 continue
+            if isinstance(message, UserMessage):
+                self._commands.append(message)
+                continue
             if message.cycle == self._cycle:
                 continue  # a duplicated message does not lengthen a period
             self._cycle = message.cycle
             goals, self._goals = self._goals, []
-            command, told = self._autopilot.step(message, goals)
+            commands, self._commands = self._commands, []
+            command, told = self._autopilot.step(message, goals, commands)
             out += self._end.servos(Servos(message.cycle, command, 0.0))
             out += b"".join(self._end.report(stream, row) for stream, row in told)
         return out, 0.0

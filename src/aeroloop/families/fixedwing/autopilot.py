@@ -14,21 +14,25 @@ from dataclasses import dataclass
 
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control.path_following import initial as follow_from
+from aeroloop.control.path_following import tuning
 from aeroloop.core.geodesy import local
 from aeroloop.core.signals import Event, Origin
-from aeroloop.core.wing_signals import WingCommand, WingSensors
+from aeroloop.core.wing_signals import BoardParameter, WingCommand, WingSensors
 from aeroloop.estimation.wing import initial as estimate_from
 from aeroloop.families.fixedwing.autopilot_planning import SlowPlanning
 from aeroloop.families.fixedwing.design import flight_law
-from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw
+from aeroloop.families.fixedwing.law import WingLaw
+from aeroloop.families.fixedwing.operating import Parameters, console, goal_check
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.user_task import UserTask
 from aeroloop.planning.cells import Cell
 from aeroloop.planning.mission import Mission, MissionSettings
 from aeroloop.planning.mission_messages import Result, tangent
 from aeroloop.planning.mission_telemetry import Row
 from aeroloop.planning.path import PathPoint
 from aeroloop.planning.planner import Planner
+from aeroloop.protocols.wing import UserMessage
 from aeroloop.world.earth import Earth
 
 X, Y, ROLL, COURSE, GROUND_SPEED = 0, 1, 6, 13, 14  # indices into the estimate
@@ -41,19 +45,17 @@ class BoardSettings:
 
     origin: Origin  # of W: the middle of the map, at sea level
     azimuth_rad: float  # direction of the magnetic field on level ground, from east to the left
-    height_m: float
-    airspeed_m_s: float
-    radius_m: float  # of loiter circles
 
 
 class Autopilot:
-    """Call `step` with the sensors of a period and the goals received since the previous one."""
+    """Call `step` with the sensors of a period, and the goals and user commands received since the previous one."""
 
     def __init__(
         self,
         law: WingLaw,
         board_settings: BoardSettings,
         planner: Planner,
+        user: UserTask,
         *,
         pieces: int | None = None,
         mission: MissionSettings | None = None,
@@ -63,7 +65,8 @@ class Autopilot:
         self._board_settings = board_settings
         self._planner = planner
         self._settings = mission or MissionSettings()
-        self._planning = SlowPlanning(planner, board_settings.radius_m, pieces)
+        self._user, self._parameters = user, user.parameters
+        self._planning = SlowPlanning(planner, user.parameters[BoardParameter.LOITER_RADIUS], pieces)
         self._trim: WingCommand = (0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle)
         self._ready = False
         self._command = self._trim
@@ -71,19 +74,25 @@ class Autopilot:
         self._result: Result | None = None
         self.mission: Mission | None = None
         self._goal_m: tuple[float, float] | None = None
+        self._psi_inf_rad = law.path_gains.psi_inf_rad
+        self._pfol.inputs[4][:] = tuning(law.path_gains)
 
-    def step(self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = ()) -> tuple[WingCommand, list[Row]]:
+    def step(
+        self, sensors: WingSensors, goals: Sequence[tuple[float, float]] = (), commands: Sequence[UserMessage] = ()
+    ) -> tuple[WingCommand, list[Row]]:
         """Returns the servo command of this period, and rows (stream, values) for the ground."""
         rows: list[Row] = []
         if goals:
             self._goal_m = goals[-1]
         self._receive(sensors)
         if not self._ready:
+            for command in commands:
+                rows += self._user.step(command, None, (0.0, 0.0))
             return self._trim, rows
         self._estimate(sensors)
         self._control(rows)
         self._follow(rows)
-        self._manage(sensors.t_ms * 1e-3, rows)
+        self._manage(sensors.t_ms * 1e-3, commands, rows)
         return self._command, rows
 
     def _receive(self, sensors: WingSensors) -> None:
@@ -121,7 +130,12 @@ class Autopilot:
         """CNTR. If the law returns NaN or infinity, this is reported and the law restarts from the trim."""
         cntr = self._cntr
         cntr.inputs[0][:] = self._nav.outputs[0]
-        cntr.inputs[1][:] = self._pfol.outputs[0][0], self._board_settings.height_m, self._board_settings.airspeed_m_s
+        parameters = self._parameters
+        cntr.inputs[1][:] = (
+            self._pfol.outputs[0][0],
+            parameters[BoardParameter.HEIGHT],
+            parameters[BoardParameter.AIRSPEED],
+        )
         cntr()
         aileron, elevator, rudder, throttle = cntr.outputs[0].tolist()
         self._command = (aileron, elevator, rudder, throttle)
@@ -141,7 +155,7 @@ class Autopilot:
         pfol.inputs[0][0] = mission.s_m
         pfol.inputs[1][:] = estimate[[X, Y, COURSE, GROUND_SPEED, ROLL]]
         pfol.inputs[2][:] = point
-        pfol.inputs[3][0] = ROLL_MOST_RAD
+        pfol.inputs[3][0] = self._parameters[BoardParameter.ROLL_LIMIT]
         pfol()
         roll, along_m, cross_m, _ = pfol.outputs[0].tolist()
         if not math.isfinite(roll) or not math.isfinite(float(pfol.outputs[1][0])):  # fall back to wings level
@@ -168,34 +182,49 @@ class Autopilot:
             return elevation.cell_at(finest, min(max(x_m, -most_m), most_m), min(max(y_m, -most_m), most_m))
 
         here = PathPoint(float(estimate[X]), float(estimate[Y]), float(estimate[COURSE]), 0.0)
-        circle, s_m = tangent(here, self._board_settings.radius_m, left=True)
+        circle, s_m = tangent(here, self._parameters[BoardParameter.LOITER_RADIUS], left=True)
         self.mission = Mission(self._settings, circle, cell_at)
         self.mission.s_m = s_m
         return self.mission
 
-    def _manage(self, now_s: float, rows: list[Row]) -> None:
-        """PMAN, then PPLAN and PGEN in the remaining time; PMAN gets their results in the next period."""
+    def _manage(self, now_s: float, commands: Sequence[UserMessage], rows: list[Row]) -> None:
+        """USER, PARAM and PMAN, then PPLAN and PGEN in the remaining time; PMAN gets their results a period later."""
         mission = self.mission
         assert mission is not None
         if self._goal_m is not None:
             mission.command(self._goal_m)
             self._goal_m = None
-        rows += mission.step(now_s, float(self._pfol.outputs[1][0]), self._result)
+        mission.s_m = float(self._pfol.outputs[1][0])
+        for command in commands:
+            here_m = float(self._nav.outputs[0][X]), float(self._nav.outputs[0][Y])
+            rows += self._user.step(command, mission, here_m)
+        if commands:
+            self._tune()
+        rows += mission.step(now_s, mission.s_m, self._result)
         self._result = self._planning.work(mission.order)
+
+    def _tune(self) -> None:
+        """Parameters for the laws; CNTR and PFOL read theirs in the next period."""
+        values = self._parameters
+        gains = [values[gain] for gain in (BoardParameter.KS, BoardParameter.KW, BoardParameter.KZ, BoardParameter.KD)]
+        self._pfol.inputs[4][:] = *gains, self._psi_inf_rad * gains[-1]
+        self._planning.radius_m = values[BoardParameter.LOITER_RADIUS]
 
 
 def autopilot_of(scenario: FixedWingScenario, *, mission: MissionSettings | None = None) -> Autopilot:
     """The board of a scenario."""
-    home, wanted = scenario.aircraft.world.home, scenario.aircraft.mission
+    home = scenario.aircraft.world.home
     law = flight_law(scenario)
     field_x, field_y, _ = Earth(home).field_W_T((0.0, 0.0, 0.0))
     board_settings = BoardSettings(
         Origin(home.lat_deg, home.lon_deg, 0.0),
         math.atan2(field_y, field_x),
-        wanted.height_m,
-        wanted.airspeed_m_s,
-        wanted.loiter_radius_m,
     )
     return Autopilot(
-        law, board_settings, planner_of(scenario), pieces=scenario.controller.board.pieces_each_period, mission=mission
+        law,
+        board_settings,
+        planner_of(scenario),
+        UserTask(Parameters(console(scenario)), goal_check(scenario)),
+        pieces=scenario.controller.board.pieces_each_period,
+        mission=mission,
     )

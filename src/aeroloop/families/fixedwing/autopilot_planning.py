@@ -24,6 +24,15 @@ class SlowPlanning:
         self._order: PathRequest | None = None
         self._planning: Planning | None = None
 
+    @property
+    def radius_m(self) -> float:
+        """Of circles around goals."""
+        return self._generator.radius_m
+
+    @radius_m.setter
+    def radius_m(self, radius_m: float) -> None:
+        self._generator.radius_m = radius_m
+
     def work(self, order: PathRequest | None) -> Result | None:
         """Work of one period; returns the result in the period in which it is ready."""
         if order is None or self._order is None or order.number != self._order.number:

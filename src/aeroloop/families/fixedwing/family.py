@@ -11,6 +11,7 @@ PILOTED = {
     "analysis": "aeroloop.families.fixedwing.piloted.analysis:ANALYSIS",
     "sections": "",
     "setpoint": "",
+    "operator": "",
     "page": "aeroloop.families.fixedwing.piloted.page:PAGE",
 }
 """With an external autopilot it starts on a catapult and finds no way of its own."""
@@ -38,6 +39,7 @@ ROW = Family(
     law="aeroloop.families.fixedwing.autopilot:autopilot_of",
     image="aeroloop.families.fixedwing.images:image",
     mission="aeroloop.families.fixedwing.mission:mission",
+    operator="aeroloop.families.fixedwing.operating:console",
     view="aeroloop.families.fixedwing.view:effort",
     shape="aeroloop.families.fixedwing.shape:shape",
     setpoint="aeroloop.families.fixedwing.streams:SETPOINT",

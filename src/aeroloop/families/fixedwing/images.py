@@ -19,15 +19,17 @@ from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.core.geodesy import radii_m
 from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load, of_table
 from aeroloop.core.signals import WATCHDOG_PERIODS
 from aeroloop.estimation.wing import EXPONENT
 from aeroloop.families.fixedwing.design import flight_law
-from aeroloop.families.fixedwing.law import ROLL_MOST_RAD, WingLaw
+from aeroloop.families.fixedwing.law import WingLaw
+from aeroloop.families.fixedwing.operating import console, regions
 from aeroloop.families.fixedwing.planning_map import ground_of, planning_map
-from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
+from aeroloop.families.fixedwing.scenario import MOST_BANK_RAD, FixedWingScenario, FixedWingTables
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.planning.loiter import JoinSettings
 from aeroloop.planning.mission import MissionSettings
@@ -98,11 +100,9 @@ def config_header(scenario: FixedWingScenario, law: WingLaw) -> str:
         f"#define TRIM_COMMAND {floats((0.0, law.dynamics.elevator_rad, 0.0, law.dynamics.throttle))}",
         _number("TRIM_ALPHA_RAD", law.dynamics.alpha_rad),
         _number("PRESSURE_EXPONENT", EXPONENT),
-        _number("HEIGHT_M", mission.height_m),
-        _number("AIRSPEED_M_S", mission.airspeed_m_s),
         _number("LOITER_RADIUS_M", mission.loiter_radius_m),
-        _number("ROLL_MOST_RAD", ROLL_MOST_RAD),
         _number("ROLL_LAG_S", law.path_gains.lag_s),
+        *_parameters(scenario, law),
         *_place(scenario.aircraft.world.home),
         *_planner(scenario),
         _mission(MissionSettings()),
@@ -119,6 +119,20 @@ def _number(name: str, value: float) -> str:
 
 def _float(value: float) -> str:
     return floats((value,)).strip("{ }")
+
+
+def _parameters(scenario: FixedWingScenario, law: WingLaw) -> list[str]:
+    """What an operator may change in flight, and what its checks need."""
+    rows = " ".join(f"{floats((spec.default, spec.low, spec.high))}," for spec in console(scenario).parameters)
+    gains = law.path_gains
+    return [
+        f"#define PARAMETER_TABLE {{ {rows} }}",
+        _number("PSI_INF_RAD", gains.psi_inf_rad),
+        _number("PATH_SLOPE_RAD_M", gains.psi_inf_rad * gains.kd_1_m),
+        _number("TURN_ACCEL_M_S2", GRAVITY_M_S2 * math.tan(MOST_BANK_RAD)),
+        _number("BOUND_M", scenario.aircraft.world.reach_m),
+        "extern const uint8_t map_regions[];",
+    ]
 
 
 def _place(home: Home) -> list[str]:
@@ -143,7 +157,9 @@ def _map(scenario: FixedWingScenario) -> str:
     values = planning_map(scenario.aircraft).values
     rows = "\n".join("    " + " ".join(f"{value}," for value in row) for row in values.tolist())
     declared = "extern const int16_t map_elevations[];\nconst int16_t map_elevations[]"
-    return f"#include <stdint.h>\n\n{declared} = {{\n{rows}\n}};\n"
+    joined = "\n".join("    " + " ".join(f"{value}," for value in row) for row in regions(scenario).tolist())
+    areas = f"extern const uint8_t map_regions[];\nconst uint8_t map_regions[] = {{\n{joined}\n}};\n"
+    return f"#include <stdint.h>\n\n{declared} = {{\n{rows}\n}};\n\n{areas}"
 
 
 def _planner(scenario: FixedWingScenario) -> list[str]:

@@ -65,7 +65,7 @@ def wing_law(
         esti_atti(felt, period_s),
         esti_nav(felt, period_s, navigation),
         cntr(design(d, bandwidths), period_s),
-        pfol(period_s, path_gains),
+        pfol(period_s, path_gains, tuned=True),
         d,
         path_gains,
         period_s,

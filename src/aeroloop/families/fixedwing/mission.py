@@ -7,6 +7,7 @@ from aeroloop.core.signals import NS
 from aeroloop.exchanges.board_period import MissionRequest
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.law import TURN_RAD_S
+from aeroloop.families.fixedwing.operating import console
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.start_and_goal import places
 from aeroloop.families.fixedwing.trim import trim
@@ -22,6 +23,17 @@ def check(scenario: FixedWingScenario) -> None:
     """Check that a path exists, and that the aircraft can fly it."""
     places(scenario)
     _check_airspeed(scenario)
+    _check_operator(scenario)
+
+
+def _check_operator(scenario: FixedWingScenario) -> None:
+    """Only names: a value or a goal that cannot be is the board's to refuse, in flight."""
+    known = console(scenario)
+    for index, order in enumerate(scenario.controller.operator):
+        try:
+            known.check(order)
+        except ConfigError as error:
+            raise ConfigError(f"operator[{index}].{error}") from None
 
 
 def _check_airspeed(scenario: FixedWingScenario) -> None:

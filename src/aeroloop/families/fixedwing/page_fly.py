@@ -1,6 +1,6 @@
-"""The fly page of a fixed wing: it is not steered, so the page shows path planning and its processor load.
+"""The fly page of a fixed wing: path planning, the operator's console, and the load of its processor.
 
-map with cells, channel and paths │ step, numbers, plans
+map with cells, channel and paths │ step, numbers, console, plans
 processor: use, switches, shares and execution times of the tasks
 """
 
@@ -22,13 +22,13 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 from aeroloop.families.fixedwing import page_path as way
 from aeroloop.families.fixedwing import page_path_map as way_map
 from aeroloop.families.fixedwing.page_labels import ALL_LETTERS, STATUS_WORDS, STEP_WORDS, current_step, letters
+from aeroloop.families.fixedwing.page_operator import OperatorPanel
 from aeroloop.families.fixedwing.page_processor import ProcessorPanel
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 
 REFRESH_S = 0.25
 LAYERS_S = 0.5
 TRAIL_POINTS = 900
-NO_COMMANDS = "This aircraft takes no commands from this page: it is sent a goal, and its board plans the path."
 CSS = """
 .way-grid { display:grid; grid-template-columns:minmax(0,1.9fr) minmax(340px,1fr); gap:12px; width:100%;
         align-items:start; }
@@ -68,6 +68,7 @@ class PathPage:
         self._drawn: tuple[View, way_map.Layers, str] | None = None
         self._seen: object = None
         self._plans: list[way.PlanRow] = []
+        self._operator: OperatorPanel | None = None
         with ui.element("div").classes("way-grid"):
             with card().classes("way-map").style("order:0"):
                 self._map()
@@ -75,11 +76,11 @@ class PathPage:
             with ui.element("div").classes("way-side"):
                 with card():
                     self._step_card()
+                self._operator = OperatorPanel(watched, scenario)
                 with card():
                     ui.label("Plans").classes("text-weight-bold")
                     self._table = ui.html(plans_table([]), sanitize=False).classes("w-full")
                     self._table.props('data-testid="way-plans"')
-                ui.label(NO_COMMANDS).classes("al-soft text-caption").props('data-testid="no-commands"')
         self._processor = ProcessorPanel(watched)
         every(REFRESH_S, self._refresh)
         every(LAYERS_S, self._learn)
@@ -112,13 +113,17 @@ class PathPage:
         self.map = MapPanel(
             self._watched,
             waypoints=list,
-            target=lambda: None,
-            on_tap=lambda _east_m, _north_m: None,
+            target=lambda: self._operator.goal_m if self._operator is not None else None,
+            on_tap=self._tap,
             on_carry=lambda _number, _east_m, _north_m: None,
             vehicle=lambda: 0,
             m_per_px=20.0,
             beneath=beneath,
         )
+
+    def _tap(self, east_m: float, north_m: float) -> None:
+        if self._operator is not None:
+            self._operator.tap(east_m, north_m)
 
     def _near(self) -> list[way.Place]:
         """The channel, if there is one."""
@@ -191,6 +196,8 @@ class PathPage:
         table = plans_table(self._plans)
         if table != self._table.content:
             self._table.set_content(table)
+        if self._operator is not None:
+            self._operator.refresh()
         self._processor.refresh()
 
     def _show_step(self) -> None:

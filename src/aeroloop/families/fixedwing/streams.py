@@ -19,9 +19,12 @@ SURFACES: tuple[Column, ...] = (
 )
 
 
-def _told(name: str, meaning: str, *columns: Column, rate_hz: float = 0.0, remembered: int = 0) -> Stream:
+def _told(
+    name: str, meaning: str, *columns: Column, rate_hz: float = 0.0, remembered: int = 0, optional: bool = False
+) -> Stream:
     """A stream of the board's mission telemetry."""
-    return Stream(name, "plant", rate_hz, True, True, meaning, fields(*columns), remembered=remembered)
+    kept = fields(*columns)
+    return Stream(name, "plant", rate_hz, True, True, meaning, kept, remembered=remembered, optional=optional)
 
 
 STREAMS: tuple[Stream, ...] = (
@@ -84,6 +87,30 @@ STREAMS: tuple[Stream, ...] = (
         "a point of a path, one row per point",
         *wing_fields.PATH,
         remembered=1500,  # of several paths
+    ),
+    _told(
+        "user_command",
+        "a user command is sent to the board",
+        *wing_fields.ANSWER[:3],
+        ("x", "m", "of a goal: its place, east; of the command set the value, in its own unit"),
+        ("y", "m", "of a goal: its place, north"),
+        remembered=REMEMBERED,
+        optional=True,
+    ),
+    _told(
+        "user_answer",
+        "the board's answer to a user command",
+        *wing_fields.ANSWER,
+        ("latency_s", "s", "from the first sending of the command"),
+        remembered=REMEMBERED,
+        optional=True,
+    ),
+    _told(
+        "parameter",
+        "the value of a parameter on the board, when it is set or read",
+        *wing_fields.PARAMETER,
+        remembered=REMEMBERED,
+        optional=True,
     ),
     common("cpu", *wing_fields.CPU, rate_hz=1.0),
     common("task"),

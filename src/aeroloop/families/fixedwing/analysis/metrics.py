@@ -18,7 +18,8 @@ from aeroloop.analysis.vehicle_log import happened
 from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
-from aeroloop.core.wing_signals import PlanStatus, Step
+from aeroloop.core.wing_signals import BoardParameter, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis import operator
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.start_and_goal import blocked_cells
@@ -39,8 +40,11 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     t_s = log.column("truth", "t_s")
     settled = t_s >= SETTLED_S
     z_m, airspeed_m_s = log.column("truth", "z_m"), log.column("truth", "airspeed_m_s")
-    height_error_m = np.abs(z_m - scenario.aircraft.mission.height_m)[settled]
-    speed_error_m_s = np.abs(airspeed_m_s - scenario.aircraft.mission.airspeed_m_s)[settled]
+    mission = scenario.aircraft.mission
+    height_m = operator.setpoint_at(log, BoardParameter.HEIGHT, mission.height_m, t_s)
+    speed_m_s = operator.setpoint_at(log, BoardParameter.AIRSPEED, mission.airspeed_m_s, t_s)
+    height_error_m = np.abs(z_m - height_m)[settled]
+    speed_error_m_s = np.abs(airspeed_m_s - speed_m_s)[settled]
     roll_deg = np.degrees(np.abs(log.column("truth", "roll_rad")))
     cross_m = _truly_cross_m(log)
     following = np.isin(_step_at(log, log.column("guidance", "t_s")), FOLLOWING)
@@ -63,6 +67,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "clearance_min_m": -largest(log.column("truth", "ground_m") - z_m),
         **_over_ground(log, scenario),
         **_planning(log),
+        **operator.metrics(log),
         **_estimation(log),
         "saturated_steps": count(log.column("effort", "saturated")),
         "unanswered_cycles": happened(log, Event.SENSORS_LOST),

@@ -10,7 +10,7 @@ from aeroloop.analysis.labels import times
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.families.fixedwing import airframe, modes
-from aeroloop.families.fixedwing.analysis import claims
+from aeroloop.families.fixedwing.analysis import claims, operator
 from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain, overview, plan_pictures, top_view
 from aeroloop.families.fixedwing.analysis.plots import flight_pictures
 from aeroloop.families.fixedwing.margin import delay_margin
@@ -52,6 +52,7 @@ def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) 
         *flight_sections([overview(log, ground), top_view(log, mission.height_m), *flight]),
         *_maps(log, ground, summary["metrics"]),
         Section("plans-table", "Path plans", _plans(summary["plans"])),
+        *operator.sections(log, scenario),
         margin_section(
             delay_margin(scenario),
             diverged=bool(summary["metrics"]["diverged"]),

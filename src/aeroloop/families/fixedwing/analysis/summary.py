@@ -14,6 +14,7 @@ from aeroloop.analysis.statistics import largest, last
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.wing_signals import SURFACES, WING_TASKS, PlanStatus, Step
+from aeroloop.families.fixedwing.analysis import operator
 from aeroloop.families.fixedwing.analysis.metrics import metrics, use_while_planning_pct
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
@@ -32,6 +33,7 @@ def details(log: Log, scenario: FixedWingScenario) -> dict[str, Any]:
     return {
         "timing": generic.step_timing(log),
         "plans": _plans(log, scenario),
+        "operator": operator.commands(log, scenario),
         "board": _board(log, scenario),
         "links": generic.links(log),
     }
