@@ -13,6 +13,7 @@ from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
 from aeroloop.router.messages import number_of
 from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
 from aeroloop.router.signatures import Signatures
+from aeroloop.router.simulation import SimulatedVehicles
 from aeroloop.router.statistics import LinkInfo, LinkState, LinkStatistics, PeerState
 
 FIRST_RETRY_NS = NS // 4
@@ -155,7 +156,11 @@ class RouterLink:
 
 
 def open_links(
-    hub: LinkHub, config: RouterConfig, unix_ns: Callable[[], int], notify: Callable[[str], None]
+    hub: LinkHub,
+    config: RouterConfig,
+    simulated: SimulatedVehicles,
+    unix_ns: Callable[[], int],
+    notify: Callable[[str], None],
 ) -> list[RouterLink]:
     """One link for each endpoint; ConfigError for a configuration that cannot work. Host names are resolved here
     only."""
@@ -163,6 +168,7 @@ def open_links(
     for number, end in enumerate(config.endpoints):
         set_hz = {number_of(end.protocol, rate.message): rate.hz for rate in config.rates if rate.endpoint == end.name}
         statistics = LinkStatistics(number, end, set_hz, hub.now_ns())
+        statistics.hil = number in simulated
         signatures = None
         if end.signing_key_file:
             signatures = Signatures(Path(end.signing_key_file), number & 0xFF, unix_ns)
