@@ -84,6 +84,25 @@ def test_everything_is_counted_for_hil_too(tmp_path: Path) -> None:
         assert scene.line("pixhawk").frames_out == 301
 
 
+@pytest.mark.parametrize("version_1", [False, True])
+def test_the_simulator_gets_a_part_of_the_vehicles_frames_without_gaps_in_their_numbers(
+    tmp_path: Path, version_1: bool
+) -> None:
+    with bench(tmp_path) as scene:
+        board, plant = scene.program("pixhawk", VEHICLE), scene.program("plant", PLANT)
+        sender, frames = dialect.MAVLink(None, *VEHICLE), plant.frames()
+        for n in range(300):
+            for message in (attitude(n), heartbeat(), attitude(n), greeting()[0], actuators(n)):
+                board.socket.sendall(message.pack(sender, force_mavlink1=version_1))
+                sender.seq = (sender.seq + 1) & 0xFF
+            scene.turn(1)
+            frames += plant.frames()
+        assert len(frames) == 900 and scene.line("pixhawk").lost == 0
+        assert (plant.counters.lost, plant.counters.bad_checksums) == (0, 0)
+        names = [frame.message().get_type() for frame in frames[:3]]
+        assert names == ["HEARTBEAT", "COMMAND_LONG", "HIL_ACTUATOR_CONTROLS"]
+
+
 def test_a_ground_station_that_never_reads_costs_the_hil_link_nothing(tmp_path: Path) -> None:
     scene = bench(tmp_path)
     with socket.socket() as probe:

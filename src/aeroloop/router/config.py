@@ -40,8 +40,8 @@ class EndpointConfig(Config, frozen=True):
     role: Annotated[
         Role,
         note(
-            "`vehicle`: is commanded; `command`: may command, one at a time; `observe`: read only; `simulator`: exchanges "
-            "HIL messages with its vehicle"
+            "`vehicle`: is commanded; `command`: may command, one at a time; `observe`: read only; "
+            "`simulator`: exchanges HIL messages with its vehicle"
         ),
     ] = "vehicle"
     simulates: Annotated[

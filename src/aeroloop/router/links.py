@@ -10,7 +10,9 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.signals import NS
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
+from aeroloop.router.dialect import FORMATS
 from aeroloop.router.messages import number_of
+from aeroloop.router.numbering import Renumbering
 from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
 from aeroloop.router.signatures import Signatures
 from aeroloop.router.simulation import SimulatedVehicles
@@ -179,5 +181,7 @@ def open_links(
         if link.listen and link.host and not link.host.startswith("127."):
             notify(f"warning: link {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
         port = _PORTS[link.scheme, link.listen](hub, link, statistics, signatures)
+        if end.role == "simulator":
+            port.renumbered = Renumbering(FORMATS)
         links.append(RouterLink(hub, end, port, notify))
     return links

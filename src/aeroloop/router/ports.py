@@ -13,6 +13,7 @@ import socket
 import termios
 from abc import ABC, abstractmethod
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -73,6 +74,7 @@ class Port(ABC):
         self.peers: list[Peer] = []
         self.spare_origins: list[int] = []  # of peers that have disconnected
         self.failed = ""
+        self.renumbered: Callable[[bytes], bytes] | None = None  # for a receiver of a part of a sender's frames
 
     def up(self, now_ns: int) -> bool:
         """Whether a peer is connected."""
@@ -107,6 +109,8 @@ class Port(ABC):
         self.hub.left(peer, why)
 
     def _signed(self, batch: list[bytes]) -> list[bytes]:
+        if self.renumbered is not None:
+            batch = [self.renumbered(frame) for frame in batch]
         return batch if self.signatures is None else self.signatures.signed(batch)
 
     def _count(self, frames: int, size: int) -> None:
