@@ -1,4 +1,4 @@
-"""Gaps in a MAVLink sender's sequence numbers, which wrap at 256, and numbers for a receiver of a part of its frames."""
+"""Gaps in a MAVLink sender's sequence numbers, which wrap at 256; new numbers for a receiver of some of its frames."""
 
 from __future__ import annotations
 

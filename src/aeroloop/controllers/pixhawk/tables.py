@@ -172,8 +172,8 @@ def needs(scenario: AutopilotScenario) -> str:
         )
     if scenario.controller.router.hil and scenario.lockstep and scenario.impaired:
         return (
-            "router.hil: in lockstep an impaired link has every byte counted, and the router forwards whole frames; fly "
-            "with --pace real, or without the router"
+            "router.hil: in lockstep an impaired link has every byte counted, and the router forwards whole frames; "
+            "fly with --pace real, or without the router"
         )
     if scenario.controller.router.hil and scenario.inline:
         return f"router.hil: the router is a process, and {MEMORY} a link within one; expected another link.url"
