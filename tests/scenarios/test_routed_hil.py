@@ -9,14 +9,15 @@ from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import common as dialect
-from router_scenes import arm, heartbeat
+from router_scenes import arm, free_port, heartbeat
 
 import aeroloop
 from aeroloop.api.run import Run
 from aeroloop.core.errors import ConfigError
 from aeroloop.flight.inline import fly_inline
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn, MavlinkOut
-from aeroloop.recording.log import log_sha256
+from aeroloop.recording.log import MAGIC, log_sha256
+from peers.px4_standin import StandIn
 from peers.usb_board import UsbBoard
 
 SHORT: dict[str, Any] = {"duration_s": 1.0, "checks": []}
@@ -107,6 +108,26 @@ def test_a_board_on_one_usb_port_flies_with_a_ground_station_beside_the_plant(tm
     assert max(links["lost"][links["link"] <= 1]) == max(links["dropped"][links["link"] <= 1]) == 0
     assert run.links["link"]["lost"] == 0
     assert run.log["autopilot_state"].rows > 0, "its telemetry, through the router"
+
+
+def test_an_external_autopilot_in_lockstep_keeps_its_link_until_the_log_is_complete(tmp_path: Path) -> None:
+    """PX4 spins at full speed once its link has ended."""
+    port, log = free_port(socket.SOCK_STREAM), tmp_path / "run" / "flight.mcap"
+    px4 = StandIn(port, finished=lambda: [] if log.read_bytes().endswith(MAGIC) else ["flight.mcap has no end"])
+    px4.start()
+    link = f"tcp://127.0.0.1:{port}?listen"
+    try:
+        run = aeroloop.fly(
+            "quad-px4", link=link, set=SHORT | {"router.hil": True, "telemetry.url": "none"}, out=tmp_path / "run"
+        )
+    finally:
+        px4.stop()
+    assert run.error is None and px4.unfinished == []
+    answered = [event["value"] for event in run.events if event["event"] == "AUTOPILOT_ANSWERED"]
+    assert answered == [1.0], "in lockstep"
+    actuators = dialect.MAVLINK_MSG_ID_HIL_ACTUATOR_CONTROLS
+    assert counted(run, 0, actuators, outbound=False) == counted(run, 1, actuators, outbound=True) > 200
+    assert run.links["link"]["lost"] == 0
 
 
 @pytest.mark.parametrize(
