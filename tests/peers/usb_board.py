@@ -49,9 +49,7 @@ class UsbBoard(threading.Thread):
             if not select.select([self._link], [], [], 0.1)[0]:
                 continue
             chunk = self._link.poll()
-            if (
-                chunk and not self.pixhawk.t_ns
-            ):  # PX4 sends heartbeats also without a simulator
+            if chunk and not self.pixhawk.t_ns:  # PX4 sends heartbeats also without a simulator
                 self._link.send(self.pixhawk.first_messages())
             self._link.send(self.pixhawk.receive(chunk, self._step))
 
