@@ -76,6 +76,47 @@ def test_in_lockstep_and_for_an_autopilot_outside_nobody_is_routed_unless_a_line
     assert [role.name for role in roles(scenario())] == ["recorder", "plant", "board", "router"]
 
 
+def test_the_hil_link_is_the_routers_own_where_the_scenario_says_so() -> None:
+    """Of a virtual Pixhawk as of a board: it has one link, and the plant is one of the endpoints."""
+    servers = ["tcp://127.0.0.1:4560?listen"]
+    for rung in ("mil", "hil"):
+        flown = scenario("router.hil=true", f'loop="{rung}"')
+        config = router_config(flown, FOLDER, servers)
+        assert config is not None
+        assert urls(config) == {
+            "pixhawk-0": servers[0],
+            "plant-0": "loopback:///run/flight-1/plant0.sock",
+            "onboard-0": "udp://127.0.0.1:14540",
+            "ground": "udp://127.0.0.1:14550",
+            "bench": "loopback:///run/flight-1/bench.sock?listen",
+        }
+        assert [(end.role, end.simulates) for end in config.endpoints[:2]] == [
+            ("vehicle", ""),
+            ("simulator", "pixhawk-0"),
+        ]
+        own = ["router", "board"] if rung == "mil" else ["router", "telemetry"]
+        assert [role.name for role in roles(flown)] == ["recorder", "plant", *own]
+        assert next(role for role in roles(flown) if role.name == "router").vital
+        assert flown.controller.telemetry_url(flown) == ""
+
+
+def test_in_lockstep_the_router_has_the_hil_link_alone_and_sends_nothing_itself() -> None:
+    flown = scenario("router.hil=true", 'pace="lockstep"', 'pilot.source="commands"')
+    config = router_config(flown, FOLDER, ["loopback:///run/flight-1/hil0.sock?listen"])
+    assert config is not None
+    assert urls(config).keys() == {"pixhawk-0", "plant-0"}
+    assert config.timesync_hz == 0 and config.rates == ()
+    assert flown.link_url == "loopback://", "not in memory: the router is a process"
+
+
+def test_each_aircraft_has_a_plant_of_its_own() -> None:
+    flown = scenario("router.hil=true", "vehicle.count=2")
+    config = router_config(flown, FOLDER, ["loopback:///a?listen", "loopback:///b?listen"])
+    assert config is not None
+    pairs = {end.name: end.simulates for end in config.endpoints if end.role == "simulator"}
+    assert pairs == {"plant-0": "pixhawk-0", "plant-1": "pixhawk-1"}
+
+
 def test_rates_are_those_of_wall_time() -> None:
     def attitude_hz(*overrides: str) -> float:
         return next(rate.hz for rate in lines(*overrides).rates if rate.message == 30)

@@ -18,6 +18,7 @@ HANG_S = 300
 
 FLIGHTS = ("mil over loopback (its own link)", "sil over pty", "pil over memory (its own link)")
 AUTOPILOTS = ("an autopilot that works 300 µs a cycle", "an autopilot that answers at once")
+HIL_SIGNALS = ("IMU", "magnetometer", "barometer", "GNSS", "actuators")
 ROWS = {
     "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
     "inline": ("quad-mission mil over memory",),
@@ -66,6 +67,14 @@ ROWS = {
             "attitude at the autopilot",
             "position at the autopilot",
             "heartbeat at the autopilot",
+        )
+    ),
+    "hil-router": tuple(
+        f"TCP, {load}, {what}"
+        for load in ("no load", "every core busy")
+        for what in (
+            *(f"{way}: {signal}, rate received" for way in ("direct", "router") for signal in HIL_SIGNALS),
+            *(f"router: {signal}, delay, {of}" for signal in HIL_SIGNALS for of in ("median", "99th percentile")),
         )
     ),
     "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
@@ -133,6 +142,7 @@ AIMS = {
     "rows": {"bound": 0.5, "at_least": True},
     "memory": {"bound": 2.5, "at_least": False},
     "fit by commands and setpoints": {"bound": 0.5, "at_least": False},
+    **{what: {"bound": 0.995, "at_least": True} for what in ROWS["hil-router"] if what.endswith("rate received")},
     "median, ordinary priority": {"bound": 2.0, "at_least": False},
     "median, SCHED_FIFO": {"bound": 2.0, "at_least": False},
     "128 a side, cost of the way flown": {"bound": 1.1, "at_least": False},

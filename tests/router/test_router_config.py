@@ -122,4 +122,4 @@ def test_states_are_rows_of_the_streams() -> None:
         assert fields == ("t_s", *kind.__dataclass_fields__)
         state = kind(*range(1, len(fields)))
         assert state.row(0.0) == tuple(map(float, range(len(fields))))
-    assert ROLES == ("vehicle", "command", "observe")
+    assert ROLES == ("vehicle", "command", "observe", "simulator")

@@ -4,12 +4,14 @@
     vehicle-1 ─┤
                └─ bench                     dashboard and `aeroloop cmd`, all aircraft
 
-Nothing is forwarded between aircraft. In lockstep there is no router, since ground stations run in wall time.
+Nothing is forwarded between aircraft. In lockstep there is no router, since ground stations run in wall time, unless it
+carries the HIL link of an autopilot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +26,8 @@ from aeroloop.router.config import EndpointConfig, Forward, RouterConfig, SetRat
 
 ROUTER = Role("router", "aeroloop.flight.processes.router", vital=False)
 """If it ends, ground stations are disconnected, as with a radio that fails."""
+HIL_ROUTER = replace(ROUTER, vital=True, holds_link=True)
+"""It carries the link between plant and autopilot."""
 BENCH = "bench"
 COMPANION = "companion"
 
@@ -56,6 +60,11 @@ def private_ends(folder: Path, number: int) -> tuple[str, str]:
     return _socket(folder, f"ground{number}")
 
 
+def plant_ends(folder: Path, number: int) -> tuple[str, str]:
+    """The HIL link between the plant and the router: the plant's end, and the router's."""
+    return _socket(folder, f"plant{number}")
+
+
 def bench_ends(folder: Path) -> tuple[str, str]:
     """The link for the bench's own programs: the router's end, and theirs."""
     return _socket(folder, BENCH)
@@ -75,16 +84,19 @@ def composed(
     grounds: Sequence[EndpointConfig] = (),
     forward: Sequence[Forward] = (),
     rates: Sequence[SetRate] = (),
+    lockstep: bool = False,
 ) -> RouterConfig:
-    """The flight's own links and those of its file; the rules of the file apply first."""
+    """The flight's own links and those of its file; the rules of the file apply first. In lockstep neither the bench's
+    programs nor the router itself send anything to an aircraft."""
     apart = [Forward(a.name, b.name, max_rate_hz=0.0) for a in vehicles for b in vehicles if a.name != b.name]
-    bench = EndpointConfig(BENCH, bench_ends(folder)[0], role="command")
+    bench = () if lockstep else (EndpointConfig(BENCH, bench_ends(folder)[0], role="command"),)
     try:
         return RouterConfig(
-            (*vehicles, *grounds, bench, *lines.endpoints),
+            (*vehicles, *grounds, *bench, *lines.endpoints),
             name,
             (*lines.forward, *forward, *apart),
             (*lines.rates, *rates),
+            timesync_hz=0.0 if lockstep else 1.0,
         )
     except ValueError as error:
         raise ConfigError(f"router: {error}") from None

@@ -214,7 +214,12 @@ class ControllerTables(Tables, frozen=True):
         return None
 
     def routed(self, flight: Scenario) -> bool:
-        """Whether a router is between the aircraft and ground stations."""
+        """Whether the flight has a router."""
+        return False
+
+    @property
+    def link_routed(self) -> bool:
+        """Whether the router carries the link between plant and board, so that it is one between processes."""
         return False
 
     def board_faults(self, flight: Common) -> tuple[str, ...]:
@@ -329,7 +334,8 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
     @property
     def link_url(self) -> str:
         """The link between plant and board; the rung's default if none is set."""
-        url = self.link.url or self.flown_by.link(self.loop, lockstep=self.lockstep)
+        inline = self.lockstep and not self.controller.link_routed
+        url = self.link.url or self.flown_by.link(self.loop, lockstep=inline)
         if not url:
             raise ConfigError(
                 f"link.url: {self.loop} needs the board's link, for example --link serial:///dev/ttyACM0?baud=921600"

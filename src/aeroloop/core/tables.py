@@ -91,6 +91,7 @@ class Role:
     vital: bool = True  # whether the flight ends with it
     without: str = "telemetry and ground commands"  # what a flight lacks after it, if it is not vital
     environment: tuple[tuple[str, str], ...] = ()  # variables of its own
+    holds_link: bool = False  # it ends after the recorder: an autopilot whose link has ended may take every core
     ends_by_recorder: bool = False  # the recorder tells it that no more rows come, and waits for it
     restarts: int = 0  # how often it is started again when it ends in flight
 

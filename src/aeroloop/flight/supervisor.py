@@ -392,14 +392,27 @@ class Flight:
         plant, recorder = self._children.get("plant"), self._children.get("recorder")
         last = plant if plant is not None and plant.received("done") else None
         fed = [child for child in self._children.values() if child.role.ends_by_recorder]
-        others = [child for child in self._children.values() if child not in (recorder, last, *fed)]
+        # A router that holds an autopilot's link writes its last rows on request, and keeps the link open.
+        holders = [child for child in self._children.values() if last is not None and child.role.holds_link]
+        for child in holders:
+            child.process.terminate()
+        others = [child for child in self._children.values() if child not in (recorder, last, *fed, *holders)]
         self._end(others, GRACE_S)
+        self._await_done(holders)
         if recorder is not None:
             self._end([recorder], RECORDER_GRACE_S, progress=self._log_bytes)
         self._end(fed, GRACE_S)
         if last is not None:
-            last.send("close")
-            self._end([last], GRACE_S, terminate=False)
+            for child in (*holders, last):
+                child.send("close")
+            self._end([*holders, last], GRACE_S, terminate=False)
+
+    def _await_done(self, children: list[Child]) -> None:
+        deadline_s = time.monotonic() + GRACE_S
+        for child in children:
+            while child.received("done") is None and child.process.poll() is None and time.monotonic() < deadline_s:
+                child.listen()
+                time.sleep(0.005)
 
     def _log_bytes(self) -> int:
         """Progress of the log; a recorder that closes it reports no more rows."""

@@ -12,8 +12,9 @@ from aeroloop.links.url import parse
 class LastingServer:
     """A server that reopens when its peer has disconnected. As on a serial port, bytes sent without a peer are lost."""
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, *, shown: str = "") -> None:
+        """`shown`: the URL in messages, where another program carries the link on."""
+        self.url, self._opened = shown or url, url
         self.departures = 0  # number of peers that have disconnected
         parts = parse(url)
         self._listens = parts.listen and parts.scheme != "udp"
@@ -62,7 +63,7 @@ class LastingServer:
             raise LinkError(f"{self.url}: lost, and it cannot be reopened: {error}") from None
 
     def _open(self) -> None:
-        self._link = open_link(self.url)
+        self._link = open_link(self._opened)
         self._listener = self._link.fileno()
 
     def next_due_ns(self) -> int | None:

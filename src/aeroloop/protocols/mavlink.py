@@ -65,6 +65,7 @@ class MavlinkIn(FrameScanner):
         """`system` is the only accepted sender; None accepts all."""
         super().__init__(FORMATS, counters)
         self.system = system  # may be changed at any time
+        self.gaps_of: int | None = None  # the only component whose gaps are losses; None: of every sender
         self._numbers: dict[tuple[int, int], int] = {}
 
     def feed(self, chunk: bytes) -> list[Frame]:
@@ -83,7 +84,8 @@ class MavlinkIn(FrameScanner):
             if one_frame and last is not None and known is not None and (only is None or only == system):
                 msg_id, size, extra = known
                 if checksum(chunk[1:tail] + extra) == chunk[tail] | chunk[tail + 1] << 8:
-                    counters.lost += (number - last - 1) & 0xFF
+                    if self.gaps_of is None or self.gaps_of == component:
+                        counters.lost += (number - last - 1) & 0xFF
                     counters.frames_in += 1
                     numbers[sender] = number
                     payload = chunk[HEAD:tail]
@@ -116,7 +118,7 @@ class MavlinkIn(FrameScanner):
                 payload = payload.ljust(size, b"\0")[:size]
             sender = system, component
             last = numbers.get(sender)
-            if last is not None:
+            if last is not None and (self.gaps_of is None or self.gaps_of == component):
                 counters.lost += (number - last - 1) & 0xFF
             numbers[sender] = number
             frames.append(new_tuple(Frame, (msg_id, system, component, payload, wire)))

@@ -6,6 +6,7 @@
   takes over, or it times out. Messages of the others are refused with a text that names the holder.
 - Input of a vehicle's estimator (MEASURING: positions, odometry, HIL sensors) may come from the holder of command,
   and from an endpoint that the configuration declares a companion; sending it does not acquire command.
+- A simulator may send such input and heartbeats, to its vehicle; while a vehicle has one, nobody else sends HIL_*.
 - All other messages pass.
 """
 
@@ -110,6 +111,8 @@ MEASURING = frozenset(
     )
 )
 """Messages that an autopilot uses as measurements, of itself or of its surroundings."""
+SIMULATING = MEASURING | {MAVLINK["HEARTBEAT"]}
+"""Messages that a simulator may send to its vehicle."""
 OPEN_COMMANDS = frozenset((510, 512, 519, 520, 521, 522, 525, 526, 527))
 """MAV_CMD_GET_MESSAGE_INTERVAL, REQUEST_MESSAGE and the older requests for one message."""
 SHARED_COMMANDS = OPEN_COMMANDS | {511}

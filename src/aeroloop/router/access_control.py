@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from pymavlink.dialects.v20 import common as dialect
 
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.protocols.router_texts import PREFIX, held_by
 from aeroloop.router import access
 from aeroloop.router.decisions import Check, Decision
 from aeroloop.router.own_messages import DENIED, GRANTED, OPERATOR, TAKEN, RouterMessages, releases_control
 from aeroloop.router.peers import Peer
+from aeroloop.router.simulation import HIL
 
 TEXT_PERIOD_NS = NS // 4
 """Minimum time between two texts to one peer."""
@@ -39,11 +41,16 @@ class AccessControl:
         self._timeout_ns = timeout_ns
         self._notify = notify
         self._controls: dict[str, access.CommandHolder] = {}
+        self.simulated = False  # a simulator flies a vehicle: nobody else sends HIL messages
 
     def check(self, peer: Peer, decision: Decision) -> Check | None:
         """The check for every frame of this kind; None if all of them pass."""
         if peer.protocol != "mavlink":
             return {"vehicle": None, "command": self._check_commander, "observe": self._refused}[peer.role]
+        if peer.role == "simulator":
+            return None if decision.message in access.SIMULATING else self._refused
+        if peer.role != "vehicle" and self.simulated and decision.message in HIL:
+            return self._refused
         if peer.role == "observe":
             if decision.message == OPERATOR:
                 return self._operator
@@ -186,3 +193,18 @@ class AccessControl:
         if peer.text_ns is None or now_ns - peer.text_ns >= TEXT_PERIOD_NS:
             peer.text_ns = now_ns
             self._hub.send(peer, self._own_messages.text(words, sender=sender))
+
+
+def able_to_command(peers: Iterable[Peer], name: str) -> Peer:
+    """The peer that an endpoint's or a peer's name stands for; ConfigError if it may not command."""
+    peers = list(peers)
+    fitting = [peer for peer in peers if name in (peer.name, peer.link.config.name)]
+    able = [peer for peer in fitting if peer.role == "command"]
+    if len(able) == 1:
+        return able[0]
+    if able:
+        raise ConfigError(f"{name} has several peers, expected one of: {', '.join(peer.name for peer in able)}")
+    if fitting:
+        raise ConfigError(f"{name} has the role {fitting[0].role!r}, expected a link of the role 'command'")
+    known = ", ".join(peer.name for peer in peers if peer.role == "command") or "none is connected"
+    raise ConfigError(f"no link {name!r} is connected to command, expected one of: {known}")

@@ -20,8 +20,8 @@ from aeroloop.core.config import Config, convert, meta, note, read_toml
 from aeroloop.core.errors import ConfigError
 from aeroloop.links import url as links
 
-Role = Literal["vehicle", "command", "observe"]
-ROLES: tuple[Role, ...] = ("vehicle", "command", "observe")
+Role = Literal["vehicle", "command", "observe", "simulator"]
+ROLES: tuple[Role, ...] = ("vehicle", "command", "observe", "simulator")
 """An index in this tuple is the number in the stream `router_link`."""
 COMMANDS = 10
 """Added to the role number of the link that holds command."""
@@ -38,8 +38,15 @@ class EndpointConfig(Config, frozen=True):
     url: Annotated[str, note("`serial://`, `udp://`, `tcp://`, `pty://` or `loopback://`; `?listen` for a server")]
     protocol: Annotated[Protocol, note("frames are exchanged only between endpoints of the same protocol")] = "mavlink"
     role: Annotated[
-        Role, note("`vehicle`: is commanded; `command`: may command, one at a time; `observe`: read only")
+        Role,
+        note(
+            "`vehicle`: is commanded; `command`: may command, one at a time; `observe`: read only; "
+            "`simulator`: exchanges HIL messages with its vehicle"
+        ),
     ] = "vehicle"
+    simulates: Annotated[
+        str, note("name of the vehicle's endpoint, for role `simulator`; empty: the only vehicle there is")
+    ] = ""
     companion: Annotated[
         bool,
         note(
@@ -73,6 +80,10 @@ class EndpointConfig(Config, frozen=True):
             raise ValueError(f"url: {error}") from None
         if self.companion and (self.role, self.protocol) != ("command", "mavlink"):
             raise ValueError("companion: expected with role 'command' and protocol 'mavlink'")
+        if self.simulates and self.role != "simulator":
+            raise ValueError("simulates: expected with role 'simulator'")
+        if self.role == "simulator" and self.protocol != "mavlink":
+            raise ValueError(f"role: a simulator exchanges MAVLink HIL messages, not protocol {self.protocol!r}")
         if self.signing_key_file and self.protocol != "mavlink":
             raise ValueError(f"signing_key_file: only MAVLink 2 is signed, not protocol {self.protocol!r}")
 
@@ -160,12 +171,34 @@ class RouterConfig(Config, frozen=True):
                     words = f"endpoints[{index}].url: {endpoint.url} is {taken[place]}'s, expected a different URL"
                     raise ValueError(words)
                 taken[place] = endpoint.name
+        flown: dict[str, str] = {}
+        for index, endpoint in enumerate(self.endpoints):
+            if endpoint.role == "simulator":
+                vehicle = self._simulated(f"endpoints[{index}].simulates", endpoint)
+                if vehicle in flown:
+                    raise ValueError(
+                        f"endpoints[{index}].simulates: {vehicle} is simulated by {flown[vehicle]} already"
+                    )
+                flown[vehicle] = endpoint.name
         for index, rule in enumerate(self.forward):
             self._check_rule(f"forward[{index}]", rule)
         for index, rate in enumerate(self.rates):
             where = f"rates[{index}]"
             endpoint = self._endpoint(f"{where}.endpoint", rate.endpoint)
             _number(f"{where}.message", endpoint.protocol, rate.message)
+
+    def simulated_by(self, simulator: EndpointConfig) -> str:
+        """Name of the vehicle's endpoint."""
+        return self._simulated("simulates", simulator)
+
+    def _simulated(self, where: str, simulator: EndpointConfig) -> str:
+        vehicles = [end.name for end in self.endpoints if end.role == "vehicle" and end.protocol == "mavlink"]
+        if not simulator.simulates and len(vehicles) == 1:
+            return vehicles[0]
+        if simulator.simulates not in vehicles:
+            known = ", ".join(vehicles) or "none has this role"
+            raise ValueError(f"{where}: expected an endpoint with role 'vehicle', one of: {known}")
+        return simulator.simulates
 
     def _check_rule(self, where: str, rule: Forward) -> None:
         ends = []

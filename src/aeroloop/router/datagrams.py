@@ -97,6 +97,7 @@ class DatagramPort(Port):
         if self._blocked or self._socket is None:
             return
         for _ in range(WRITES_PER_TURN):
+            urgent = bool(peer.queue.first)
             batch = peer.queue.take(FRAMES_PER_WRITE, DATAGRAM_SIZE)
             if not batch:
                 return
@@ -104,7 +105,7 @@ class DatagramPort(Port):
             try:
                 self._send(self._socket, peer, data)
             except BlockingIOError:
-                peer.queue.put_back(batch)
+                peer.queue.put_back(batch, urgent=urgent)
                 self._blocked = True
                 self.hub.watch(self._socket.fileno(), self, READ | WRITE)
                 return

@@ -50,6 +50,7 @@ class Decision:
         "system",
         "system_at",
         "targets",
+        "urgent",
     )
 
     def __init__(self, key: bytes, record: Record) -> None:
@@ -63,6 +64,7 @@ class Decision:
         self.system_at = 0  # offset in the frame; 0 for broadcast messages
         self.component_at = 0
         self.reliable = False
+        self.urgent = False  # HIL: goes ahead of all others, to one link
         self.check: Check | None = None
         self.probe: Check | None = None  # the same check, if it looks for answers to the router
         self.as_vehicle = False  # sent on another link with the ID of a vehicle

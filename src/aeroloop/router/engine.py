@@ -8,16 +8,14 @@ each link in as few writes as possible.
 
 from __future__ import annotations
 
-import select
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
 from aeroloop.router.access import COMMANDS, RELIABLE
-from aeroloop.router.access_control import AccessControl
+from aeroloop.router.access_control import AccessControl, able_to_command
 from aeroloop.router.config import RouterConfig
 from aeroloop.router.decisions import MOST_ADDRESSES, MOST_DECISIONS, Decision, Target
 from aeroloop.router.duplicates import Duplicates
@@ -26,15 +24,17 @@ from aeroloop.router.links import RouterLink, open_links
 from aeroloop.router.numbering import renumber
 from aeroloop.router.own_messages import RouterMessages
 from aeroloop.router.peers import Peer
-from aeroloop.router.ports import Port
+from aeroloop.router.ports import Port, StreamPort
 from aeroloop.router.probes import Probes
 from aeroloop.router.routes import Routes
 from aeroloop.router.statistics import SAMPLE_NS, LinkInfo, LinkMessage, LinkState, PeerState
 from aeroloop.router.table import Table
 from aeroloop.router.targets import ADDRESSES
+from aeroloop.router.watching import Watched
 from aeroloop.router.wire import Keyed
 
 PERIODIC_NS = NS // 20
+SOON_NS = NS // 500
 GIVE_UP_NS = NS // 10
 """An incomplete frame is discarded after this time without bytes."""
 V2_KEY_SIZE = 5
@@ -62,21 +62,22 @@ class Router:
         self._clock_ns = clock_ns
         self._now_ns = clock_ns()
         self._notify = notify
-        self._epoll = select.epoll()
-        self._watched: dict[int, Port] = {}
+        self._watched = Watched()
         self._peers: dict[int, Peer] = {}
         self._routes = Routes()
         self._table = Table(config)
+        self._simulated = self._table.simulated
         self._duplicates = Duplicates(round(config.duplicate_window_s * NS))
         self._own_messages = RouterMessages(config.system, config.component)
         self._access = AccessControl(self, self._own_messages, round(config.commander_timeout_s * NS), notify)
+        self._access.simulated = bool(self._simulated)
         self._probes = Probes(self, self._own_messages, config.timesync_hz)
         self._intervals = Intervals()
         self._epoch = 0
-        self._next_periodic_ns = self._next_sample_ns = self._now_ns
+        self._next_periodic_ns = self._next_sample_ns = self._soon_ns = self._now_ns
         self._closed = False
         self.peer_timeout_ns = round(config.peer_timeout_s * NS)
-        self._links: list[RouterLink] = open_links(self, config, unix_ns, notify)
+        self._links: list[RouterLink] = open_links(self, config, self._simulated, unix_ns, notify)
 
     def open(self) -> None:
         """Start to open every endpoint; one that cannot be opened is retried later and is not an error."""
@@ -86,20 +87,26 @@ class Router:
 
     def turn(self, timeout_s: float) -> None:
         """Wait for events, at most for the timeout, and handle them."""
-        due_s = max(0, self._next_periodic_ns - self._clock_ns()) / NS
-        events = self._epoll.poll(min(timeout_s, due_s))
+        now_ns = self._clock_ns()
+        due_ns = self._next_periodic_ns if self._soon_ns <= now_ns else min(self._soon_ns, self._next_periodic_ns)
+        events = self._watched.wait(min(timeout_s, max(0, due_ns - now_ns) / NS))
         self._now_ns = now_ns = self._clock_ns()
-        watched = self._watched
-        for fd, what in events:
-            port = watched.get(fd)
-            if port is not None:
-                port.ready(fd, what)
+        self._serve_hil()
+        for port, fd, what in self._watched.others(events):
+            port.ready(fd, what)
+            self._serve_hil()
         if now_ns >= self._next_periodic_ns:
             self._run_periodic(now_ns)
         for peer in tuple(self._peers.values()):
             queue = peer.queue
             if queue.items or queue.saved or queue.rest:
                 peer.port.flush(peer)
+
+    def _serve_hil(self) -> None:
+        """Forward the HIL messages that have arrived, before the router reads from another link."""
+        for port, fd, what in self._watched.hil():
+            self._now_ns = self._clock_ns()
+            port.ready(fd, what)
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Run until `stop()`, which is called at least ten times a second."""
@@ -108,7 +115,7 @@ class Router:
 
     def fileno(self) -> int:
         """For use in another loop: readable when `turn(0)` has work; periodic work requires 20 turns a second."""
-        return self._epoll.fileno()
+        return self._watched.fileno()
 
     def links(self) -> list[LinkState]:
         """The state of every endpoint, in order; `state.row(t_s)` is a row of the stream `router_link`."""
@@ -139,17 +146,7 @@ class Router:
 
     def take_over(self, name: str) -> None:
         """Give command to an endpoint of role `command`, or to one of its peers; ConfigError if there is none."""
-        fitting = [peer for peer in self._peers.values() if name in (peer.name, peer.link.config.name)]
-        able = [peer for peer in fitting if peer.role == "command"]
-        if len(able) == 1:
-            self._access.give(able[0])
-            return
-        if able:
-            raise ConfigError(f"{name} has several peers, expected one of: {', '.join(peer.name for peer in able)}")
-        if fitting:
-            raise ConfigError(f"{name} has the role {fitting[0].role!r}, expected a link of the role 'command'")
-        known = ", ".join(peer.name for peer in self._peers.values() if peer.role == "command") or "none is connected"
-        raise ConfigError(f"no link {name!r} is connected to command, expected one of: {known}")
+        self._access.give(able_to_command(self._peers.values(), name))
 
     def close(self) -> None:
         """Release everything; may be called twice."""
@@ -158,7 +155,7 @@ class Router:
         self._closed = True
         for link in self._links:
             link.port.close()
-        self._epoll.close()
+        self._watched.close()
 
     def __enter__(self) -> Self:
         self.open()
@@ -174,16 +171,14 @@ class Router:
     def now_ns(self) -> int:
         return self._now_ns
 
+    def soon(self) -> None:
+        self._soon_ns = self._now_ns + SOON_NS
+
     def watch(self, fd: int, port: Port, events: int) -> None:
-        if fd in self._watched:
-            self._epoll.modify(fd, events)
-        else:
-            self._epoll.register(fd, events)
-        self._watched[fd] = port
+        self._watched.add(fd, port, events)
 
     def unwatch(self, fd: int) -> None:
-        if self._watched.pop(fd, None) is not None:
-            self._epoll.unregister(fd)
+        self._watched.remove(fd)
 
     def joined(self, peer: Peer) -> None:
         self._peers[peer.number] = peer
@@ -201,12 +196,25 @@ class Router:
             self._routes.forget(peer.number)
             self._access.left(peer)
             self._epoch += 1
+            self._pass_on_loss(peer, why)
         peer.release()
+
+    def _pass_on_loss(self, peer: Peer, why: str) -> None:
+        """A vehicle's stream has ended: so does that of its simulator, which would not notice otherwise, and is opened
+        again."""
+        simulator = self._simulated.simulator_of(peer.link.number)
+        if simulator is not None and isinstance(peer.port, StreamPort) and self._links[simulator].port.peers:
+            self._links[simulator].port.failed = f"its vehicle is disconnected: {why}"
 
     def arrived(self, peer: Peer, chunk: bytes) -> int:
         peer.link.bytes_in += len(chunk)
         peer.read_ns = self._now_ns
-        return self._route(peer, peer.feed(chunk))
+        frames = self._route(peer, peer.feed(chunk))
+        if peer.hil:
+            for other in tuple(self._peers.values()):
+                if other.queue.first:
+                    other.port.flush(other)
+        return frames
 
     # Interface for the router's own messages.
 
@@ -217,7 +225,8 @@ class Router:
             self._count_own(peer, frame)
 
     def mavlink_peers(self) -> list[Peer]:
-        return [peer for peer in self._peers.values() if peer.protocol == "mavlink"]
+        """Those that the router itself sends to."""
+        return [peer for peer in self._peers.values() if peer.protocol == "mavlink" and peer.role != "simulator"]
 
     def peer(self, number: int) -> Peer | None:
         return self._peers.get(number)
@@ -274,14 +283,14 @@ class Router:
                     numbering[0] = number
                 else:
                     link.lost += renumber(numbering, number)
-                if seen(frame, origin):
+                if not decision.urgent and seen(frame, origin):
                     link.duplicates += 1
                     continue
             if decision.epoch != self._epoch:
                 self._compile(peer, decision)
             check = decision.check
             if check is not None and not check(peer, decision, frame):
-                if numbering is not None and check != decision.probe:
+                if numbering is not None and check != decision.probe and not decision.urgent:
                     self._duplicates.take_back(frame, origin)
                 continue
             plain = decision.plain
@@ -312,7 +321,7 @@ class Router:
                     queue.trim()
         for other in self._peers.values():
             queue = other.queue
-            if len(queue.items) > queue.limit:
+            if len(queue.items) > queue.limit or len(queue.first) > queue.limit:
                 queue.trim()
         return len(frames)
 
@@ -365,8 +374,9 @@ class Router:
             decision.payload_at = V2_PAYLOAD_AT if second else V1_PAYLOAD_AT
             decision.number_at = V2_NUMBER_AT if second else V1_NUMBER_AT
             decision.numbering = peer.numbering.setdefault(key[:2], [(frame[decision.number_at] - 1) & 0xFF, 0])
+            decision.urgent = self._simulated.urgent(peer.link.number, decision.message)
             decision.reliable = decision.message in RELIABLE
-            address = ADDRESSES.get(decision.message)
+            address = None if decision.urgent else ADDRESSES.get(decision.message)
             if address is not None:
                 decision.system_at = decision.payload_at + address.system_at
                 if address.component_at is not None:
@@ -380,7 +390,7 @@ class Router:
 
     def _compile(self, peer: Peer, decision: Decision) -> None:
         """Select the current targets of such frames, and learn that their sender is on this link."""
-        if peer.protocol == "mavlink":
+        if peer.protocol == "mavlink" and peer.role != "simulator":
             vehicle_link = peer.link.number if peer.role == "vehicle" else None
             if self._routes.learn(peer.number, decision.system, decision.component, vehicle_link):
                 self._epoch += 1
@@ -391,14 +401,17 @@ class Router:
         decision.absent = tuple(link.statistics for link in self._links if self._missed_at(peer, link, decision))
         decision.plain = None
         if not decision.reliable and not decision.system_at and all(t.limiter is None for t in decision.targets):
-            decision.plain = tuple(target.queue.items.append for target in decision.targets)
+            urgent = decision.urgent
+            decision.plain = tuple(
+                (target.queue.first if urgent else target.queue.items).append for target in decision.targets
+            )
         decision.addressed = {}
         decision.epoch = self._epoch
 
     def _says_it_is_a_vehicle(self, peer: Peer, decision: Decision) -> bool:
         """A companion may share its vehicle's system, under another component."""
         return (
-            peer.role != "vehicle"
+            peer.role not in ("vehicle", "simulator")
             and peer.protocol == "mavlink"
             and self._routes.is_vehicle(decision.system, decision.component)
         )
@@ -415,23 +428,17 @@ class Router:
         config = link.config
         if link.port.peers or not link.statistics.frames_in or config.protocol != peer.protocol:
             return False
-        rate_hz = self._table.rate_hz(
-            peer.link.number,
-            link.statistics.number,
-            decision.message,
-            decision.system,
-            decision.component,
-            reliable=decision.reliable,
-        )
-        return rate_hz is None and link.port is not peer.port
+        return self._rate_hz(peer, link.statistics.number, decision) is None and link.port is not peer.port
+
+    def _rate_hz(self, peer: Peer, link: int, decision: Decision) -> float | None:
+        sender = decision.system, decision.component
+        return self._table.rate_hz(peer.link.number, link, decision.message, *sender, reliable=decision.reliable)
 
     def _target(self, peer: Peer, other: Peer, decision: Decision) -> Target | None:
         if other is peer or other.protocol != peer.protocol:
             return None
         message, system, component = decision.message, decision.system, decision.component
-        rate_hz = self._table.rate_hz(
-            peer.link.number, other.link.number, message, system, component, reliable=decision.reliable
-        )
+        rate_hz = self._rate_hz(peer, other.link.number, decision)
         if rate_hz == 0:
             return None
         limiter = None
@@ -464,6 +471,9 @@ class Router:
                     for target in decision.targets
                     if target.peer.role == "vehicle" and link in (None, target.peer.link.number)
                 )
+            # To the only system that a simulator has, its vehicle's, there is no route from the vehicle.
+            others = tuple(target for target in targets if target.peer.role != "simulator")
+            targets = others + tuple(target for target in decision.targets if target.peer.role == "simulator")
             if len(decision.addressed) >= MOST_ADDRESSES:
                 decision.addressed.clear()
             decision.addressed[address] = targets

@@ -10,9 +10,12 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.signals import NS
 from aeroloop.router.config import EndpointConfig, RouterConfig
 from aeroloop.router.datagrams import DatagramPort, DatagramServerPort
+from aeroloop.router.dialect import FORMATS
 from aeroloop.router.messages import number_of
+from aeroloop.router.numbering import Renumbering
 from aeroloop.router.ports import ClientPort, DevicePort, Hub, Port, PtyPort, ServerPort
 from aeroloop.router.signatures import Signatures
+from aeroloop.router.simulation import SimulatedVehicles
 from aeroloop.router.statistics import LinkInfo, LinkState, LinkStatistics, PeerState
 
 FIRST_RETRY_NS = NS // 4
@@ -155,7 +158,11 @@ class RouterLink:
 
 
 def open_links(
-    hub: LinkHub, config: RouterConfig, unix_ns: Callable[[], int], notify: Callable[[str], None]
+    hub: LinkHub,
+    config: RouterConfig,
+    simulated: SimulatedVehicles,
+    unix_ns: Callable[[], int],
+    notify: Callable[[str], None],
 ) -> list[RouterLink]:
     """One link for each endpoint; ConfigError for a configuration that cannot work. Host names are resolved here
     only."""
@@ -163,6 +170,7 @@ def open_links(
     for number, end in enumerate(config.endpoints):
         set_hz = {number_of(end.protocol, rate.message): rate.hz for rate in config.rates if rate.endpoint == end.name}
         statistics = LinkStatistics(number, end, set_hz, hub.now_ns())
+        statistics.hil = number in simulated
         signatures = None
         if end.signing_key_file:
             signatures = Signatures(Path(end.signing_key_file), number & 0xFF, unix_ns)
@@ -173,5 +181,7 @@ def open_links(
         if link.listen and link.host and not link.host.startswith("127."):
             notify(f"warning: link {end.name} listens at {link.host}:{link.port}, where other machines can reach it")
         port = _PORTS[link.scheme, link.listen](hub, link, statistics, signatures)
+        if end.role == "simulator":
+            port.renumbered = Renumbering(FORMATS)
         links.append(RouterLink(hub, end, port, notify))
     return links

@@ -36,7 +36,9 @@ class Peer:
         self.role = link.config.role
         self.protocol = link.config.protocol
         self.wire = WIRES[self.protocol]()
-        self.queue = Queue(_queue_limit(link.config.queue_frames, link.baud), self.not_sent)
+        self.hil = link.hil
+        limit = _queue_limit(link.config.queue_frames, link.baud)
+        self.queue = Queue(limit, self.not_sent, ordered=self.role == "simulator")
         self.decisions: dict[bytes, Decision] = {}
         self.signed: dict[bytes, int] = {}  # newest signature timestamp of each sender
         self.numbering: dict[bytes, list[int]] = {}  # last sequence number of each sender

@@ -1,5 +1,8 @@
 """The send queue of one peer: bounded, in order; the oldest telemetry is dropped first.
 
+HIL messages are `first`: they are sent before all others and in their own writes, and are dropped only where the peer
+reads none of them either.
+
 Commands, missions and parameters are `ReliableFrame`s: they are not dropped to make room. They may use half of the
 queue; if that is full, a new one is refused and its sender is notified.
 """
@@ -21,13 +24,25 @@ def _ignored(frame: bytes) -> None:
 
 
 class Queue:
-    """`items` may be appended to directly, if `trim` is called once it holds more than `limit`."""
+    """`items` and `first` may be appended to directly, if `trim` is called once one holds more than `limit`."""
 
-    __slots__ = ("_dropped_frame", "_precious", "_precious_limit", "dropped", "items", "limit", "rest", "saved")
+    __slots__ = (
+        "_dropped_frame",
+        "_precious",
+        "_precious_limit",
+        "dropped",
+        "first",
+        "items",
+        "limit",
+        "rest",
+        "saved",
+    )
 
-    def __init__(self, limit: int, dropped_frame: Callable[[bytes], None]) -> None:
+    def __init__(self, limit: int, dropped_frame: Callable[[bytes], None], *, ordered: bool = False) -> None:
+        """`ordered`: all frames in one order, for a simulator, which gets no others."""
         self.limit = limit
         self.items: deque[bytes] = deque()
+        self.first: deque[bytes] = self.items if ordered else deque()
         self.saved: deque[bytes] = deque()  # reliable frames older than all items
         self.rest = b""  # the rest of a partial write
         self.dropped = 0
@@ -40,7 +55,8 @@ class Queue:
         self._dropped_frame = _ignored
 
     def __len__(self) -> int:
-        return len(self.items) + len(self.saved)
+        first = 0 if self.first is self.items else len(self.first)
+        return first + len(self.items) + len(self.saved)
 
     def push(self, frame: bytes) -> None:
         self.items.append(frame)
@@ -64,14 +80,19 @@ class Queue:
             if type(oldest) is ReliableFrame:
                 self.saved.append(oldest)
             else:
-                self.dropped += 1
-                self._dropped_frame(oldest)
+                self._drop(oldest)
+        while len(self.first) > self.limit:
+            self._drop(self.first.popleft())
+
+    def _drop(self, frame: bytes) -> None:
+        self.dropped += 1
+        self._dropped_frame(frame)
 
     def take(self, most_frames: int, most_bytes: int) -> list[bytes]:
-        """Remove and return the oldest frames, as many as fit; at least one if there is any."""
+        """Remove and return the oldest frames, as many as fit, at least one if there is any; those of `first` alone."""
         batch: list[bytes] = []
         size = 0
-        for source in (self.saved, self.items):
+        for source in (self.first,) if self.first else (self.saved, self.items):
             while source and len(batch) < most_frames:
                 size += len(source[0])
                 if size > most_bytes and batch:
@@ -82,19 +103,19 @@ class Queue:
                 batch.append(frame)
         return batch
 
-    def put_back(self, batch: list[bytes]) -> None:
+    def put_back(self, batch: list[bytes], *, urgent: bool = False) -> None:
         """Put back frames that `take` returned and that could not be sent."""
         self._precious += sum(type(frame) is ReliableFrame for frame in batch)
-        self.items.extendleft(reversed(batch))
+        (self.first if urgent else self.items).extendleft(reversed(batch))
 
     def clear(self) -> int:
         """The peer has disconnected; returns the number of frames lost."""
         lost = len(self)
-        for frame in (*self.saved, *self.items):
-            self._dropped_frame(frame)
+        for waiting in (self.first, self.saved, self.items):
+            for frame in waiting:
+                self._dropped_frame(frame)
+            waiting.clear()
         self.dropped += lost
-        self.saved.clear()
-        self.items.clear()
         self.rest = b""
         self._precious = 0
         return lost

@@ -36,8 +36,10 @@ def serve_router(
     *,
     feed: FeedOut | None = None,
     ready: Callable[[], None] = lambda: None,
+    routed: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run until `stop()`. `ready` is called when every endpoint has been opened or is scheduled for a retry."""
+    """Run until `stop()`. `ready` is called when every endpoint has been opened or is scheduled for a retry, `routed`
+    after the last rows, while the links are still open."""
     with Router(config, notify=notify) as router:
         (folder / LINKS).write_bytes(msgspec.json.encode([asdict(info) for info in router.link_infos()]))
         port = ControlPort(folder)
@@ -59,6 +61,7 @@ def serve_router(
             ready()
             router.run(ending)
             telemetry.notify()
+            routed()
         finally:
             port.close()
 

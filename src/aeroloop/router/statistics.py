@@ -133,6 +133,7 @@ class LinkStatistics:
         self.number = number
         self.config = config
         self.baud = config.link_baud
+        self.hil = False  # it is the link of a simulator, or of a vehicle that has one
         self.frames_in = self.frames_out = self.bytes_in = self.bytes_out = 0
         self.lost = self.bad = self.duplicates = self.refused = self.dropped = 0
         self.round_trip_ns: int | None = None

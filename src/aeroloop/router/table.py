@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aeroloop.core.signals import NS
 from aeroloop.router.config import EVERY, Forward, RouterConfig
 from aeroloop.router.messages import number_of
+from aeroloop.router.simulation import SimulatedVehicles
 
 MOST_LIMITERS = 16384
 
@@ -50,6 +51,7 @@ class Table:
     """Endpoints are identified by their numbers."""
 
     def __init__(self, config: RouterConfig) -> None:
+        self.simulated = SimulatedVehicles(config)
         self._limiters: dict[tuple[int, int, int, int], Limiter] = {}
         self._rules: dict[tuple[int, int], list[_Rule]] = {}
         ends = config.endpoints
@@ -64,6 +66,9 @@ class Table:
         self, source: int, target: int, message: int, system: int, component: int, *, reliable: bool
     ) -> float | None:
         """Maximum rate: None: unlimited; 0: blocked."""
+        passes = self.simulated.passes(source, target, message)
+        if passes is not None:
+            return None if passes else 0.0
         rules = self._rules.get((source, target))
         if rules is None:
             return None

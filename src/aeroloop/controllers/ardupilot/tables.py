@@ -124,6 +124,8 @@ def _rate_lacking(scenario: ArdupilotScenario) -> str:
 
 
 def _telemetry_link_lacking(scenario: ArdupilotScenario) -> str:
+    if scenario.controller.router.hil:
+        return "router.hil: ArduPilot's JSON interface has no MAVLink HIL messages to route; expected false"
     if scenario.controller.telemetry.url == SAME_LINK:
         return f"telemetry.url: the JSON link has no MAVLink; expected a URL or {NO_TELEMETRY}"
     return ""

@@ -27,11 +27,17 @@ HITL_ACTUATORS_HZ = 200.0
 
 
 def exchange(context: ExchangeContext) -> MavlinkHil:
-    server, _ = context.launch.vehicle_links[context.number]
+    server = plant_link(context)
     board = None
     if by_baton(context.scenario):
         board = Baton(os.dup(context.batons["board"]), "virtual Pixhawk")  # one process has all autopilots of a fleet
     return behind(context, open_link(server), board=board)
+
+
+def plant_link(context: ExchangeContext) -> str:
+    """The plant's end of the link: to the autopilot, or to the router that carries it."""
+    launch = context.launch
+    return launch.plant_links[context.number] if launch.plant_links else launch.vehicle_links[context.number][0]
 
 
 def by_baton(scenario: AutopilotScenario) -> bool:

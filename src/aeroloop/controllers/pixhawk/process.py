@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import casadi as ca
@@ -15,7 +17,7 @@ from aeroloop.codegen.host import compiled
 from aeroloop.companion.turns import CompanionTurns, Schedule
 from aeroloop.controllers.pixhawk.exchange import by_baton
 from aeroloop.controllers.pixhawk.log import PixhawkLog
-from aeroloop.controllers.pixhawk.tables import AutopilotScenario, AutopilotTables
+from aeroloop.controllers.pixhawk.tables import SAME_LINK, AutopilotScenario, AutopilotTables
 from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk, parameters
 from aeroloop.core.camera import fitted
 from aeroloop.core.errors import LinkError
@@ -33,7 +35,7 @@ from aeroloop.ground.stick_recording import RecordedSource
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
-from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn
 from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import BEFORE_NS, Baton, WorkTurns, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
@@ -44,6 +46,8 @@ from aeroloop.world.magnetic import MagneticModel
 READS = ("HIL link of each vehicle", "ground links")
 PATIENCE_MS = 200
 """Period of the check for a stop request while waiting for the simulator."""
+MOST_FRAMES = 1024
+"""Frames of ground stations that wait for the next service; if there are more, the oldest are dropped."""
 SERVICE_PERIOD_NS = NS // 100
 """Period of service to pilots and ground stations: short enough for every rate that may be requested."""
 
@@ -53,8 +57,37 @@ class RadioLink:
     receiver are lost, and a router that ended may reconnect."""
 
     def __init__(self, url: str) -> None:
-        self.link = LastingServer(url)
-        self.parser = MavlinkIn(MavlinkCounters())
+        self._link = LastingServer(url)
+        self._parser = MavlinkIn(MavlinkCounters())
+
+    def frames(self) -> list[Frame]:
+        try:
+            return self._parser.feed(self._link.poll())
+        except LinkError:  # no server is listening (yet); the datagram is lost
+            return []
+
+    def send(self, data: bytes) -> None:
+        with suppress(LinkError):
+            self._link.send(data)
+
+    def close(self) -> None:
+        self._link.close()
+
+
+class SameLink:
+    """The link to ground stations of a virtual Pixhawk with one link, as a board on USB has it: the HIL link."""
+
+    def __init__(self, pixhawk: VirtualPixhawk, link: int) -> None:
+        """`link` is the number of its ground link."""
+        self._received: deque[Frame] = deque(maxlen=MOST_FRAMES)
+        self.send = pixhawk.serve_on_hil_link(link, self._received.append)
+
+    def frames(self) -> list[Frame]:
+        frames = list(self._received)
+        self._received.clear()
+        return frames
+
+    def close(self) -> None: ...
 
 
 class Aircraft:
@@ -76,9 +109,8 @@ class Aircraft:
         assert imu is not None
         self.hil = hil
         self.pilot = build_pilot(scenario, number, before) if scenario.controller.pilot.source == "commands" else None
-        self.grounds = [RadioLink(ground)] if ground else []
         self.companion = companion
-        home = scenario.aircraft.home
+        home, piloted = scenario.aircraft.home, self.pilot is not None
         self.pixhawk = VirtualPixhawk(
             offered(scenario.kind, "airframe", scenario),
             parameters(scenario.controller.autopilot.parameters),
@@ -87,8 +119,11 @@ class Aircraft:
             runner=runner(scenario.loop),
             field_at=MagneticModel(home.date).field_T,
             lockstep=scenario.lockstep,
-            ground_links=len(self.grounds) + (self.pilot is not None) + (companion is not None),
+            ground_links=bool(ground) + piloted + (companion is not None),
         )
+        self.grounds: list[RadioLink | SameLink] = []
+        if ground:
+            self.grounds.append(SameLink(self.pixhawk, int(piloted)) if ground == SAME_LINK else RadioLink(ground))
         self._pilot_parser, self._companion_parser = MavlinkIn(MavlinkCounters()), MavlinkIn(MavlinkCounters())
         self._companion_answers = b""
         self._log = PixhawkLog(
@@ -129,11 +164,7 @@ class Aircraft:
             for frame in self._pilot_parser.feed(pilot.step(t_ns)):
                 replies[0] += services.receive(0, frame, t_ns)
         for index, ground in enumerate(self.grounds, start=first):
-            try:
-                chunk = ground.link.poll()
-            except LinkError:  # no server is listening (yet); the datagram is lost
-                continue
-            for frame in ground.parser.feed(chunk):
+            for frame in ground.frames():
                 replies[index] += services.receive(index, frame, t_ns)
         for index, due in enumerate(services.step(t_ns)):
             replies[index] += due
@@ -142,10 +173,7 @@ class Aircraft:
             self._log.note_pilot(t_ns, pilot)
         for index, ground in enumerate(self.grounds, start=first):
             if replies[index]:
-                try:
-                    ground.link.send(replies[index])
-                except LinkError:
-                    continue
+                ground.send(replies[index])
         if self.companion is not None:
             self._serve_companion(self.companion, t_ns, replies[-1])
 
@@ -160,7 +188,7 @@ class Aircraft:
         self._log.close()
         self.hil.close()
         for ground in self.grounds:
-            ground.link.close()
+            ground.close()
         if self.companion is not None:
             self.companion.close()
 

@@ -6,11 +6,14 @@
                ├─ ground     udp 14550      all aircraft
                └─ bench                     dashboard and `aeroloop cmd`, all aircraft
 
-Nothing is forwarded between aircraft, nor between one aircraft's companion program and another aircraft.
+Nothing is forwarded between aircraft, nor between one aircraft's companion program and another aircraft. With
+`router.hil` the link of pixhawk-n is its HIL link, plant-n is the plant's end of it, and an external autopilot has the
+same links to ground stations as a virtual Pixhawk. In lockstep nothing else is on the router than the file names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from pymavlink.dialects.v20 import common as dialect
 
 from aeroloop.controllers.pixhawk.tables import ONBOARD_PORT, AutopilotScenario
 from aeroloop.controllers.pixhawk.telemetry import STREAMS
-from aeroloop.controllers.routing import COMPANION, companion_ends, composed, private_ends
+from aeroloop.controllers.routing import COMPANION, companion_ends, composed, plant_ends, private_ends
 from aeroloop.links.url import parse
 from aeroloop.router.config import EVERY, EndpointConfig, Forward, RouterConfig, SetRate
 
@@ -28,25 +31,33 @@ WHILE_IT_WANTS = (dialect.MAVLINK_MSG_ID_ATTITUDE_TARGET, dialect.MAVLINK_MSG_ID
 """Sent only during a transfer, so that they have no set rate."""
 
 
-def router_config(scenario: AutopilotScenario, folder: Path) -> RouterConfig | None:
-    """None if there is nothing to route."""
+def router_config(scenario: AutopilotScenario, folder: Path, servers: Sequence[str] = ()) -> RouterConfig | None:
+    """None if there is nothing to route. `servers`: this side's end of each autopilot's HIL link."""
     if not scenario.controller.routed(scenario):
         return None
-    count = 0 if scenario.loop == "hil" else scenario.aircraft.count
+    hil, lockstep = scenario.controller.router.hil, scenario.lockstep
+    count = scenario.aircraft.count if hil or scenario.loop != "hil" else 0
     vehicles: list[EndpointConfig] = []
     grounds: list[EndpointConfig] = []
     forward: list[Forward] = []
     rates: list[SetRate] = []
     for number in range(count):
         name = f"pixhawk-{number}"
-        vehicles.append(EndpointConfig(name, private_ends(folder, number)[1], role="vehicle"))
+        if hil:
+            vehicles.append(EndpointConfig(name, servers[number], role="vehicle", max_peers=1))
+            plant = plant_ends(folder, number)[1]
+            grounds.append(EndpointConfig(f"plant-{number}", plant, role="simulator", simulates=name))
+        else:
+            vehicles.append(EndpointConfig(name, private_ends(folder, number)[1], role="vehicle"))
+        if lockstep or scenario.loop == "hil":
+            continue
         rates += [
             SetRate(name, stream.msg_id, stream.rate_Hz * scenario.speed)
             for stream in STREAMS
             if stream.rate_Hz >= SLOWEST_SHOWN_HZ and stream.msg_id not in WHILE_IT_WANTS
         ]
     stations = 0
-    for url in scenario.controller.autopilot.ground_links if count else ():
+    for url in scenario.controller.autopilot.ground_links if count and not lockstep else ():
         link = parse(url)
         if link.port == ONBOARD_PORT:
             for number in range(count):
@@ -58,12 +69,20 @@ def router_config(scenario: AutopilotScenario, folder: Path) -> RouterConfig | N
             name = "ground" if stations == 1 else f"ground-{stations}"
             grounds.append(EndpointConfig(name, url, role="command"))
     watched = scenario.watched_camera
-    if scenario.landing is not None and watched is not None:
+    if scenario.landing is not None and watched is not None and not lockstep:
         grounds.append(EndpointConfig(COMPANION, companion_ends(folder)[0], role="command", companion=True))
         if count:
             forward += _only(f"pixhawk-{scenario.cameras[watched].vehicle}", COMPANION)
-    lines = scenario.controller.router
-    return composed(scenario.name, lines, folder, vehicles, grounds=grounds, forward=forward, rates=rates)
+    return composed(
+        scenario.name,
+        scenario.controller.router,
+        folder,
+        vehicles,
+        grounds=grounds,
+        forward=forward,
+        rates=rates,
+        lockstep=lockstep,
+    )
 
 
 def _only(one: str, other: str) -> list[Forward]:

@@ -168,6 +168,10 @@ class GroundLink:
         }
         self._commands = CommandProtocol(logic, parameters, geodesy, self.texts, others, self.missions.set_current)
 
+    def number_by(self, out: MavlinkOut) -> None:
+        """Send with the numbers of another sender on the same link."""
+        self._out = out
+
     def receive(self, frame: Frame, t_ns: int) -> bytes:
         self._t_ns = t_ns
         try:

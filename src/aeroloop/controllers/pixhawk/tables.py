@@ -8,11 +8,12 @@ from typing import Annotated, ClassVar, Protocol
 
 import msgspec
 
-from aeroloop.controllers.routing import RoutedTables
+from aeroloop.controllers.routing import RoutedTables, RouterLinks
 from aeroloop.core.config import Config, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Aircraft, LinkEnds, Scenario
 from aeroloop.core.signals import NS
+from aeroloop.core.tables import MEMORY
 from aeroloop.ground.pilot_commands import GUIDED, PilotConfig
 from aeroloop.links.url import parse
 from aeroloop.sensors.suite import SensorSet
@@ -55,6 +56,18 @@ class Telemetry(Config, frozen=True):
     ] = ""
 
 
+class HilRouterLinks(RouterLinks, frozen=True):
+    """The router of a flight with an autopilot (see docs/router.md)."""
+
+    hil: Annotated[
+        bool,
+        note(
+            "the router carries the HIL link too: it owns the link to the autopilot, which plant and ground stations "
+            "share, as with a board on one USB port; at every pace"
+        ),
+    ] = False
+
+
 class AutopilotTables(RoutedTables, frozen=True):
     """Tables of a flight with autopilots; the same for external ones, so that a file flies on every rung."""
 
@@ -63,10 +76,21 @@ class AutopilotTables(RoutedTables, frozen=True):
     autopilot: Annotated[Autopilot, note("the virtual Pixhawk")] = Autopilot()
     telemetry: Annotated[Telemetry, note("telemetry of an external autopilot")] = Telemetry()
     pilot: Annotated[PilotConfig, note("source of pilot commands")] = PilotConfig()
+    router: Annotated[HilRouterLinks, note("links of the router between aircraft and ground stations")] = (
+        HilRouterLinks()
+    )
 
     def routed(self, flight: Scenario) -> bool:
-        """Always, except with an external autopilot without a link to it."""
-        return not flight.lockstep and (flight.loop != "hil" or bool(self.router.endpoints))
+        return self.router.hil or self.ground_routed(flight)
+
+    def ground_routed(self, flight: Scenario) -> bool:
+        """Whether ground stations reach the autopilots through the router: in real time, except an external one without
+        a link to it."""
+        return not flight.lockstep and (flight.loop != "hil" or self.router.hil or bool(self.router.endpoints))
+
+    @property
+    def link_routed(self) -> bool:
+        return self.router.hil
 
     def end_ns(self, flight: Scenario) -> int:
         """End of a step: no message cuts it."""
@@ -83,9 +107,12 @@ class AutopilotTables(RoutedTables, frozen=True):
 
     def telemetry_url(self, flight: Scenario) -> str:
         """The telemetry link of the first aircraft; empty: the flight's router, or none."""
-        if self.telemetry.url:
-            return "" if self.telemetry.url == NO_TELEMETRY else self.telemetry.url
-        return "" if self.routed(flight) else GROUND_URL
+        own = self.telemetry.url
+        if own == SAME_LINK and self.router.hil:
+            own = ""  # the router reads that link
+        if own:
+            return "" if own == NO_TELEMETRY else own
+        return "" if self.ground_routed(flight) else GROUND_URL
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         if flight.loop != "hil":
@@ -143,6 +170,13 @@ def needs(scenario: AutopilotScenario) -> str:
             f"{key}: in lockstep time waits for every answer of an external autopilot, so none may be lost or late; "
             "fly with --pace real"
         )
+    if scenario.controller.router.hil and scenario.lockstep and scenario.impaired:
+        return (
+            "router.hil: in lockstep an impaired link has every byte counted, and the router forwards whole frames; "
+            "fly with --pace real, or without the router"
+        )
+    if scenario.controller.router.hil and scenario.inline:
+        return f"router.hil: the router is a process, and {MEMORY} a link within one; expected another link.url"
     imu, step_s = scenario.aircraft.aboard.imu, scenario.aircraft.step_s
     if imu is None:
         return "sensors.fitted: an autopilot's clock is the IMU, so one must be fitted"

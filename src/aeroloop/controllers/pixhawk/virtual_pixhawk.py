@@ -29,8 +29,9 @@ from aeroloop.core.signals import NS, NavEstimate, Setpoint
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.estimation.error_state import Runner
 from aeroloop.estimation.navigation import Navigation
+from aeroloop.exchanges.mavlink_hil import SIMULATOR_COMPONENT
 from aeroloop.protocols.hil_autopilot import ActuatorsOut, SensorEnd, greeting
-from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkIn
+from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn
 from aeroloop.protocols.mavlink_hil import BarometerSample, HilFix, HilSample
 
 SYSTEM, COMPONENT = 1, 1
@@ -115,6 +116,8 @@ class VirtualPixhawk:
         self.dead_rotor = 0  # its number from 1; 0: none
         self.fixes = 0  # number received
         self.t_ns = 0
+        self._answers: list[bytes] = []  # to be sent, in order
+        self._others: Callable[[Frame], None] | None = None  # handler of messages that are not the simulator's
 
     @property
     def status(self) -> Status:
@@ -132,9 +135,17 @@ class VirtualPixhawk:
         """An autopilot sends first: the simulator waits for it."""
         return b"".join(map(self._out.pack, greeting()))
 
+    def serve_on_hil_link(self, link: int, others: Callable[[Frame], None]) -> Callable[[bytes], None]:
+        """A ground link shares the HIL link: one numbering for both, and `others` gets what is not the simulator's.
+        Returns how to send there: after the answers so far."""
+        self.services.links[link].number_by(self._out)
+        self._others = others
+        self._in.gaps_of = SIMULATOR_COMPONENT  # of ground stations not every message comes here
+        return self._answers.append
+
     def receive(self, chunk: bytes, step: Callable[[int], None]) -> bytes:
         """Handle the simulator's messages; returns the answers. `step` is called with the time of each sample."""
-        answers = []
+        answers = self._answers
         for frame in self._in.feed(chunk):
             sample = self.sensors.sample(frame)
             if sample is not None:
@@ -145,7 +156,11 @@ class VirtualPixhawk:
             fix = self.sensors.fix(frame)
             if fix is not None:
                 self._take_fix(fix)
-        return b"".join(answers)
+            elif self._others is not None and frame.component != SIMULATOR_COMPONENT:
+                self._others(frame)
+        joined = b"".join(answers)
+        answers.clear()
+        return joined
 
     def take(self, chunk: bytes) -> int:
         """Handle the simulator's messages, for an autopilot with its own clock: the estimator uses them; returns the
@@ -160,6 +175,8 @@ class VirtualPixhawk:
             fix = self.sensors.fix(frame)
             if fix is not None:
                 self._take_fix(fix)
+            elif self._others is not None and frame.component != SIMULATOR_COMPONENT:
+                self._others(frame)
         return samples
 
     def run(self, t_ns: int) -> bytes:

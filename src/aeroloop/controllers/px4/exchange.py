@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from aeroloop.controllers.pixhawk.exchange import behind
+from aeroloop.controllers.pixhawk.exchange import behind, plant_link
 from aeroloop.controllers.pixhawk.tables import SAME_LINK
 from aeroloop.controllers.px4.launch import TELEMETRY
 from aeroloop.controllers.px4.time_link import TimeOut
@@ -15,9 +15,8 @@ from aeroloop.links.lasting import LastingServer
 
 
 def exchange(context: ExchangeContext) -> MavlinkHil:
-    server, _ = context.launch.vehicle_links[context.number]
-    link = LastingServer(server)
-    same_link = context.scenario.controller.telemetry.url == SAME_LINK
+    link = LastingServer(plant_link(context), shown=context.launch.vehicle_links[context.number][0])
+    same_link = context.scenario.controller.telemetry_url(context.scenario) == SAME_LINK
     clock = time_out(context, link.send if same_link else None)
     if clock is None:
         return behind(context, link)

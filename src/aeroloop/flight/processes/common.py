@@ -51,7 +51,8 @@ class LaunchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     image: str = ""  # firmware for the emulated board
     image_id: int = 0  # image ID that the board must report; 0 accepts any
     vehicle_links: Sequence[tuple[str, str]] = ()  # of each autopilot: server's and client's URL; "": external
-    ground_links: Sequence[str] = ()  # link of each virtual Pixhawk to the router
+    plant_links: Sequence[str] = ()  # the plant's end of each HIL link that the router carries
+    ground_links: Sequence[str] = ()  # link of each virtual Pixhawk to the router; `link`: its HIL link
     router: dict[str, Any] | None = None  # router.config.RouterConfig as a table
     telemetry_links: Sequence[str] = ()  # of each external autopilot: source of its telemetry; empty: the router
     companion_link: str = ""  # link of the companion to the router
@@ -98,10 +99,10 @@ class SupervisorLink:
             if packet.decode() == kind:
                 return
 
-    def await_close(self) -> None:
+    def await_close(self, *, stopped: Callable[[], bool] | None = None) -> None:
         """Wait until the supervisor reports that the log is complete, or closes the link."""
         self._socket.settimeout(SUPERVISOR_TIMEOUT_S)
-        while not stop.requested:
+        while not (stopped or stop)():
             try:
                 packet = self._socket.recv(64)
             except InterruptedError:
