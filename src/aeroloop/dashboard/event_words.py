@@ -19,6 +19,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DEADLINE_MISSED: ("warn", "deadline missed"),
     Event.DIVERGED: ("bad", "the aircraft left its bounds (diverged)"),
     Event.GROUND_CONTACT: ("warn", "ground contact"),
+    Event.COLLISION: ("bad", "collision"),
     Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
     Event.OVERRUN: ("warn", "control cycle overrun"),
     Event.LATE_CYCLE: ("warn", "sensor request late"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.fault_offers import sight_switch
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.shape import Shape
+from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.core.stream import Publish
 from aeroloop.core.tables import calling, made, part
 from aeroloop.flight.exchange_context import ExchangeContext, Inlined
@@ -17,6 +19,9 @@ from aeroloop.sim.exchange import Exchange, Stopped
 from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.loop import Craft
 from aeroloop.sim.vehicle import Vehicle
+from aeroloop.world.earth import Earth, Home
+from aeroloop.world.obstacles import Obstacles
+from aeroloop.world.placed_objects import of_scenario as objects_of
 
 
 class FlightPart:
@@ -29,6 +34,8 @@ class FlightPart:
         self._own = [publish(number) for number in range(count)]
         self.build = build  # module of its family, for errors in its code
         self.vehicles = [built(build, self.scenario, number, rows) for number, rows in enumerate(self._own)]
+        home = value_at(self.scenario, "world.home")
+        self.home: Home | None = home if isinstance(home, Home) else None
         self.crafts: list[Craft] = []
         self._finishers: list[Callable[[], None]] = []
 
@@ -88,4 +95,27 @@ def built(build: str, scenario: Scenario, number: int, rows: Mapping[str, Publis
     vehicle = made(build, scenario, number, rows)
     if not isinstance(vehicle, Vehicle):
         raise ConfigError(f"{build}: expected a sim.vehicle.Vehicle, not {type(vehicle).__name__}")
+    objects = objects_of(scenario)
+    if objects:
+        vehicle.add_obstacles(Obstacles(objects, shape_of(scenario)))
     return vehicle
+
+
+def fleet_of(parts: Sequence[FlightPart]) -> list[Craft]:
+    """All aircraft of a flight; several are placed in the world of the first, and can meet there."""
+    fleet = [craft for part in parts for craft in part.crafts]
+    first = next((part.home for part in parts if part.home is not None), None)
+    for part in parts if len(fleet) > 1 and first is not None else ():
+        if first is not None and part.home is not None:
+            origin_W = Earth(first).pos_W(part.home.lat_deg, part.home.lon_deg, part.home.alt_m)
+            hull = _hull(part.scenario)
+            for craft in part.crafts:
+                craft.origin_W, craft.hull = origin_W, hull
+    return fleet
+
+
+def _hull(scenario: Scenario) -> Shape | None:
+    try:
+        return shape_of(scenario)
+    except AeroloopError:  # a file of its shape is missing: it flies, and meets nobody
+        return None

@@ -24,8 +24,8 @@ from foxglove.messages import (
     Vector3,
 )
 
-from aeroloop.core.frames import Quat, Vec, Vec3, quat_product, rotated
-from aeroloop.core.shape import Part, Shape
+from aeroloop.core.frames import Quat, Vec, Vec3, rotated
+from aeroloop.core.shape import Part, Shape, in_aircraft
 
 LEVEL: Quat = (1.0, 0.0, 0.0, 0.0)
 DISC_HEIGHT = 0.04
@@ -62,9 +62,9 @@ def aircraft(shape: Shape, frame: str, time: Timestamp, label: str = "") -> Scen
     """The shape in the frame that moves with it, hinges in the middle; rotors are discs."""
     drawn = _Drawn()
     for part in shape.parts:
-        drawn.add(part, *_in_aircraft(shape, part.body, part.pos_m, part.quat))
+        drawn.add(part, *in_aircraft(shape, part.body, part.pos_m, part.quat))
     for rotor in shape.rotors:
-        pos_m, quat = _in_aircraft(shape, rotor.body, rotor.pos_m, rotor.quat)
+        pos_m, quat = in_aircraft(shape, rotor.body, rotor.pos_m, rotor.quat)
         drawn.cylinder(pos_m, quat, rotor.radius_m, DISC_HEIGHT * rotor.radius_m / 2, rotor.disc_rgba)
     above = pose((0.0, 0.0, 1.2 * shape.reach_m))
     texts = [
@@ -166,16 +166,6 @@ class _Drawn:
                 pose=pose(pos_m, quat), points=points, color=_color(part.rgba), indices=list(part.faces)
             )
         )
-
-
-def _in_aircraft(shape: Shape, body: int, pos_m: Vec3, quat: Quat) -> tuple[Vec3, Quat]:
-    """A pose in one of its bodies, in the aircraft's own frame."""
-    while body >= 0:
-        own = shape.bodies[body]
-        x, y, z = rotated(own.quat, pos_m)
-        pos_m = own.pos_m[0] + x, own.pos_m[1] + y, own.pos_m[2] + z
-        quat, body = quat_product(own.quat, quat), own.parent
-    return pos_m, quat
 
 
 def _size(half_m: Vec3) -> Vector3:

@@ -75,7 +75,12 @@ CALM = frozenset(
     }
 )
 _SINGLES = struct.Struct("<3f")
-GRAVE = frozenset({Event.SAFE_COMMAND, Event.DIVERGED, Event.LAW_NOT_FINITE, Event.BOARD_RESTARTED, Event.FAILSAFE})
+GRAVE = frozenset(
+    {
+        *(Event.SAFE_COMMAND, Event.DIVERGED, Event.LAW_NOT_FINITE, Event.BOARD_RESTARTED, Event.FAILSAFE),
+        Event.COLLISION,
+    }
+)
 
 
 @dataclass(frozen=True)

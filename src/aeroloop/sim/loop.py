@@ -8,7 +8,7 @@
 In each round the pace gives the time to advance to; every vehicle applies its controller's command and advances; every
 exchange sends the samples and receives what has arrived; every exchange waits for the answers that lockstep requires.
 So all aircraft step before the loop waits for any answer, and no flight depends on the other aircraft in the same
-simulation.
+simulation until two of them touch.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from typing import Any, Protocol
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
+from aeroloop.core.frames import Vec3
+from aeroloop.core.shape import Shape
+from aeroloop.sim.encounters import encounters
 from aeroloop.sim.exchange import Exchange, Row, Stopped
 from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.vehicle import Vehicle
@@ -50,6 +53,8 @@ class Craft:
     name: str = ""  # added to the end reason when several aircraft fly
     plan: FaultPlan = field(default_factory=FaultPlan)
     sight: Callable[[Switch], Switched] = no_cameras  # faults of cameras, which act in the camera process
+    hull: Shape | None = None  # what other aircraft touch; None: they pass through it
+    origin_W: Vec3 = (0.0, 0.0, 0.0)  # of its world, in that of the first aircraft
 
     @property
     def over(self) -> bool:
@@ -109,6 +114,7 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
     """Fly all aircraft on one clock until every flight has ended; return the reason. `attend` is called once per round
     for external input (manual faults) and timing statistics; if it returns a reason, the flight ends."""
     flying = list(fleet)
+    met = encounters(flying)
     for craft in flying:
         craft.vehicle.begin()
         craft.switch_planned()
@@ -118,6 +124,8 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
             return "stopped"
         for craft in flying:
             craft.advance(t_ns)
+        if met is not None:
+            met.meet(flying)
         for craft in flying:
             for exchange in craft.exchanges:
                 exchange.serve()

@@ -41,6 +41,7 @@ class Rigid(Generic[E]):
         self.low_m = _low_m(model)
         """Height of the body's origin below which a part of it may touch the ground within two steps."""
         self._high = False
+        self._per_s = 0.0  # of the last step
         self._qpos: list[float]
         self._qvel: list[float]
         self._qacc: list[float]
@@ -63,6 +64,20 @@ class Rigid(Generic[E]):
         """Continue from a motion of another integrator, as if it had been computed here."""
         self._qpos, self._qvel, self._qacc = list(motion[:7]), list(motion[7:13]), list(motion[13:19])
         self._engine.qpos[:], self._engine.qvel[:] = self._qpos, self._qvel
+
+    def strike(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue after an impact; the acceleration of the last step has the change of velocity."""
+        change = (after - before for after, before in zip((*vel_W, *rate_B), self._qvel, strict=True))
+        qacc = [mean + each * self._per_s for mean, each in zip(self._qacc, change, strict=True)]
+        self.resume([*pos_W, *self._qpos[3:], *vel_W, *rate_B, *qacc])
+
+    @property
+    def mass_kg(self) -> float:
+        return self._engine.mass_kg
+
+    @property
+    def inertia_kgm2(self) -> Vec3:
+        return self._engine.inertia_kgm2
 
     def exchange(self, model: mujoco.MjModel) -> None:
         """Continue the present motion with another model of the aircraft, which has the same actuators."""
@@ -93,7 +108,7 @@ class Rigid(Generic[E]):
         engine.step(dt_ns)
         self._qpos, self._qvel = engine.qpos.tolist(), engine.qvel.tolist()
         vx, vy, vz, p, q, r = self._qvel
-        per_s = NS / dt_ns
+        self._per_s = per_s = NS / dt_ns
         self._qacc = [
             (vx - was_vx) * per_s,
             (vy - was_vy) * per_s,

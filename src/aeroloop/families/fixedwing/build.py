@@ -95,6 +95,7 @@ def assembled(
         rows=rows,
         actuators=actuator_faults(servos),
         restart=restart if hasattr(body, "restart") else None,
+        see=sensors.see,
     )
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)

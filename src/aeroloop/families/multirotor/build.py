@@ -30,6 +30,7 @@ from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Sample, Suite
+from aeroloop.sim.collisions import Solid
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -137,5 +138,7 @@ def vehicle(
         rows=MultirotorRows(publish, airframe.rotors.count),
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,
         restart=restart,
+        solid=Solid(world.mass_kg, world.inertia_kgm2, motion.strike),
+        see=sensors.see,
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

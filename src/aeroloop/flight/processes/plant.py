@@ -16,7 +16,7 @@ from aeroloop.core.signals import NS
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import calling
 from aeroloop.flight.live_control import FaultControl, PaceLog
-from aeroloop.flight.part import FlightPart
+from aeroloop.flight.part import FlightPart, fleet_of
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.setup import PLANT_PRIORITY, enter_lockstep, enter_realtime, share_core
@@ -79,7 +79,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     try:
         for part in parts:
             part.open(batons_of(part.launch, batons), notice)
-        fleet = [craft for part in parts for craft in part.crafts]
+        fleet = fleet_of(parts)
         pace = Pace(min(craft.vehicle.step_ns for craft in fleet), speed=speed, lockstep=lockstep)
         controls = [control(part, port) for part, port in zip(parts, ports, strict=True)]
         flying = dict(enumerate(parts))  # at a wall-clock pace a part that has ended leaves before the others

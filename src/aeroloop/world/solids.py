@@ -1,0 +1,103 @@
+"""Rigid groups of geometries, where they touch, and what a ray hits; by MuJoCo's distances of single pairs.
+
+Only poses of what is asked about are set: a world of hundreds of objects costs nothing while nobody is near.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from aeroloop.core.frames import Quat, Vec, Vec3
+from aeroloop.core.shape import Part
+
+KINDS = {
+    "box": mujoco.mjtGeom.mjGEOM_BOX,
+    "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
+    "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
+    "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
+    "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
+    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
+}
+LEAST_DEPTH_M = 1e-9
+"""A shallower overlap has no direction."""
+
+
+class Contact(NamedTuple):
+    """Where the second of two groups touches the first."""
+
+    point_W: Vec
+    normal_W: Vec  # away from the first
+    depth_m: float
+
+
+def add_parts(spec: mujoco.MjSpec, body: mujoco.MjsBody, parts: Sequence[Part], name: str, group: int = 0) -> None:
+    """Geometries of an object, for drawing or for distances; none of them takes part in MuJoCo's contacts."""
+    for index, part in enumerate(parts):
+        geom = body.add_geom(
+            type=KINDS[part.kind], pos=part.pos_m, quat=part.quat, rgba=part.rgba, group=group, contype=0, conaffinity=0
+        )
+        if part.kind == "mesh":
+            mesh = spec.add_mesh(name=f"{name}/{index}", uservert=part.vertices_m, userface=part.faces)
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+            geom.meshname = mesh.name
+        else:
+            geom.size = part.size_m
+
+
+class Solids:
+    """Groups by their numbers. `seen`: how many of the first ones rays hit."""
+
+    def __init__(self, groups: Sequence[Sequence[Part]], seen: int = 0) -> None:
+        spec = mujoco.MjSpec()
+        for number, parts in enumerate(groups):
+            add_parts(spec, spec.worldbody.add_body(), parts, str(number), group=0 if number < seen else 1)
+        self._model = model = spec.compile()
+        self._data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, self._data)
+        firsts = np.cumsum([0, *map(len, groups)]).tolist()
+        self.geoms = [range(first, end) for first, end in zip(firsts, firsts[1:], strict=False)]
+        self._local_pos = self._data.geom_xpos.copy()
+        self._local_mat = self._data.geom_xmat.reshape(-1, 3, 3).copy()
+        self._group = np.array([1, 0, 0, 0, 0, 0], np.uint8)
+        self._segment = np.zeros(6)
+
+    def place(self, number: int, pos_W: Vec3, quat: Quat) -> None:
+        flat = np.zeros(9)
+        mujoco.mju_quat2Mat(flat, np.array(quat))
+        turned = flat.reshape(3, 3)
+        own = slice(self.geoms[number].start, self.geoms[number].stop)
+        self._data.geom_xpos[own] = self._local_pos[own] @ turned.T + np.array(pos_W)
+        self._data.geom_xmat[own] = (turned @ self._local_mat[own]).reshape(-1, 9)
+
+    def boxes(self, number: int) -> tuple[Vec, Vec, Vec]:
+        """Of each geometry of a group as it is placed: centre (n, 3), axes as columns (n, 3, 3), half sizes (n, 3)."""
+        own = slice(self.geoms[number].start, self.geoms[number].stop)
+        axes = self._data.geom_xmat[own].reshape(-1, 3, 3).copy()
+        box = self._model.geom_aabb[own]
+        centres: Vec = self._data.geom_xpos[own] + np.einsum("nij,nj->ni", axes, box[:, :3])
+        return centres, axes, box[:, 3:].copy()
+
+    def touching(self, first: Sequence[int], second: Sequence[int]) -> list[tuple[int, Contact]]:
+        """Overlaps of geometries, with that of the first; both as they are placed."""
+        model, data, segment = self._model, self._data, self._segment
+        found = []
+        one, another = np.asarray(first), np.asarray(second)
+        apart = data.geom_xpos[one][:, None] - data.geom_xpos[another][None]
+        reach = model.geom_rbound[one][:, None] + model.geom_rbound[another][None]
+        for i, j in np.argwhere(np.einsum("ijk,ijk->ij", apart, apart) < reach * reach).tolist():
+            depth_m = -mujoco.mj_geomDistance(model, data, int(one[i]), int(another[j]), 0.0, segment)
+            if depth_m > LEAST_DEPTH_M:
+                begin, end = segment[:3], segment[3:]
+                normal_W = (begin - end) / np.linalg.norm(begin - end)
+                found.append((int(one[i]), Contact((begin + end) / 2, normal_W, depth_m)))
+        return found
+
+    def ray_m(self, pos_W: Vec3, direction_W: Vec3) -> float:
+        """Distance along a unit vector to the nearest group that is seen; negative: none."""
+        return float(
+            mujoco.mj_ray(self._model, self._data, np.array(pos_W), np.array(direction_W), self._group, True, -1, None)
+        )
