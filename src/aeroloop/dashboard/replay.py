@@ -31,6 +31,7 @@ from aeroloop.dashboard.watched_fleet import Part, WatchedFleet
 from aeroloop.dashboard.watched_flight import MOST_NOTICES, Notice, WatchedFlight
 from aeroloop.flight.results import LOG, SCENARIO
 from aeroloop.recording.log import Log, part_of, read
+from aeroloop.world.placed_objects import names as object_names
 
 LARGEST_LOG_B = 1024 * 2**20
 MOST_RECORDINGS = 3
@@ -99,13 +100,14 @@ def _ordered(rows: Rows) -> Rows:
 def _notices(part: RecordedPart, of_part: str) -> Iterable[Notice]:
     several = part.scenario.aircraft.count > 1
     known = offers(part.scenario)
+    objects = object_names(part.scenario)
     for stream in part.streams:
         for row in part.rows[stream.name].tolist() if stream.name in (*event_words.EVENTS, "fault") else ():
             told: tuple[Severity, str] | None
             if stream.name == "fault":
                 told = "warn", words(tuple(row[len(KEYS) :]), known)
             else:
-                told = event_words.description(stream, tuple(row), several=several)
+                told = event_words.description(stream, tuple(row), several=several, objects=objects)
             if told is not None:
                 yield Notice(0, row[0], told[0], of_part + told[1])
 

@@ -104,13 +104,12 @@ def built(build: str, scenario: Scenario, number: int, rows: Mapping[str, Publis
 def fleet_of(parts: Sequence[FlightPart]) -> list[Craft]:
     """All aircraft of a flight; several are placed in the world of the first, and can meet there."""
     fleet = [craft for part in parts for craft in part.crafts]
-    first = next((part.home for part in parts if part.home is not None), None)
-    for part in parts if len(fleet) > 1 and first is not None else ():
-        if first is not None and part.home is not None:
-            origin_W = Earth(first).pos_W(part.home.lat_deg, part.home.lon_deg, part.home.alt_m)
-            hull = _hull(part.scenario)
-            for craft in part.crafts:
-                craft.origin_W, craft.hull = origin_W, hull
+    placed = [(each, each.home) for each in parts if each.home is not None]
+    for each, home in placed if len(fleet) > 1 else ():
+        origin_W = Earth(placed[0][1]).pos_W(home.lat_deg, home.lon_deg, home.alt_m)
+        hull = _hull(each.scenario)
+        for craft in each.crafts:
+            craft.origin_W, craft.hull = origin_W, hull
     return fleet
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from foxglove.messages import (
@@ -24,7 +25,7 @@ from foxglove.messages import (
     Vector3,
 )
 
-from aeroloop.core.frames import Quat, Vec, Vec3, rotated
+from aeroloop.core.frames import Quat, Vec, Vec3, quat_product, rotated
 from aeroloop.core.shape import Part, Shape, in_aircraft
 
 LEVEL: Quat = (1.0, 0.0, 0.0, 0.0)
@@ -46,6 +47,18 @@ class Ground:
     norths_m: Vec
     heights_m: Vec
     rgb: Vec  # 0 to 1
+
+
+class Thing(Protocol):
+    """An object of the world, as `world.placed_objects` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parts(self) -> tuple[Part, ...]: ...
+    @property
+    def moving(self) -> bool: ...
+    def pose(self, t_s: float, /) -> tuple[Vec3, Quat]: ...
 
 
 def pose(pos_m: Vec3, quat: Quat = LEVEL) -> Pose:
@@ -84,6 +97,29 @@ def aircraft(shape: Shape, frame: str, time: Timestamp, label: str = "") -> Scen
         texts=texts if label else [],
     )
     return SceneUpdate(entities=[entity])
+
+
+def objects(things: Sequence[Thing], t_s: float, frame: str, time: Timestamp) -> SceneUpdate:
+    """Objects at this time, an entity each."""
+    entities = []
+    for thing in things:
+        drawn = _Drawn()
+        (x, y, z), quat = thing.pose(t_s)
+        for part in thing.parts:
+            dx, dy, dz = rotated(quat, part.pos_m)
+            drawn.add(part, (x + dx, y + dy, z + dz), quat_product(quat, part.quat))
+        entity = SceneEntity(
+            timestamp=time,
+            frame_id=frame,
+            id=thing.name,
+            frame_locked=True,
+            cubes=drawn.cubes,
+            spheres=drawn.spheres,
+            cylinders=drawn.cylinders,
+            triangles=drawn.triangles,
+        )
+        entities.append(entity)
+    return SceneUpdate(entities=entities)
 
 
 def terrain(ground: Ground, frame: str, time: Timestamp) -> SceneUpdate:

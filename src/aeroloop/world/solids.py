@@ -5,6 +5,7 @@ Only poses of what is asked about are set: a world of hundreds of objects costs 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -59,7 +60,7 @@ class Solids:
         self._data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, self._data)
         firsts = np.cumsum([0, *map(len, groups)]).tolist()
-        self.geoms = [range(first, end) for first, end in zip(firsts, firsts[1:], strict=False)]
+        self.geoms = [range(first, end) for first, end in itertools.pairwise(firsts)]
         self._local_pos = self._data.geom_xpos.copy()
         self._local_mat = self._data.geom_xmat.reshape(-1, 3, 3).copy()
         self._group = np.array([1, 0, 0, 0, 0, 0], np.uint8)
