@@ -20,6 +20,7 @@ from aeroloop.core.signals import Event
 from aeroloop.core.streams import streams_of
 from aeroloop.flight.inline import InlineFlight, fly_inline
 from aeroloop.recording.log import Log, log_sha256
+from aeroloop.world.placed_objects import of_scenario as objects_of
 
 OUTCOME = {"ended": "completed", "wall_s": 1.0, "exit_code": 0, "error": None}
 FLOWN = {
@@ -164,6 +165,22 @@ def test_collisions_in_a_fleet_are_named() -> None:
     log.rows["event"] = np.array([[0.1, 0.0, float(Event.COLLISION), -1.0]])
     (event,) = summarise(fleet.parts[1], log, outcome=OUTCOME, aircraft=aircraft_names(fleet))["events"]
     assert event["value"] == "a"
+
+
+def test_a_world_of_a_fleet_is_one_place() -> None:
+    """Objects at the top of a fleet's file, and of `vehicle.count`, are about the home of the first."""
+    wall = {"name": "wall", "kind": "wall", "at_m": [30.0, 5.0, 0.0]}
+    entries = [{"scenario": "quad-hover", "name": "a"}, {"scenario": "quad-hover", "name": "b"}]
+    lat_deg, lon_deg = moved(47.397742, 8.545594, 488.0, 12.0, -4.0)
+    entries[1]["world"] = {"home": {"lat_deg": lat_deg, "lon_deg": lon_deg}}  # type: ignore[assignment]
+    fleet = load_plan(Path("f.toml"), (), {"name": "f", "world": {"objects": [wall]}, "aircraft": entries})
+    places = [objects_of(part)[0].pose(0.0)[0][:2] for part in parts_of(fleet)]
+    assert places[0] == (30.0, 5.0) and places[1] == pytest.approx((18.0, 9.0), abs=1e-3)
+    several = opened("quad-law-hover", "vehicle.count=2", "vehicle.spacing_m=7.0", 'world.scene="field"')
+    near = [objects_of(part)[0].pose(0.0)[0][0] for part in parts_of(several)]
+    assert near[0] - near[1] == pytest.approx(7.0, abs=1e-3)
+    with pytest.raises(ConfigError, match=r"f.toml: world: expected a table with scene and objects alone"):
+        load_plan(Path("f.toml"), (), {"name": "f", "world": {"step_s": 0.01}, "aircraft": entries})
 
 
 def test_an_object_at_the_start_is_refused() -> None:

@@ -81,7 +81,7 @@ class Encounters:
         for number in (one, another):
             x, y, z = pos_W[number].tolist()
             self._solids.place(number, (x, y, z), attitude(self._crafts[number].vehicle.state))
-        found = self._solids.touching(self._solids.geoms[one], self._solids.geoms[another])
+        found, _ = self._solids.touching(self._solids.geoms[one], self._solids.geoms[another])
         return [contact for _, contact in found]
 
     def _touch(self, one: int, another: int, contacts: list[Contact], t_ns: int) -> None:

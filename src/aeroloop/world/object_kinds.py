@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Literal
 
@@ -74,12 +75,13 @@ def _tree(size_m: Vec3, rgba: Rgba) -> Iterator[Part]:
 
 
 def _house(size_m: Vec3, rgba: Rgba) -> Iterator[Part]:
-    """A body and a gable roof of two slabs along its length."""
+    """A body with gables, and a roof of two slabs along its length."""
     length, width, height = size_m
     eaves = 0.6 * height
     yield from _box((length, width, eaves), rgba)
     rise, half = height - eaves, width / 2
     slope, slab = math.atan2(rise, half), 0.02 * height
+    yield _prism((length, width), eaves, height - 2.0 * slab / math.cos(slope), rgba)
     for side in (1.0, -1.0):
         turned = (math.cos(slope / 2), -side * math.sin(slope / 2), 0.0, 0.0)
         down = slab / math.cos(slope)  # so that the ridge has the height of the house
@@ -87,10 +89,20 @@ def _house(size_m: Vec3, rgba: Rgba) -> Iterator[Part]:
         yield _part("box", (length / 2, math.hypot(half, rise) / 2, slab), centre, ROOF, turned)
 
 
+def _prism(size_m: tuple[float, float], low_m: float, ridge_m: float, rgba: Rgba) -> Part:
+    """A roof's volume: a triangle over the width, along the length."""
+    x, y = size_m[0] / 2, size_m[1] / 2
+    corners = ((-x, -y, low_m), (-x, y, low_m), (-x, 0.0, ridge_m), (x, -y, low_m), (x, y, low_m), (x, 0.0, ridge_m))
+    faces = ((0, 2, 1), (3, 4, 5), (0, 1, 4), (0, 4, 3), (0, 3, 5), (0, 5, 2), (1, 2, 5), (1, 5, 4))
+    vertices = tuple(value for corner in corners for value in corner)
+    part = _part("mesh", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), rgba)
+    return replace(part, vertices_m=vertices, faces=tuple(index for face in faces for index in face))
+
+
 def _car(size_m: Vec3, rgba: Rgba) -> Iterator[Part]:
     length, width, height = size_m
     wheel = 0.22 * height
-    yield _part("box", (length / 2, width / 2, 0.22 * height), (0.0, 0.0, 0.4 * height), rgba)
+    yield _part("box", (length / 2, 0.47 * width, 0.22 * height), (0.0, 0.0, 0.4 * height), rgba)
     yield _part("box", (0.27 * length, 0.44 * width, 0.19 * height), (-0.05 * length, 0.0, 0.81 * height), GLASS)
     for x in (0.32 * length, -0.32 * length):
         for y in (0.45 * width, -0.45 * width):

@@ -1,7 +1,8 @@
 """The objects of one aircraft's world: which ones it touches, and what its range finder's beam hits.
 
 Broad phase: the distance from the aircraft to the nearest object's boxes is the radius of a ball of free space. While
-the aircraft is in that ball, which shrinks with the speed of moving objects, a step costs one comparison.
+the aircraft is in that ball, which shrinks with the speed of moving objects, a step costs one comparison. Where its
+own sphere overlaps a box, exact distances between geometries take the place of the ball, as long as it hardly turns.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.core.shape import Shape, solid_parts
 from aeroloop.core.signals import NS
 from aeroloop.world.placed_objects import PlacedObject
-from aeroloop.world.solids import Contact, Solids
+from aeroloop.world.solids import NEAR_M, Contact, Solids
 
+TURN = 2.2
+"""An angle in rad is at most this times the distance of its unit quaternions, up to 75 degrees."""
 MOVED_S = 1e-3
 """Time in which a moving object's velocity is measured."""
 
@@ -49,6 +52,7 @@ class Obstacles:
         self._fastest_m_s = max((each.speed_m_s for each in self._moving), default=0.0)
         self._moved_ns = 0
         self._ball: tuple[float, float, float, float, int] = (0.0, 0.0, 0.0, -1.0, 0)  # centre, radius, time in ns
+        self._near: tuple[float, int, Vec3, Quat] = (0.0, 0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))  # distance, when
         self.searches = 0  # how often all objects were compared, for tests
 
     def touches(self, t_ns: int, pos_W: Vec3, quat_WB: Quat) -> list[Touch]:
@@ -59,20 +63,31 @@ class Obstacles:
         free_m -= self._fastest_m_s * abs(t_ns - since_ns) / NS
         if free_m > 0.0 and dx * dx + dy * dy + dz * dz < free_m * free_m:
             return []
-        if not math.isfinite(x + y + z + sum(quat_WB)):
+        if not math.isfinite(x + y + z + sum(quat_WB)) or self._still_apart(t_ns, pos_W, quat_WB):
             return []
         return self._search(t_ns, pos_W, quat_WB)
+
+    def _still_apart(self, t_ns: int, pos_W: Vec3, quat_WB: Quat) -> bool:
+        """Whether no point has moved as far as the nearest object was away when distances were measured."""
+        apart_m, since_ns, was_W, was_WB = self._near
+        if apart_m <= 0.0:
+            return False
+        turned = TURN * min(math.dist(quat_WB, was_WB), math.dist(quat_WB, [-each for each in was_WB]))
+        passed_m = self._fastest_m_s * abs(t_ns - since_ns) / NS
+        return math.dist(pos_W, was_W) + turned * self._reach_m + passed_m < apart_m
 
     def _search(self, t_ns: int, pos_W: Vec3, quat_WB: Quat) -> list[Touch]:
         self.searches += 1
         self._move(t_ns)
         gaps_m = self._gaps_m(pos_W)
         self._ball = (*pos_W, float(gaps_m.min()), t_ns)
-        near = np.flatnonzero(gaps_m <= 0.0)
+        self._near = (0.0, t_ns, pos_W, quat_WB)
+        near = np.flatnonzero(gaps_m <= NEAR_M)
         if not near.size:
             return []
         self._solids.place(self._aircraft, pos_W, quat_WB)
-        found = self._solids.touching(near, self._solids.geoms[self._aircraft])
+        found, apart_m = self._solids.touching(near, self._solids.geoms[self._aircraft])
+        self._near = (apart_m, t_ns, pos_W, quat_WB)
         touched = [(self.objects[int(self._owner[geom])], contact) for geom, contact in found]
         return [Touch(each.number, contact, self._vel_W(each, t_ns)) for each, contact in touched]
 

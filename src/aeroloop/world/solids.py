@@ -23,6 +23,8 @@ KINDS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "mesh": mujoco.mjtGeom.mjGEOM_MESH,
 }
+NEAR_M = 0.3
+"""Distances are measured up to here."""
 LEAST_DEPTH_M = 1e-9
 """A shallower overlap has no direction."""
 
@@ -82,20 +84,26 @@ class Solids:
         centres: Vec = self._data.geom_xpos[own] + np.einsum("nij,nj->ni", axes, box[:, :3])
         return centres, axes, box[:, 3:].copy()
 
-    def touching(self, first: Sequence[int], second: Sequence[int]) -> list[tuple[int, Contact]]:
-        """Overlaps of geometries, with that of the first; both as they are placed."""
+    def touching(self, first: Sequence[int], second: Sequence[int]) -> tuple[list[tuple[int, Contact]], float]:
+        """Overlaps of geometries as they are placed, with that of the first; and how far all others are apart at
+        least, up to `NEAR_M`."""
         model, data, segment = self._model, self._data, self._segment
-        found = []
+        found: list[tuple[int, Contact]] = []
+        apart_m = NEAR_M
         one, another = np.asarray(first), np.asarray(second)
-        apart = data.geom_xpos[one][:, None] - data.geom_xpos[another][None]
-        reach = model.geom_rbound[one][:, None] + model.geom_rbound[another][None]
-        for i, j in np.argwhere(np.einsum("ijk,ijk->ij", apart, apart) < reach * reach).tolist():
-            depth_m = -mujoco.mj_geomDistance(model, data, int(one[i]), int(another[j]), 0.0, segment)
-            if depth_m > LEAST_DEPTH_M:
+        # The sphere about each of the second against the box of each of the first: most pairs need no exact distance.
+        axes, box = data.geom_xmat[one].reshape(-1, 3, 3), model.geom_aabb[one]
+        away = data.geom_xpos[another][None] - data.geom_xpos[one][:, None]
+        beyond = np.maximum(np.abs(np.einsum("nij,nki->nkj", axes, away) - box[:, None, :3]) - box[:, None, 3:], 0.0)
+        gaps_m = np.sqrt(np.einsum("nki,nki->nk", beyond, beyond)) - model.geom_rbound[another][None]
+        for i, j in np.argwhere(gaps_m < NEAR_M).tolist():
+            distance_m = mujoco.mj_geomDistance(model, data, int(one[i]), int(another[j]), NEAR_M, segment)
+            apart_m = min(apart_m, distance_m)
+            if distance_m < -LEAST_DEPTH_M:
                 begin, end = segment[:3], segment[3:]
                 normal_W = (begin - end) / np.linalg.norm(begin - end)
-                found.append((int(one[i]), Contact((begin + end) / 2, normal_W, depth_m)))
-        return found
+                found.append((int(one[i]), Contact((begin + end) / 2, normal_W, -distance_m)))
+        return found, apart_m
 
     def ray_m(self, pos_W: Vec3, direction_W: Vec3) -> float:
         """Distance along a unit vector to the nearest group that is seen; negative: none."""
