@@ -11,6 +11,7 @@ from aeroloop.core.scenario import Check, Scenario
 from aeroloop.core.signals import Event
 from aeroloop.recording.log import Log
 from aeroloop.world import placed_objects
+from aeroloop.world.objects import MOST_OBJECTS
 
 COLLISIONS = "collisions"
 
@@ -27,7 +28,7 @@ def implied(scenario: Scenario) -> tuple[Check, ...]:
 
 def name_of(value: float, objects: Sequence[str], aircraft: Sequence[str]) -> str:
     """Of what was touched, from the value of the event; a number if the flight has no such name."""
-    if value != value or abs(value) > placed_objects.objects.MOST_OBJECTS:
+    if value != value or abs(value) > MOST_OBJECTS:
         return f"{value:g}"
     number, names = (int(value), objects) if value >= 0.0 else (-1 - int(value), aircraft)
     return names[number] if number < len(names) else f"{'object' if value >= 0.0 else 'vehicle'} {number}"

@@ -68,9 +68,9 @@ def _figure(objects: tuple[PlacedObject, ...], tracks: list[Track], hits: list[A
             path = np.array([thing.pose(last_s * step / STEPS)[0][:2] for step in range(STEPS + 1)])
             axes.plot(*path.T, color="#555555", linestyle=(0, (3, 3)), linewidth=0.8)
         if (outline.max(axis=0) > low).all() and (outline.min(axis=0) < high).all():
-            colour = thing.parts[-1 if thing.kind == "tree" else 0].rgba
+            rgba = thing.parts[-1 if thing.kind == "tree" else 0].rgba
             axes.add_patch(
-                Polygon(outline, closed=True, facecolor=(*colour[:3], 0.6), edgecolor="#555555", linewidth=0.5)
+                Polygon(outline, closed=True, facecolor=(*rgba[:3], 0.6), edgecolor="#555555", linewidth=0.5)
             )
     for track, colour in zip(tracks, COLORS * len(tracks), strict=False):
         axes.plot(stride(track.pos_W[:, 0]), stride(track.pos_W[:, 1]), color=colour, label=track.name or "flown")

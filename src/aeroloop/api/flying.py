@@ -40,6 +40,7 @@ from aeroloop.core.trust import guarded
 from aeroloop.core.view import FLIGHTGEAR_URL
 from aeroloop.flight import results
 from aeroloop.flight.judging import Judged, judge
+from aeroloop.flight.part import check_starts
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.flight.running import flight_id
 from aeroloop.flight.supervisor import Flight, Progress
@@ -182,8 +183,12 @@ def with_companion(scenario: ScenarioPlan, url: str) -> ScenarioPlan:
 
 
 def verified(scenario: ScenarioPlan) -> Plan:
-    """A plan whose checks name metrics that there are; ConfigError else."""
+    """A plan whose checks name metrics that there are, and whose aircraft start in free air; ConfigError else."""
     verify(scenario.plan)
+    try:
+        check_starts(scenario.plan)
+    except ConfigError as error:
+        raise ConfigError(f"{scenario.path}: {error}") from None
     return scenario.plan
 
 

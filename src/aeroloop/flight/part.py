@@ -8,6 +8,7 @@ from typing import Any
 
 from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.fault_offers import sight_switch
+from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.shape import Shape
 from aeroloop.core.shape import of_scenario as shape_of
@@ -21,6 +22,7 @@ from aeroloop.sim.loop import Craft
 from aeroloop.sim.vehicle import Vehicle
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.obstacles import Obstacles
+from aeroloop.world.placed_objects import names as object_names
 from aeroloop.world.placed_objects import of_scenario as objects_of
 
 
@@ -99,6 +101,23 @@ def built(build: str, scenario: Scenario, number: int, rows: Mapping[str, Publis
     if objects:
         vehicle.add_obstacles(Obstacles(objects, shape_of(scenario)))
     return vehicle
+
+
+def check_starts(plan: Plan) -> None:
+    """ConfigError if an object of the world cannot be read, or is where an aircraft starts."""
+
+    class Discarded(dict[str, Publish]):
+        def __missing__(self, stream: str) -> Publish:
+            return lambda *row: None
+
+    for each in parts_of(plan):
+        if object_names(each):
+            try:
+                for number in range(each.aircraft.count):
+                    built(each.family.vehicle, each, number, Discarded())
+            except ConfigError as error:
+                at = f"{part_key(plan, each)}." if isinstance(plan, Fleet) else ""
+                raise ConfigError(f"{at}{error}") from None
 
 
 def fleet_of(parts: Sequence[FlightPart]) -> list[Craft]:

@@ -86,7 +86,7 @@ class Obstacles:
         if not near.size:
             return []
         self._solids.place(self._aircraft, pos_W, quat_WB)
-        found, apart_m = self._solids.touching(near, self._solids.geoms[self._aircraft])
+        found, apart_m = self._solids.touching(near.tolist(), self._solids.geoms[self._aircraft])
         self._near = (apart_m, t_ns, pos_W, quat_WB)
         touched = [(self.objects[int(self._owner[geom])], contact) for geom, contact in found]
         return [Touch(each.number, contact, self._vel_W(each, t_ns)) for each, contact in touched]
