@@ -81,7 +81,7 @@ def _house(size_m: Vec3, rgba: Rgba) -> Iterator[Part]:
     yield from _box((length, width, eaves), rgba)
     rise, half = height - eaves, width / 2
     slope, slab = math.atan2(rise, half), 0.02 * height
-    yield _prism((length, width), eaves, height - 2.0 * slab / math.cos(slope), rgba)
+    yield _prism((0.99 * length, width), eaves, height - 2.0 * slab / math.cos(slope), rgba)
     for side in (1.0, -1.0):
         turned = (math.cos(slope / 2), -side * math.sin(slope / 2), 0.0, 0.0)
         down = slab / math.cos(slope)  # so that the ridge has the height of the house
