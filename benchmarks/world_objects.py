@@ -33,7 +33,7 @@ def trees() -> str:
 
 
 def run(quick: bool) -> Outcome:
-    rounds, steps = (1, 200) if quick else (7, 3000)
+    rounds, steps = (1, 200) if quick else (15, 2000)
     contestants: dict[str, Callable[[], float]] = {}
     for name, start in CASES.items():
         contestants[f"quadrotor, {name}"] = partial(_quadrotor, start, (trees(),), steps)

@@ -16,10 +16,13 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Fleet, Plan, parts_of
 from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.geodesy import moved
+from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import streams_of
+from aeroloop.families.multirotor import build as multirotor
 from aeroloop.flight.inline import InlineFlight, fly_inline
 from aeroloop.recording.log import Log, log_sha256
+from aeroloop.world.obstacles import Obstacles
 from aeroloop.world.placed_objects import of_scenario as objects_of
 
 OUTCOME = {"ended": "completed", "wall_s": 1.0, "exit_code": 0, "error": None}
@@ -97,6 +100,38 @@ def test_a_collision_with_a_house_is_an_event_with_its_name() -> None:
     assert summary["metrics"]["collisions"] == 1.0 and not summary["ok"]
     assert [check["name"] for check in summary["checks"] if not check["ok"]] == ["collisions"]
     assert log_sha256(fly_inline(plan).logs[0]) == log_sha256(log)
+
+
+def test_a_multirotor_in_free_air_is_pushed_in_its_compiled_step() -> None:
+    """The same impact by the compiled step and by MuJoCo stage by stage, and the accelerometer measures it."""
+    tower = 'world.objects=[{name="tower",kind="box",at_m=[3.0,0.0,0.0],size_m=[2.0,2.0,30.0]}]'
+    (scenario,) = parts_of(opened("quad-hover", tower))
+    met: list[list[tuple[float, ...]]] = []
+    for compiled in (True, False):
+        events: list[tuple[float, ...]] = []
+        rows = Discarded(event=lambda *row, kept=events: kept.append(row))
+        vehicle = multirotor.vehicle(scenario, 0, rows, compiled=compiled)  # type: ignore[arg-type]
+        vehicle.add_obstacles(Obstacles(objects_of(scenario), shape_of(scenario)))
+        motion: Any = vehicle._motion
+        motion.reset((0.0, 0.1, 20.0, 1.0, 0.0, 0.0, 0.0, 5.0, *(0.0,) * 11), [600.0] * 4)
+        vehicle.read_state()
+        hardest = 0.0
+        for _ in range(100):
+            vehicle.advance(vehicle.t_ns + vehicle.step_ns, exact=False)
+            hardest = min(hardest, vehicle.state.accel_W[0])
+        assert motion._high is compiled
+        assert [row[1:] for row in events] == [(Event.COLLISION, 0.0)]
+        assert vehicle.state.vel_W[0] < 0.0 and hardest < -500.0
+        met.append([events[0], vehicle.state.pos_W, vehicle.state.vel_W, vehicle.state.rate_B])
+    for one, another in zip(*met, strict=True):
+        assert one == pytest.approx(another, abs=1e-4)
+
+
+class Discarded(dict[str, Any]):
+    """Rows of all other streams."""
+
+    def __missing__(self, stream: str) -> Any:
+        return lambda *row: None
 
 
 def test_aircraft_of_a_swarm_collide() -> None:

@@ -10,7 +10,7 @@ from aeroloop.core.fleet import Fleet
 from aeroloop.core.scenario import Check, Scenario
 from aeroloop.core.signals import Event
 from aeroloop.recording.log import Log
-from aeroloop.world import placed_objects
+from aeroloop.world.object_kinds import names as object_names
 from aeroloop.world.objects import MOST_OBJECTS
 
 COLLISIONS = "collisions"
@@ -22,7 +22,7 @@ def metrics(log: Log) -> dict[str, float]:
 
 def implied(scenario: Scenario) -> tuple[Check, ...]:
     """A flight among objects or beside others is to touch none, unless its scenario has a check of that."""
-    anything = scenario.aircraft.count > 1 or placed_objects.names(scenario)
+    anything = scenario.aircraft.count > 1 or object_names(scenario)
     return (Check(metric=COLLISIONS, equals=0.0),) if anything else ()
 
 
@@ -36,7 +36,7 @@ def name_of(value: float, objects: Sequence[str], aircraft: Sequence[str]) -> st
 
 def named(events: list[dict[str, Any]], scenario: Scenario, aircraft: Sequence[str]) -> list[dict[str, Any]]:
     """Events whose collisions have a name as their value."""
-    objects = placed_objects.names(scenario)
+    objects = object_names(scenario)
     return [
         {**event, "value": name_of(float(event["value"]), objects, aircraft)}
         if event["event"] == Event.COLLISION.name

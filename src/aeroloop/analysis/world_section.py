@@ -24,7 +24,7 @@ from aeroloop.world.placed_objects import of_scenario as objects_of
 
 AROUND_M = 15.0
 """Objects this far beyond the track are in the figure."""
-STEPS = 40
+STEPS = 240
 """Outlines of a path on which an object moves."""
 
 

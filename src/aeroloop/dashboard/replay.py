@@ -31,7 +31,7 @@ from aeroloop.dashboard.watched_fleet import Part, WatchedFleet
 from aeroloop.dashboard.watched_flight import MOST_NOTICES, Notice, WatchedFlight
 from aeroloop.flight.results import LOG, SCENARIO
 from aeroloop.recording.log import Log, part_of, read
-from aeroloop.world.placed_objects import names as object_names
+from aeroloop.world.object_kinds import names as object_names
 
 LARGEST_LOG_B = 1024 * 2**20
 MOST_RECORDINGS = 3

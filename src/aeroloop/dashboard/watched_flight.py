@@ -38,7 +38,7 @@ from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState
 from aeroloop.realtime.controls import Controls
 from aeroloop.realtime.feed import FeedIn
-from aeroloop.world.placed_objects import names as object_names
+from aeroloop.world.object_kinds import names as object_names
 
 T = TypeVar("T")
 

@@ -21,8 +21,8 @@ from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.loop import Craft
 from aeroloop.sim.vehicle import Vehicle
 from aeroloop.world.earth import Earth, Home
+from aeroloop.world.object_kinds import names as object_names
 from aeroloop.world.obstacles import Obstacles
-from aeroloop.world.placed_objects import names as object_names
 from aeroloop.world.placed_objects import of_scenario as objects_of
 
 

@@ -9,7 +9,7 @@ from msgspec import Meta
 from aeroloop.core.config import Config, meta, note
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
-from aeroloop.world.object_kinds import Scene, scene_objects
+from aeroloop.world.object_kinds import SceneName, scene_objects
 from aeroloop.world.objects import MOST_OBJECTS, WorldObject, check
 from aeroloop.world.wind import WindConfig
 
@@ -21,7 +21,7 @@ class CommonWorld(Config, frozen=True):
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
     day: Annotated[Day, note("the air at sea level")] = Day()
     wind: Annotated[WindConfig, note("wind")] = WindConfig()
-    scene: Annotated[Scene, note("objects of a ready world around the origin; empty: none (docs/worlds.md)")] = ""
+    scene: Annotated[SceneName, note("objects of a ready world around the origin; empty: none (docs/worlds.md)")] = ""
     objects: Annotated[
         tuple[WorldObject, ...],
         Meta(max_length=MOST_OBJECTS, description="what aircraft can hit (docs/worlds.md)", extra={"unit": "-"}),

@@ -12,10 +12,11 @@ from functools import cache
 from typing import Literal
 
 from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.shape import Part
 from aeroloop.world.objects import SIZES_M, Kind, ToAndFro, WorldObject
 
-Scene = Literal["", "field", "street", "hall"]
+SceneName = Literal["", "field", "street", "hall"]
 Rgba = tuple[float, float, float, float]
 
 UPRIGHT: Quat = (1.0, 0.0, 0.0, 0.0)
@@ -133,9 +134,15 @@ _KINDS: dict[Kind, Callable[[Vec3, Rgba], Iterator[Part]]] = {
 
 
 @cache
-def scene_objects(scene: Scene) -> tuple[WorldObject, ...]:
+def scene_objects(scene: SceneName) -> tuple[WorldObject, ...]:
     """The objects of a ready world, about its origin, which stays free."""
     return tuple(_SCENES[scene]())
+
+
+def names(scenario: Scenario) -> tuple[str, ...]:
+    """Of all objects of a scenario by their numbers: those of its file, then those of its ready world."""
+    own, scene = value_at(scenario, "world.objects") or (), value_at(scenario, "world.scene") or ""
+    return tuple(each.name for each in (*own, *scene_objects(scene)))
 
 
 def _field() -> Iterator[WorldObject]:
@@ -202,7 +209,7 @@ def _hall() -> Iterator[WorldObject]:
         )
 
 
-_SCENES: dict[Scene, Callable[[], Iterator[WorldObject]]] = {
+_SCENES: dict[SceneName, Callable[[], Iterator[WorldObject]]] = {
     "": lambda: iter(()),
     "field": _field,
     "street": _street,

@@ -63,12 +63,6 @@ def of_scenario(scenario: Scenario) -> tuple[PlacedObject, ...]:
     return tuple(_placed(number, key, each, ground, origin_m) for number, (key, each) in enumerate(keyed))
 
 
-def names(scenario: Scenario) -> tuple[str, ...]:
-    """Names of all objects by their numbers, without their shapes."""
-    own, scene = value_at(scenario, "world.objects") or (), value_at(scenario, "world.scene") or ""
-    return tuple(each.name for each in (*own, *scene_objects(scene)))
-
-
 def _placed(
     number: int, key: str, thing: WorldObject, ground_m: GroundHeight, origin_m: tuple[float, float]
 ) -> PlacedObject:

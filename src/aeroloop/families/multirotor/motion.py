@@ -118,7 +118,9 @@ class MultirotorMotion:
         """Continue after an impact; the acceleration of the last step has the change of velocity."""
         if not self._high:
             self._world.strike(pos_W, vel_W, rate_B)
-            self._row = self._world.motion
+            row = self._world.motion
+            row[13:16] = [mean + kick for mean, kick in zip(row[13:16], self._world.kick_W, strict=True)]
+            self._row = row
             return
         row, per_s = list(self._row), NS / self._dt_ns
         w, x, y, z = row[3:7]
