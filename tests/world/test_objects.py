@@ -82,7 +82,7 @@ def test_a_kind_fills_its_size(kind: str) -> None:
     length, width, height = SIZES_M[thing.kind]
 
     def hit_m(start: tuple[float, float, float], direction: tuple[float, float, float]) -> float:
-        return obstacles.beam_m(0, start, direction)
+        return obstacles.beam_m(0, start, direction, 200.0)
 
     above = [hit_m((x, y, 50.0), (0.0, 0.0, -1.0)) for x in (0.0, 0.01) for y in (0.0, 0.01)]
     assert 50.0 - min(above) == pytest.approx(height, rel=0.04)
@@ -178,9 +178,11 @@ def test_a_moving_object_reaches_an_aircraft_that_stands() -> None:
 def test_a_beam_sees_what_stands_and_what_moves() -> None:
     (placed,) = of_scenario(scenario(WALL | {"motion": {"kind": "line", "to_m": [10.0, 8.0, 0.0], "speed_m_s": 1.0}}))
     obstacles = Obstacles([placed], box())
-    assert obstacles.beam_m(0, (10.0, 0.0, 10.0), (0.0, 0.0, -1.0)) == pytest.approx(7.5)
-    assert obstacles.beam_m(8 * NS, (10.0, 4.0, 10.0), (0.0, 0.0, -1.0)) == pytest.approx(7.5), "10 m long, along y"
-    assert obstacles.beam_m(8 * NS, (10.0, 0.0, 10.0), (0.0, 0.0, -1.0)) == math.inf, "it has moved on"
+    assert obstacles.beam_m(0, (10.0, 0.0, 10.0), (0.0, 0.0, -1.0), 20.0) == pytest.approx(7.5)
+    assert obstacles.beam_m(8 * NS, (10.0, 4.0, 10.0), (0.0, 0.0, -1.0), 20.0) == pytest.approx(7.5), (
+        "10 m long, along y"
+    )
+    assert obstacles.beam_m(8 * NS, (10.0, 0.0, 10.0), (0.0, 0.0, -1.0), 20.0) == math.inf, "it has moved on"
 
 
 def test_an_impact_keeps_momentum_and_takes_energy() -> None:

@@ -20,8 +20,8 @@ from aeroloop.sensors.schedule import Sensor
 LEAST_UP = 0.1
 """Cosine of a tilt at which no range finder has an echo."""
 BEAM_STEPS = 8
-Beam = Callable[[int, Vec3, Vec3], float]
-"""(time in ns, position and unit vector in W) -> distance to the first object in m; infinite without one."""
+Beam = Callable[[int, Vec3, Vec3, float], float]
+"""(time in ns, position and unit vector in W, length in m) -> distance to the first object; infinite without one."""
 
 
 class RangefinderSample(NamedTuple):
@@ -71,7 +71,7 @@ class Rangefinder:
             offset_W = (R_BW[0][i] * mx + R_BW[1][i] * my + R_BW[2][i] * mz for i in range(3))
             dx, dy, dz = offset_W
             down_W = (-R_BW[2][0], -R_BW[2][1], -R_BW[2][2])
-            true_m = min(true_m, self.beam(t_ns, (x + dx, y + dy, z + dz), down_W))
+            true_m = min(true_m, self.beam(t_ns, (x + dx, y + dy, z + dz), down_W, min(true_m, config.max_m)))
         range_m = self._range.measure1(true_m * (1.0 + config.scale_error), steps)
         valid = echo and config.min_m <= range_m <= config.max_m
         limited_m = min(max(range_m, config.min_m), config.max_m) if echo else config.max_m

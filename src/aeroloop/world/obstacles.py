@@ -21,6 +21,8 @@ from aeroloop.world.solids import NEAR_M, Contact, Solids
 
 TURN = 2.2
 """An angle in rad is at most this times the distance of its unit quaternions, up to 75 degrees."""
+BESIDE_M = 3.0
+"""The geometries beside a beam are collected again after the aircraft has moved as far."""
 MOVED_S = 1e-3
 """Time in which a moving object's velocity is measured."""
 
@@ -38,7 +40,7 @@ class Obstacles:
         self.objects = tuple(objects)
         self._reach_m = shape.reach_m
         self._aircraft = len(self.objects)
-        self._solids = solids = Solids([*(each.parts for each in objects), solid_parts(shape)], seen=len(self.objects))
+        self._solids = solids = Solids([*(each.parts for each in objects), solid_parts(shape)])
         for each in objects:
             solids.place(each.number, *each.pose(0.0))
         boxes = [solids.boxes(each.number) for each in objects]
@@ -50,6 +52,8 @@ class Obstacles:
         )
         self._moving = [each for each in objects if each.moving]
         self._fastest_m_s = max((each.speed_m_s for each in self._moving), default=0.0)
+        self._moves = np.isin(self._owner, [each.number for each in self._moving])
+        self._beam: tuple[Vec3, float, list[int]] = ((0.0, 0.0, 0.0), -1.0, [])  # where, length, geometries
         self._moved_ns = 0
         self._ball: tuple[float, float, float, float, int] = (0.0, 0.0, 0.0, -1.0, 0)  # centre, radius, time in ns
         self._near: tuple[float, int, Vec3, Quat] = (0.0, 0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))  # distance, when
@@ -91,11 +95,32 @@ class Obstacles:
         touched = [(self.objects[int(self._owner[geom])], contact) for geom, contact in found]
         return [Touch(each.number, contact, self._vel_W(each, t_ns)) for each, contact in touched]
 
-    def beam_m(self, t_ns: int, pos_W: Vec3, direction_W: Vec3) -> float:
-        """Distance along a unit vector to the first object; infinite without one."""
+    def beam_m(self, t_ns: int, pos_W: Vec3, direction_W: Vec3, most_m: float) -> float:
+        """Distance along a unit vector to the first object, up to `most_m`; infinite without one."""
         self._move(t_ns)
-        hit_m = self._solids.ray_m(pos_W, direction_W)
-        return hit_m if hit_m >= 0.0 else math.inf
+        x, y, z = pos_W
+        dx, dy, dz = direction_W
+        nearest_m = math.inf
+        for geom in self._beside(pos_W, most_m):
+            (cx, cy, cz), radius_m = self._solids.sphere(geom)
+            ax, ay, az = cx - x, cy - y, cz - z
+            along_m = ax * dx + ay * dy + az * dz
+            aside_2 = ax * ax + ay * ay + az * az - along_m * along_m
+            if -radius_m < along_m < most_m + radius_m and aside_2 < radius_m * radius_m:
+                hit_m = self._solids.ray_m(geom, pos_W, direction_W)
+                if 0.0 <= hit_m < nearest_m:
+                    nearest_m = hit_m
+        return nearest_m if nearest_m <= most_m else math.inf
+
+    def _beside(self, pos_W: Vec3, most_m: float) -> list[int]:
+        """Geometries that a beam of this length may hit: kept while the aircraft is near, with all that move."""
+        at_W, far_m, kept = self._beam
+        if math.dist(pos_W, at_W) > BESIDE_M or most_m > far_m:
+            far_m = most_m + BESIDE_M
+            near = self._gaps_m(pos_W) + self._reach_m < far_m + BESIDE_M
+            kept = np.flatnonzero(near | self._moves).tolist()
+            self._beam = pos_W, far_m, kept
+        return kept
 
     def _gaps_m(self, pos_W: Vec3) -> Vec:
         """From the sphere about the aircraft to the box of each geometry; negative: they overlap."""

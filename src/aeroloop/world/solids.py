@@ -1,4 +1,4 @@
-"""Rigid groups of geometries, where they touch, and what a ray hits; by MuJoCo's distances of single pairs.
+"""Rigid groups of geometries: where they touch, and what a ray hits, by MuJoCo's functions for single ones.
 
 Only poses of what is asked about are set: a world of hundreds of objects costs nothing while nobody is near.
 """
@@ -37,11 +37,11 @@ class Contact(NamedTuple):
     depth_m: float
 
 
-def add_parts(spec: mujoco.MjSpec, body: mujoco.MjsBody, parts: Sequence[Part], name: str, group: int = 0) -> None:
+def add_parts(spec: mujoco.MjSpec, body: mujoco.MjsBody, parts: Sequence[Part], name: str) -> None:
     """Geometries of an object, for drawing or for distances; none of them takes part in MuJoCo's contacts."""
     for index, part in enumerate(parts):
         geom = body.add_geom(
-            type=KINDS[part.kind], pos=part.pos_m, quat=part.quat, rgba=part.rgba, group=group, contype=0, conaffinity=0
+            type=KINDS[part.kind], pos=part.pos_m, quat=part.quat, rgba=part.rgba, contype=0, conaffinity=0
         )
         if part.kind == "mesh":
             mesh = spec.add_mesh(name=f"{name}/{index}", uservert=part.vertices_m, userface=part.faces)
@@ -52,12 +52,12 @@ def add_parts(spec: mujoco.MjSpec, body: mujoco.MjsBody, parts: Sequence[Part], 
 
 
 class Solids:
-    """Groups by their numbers. `seen`: how many of the first ones rays hit."""
+    """Groups by their numbers."""
 
-    def __init__(self, groups: Sequence[Sequence[Part]], seen: int = 0) -> None:
+    def __init__(self, groups: Sequence[Sequence[Part]]) -> None:
         spec = mujoco.MjSpec()
         for number, parts in enumerate(groups):
-            add_parts(spec, spec.worldbody.add_body(), parts, str(number), group=0 if number < seen else 1)
+            add_parts(spec, spec.worldbody.add_body(), parts, str(number))
         self._model = model = spec.compile()
         self._data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, self._data)
@@ -65,7 +65,7 @@ class Solids:
         self.geoms = [range(first, end) for first, end in itertools.pairwise(firsts)]
         self._local_pos = self._data.geom_xpos.copy()
         self._local_mat = self._data.geom_xmat.reshape(-1, 3, 3).copy()
-        self._group = np.array([1, 0, 0, 0, 0, 0], np.uint8)
+        self._radii: list[float] = model.geom_rbound.tolist()
         self._segment = np.zeros(6)
 
     def place(self, number: int, pos_W: Vec3, quat: Quat) -> None:
@@ -105,8 +105,14 @@ class Solids:
                 found.append((int(one[i]), Contact((begin + end) / 2, normal_W, -distance_m)))
         return found, apart_m
 
-    def ray_m(self, pos_W: Vec3, direction_W: Vec3) -> float:
-        """Distance along a unit vector to the nearest group that is seen; negative: none."""
-        return float(
-            mujoco.mj_ray(self._model, self._data, np.array(pos_W), np.array(direction_W), self._group, True, -1, None)
-        )
+    def sphere(self, geom: int) -> tuple[list[float], float]:
+        """Centre and radius of a sphere about a geometry as it is placed."""
+        return self._data.geom_xpos[geom].tolist(), self._radii[geom]
+
+    def ray_m(self, geom: int, pos_W: Vec3, direction_W: Vec3) -> float:
+        """Distance along a unit vector to a geometry; negative: none."""
+        model, data, start, along = self._model, self._data, np.array(pos_W), np.array(direction_W)
+        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
+            return float(mujoco.mj_rayMesh(model, data, geom, start, along))
+        kind, size = int(model.geom_type[geom]), model.geom_size[geom]
+        return float(mujoco.mju_rayGeom(data.geom_xpos[geom], data.geom_xmat[geom], size, start, along, kind))
