@@ -42,6 +42,7 @@ from benchmarks import (
     thesis_tables,
     topics,
     vehicle_step,
+    world_objects,
 )
 from benchmarks.measure import Aim, Outcome, Row, Spread
 
@@ -55,6 +56,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "pose-cost": pose_cost.run,
     "plant-step": plant_step.run,
     "vehicle-step": vehicle_step.run,
+    "world-objects": world_objects.run,
     "bench-step": bench_step.run,
     "quad-tick": quad_tick.run,
     "thesis-tables": thesis_tables.run,

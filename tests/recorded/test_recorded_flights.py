@@ -28,6 +28,7 @@ ALIKE = (
         "quad-manual sil",
         "quad-noisy-link sil",
         "quad-slam sil",
+        "quad-street sil",
         "quad-swarm sil",
         "quad-terrain sil",
         "quad-wind sil",

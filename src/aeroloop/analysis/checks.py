@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from aeroloop.analysis import landing_metrics
+from aeroloop.analysis import collisions, landing_metrics
 from aeroloop.analysis.family import analysis_of, metric_names
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Check, Scenario
@@ -33,6 +33,7 @@ def required(scenario: Scenario) -> tuple[Check, ...]:
     implied = (
         Check(metric="flown_s", above=scenario.flown_at_least_s),
         *(Check(metric=metric, equals=0.0) for metric in analysis_of(scenario).never if metric in known),
+        *collisions.implied(scenario),
     )
     unmeasured = landing_metrics.unmeasured(scenario)
     own = tuple(check for check in scenario.checks if check.metric not in unmeasured)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
-from aeroloop.analysis import camera_metrics, generic, landing_metrics
+from aeroloop.analysis import camera_metrics, collisions, generic, landing_metrics
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
@@ -63,7 +63,7 @@ def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
         from aeroloop.analysis import slam_metrics  # needs scipy, which takes time to load
 
         seen |= slam_metrics.metrics(scenario, log)
-    return {**numbers, **(made(own, scenario, log) if own else {}), **seen}
+    return {**collisions.metrics(log), **numbers, **(made(own, scenario, log) if own else {}), **seen}
 
 
 def own_code(scenario: Scenario) -> AbstractContextManager[None]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aeroloop.analysis import checks
+from aeroloop.analysis.collisions import aircraft_names
 from aeroloop.analysis.summary import EVENTS_SHOWN, json_safe, summarise, versions
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 from aeroloop.core.fleet import AIRCRAFT, Fleet, Plan, part_key, prefix
@@ -40,7 +41,11 @@ def verify(plan: Plan) -> None:
 
 def summarise_fleet(fleet: Fleet, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
     """As `summary.summarise`, with the summary of each part under `aircraft`."""
-    of_parts = [summarise(part, own, outcome=outcome) for part, own in zip(fleet.parts, logs(fleet, log), strict=True)]
+    aircraft = aircraft_names(fleet)
+    of_parts = [
+        summarise(part, own, outcome=outcome, aircraft=aircraft)
+        for part, own in zip(fleet.parts, logs(fleet, log), strict=True)
+    ]
     exit_code = outcome["exit_code"]
     if exit_code == EXIT_OK and not all(summary["ok"] for summary in of_parts):
         exit_code = EXIT_CHECK_FAILED

@@ -6,14 +6,14 @@ import math
 import platform
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from aeroloop.analysis import checks, generic
+from aeroloop.analysis import checks, collisions, generic
 from aeroloop.analysis.family import analysis_of, metrics_of, own_code
 from aeroloop.core.camera_streams import RENDERER_METADATA
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
@@ -25,13 +25,17 @@ EVENTS_SHOWN = 200
 NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def summarise(scenario: Scenario, log: Log, *, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    """`outcome` is the supervisor's: ended (reason), wall_s, exit_code, error (a sentence or None)."""
+def summarise(
+    scenario: Scenario, log: Log, *, outcome: Mapping[str, Any], aircraft: Sequence[str] = ()
+) -> dict[str, Any]:
+    """`outcome` is the supervisor's: ended (reason), wall_s, exit_code, error (a sentence or None). `aircraft`: names
+    of all aircraft of the flight, if it has other parts."""
     analysis = analysis_of(scenario)
     numbers = metrics_of(scenario, log)
     with own_code(scenario):
         events = [*analysis.events(log), *generic.faults(log, scenario), *generic.changes(log, scenario)]
         details = analysis.details(log, scenario)
+    events = collisions.named(events, scenario, aircraft)
     events.sort(key=lambda event: float(event["t_s"]))
     results = checks.evaluate(checks.required(scenario), numbers)
     exit_code = outcome["exit_code"]

@@ -45,6 +45,7 @@ from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.flight.running import flight_id
 from aeroloop.flight.supervisor import Flight, Progress
 from aeroloop.links.url import parse
+from aeroloop.world.object_kinds import names as object_names
 
 SIGNALS = {EXIT_INTERRUPTED: signal.SIGINT, EXIT_TERMINATED: signal.SIGTERM}
 """The signal that interrupted a flight, by its exit code."""
@@ -189,8 +190,16 @@ def with_companion(scenario: ScenarioPlan, url: str) -> ScenarioPlan:
 
 
 def verified(scenario: ScenarioPlan) -> Plan:
-    """A plan whose checks name metrics that there are; ConfigError else."""
+    """A plan whose checks name metrics that there are, and whose aircraft start in free air; ConfigError else."""
     verify(scenario.plan)
+    if not any(map(object_names, parts_of(scenario.plan))):
+        return scenario.plan
+    from aeroloop.flight.part import check_starts  # imports what flies
+
+    try:
+        check_starts(scenario.plan)
+    except ConfigError as error:
+        raise ConfigError(f"{scenario.path}: {error}") from None
     return scenario.plan
 
 

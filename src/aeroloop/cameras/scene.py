@@ -7,11 +7,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.cameras import others
+from aeroloop.cameras import object_scene, others
 from aeroloop.core.frames import Vec
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.world.ground import lay
+from aeroloop.world.placed_objects import of_scenario as objects_of
 from aeroloop.world.relief import Surface, of_config
 from aeroloop.world.room_layout import RoomConfig
 from aeroloop.world.terrain import Flat
@@ -49,10 +50,11 @@ XML = f"""
 
 
 def of_scenario(scenario: Scenario) -> mujoco.MjSpec:
-    """The ground or room of a flight and its aircraft, if there are several; a caller may add more before it compiles
-    the model."""
+    """The ground or room of a flight, its objects, and its aircraft if there are several; a caller may add more before
+    it compiles the model."""
     room, count = value_at(scenario, "world.room"), scenario.aircraft.count
     spec = of_ground(ground_of(scenario)) if room is None else of_room(room)
+    object_scene.add(spec, objects_of(scenario))
     if count > 1:
         others.add(spec, shape_of(scenario), count)
     return spec

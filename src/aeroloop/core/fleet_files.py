@@ -2,7 +2,7 @@
 
 An entry may be based on another scenario file (`scenario = "quad-hover"`). If a key is set in several places, the last
 of these applies: that file, the top, the entry, the command line. `vehicle.count` with a controller that flies one
-aircraft makes a part of each (`Family.each`).
+aircraft makes a part of each (`Family.each`). `[world]` at the top has the objects of all, about the first one's home.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from aeroloop.core.config import apply_overrides, convert, read_toml
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fault_offers import check_planned
 from aeroloop.core.fleet import AIRCRAFT, OF_THE_FLEET, Fleet, Plan, parts_of
-from aeroloop.core.scenario import Common, Scenario, with_value
+from aeroloop.core.geodesy import local
+from aeroloop.core.scenario import Common, Scenario, value_at, with_value
+from aeroloop.core.signals import Origin
 from aeroloop.core.tables import Controller, family, made
 
 SCENARIO = "scenario"
@@ -31,6 +33,8 @@ ADDRESSED = ("checks", "faults", "changes")
 """Arrays at the top whose tables may name a part with the key `aircraft`; those without it apply to every part."""
 OWN_ARRAYS = ("faults", "changes")
 """Common keys whose tables name one of several aircraft by `vehicle`."""
+WORLD, OF_ALL = "world", ("scene", "objects")
+"""The table at the top with what is in the world of all parts, and its keys."""
 MOST_PARTS = 16
 KEY = re.compile(r"[\w.\[\]-]+: ")
 
@@ -77,7 +81,20 @@ def _each(scenario: Scenario) -> tuple[Scenario, ...]:
     for key in OWN_ARRAYS:
         if beyond := [index for index, each in enumerate(getattr(scenario, key)) if each.vehicle >= count]:
             raise ConfigError(f"{key}[{beyond[0]}].vehicle: there are {count} aircraft, the first is 0")
-    return tuple(_one(made(row.each, scenario, number), number) for number in range(count))
+    parts = tuple(_one(made(row.each, scenario, number), number) for number in range(count))
+    return tuple(_in_world_of(parts[0], part) for part in parts)
+
+
+def _in_world_of(first: Scenario, part: Scenario) -> Scenario:
+    """The part with its objects where those of the first are, whose world may have another origin."""
+    home, own = value_at(first, "world.home"), value_at(part, "world.home")
+    origin_m = value_at(first, "world.objects_origin_m")
+    if not (value_at(part, "world.objects") or value_at(part, "world.scene")) or None in (home, own) or home == own:
+        return part
+    at = Origin(own.lat_deg, own.lon_deg, own.alt_m)
+    east_m, north_m, _ = local(at, home.lat_deg, home.lon_deg, home.alt_m)
+    placed_m = (round(east_m + origin_m[0], 6), round(north_m + origin_m[1], 6))
+    return with_value(part, "world.objects_origin_m", placed_m)
 
 
 def _one(scenario: Scenario, number: int) -> Scenario:
@@ -109,13 +126,18 @@ def _fleet(table: dict[str, Any], path: Path, source: str, overrides: tuple[str,
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
         raise ConfigError(f"{source}: {AIRCRAFT}: expected at least one [[{AIRCRAFT}]] table")
     known = Common.__struct_encode_fields__
-    if unknown := [key for key in table if key not in known]:
+    if (world := table.get(WORLD)) is not None and (not isinstance(world, dict) or not set(world) <= set(OF_ALL)):
+        raise ConfigError(
+            f"{source}: {WORLD}: expected a table with {' and '.join(OF_ALL)} alone; the rest of it is in an entry, as "
+            f"{AIRCRAFT}[0].{WORLD}"
+        )
+    if unknown := [key for key in table if key not in (*known, WORLD)]:
         raise ConfigError(
             f"{source}: {unknown[0]}: not allowed beside [[{AIRCRAFT}]]; expected in an entry, as "
             f"{AIRCRAFT}[0].{unknown[0]}, and at the top only: {', '.join((*known, AIRCRAFT))}"
         )
     addressed = {key: _tables(table.pop(key, []), key, source) for key in ADDRESSED}
-    common = convert(dict(table), Common, source)
+    common = convert({key: value for key, value in table.items() if key != WORLD}, Common, source)
     shared = {key: value for key, value in table.items() if key not in ("name", *OF_THE_FLEET)}
     typed = tuple(override for override in overrides if re.split(r"[.=]", override)[0] in shared)
     read = [_entry(index, entry, path, source) for index, entry in enumerate(entries)]
@@ -134,6 +156,8 @@ def _fleet(table: dict[str, Any], path: Path, source: str, overrides: tuple[str,
     if len(parts) > MOST_PARTS:
         raise ConfigError(f"{source}: {AIRCRAFT}: {len(parts)} parts; expected {MOST_PARTS} at most")
     _check_names([part.name for part in parts], source)
+    if world is not None:
+        parts = [_in_world_of(parts[0], part) for part in parts]
     return Fleet(with_value(common, "checks", ()), tuple(parts))
 
 

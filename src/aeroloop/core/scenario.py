@@ -155,8 +155,12 @@ class Tables(Config, frozen=True):
 
     def files(self) -> dict[str, str]:
         """The files that the tables name, by key."""
-        named = {key: value_at(self, key) for key in self.FILES}
+        named = {key: value_at(self, key) for key in self.file_names()}
         return {key: name for key, name in named.items() if name}
+
+    def file_names(self) -> dict[str, str]:
+        """`FILES`, and those that are in arrays of tables."""
+        return dict(self.FILES)
 
 
 class Aircraft(Protocol):
@@ -184,6 +188,12 @@ class FamilyTables(Tables, frozen=True):
     def count(self) -> int:
         """Number of aircraft."""
         return 1
+
+    def file_names(self) -> dict[str, str]:
+        objects = value_at(self, "world.objects") or ()
+        meshes = {f"world.objects[{index}].file": each.file for index, each in enumerate(objects) if each.file}
+        copies = {key: f"object{number}{Path(name).suffix}" for number, (key, name) in enumerate(meshes.items())}
+        return {**self.FILES, **copies}
 
     @property
     def older_faults(self) -> Mapping[str, PlannedFault]:
@@ -360,7 +370,7 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
     @property
     def file_names(self) -> dict[str, str]:
         """Keys that name a file, and the name of its copy in a run's folder."""
-        return {key: name for tables in self._owners.values() for key, name in tables.FILES.items()}
+        return {key: name for tables in self._owners.values() for key, name in tables.file_names().items()}
 
     def files(self) -> dict[str, str]:
         """The files that the scenario names, by key."""
@@ -411,8 +421,17 @@ def value_at(table: Struct, key: str) -> Any:
     """The value of a dotted key of the file; None if this kind of table has no such key."""
     value: Any = table
     for name in (table.place(key) if isinstance(table, Scenario) else key).split("."):
-        value = getattr(value, name, None)
+        field, index = _indexed(name)
+        value = getattr(value, field, None)
+        if index is not None and value is not None:
+            value = value[index] if index < len(value) else None
     return value
+
+
+def _indexed(name: str) -> tuple[str, int | None]:
+    """One part of a dotted key: a field, and for an array of tables the number of one of them."""
+    field, bracket, rest = name.partition("[")
+    return field, int(rest.rstrip("]")) if bracket else None
 
 
 S = TypeVar("S", bound=Struct)
@@ -421,4 +440,11 @@ S = TypeVar("S", bound=Struct)
 def with_value(table: S, key: str, value: Any) -> S:
     """A copy with another value for a dotted key of the file."""
     first, _, rest = (table.place(key) if isinstance(table, Scenario) else key).partition(".")
-    return msgspec.structs.replace(table, **{first: with_value(getattr(table, first), rest, value) if rest else value})
+    field, index = _indexed(first)
+    if index is None:
+        new = with_value(getattr(table, field), rest, value) if rest else value
+    else:
+        rows = getattr(table, field)
+        row = with_value(rows[index], rest, value) if rest else value
+        new = (*rows[:index], row, *rows[index + 1 :])
+    return msgspec.structs.replace(table, **{field: new})

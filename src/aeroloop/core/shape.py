@@ -6,16 +6,17 @@ A family's row names the function that creates it from a scenario (`core.tables.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.frames import Quat, Vec3, quat_product, rotated
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.tables import family, made
 
 BOX_M: Vec3 = (0.25, 0.15, 0.05)  # half lengths
 BOX_RGBA = (0.35, 0.4, 0.45, 1.0)
+DISC_HALF_M = 0.002  # half height of a rotor's disc
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,26 @@ class Shape:
     def plain(self) -> dict[str, Any]:
         """In the format of the browser's script."""
         return asdict(self)
+
+
+def in_aircraft(shape: Shape, body: int, pos_m: Vec3, quat: Quat) -> tuple[Vec3, Quat]:
+    """A pose in one of its bodies, in the aircraft's own frame, with hinges in the middle."""
+    while body >= 0:
+        own = shape.bodies[body]
+        x, y, z = rotated(own.quat, pos_m)
+        pos_m = own.pos_m[0] + x, own.pos_m[1] + y, own.pos_m[2] + z
+        quat, body = quat_product(own.quat, quat), own.parent
+    return pos_m, quat
+
+
+def solid_parts(shape: Shape) -> tuple[Part, ...]:
+    """What of an aircraft touches objects: all parts and the discs of its rotors, in its own frame."""
+    discs = (
+        Part(rotor.body, "cylinder", (rotor.radius_m, DISC_HALF_M, 0.0), rotor.pos_m, rotor.quat, rotor.disc_rgba)
+        for rotor in shape.rotors
+    )
+    placed = ((part, *in_aircraft(shape, part.body, part.pos_m, part.quat)) for part in (*shape.parts, *discs))
+    return tuple(replace(part, body=0, pos_m=pos_m, quat=quat) for part, pos_m, quat in placed)
 
 
 def box() -> Shape:

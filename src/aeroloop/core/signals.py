@@ -190,6 +190,7 @@ class Event(IntEnum):
     COMMAND_SENT = 29  # the pilot's command to an external autopilot was sent first; value: number of the command
     COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command
     LANDING_TARGETS_REFUSED = 31  # the autopilot did not use a LANDING_TARGET; value: count so far
+    COLLISION = 32  # value: number of the object in the world, the first is 0; -1 - n: of aircraft n of the flight
 
 
 class ResetCause(IntEnum):

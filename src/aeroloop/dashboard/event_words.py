@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Stream
 from aeroloop.dashboard.theme import Severity
@@ -19,6 +21,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.DEADLINE_MISSED: ("warn", "deadline missed"),
     Event.DIVERGED: ("bad", "the aircraft left its bounds (diverged)"),
     Event.GROUND_CONTACT: ("warn", "ground contact"),
+    Event.COLLISION: ("bad", "collision"),
     Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
     Event.OVERRUN: ("warn", "control cycle overrun"),
     Event.LATE_CYCLE: ("warn", "sensor request late"),
@@ -38,12 +41,25 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
 }
 
 
-def description(stream: Stream, row: tuple[float, ...], *, several: bool) -> tuple[Severity, str] | None:
-    """Description of a row of an event stream; None if it is not shown. `several`: with the aircraft's number."""
+def description(
+    stream: Stream, row: tuple[float, ...], *, several: bool, objects: Sequence[str] = ()
+) -> tuple[Severity, str] | None:
+    """Description of a row of an event stream; None if it is not shown. `several`: with the aircraft's number;
+    `objects`: names of those in the world."""
     values = dict(zip(stream.names, row, strict=True))
     try:
-        known = EVENT_WORDS.get(Event(int(values["code"])))
+        event = Event(int(values["code"]))
+        known = EVENT_WORDS.get(event)
+        if event is Event.COLLISION:
+            known = "bad", f"collision with {_touched(values['value'], objects)}"
         whose = f"aircraft {int(values['vehicle']) + 1}: " if several else ""
     except (KeyError, ValueError, OverflowError):
         return None
     return None if known is None else (known[0], whose + known[1])
+
+
+def _touched(value: float, objects: Sequence[str]) -> str:
+    """What an aircraft has collided with."""
+    if 0 <= value < len(objects):
+        return objects[int(value)]
+    return "an object" if value >= 0 else "another aircraft"

@@ -14,10 +14,11 @@ from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import euler_from_quat
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.stream import Track
-from aeroloop.dashboard import family_page, from_browser, readings
+from aeroloop.dashboard import family_page, from_browser, readings, world_objects
 from aeroloop.dashboard.layout import every
 from aeroloop.dashboard.map import REACH_M, GroundImage, Pose, View, ground, live, scene, thinned
 from aeroloop.dashboard.watched_flight import WatchedFlight
+from aeroloop.world.placed_objects import PlacedObject
 from aeroloop.world.relief import of_config
 
 REFRESH_S = 0.2
@@ -76,6 +77,7 @@ class MapPanel:
         self._view = View(m_per_px=m_per_px)
         self._ground: GroundImage | None = None
         self._ground_of: Scenario | None = None
+        self._objects: tuple[PlacedObject, ...] = ()
         self._drawn = ""
         self._follow = beneath is None
         self._sized = False
@@ -113,7 +115,8 @@ class MapPanel:
                 self._view = view.centred(mine.east_m, mine.north_m)
         self.redraw()
         others = [pose for number, pose in poses.items() if number != self._vehicle()]
-        svg = live(
+        svg = world_objects.on_map(self._view, [each for each in self._objects if each.moving], self._watched.store.t_s)
+        svg += live(
             self._view,
             trail=self._trail(),
             aircraft=mine,
@@ -126,9 +129,9 @@ class MapPanel:
     def redraw(self) -> None:
         """The static part; sent only when it changes."""
         self._learn_ground()
-        drawn = self._beneath.draw(self._view) + scene(
-            self._view, waypoints=self._waypoints(), target=self._target(), homes=self._beneath.homes
-        )
+        still = [each for each in self._objects if not each.moving]
+        drawn = self._beneath.draw(self._view) + world_objects.on_map(self._view, still, 0.0)
+        drawn += scene(self._view, waypoints=self._waypoints(), target=self._target(), homes=self._beneath.homes)
         if drawn == self._drawn:
             return
         self._drawn = drawn
@@ -145,6 +148,7 @@ class MapPanel:
         if scenario is self._ground_of:
             return
         self._ground_of, self._ground, self._drawn = scenario, None, ""
+        self._objects = world_objects.of_scenario(scenario)
         terrain = value_at(scenario, "world.terrain") if scenario is not None else None
         if terrain is not None:
             try:

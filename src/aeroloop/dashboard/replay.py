@@ -33,6 +33,7 @@ from aeroloop.dashboard.watched_fleet import Part, WatchedFleet
 from aeroloop.dashboard.watched_flight import MOST_NOTICES, Notice, WatchedFlight
 from aeroloop.flight.results import LOG, SCENARIO
 from aeroloop.recording.log import Log, part_of, read
+from aeroloop.world.object_kinds import names as object_names
 
 LARGEST_LOG_B = 1024 * 2**20
 MOST_RECORDINGS = 3
@@ -101,6 +102,7 @@ def _ordered(rows: Rows) -> Rows:
 def _notices(part: RecordedPart, of_part: str) -> Iterable[Notice]:
     several = part.scenario.aircraft.count > 1
     known = offers(part.scenario)
+    objects = object_names(part.scenario)
     for stream in part.streams:
         told_of = (*event_words.EVENTS, "fault", CHANGE.name)
         for row in part.rows[stream.name].tolist() if stream.name in told_of else ():
@@ -110,7 +112,7 @@ def _notices(part: RecordedPart, of_part: str) -> Iterable[Notice]:
             elif stream.name == CHANGE.name:
                 told = "warn", change_words(row[len(KEYS) :], change_offers(part.scenario))
             else:
-                told = event_words.description(stream, tuple(row), several=several)
+                told = event_words.description(stream, tuple(row), several=several, objects=objects)
             if told is not None:
                 yield Notice(0, row[0], told[0], of_part + told[1])
 

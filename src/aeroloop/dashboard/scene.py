@@ -18,10 +18,12 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.shape import Shape
 from aeroloop.core.stream import TRUTH, Track
-from aeroloop.dashboard import family_page, ground, readings
+from aeroloop.dashboard import family_page, ground, readings, world_objects
 from aeroloop.dashboard.family_page import Page
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import MOST_POINTS, PLAN_POINTS, Trail
+from aeroloop.dashboard.world_objects import LEVEL
+from aeroloop.world.placed_objects import PlacedObject
 
 Camera = Literal["follow", "free", "top"]
 
@@ -160,6 +162,7 @@ class View:
         self._stood = False  # what was shown last
         self._own: Group | None = None  # the part that the pages show
         self._beside: list[Group] = []
+        self._objects: list[tuple[Craft, PlacedObject | None]] = []  # None: all that stand
         self._stage: Stage | None = None
         self._told_paths: ReportedPaths | None = None
         self._waypoints: list[Vec3] = []
@@ -176,7 +179,7 @@ class View:
         """Remove the previous flight and show this one. `beside`: other parts of the fleet, and the origins of their
         worlds in that of the scenario."""
         self.scene.delete_objects()
-        self._own, self._beside, self._last = None, [], []
+        self._own, self._beside, self._last, self._objects = None, [], [], []
         self._waypoints, self._mission = [], []
         self._told_paths = None
         self.followed = 0
@@ -192,6 +195,7 @@ class View:
             if page.told_paths is not None:
                 self._told_paths = ReportedPaths(scene, partial(page.told_paths, scenario))
             if scenario is not None:
+                self._objects = _objects(scenario)
                 self._own = Group(scenario, 0)
                 for number, (other, origin_W) in enumerate(beside, start=len(self._own.crafts)):
                     self._beside.append(Group(other, number, origin_W))
@@ -236,6 +240,7 @@ class View:
             return
         groups = [(self._own, store), *zip(self._beside, beside, strict=False)]
         calls = [call for group, of_group in groups for call in group.poses(of_group)]
+        calls += [_object_call(craft, thing, store.t_s) for craft, thing in self._objects]
         if calls == self._last:
             calls = []
         else:
@@ -254,6 +259,19 @@ class View:
     def _send(self, calls: list[list[Any]]) -> None:
         if calls:
             self.scene.run_method("run_methods", calls)
+
+
+def _objects(scenario: Scenario) -> list[tuple[Craft, PlacedObject | None]]:
+    """Objects of the world: those that stand are one object of the scene, the others one each."""
+    things = world_objects.of_scenario(scenario)
+    standing = world_objects.standing(things)
+    drawn: list[tuple[Craft, PlacedObject | None]] = [(Craft(standing, ""), None)] if standing is not None else []
+    return [*drawn, *((Craft(world_objects.moving(thing), ""), thing) for thing in things if thing.moving)]
+
+
+def _object_call(craft: Craft, thing: PlacedObject | None, t_s: float) -> list[Any]:
+    place, attitude = (ORIGIN, LEVEL) if thing is None else thing.pose(t_s if math.isfinite(t_s) else 0.0)
+    return _call(craft, "pose", *([round(value, 4) for value in values] for values in (place, attitude)), [], [])
 
 
 def _moved(pos_W: Vec3, by_W: Vec3) -> Vec3:

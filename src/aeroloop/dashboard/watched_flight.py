@@ -40,6 +40,7 @@ from aeroloop.flight import running
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.ground.commands import Station, Text, Vehicle, VehicleState
 from aeroloop.realtime.feed import FeedIn
+from aeroloop.world.object_kinds import names as object_names
 
 T = TypeVar("T")
 
@@ -379,7 +380,8 @@ class WatchedFlight(PlantCommands):
 
     def _take_event(self, store: Store, stream: Stream, row: tuple[float, ...], of_part: str = "") -> None:
         """`of_part` is a prefix for a part that the pages do not show."""
-        told = event_words.description(stream, row, several=store.vehicles(stream.name) != [0])
+        objects = object_names(self.scenario) if self.scenario is not None else ()
+        told = event_words.description(stream, row, several=store.vehicles(stream.name) != [0], objects=objects)
         if told is not None:
             severity, event = told
             self.notice(of_part + event, severity, row[0])

@@ -16,6 +16,8 @@ from aeroloop.core.stream import SETPOINT, Track
 from aeroloop.core.tables import part
 from aeroloop.recording.scene_messages import Ground
 from aeroloop.recording.well_known import WORLD, Described, Row
+from aeroloop.world.placed_objects import PlacedObject
+from aeroloop.world.placed_objects import of_scenario as objects_of
 from aeroloop.world.relief import mesh, of_config, shaded
 from aeroloop.world.terrain import Level
 
@@ -48,6 +50,7 @@ def _described(
         frame=f"{prefix}{WORLD}" if elsewhere is not None else WORLD,
         frame_in_world=elsewhere,
         prefix=prefix,
+        objects=_objects(scenario),
         fault_words=_fault_words(scenario),
     )
 
@@ -89,6 +92,13 @@ def _ground(scenario: Scenario) -> Ground | None:
     except AeroloopError:  # its file is missing: a log without terrain is better than none
         return None
     return Ground(easts, norths, heights, shaded(easts, norths, heights, heights))
+
+
+def _objects(scenario: Scenario) -> tuple[PlacedObject, ...]:
+    try:
+        return objects_of(scenario)
+    except AeroloopError:  # a mesh is missing: a log without objects is better than none
+        return ()
 
 
 def _fault_words(scenario: Scenario) -> Callable[[Row], str]:

@@ -23,7 +23,7 @@ from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.stream import Publish, Stream
 from aeroloop.core.streams import streams_of
 from aeroloop.core.tables import MEMORY, calling
-from aeroloop.flight.part import FlightPart
+from aeroloop.flight.part import FlightPart, fleet_of
 from aeroloop.flight.process_table import launch_settings
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.recording.log import Log
@@ -62,7 +62,7 @@ def fly_inline(
                 part = FlightPart(_launch(scenario, place, prefix), rows.publish)
                 parts.append(part)
                 part.open({}, lambda words: None)
-            fleet = [craft for part in parts for craft in part.crafts]
+            fleet = fleet_of(parts)
             pace = paced(min(craft.vehicle.step_ns for craft in fleet))
             for part in parts:
                 part.await_ready(stopped)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from aeroloop.core.change_offers import change_offers, checked
-from aeroloop.core.errors import ConfigError
+from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.fault_offers import sight_switch
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.fleet import Fleet, Plan, part_key, parts_of
+from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.core.shape import Shape
+from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.core.stream import Publish
 from aeroloop.core.tables import calling, made, part
 from aeroloop.flight.exchange_context import ExchangeContext, Inlined
@@ -18,6 +21,10 @@ from aeroloop.sim.exchange import Exchange, Stopped
 from aeroloop.sim.fault_plan import FaultPlan
 from aeroloop.sim.loop import Craft
 from aeroloop.sim.vehicle import Vehicle
+from aeroloop.world.earth import Earth, Home
+from aeroloop.world.object_kinds import names as object_names
+from aeroloop.world.obstacles import Obstacles
+from aeroloop.world.placed_objects import of_scenario as objects_of
 
 
 class FlightPart:
@@ -30,6 +37,8 @@ class FlightPart:
         self._own = [publish(number) for number in range(count)]
         self.build = build  # module of its family, for errors in its code
         self.vehicles = [built(build, self.scenario, number, rows) for number, rows in enumerate(self._own)]
+        home = value_at(self.scenario, "world.home")
+        self.home: Home | None = home if isinstance(home, Home) else None
         self.crafts: list[Craft] = []
         self._finishers: list[Callable[[], None]] = []
 
@@ -93,4 +102,43 @@ def built(build: str, scenario: Scenario, number: int, rows: Mapping[str, Publis
     vehicle = made(build, scenario, number, rows)
     if not isinstance(vehicle, Vehicle):
         raise ConfigError(f"{build}: expected a sim.vehicle.Vehicle, not {type(vehicle).__name__}")
+    objects = objects_of(scenario)
+    if objects:
+        vehicle.add_obstacles(Obstacles(objects, shape_of(scenario)))
     return vehicle
+
+
+def check_starts(plan: Plan) -> None:
+    """ConfigError if an object of the world cannot be read, or is where an aircraft starts."""
+
+    class Discarded(dict[str, Publish]):
+        def __missing__(self, stream: str) -> Publish:
+            return lambda *row: None
+
+    for each in parts_of(plan):
+        if object_names(each):
+            try:
+                for number in range(each.aircraft.count):
+                    built(each.family.vehicle, each, number, Discarded())
+            except ConfigError as error:
+                at = f"{part_key(plan, each)}." if isinstance(plan, Fleet) else ""
+                raise ConfigError(f"{at}{error}") from None
+
+
+def fleet_of(parts: Sequence[FlightPart]) -> list[Craft]:
+    """All aircraft of a flight; several are placed in the world of the first, and can meet there."""
+    fleet = [craft for part in parts for craft in part.crafts]
+    placed = [(each, each.home) for each in parts if each.home is not None]
+    for each, home in placed if len(fleet) > 1 else ():
+        origin_W = Earth(placed[0][1]).pos_W(home.lat_deg, home.lon_deg, home.alt_m)
+        hull = _hull(each.scenario)
+        for craft in each.crafts:
+            craft.origin_W, craft.hull = origin_W, hull
+    return fleet
+
+
+def _hull(scenario: Scenario) -> Shape | None:
+    try:
+        return shape_of(scenario)
+    except AeroloopError:  # a file of its shape is missing: it flies, and meets nobody
+        return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from foxglove.messages import (
@@ -25,7 +26,7 @@ from foxglove.messages import (
 )
 
 from aeroloop.core.frames import Quat, Vec, Vec3, quat_product, rotated
-from aeroloop.core.shape import Part, Shape
+from aeroloop.core.shape import Part, Shape, in_aircraft
 
 LEVEL: Quat = (1.0, 0.0, 0.0, 0.0)
 DISC_HEIGHT = 0.04
@@ -48,6 +49,18 @@ class Ground:
     rgb: Vec  # 0 to 1
 
 
+class Thing(Protocol):
+    """An object of the world, as `world.placed_objects` has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def parts(self) -> tuple[Part, ...]: ...
+    @property
+    def moving(self) -> bool: ...
+    def pose(self, t_s: float, /) -> tuple[Vec3, Quat]: ...
+
+
 def pose(pos_m: Vec3, quat: Quat = LEVEL) -> Pose:
     x, y, z = pos_m
     return Pose(position=Vector3(x=x, y=y, z=z), orientation=quaternion(quat))
@@ -62,9 +75,9 @@ def aircraft(shape: Shape, frame: str, time: Timestamp, label: str = "") -> Scen
     """The shape in the frame that moves with it, hinges in the middle; rotors are discs."""
     drawn = _Drawn()
     for part in shape.parts:
-        drawn.add(part, *_in_aircraft(shape, part.body, part.pos_m, part.quat))
+        drawn.add(part, *in_aircraft(shape, part.body, part.pos_m, part.quat))
     for rotor in shape.rotors:
-        pos_m, quat = _in_aircraft(shape, rotor.body, rotor.pos_m, rotor.quat)
+        pos_m, quat = in_aircraft(shape, rotor.body, rotor.pos_m, rotor.quat)
         drawn.cylinder(pos_m, quat, rotor.radius_m, DISC_HEIGHT * rotor.radius_m / 2, rotor.disc_rgba)
     above = pose((0.0, 0.0, 1.2 * shape.reach_m))
     texts = [
@@ -84,6 +97,29 @@ def aircraft(shape: Shape, frame: str, time: Timestamp, label: str = "") -> Scen
         texts=texts if label else [],
     )
     return SceneUpdate(entities=[entity])
+
+
+def objects(things: Sequence[Thing], t_s: float, frame: str, time: Timestamp) -> SceneUpdate:
+    """Objects at this time, an entity each."""
+    entities = []
+    for thing in things:
+        drawn = _Drawn()
+        (x, y, z), quat = thing.pose(t_s)
+        for part in thing.parts:
+            dx, dy, dz = rotated(quat, part.pos_m)
+            drawn.add(part, (x + dx, y + dy, z + dz), quat_product(quat, part.quat))
+        entity = SceneEntity(
+            timestamp=time,
+            frame_id=frame,
+            id=thing.name,
+            frame_locked=True,
+            cubes=drawn.cubes,
+            spheres=drawn.spheres,
+            cylinders=drawn.cylinders,
+            triangles=drawn.triangles,
+        )
+        entities.append(entity)
+    return SceneUpdate(entities=entities)
 
 
 def terrain(ground: Ground, frame: str, time: Timestamp) -> SceneUpdate:
@@ -166,16 +202,6 @@ class _Drawn:
                 pose=pose(pos_m, quat), points=points, color=_color(part.rgba), indices=list(part.faces)
             )
         )
-
-
-def _in_aircraft(shape: Shape, body: int, pos_m: Vec3, quat: Quat) -> tuple[Vec3, Quat]:
-    """A pose in one of its bodies, in the aircraft's own frame."""
-    while body >= 0:
-        own = shape.bodies[body]
-        x, y, z = rotated(own.quat, pos_m)
-        pos_m = own.pos_m[0] + x, own.pos_m[1] + y, own.pos_m[2] + z
-        quat, body = quat_product(own.quat, quat), own.parent
-    return pos_m, quat
 
 
 def _size(half_m: Vec3) -> Vector3:

@@ -4,6 +4,7 @@
     /aircraft/NAME/pose       PoseInFrame                /aircraft/NAME/setpoint   PoseInFrame
     /aircraft/NAME/location   LocationFix                /aircraft/NAME/shape      SceneUpdate, once
     /aircraft/NAME/path       SceneUpdate, flown so far  /terrain                  SceneUpdate, once
+    /objects                  SceneUpdate: once, and ten times a second those that move
     /log                      Log: events, faults and texts (STATUSTEXT) of all aircraft
 
 Only common streams are read. Times are the wall clock's at the start of the flight plus simulated time. None of this is
@@ -51,8 +52,8 @@ Row = Sequence[float]
 Take = Callable[[Row], None]
 
 WORLD = "world"
-LOG_TOPIC, TERRAIN = "/log", "terrain"
-POSE_HZ, SETPOINT_HZ, LOCATION_HZ = 20.0, 10.0, 5.0
+LOG_TOPIC, TERRAIN, OBJECTS = "/log", "terrain", "objects"
+POSE_HZ, SETPOINT_HZ, LOCATION_HZ, OBJECTS_HZ = 20.0, 10.0, 5.0, 10.0
 PATH_POINT_S = 0.2
 """Initial distance between the path's points."""
 PATH_POINTS = 512
@@ -75,7 +76,12 @@ CALM = frozenset(
     }
 )
 _SINGLES = struct.Struct("<3f")
-GRAVE = frozenset({Event.SAFE_COMMAND, Event.DIVERGED, Event.LAW_NOT_FINITE, Event.BOARD_RESTARTED, Event.FAILSAFE})
+GRAVE = frozenset(
+    {
+        *(Event.SAFE_COMMAND, Event.DIVERGED, Event.LAW_NOT_FINITE, Event.BOARD_RESTARTED, Event.FAILSAFE),
+        Event.COLLISION,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class Described:
     frame: str = WORLD
     frame_in_world: tuple[Vec3, Quat] | None = None  # of a part whose world has another origin
     prefix: str = ""
+    objects: tuple[scene.Thing, ...] = ()  # of its world
     fault_words: Callable[[Row], str] = lambda row: "fault"  # of the columns after the aircraft's number
 
 
@@ -113,9 +120,11 @@ class WellKnownTopics:
         self._log = LogChannel(LOG_TOPIC, context=context)
         below = f"/{part.prefix}{TERRAIN}"
         self._terrain = SceneUpdateChannel(below, context=context) if part.ground is not None else None
+        self._objects = SceneUpdateChannel(f"/{part.prefix}{OBJECTS}", context=context) if part.objects else None
+        self._moving, self._objects_due = [thing for thing in part.objects if thing.moving], _Due(OBJECTS_HZ)
         self._aircraft = [_Aircraft(context, name, part, columns) for name in part.names]
         takers: dict[str, Take | None] = {
-            "truth": self._each("truth", _Aircraft.take_truth) if "x_m" in columns.get("truth", ()) else None,
+            "truth": self._truth_taker() if "x_m" in columns.get("truth", ()) else None,
             part.setpoint.stream: self._each(part.setpoint.stream, _Aircraft.take_setpoint)
             if part.setpoint.east in columns.get(part.setpoint.stream, ())
             else None,
@@ -137,6 +146,8 @@ class WellKnownTopics:
         part, time = self._part, timestamp(self._epoch_ns)
         if part.ground is not None and self._terrain is not None:
             self._terrain.log(scene.terrain(part.ground, part.frame, time), log_time=self._epoch_ns)
+        if self._objects is not None:
+            self._objects.log(scene.objects(part.objects, 0.0, part.frame, time), log_time=self._epoch_ns)
         for aircraft in self._aircraft:
             aircraft.show(self._epoch_ns)
 
@@ -146,7 +157,7 @@ class WellKnownTopics:
 
     def _channels(self) -> Iterator[Any]:
         own = (channel for aircraft in self._aircraft for channel in aircraft.channels)
-        return (channel for channel in (self._log, self._terrain, *own) if channel is not None)
+        return (channel for channel in (self._log, self._terrain, self._objects, *own) if channel is not None)
 
     def taker(self, stream: str) -> Take | None:
         """The consumer of the rows of that stream; None if no topic needs them."""
@@ -182,6 +193,30 @@ class WellKnownTopics:
 
         return to_its_own
 
+    def _truth_taker(self) -> Take:
+        """Aircraft, and with their times the objects that move."""
+        take = self._each("truth", _Aircraft.take_truth)
+        if not self._moving:
+            return take
+
+        def take_and_move(row: Row) -> None:
+            take(row)
+            self._move_objects(row[0])
+
+        return take_and_move
+
+    def _move_objects(self, t_s: float) -> None:
+        if self._objects is not None and self._objects_due.is_due(t_s):
+            at_ns = self._epoch_ns + round(t_s * NS)
+            moved = scene.objects(self._moving, t_s, self._part.frame, timestamp(at_ns))
+            self._objects.log(moved, log_time=at_ns)
+
+    def _value_words(self, event: Event, value: float) -> str:
+        """The value of an event; of a collision the name of the object, if it was one."""
+        objects = self._part.objects
+        named = event is Event.COLLISION and 0 <= value < len(objects)
+        return objects[int(value)].name if named else f"{value:g}"
+
     def _name(self, vehicle: float) -> str:
         names = self._part.names
         return names[int(vehicle)] if 0 <= vehicle < len(names) else f"{vehicle:g}"
@@ -198,7 +233,9 @@ class WellKnownTopics:
                 return
             level = LogLevel.Info if event in CALM else LogLevel.Error if event in GRAVE else LogLevel.Warning
             words = event.name.lower().replace("_", " ")
-            self.log_message(t_s, level, f"{self._name(vehicle)}/{source}", f"{words} ({value:g})")
+            self.log_message(
+                t_s, level, f"{self._name(vehicle)}/{source}", f"{words} ({self._value_words(event, value)})"
+            )
 
         return take
 

@@ -20,6 +20,8 @@ from aeroloop.sensors.schedule import Sensor
 LEAST_UP = 0.1
 """Cosine of a tilt at which no range finder has an echo."""
 BEAM_STEPS = 8
+Beam = Callable[[int, Vec3, Vec3, float], float]
+"""(time in ns, position and unit vector in W, length in m) -> distance to the first object; infinite without one."""
 
 
 class RangefinderSample(NamedTuple):
@@ -55,6 +57,7 @@ class Rangefinder:
         self._cos_max_tilt = math.cos(config.max_tilt_rad)
         self._range = Channel(config.errors, config.period_s, 1, streams.child("range"))
         self.channels = {"range": self._range}
+        self.beam: Beam | None = None  # in a world with objects
 
     def measure(self, scene: Scene, steps: int) -> RangefinderSample:
         config, t_ns, R_BW = self._config, scene.state.t_ns, scene.R_BW
@@ -63,6 +66,12 @@ class Rangefinder:
         height_m = scene.state.pos_W[2] + R_BW[0][2] * mx + R_BW[1][2] * my + cos_tilt * mz - scene.terrain_m
         echo = cos_tilt >= self._cos_max_tilt
         true_m = height_m / cos_tilt if echo else config.max_m
+        if self.beam is not None and echo:
+            x, y, z = scene.state.pos_W
+            offset_W = (R_BW[0][i] * mx + R_BW[1][i] * my + R_BW[2][i] * mz for i in range(3))
+            dx, dy, dz = offset_W
+            down_W = (-R_BW[2][0], -R_BW[2][1], -R_BW[2][2])
+            true_m = min(true_m, self.beam(t_ns, (x + dx, y + dy, z + dz), down_W, min(true_m, config.max_m)))
         range_m = self._range.measure1(true_m * (1.0 + config.scale_error), steps)
         valid = echo and config.min_m <= range_m <= config.max_m
         limited_m = min(max(range_m, config.min_m), config.max_m) if echo else config.max_m

@@ -21,7 +21,7 @@ from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
 from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Axes, Channel, Streams
-from aeroloop.sensors.rangefinder import Rangefinder, RangefinderConfig, RangefinderSample
+from aeroloop.sensors.rangefinder import Beam, Rangefinder, RangefinderConfig, RangefinderSample
 from aeroloop.sensors.scene import Scene, StateScene, body_from_world
 from aeroloop.sensors.schedule import Grid, Name, Sensor
 from aeroloop.sensors.tachometer import Tachometer, TachometerConfig, TachometerSample
@@ -112,7 +112,7 @@ class _Post:
         self.grid = Grid(config)
         self.due_ns = self.grid.next_ns  # time of the next sampling or delivery
         self._under_way: deque[Sample] = deque()
-        self._instrument: Instrument = BUILD[name](config, streams.child(name))
+        self.instrument: Instrument = BUILD[name](config, streams.child(name))
         self._switched: dict[tuple[str, str], _Disturbance] = {}  # by kind and channel
         self._active: list[_Disturbance] = []
         self._fault_free = True  # no fault, and no remaining effect of one
@@ -120,7 +120,7 @@ class _Post:
 
     def switch(self, switch: Switch) -> Switched:
         """Switch a fault on or off."""
-        channels = self._instrument.channels
+        channels = self.instrument.channels
         where = f"fault of {self.name}"
         name = _channel(switch.channel, channels, where)
         whole = switch.kind not in ADDING
@@ -143,7 +143,7 @@ class _Post:
         if grid.next_ns <= t_ns:
             steps = grid.take(t_ns)
             if self._fault_free:
-                sample = self._instrument.measure(scene, steps)
+                sample = self.instrument.measure(scene, steps)
                 if sample.ready_ns <= t_ns and not under_way:  # without latency it need not be queued
                     arrived.append(sample)
                     self.due_ns = grid.next_ns
@@ -165,7 +165,7 @@ class _Post:
             self._disturb()
         self._fault_free = not active
         # A failed sensor continues to sample without delivery, so that its later noise does not depend on the fault.
-        fresh = self._instrument.measure(scene, steps)
+        fresh = self.instrument.measure(scene, steps)
         kinds = {fault.kind for fault in active}
         if "frozen" in kinds and self._last is not None:
             sent = self._last._replace(t_ns=fresh.t_ns, ready_ns=fresh.ready_ns)
@@ -175,9 +175,9 @@ class _Post:
             self._under_way.append(sent)
 
     def _disturb(self) -> None:
-        if isinstance(self._instrument, Gnss):
-            self._instrument.lost = any(fault.kind == "no_fix" for fault in self._active)
-        for channel in self._instrument.channels.values():
+        if isinstance(self.instrument, Gnss):
+            self.instrument.lost = any(fault.kind == "no_fix" for fault in self._active)
+        for channel in self.instrument.channels.values():
             mine = [fault for fault in self._active if fault.channel is channel]
             bias = np.array([fault.values for fault in mine if fault.kind == "bias"])
             noise = np.array([fault.values for fault in mine if fault.kind == "noise"])
@@ -225,6 +225,12 @@ class Suite:
             if post.name == switch.target:
                 return post.switch(switch)
         raise ConfigError(f"fault of {switch.target}: there is no such sensor on this aircraft")
+
+    def see(self, beam: Beam) -> None:
+        """Let the range finder's beam end at objects of the world."""
+        for post in self._posts:
+            if isinstance(post.instrument, Rangefinder):
+                post.instrument.beam = beam
 
     def due(self, t_ns: int) -> tuple[str, ...]:
         """The sensors that take a sample at this time."""

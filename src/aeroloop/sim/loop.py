@@ -8,7 +8,7 @@
 In each round the pace gives the time to advance to; every vehicle applies its controller's command and advances; every
 exchange sends the samples and receives what has arrived; every exchange waits for the answers that lockstep requires.
 So all aircraft step before the loop waits for any answer, and no flight depends on the other aircraft in the same
-simulation.
+simulation until two of them touch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from typing import Any, Protocol
 from aeroloop.core.changes import Change, Values
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
+from aeroloop.core.frames import Vec3
 from aeroloop.core.operator import Order
+from aeroloop.core.shape import Shape
+from aeroloop.sim.encounters import encounters
 from aeroloop.sim.exchange import Exchange, Operated, Row, Stopped
 from aeroloop.sim.fault_plan import Action, FaultPlan
 from aeroloop.sim.vehicle import Vehicle
@@ -60,6 +63,8 @@ class Craft:
     check: Callable[[Change], tuple[int, Values]] = no_changes  # number and values of a change that is possible
     # Time of what was done by hand, what it was, and why it was refused; "": it was done.
     by_hand: Callable[[int, Action | Order, str], None] = lambda t_ns, action, refused: None
+    hull: Shape | None = None  # what other aircraft touch; None: they pass through it
+    origin_W: Vec3 = (0.0, 0.0, 0.0)  # of its world, in that of the first aircraft
 
     @property
     def over(self) -> bool:
@@ -152,6 +157,7 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
     for external input (pause, faults and changes by hand) and timing statistics; if it returns a reason, the flight
     ends."""
     flying = list(fleet)
+    met = encounters(flying)
     for craft in flying:
         craft.vehicle.begin()
         craft.switch_planned()
@@ -161,6 +167,8 @@ def run(fleet: Sequence[Craft], pace: Pace, stopped: Stopped, attend: Callable[[
             return "stopped"
         for craft in flying:
             craft.advance(t_ns)
+        if met is not None:
+            met.meet(flying)
         for craft in flying:
             for exchange in craft.exchanges:
                 exchange.serve()

@@ -16,7 +16,10 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ACTUATOR_TARGETS, Switch, Switched
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Air, Event, Place
+from aeroloop.sensors.rangefinder import Beam
+from aeroloop.sim.collisions import Collisions, Solid
 from aeroloop.sim.exchange import Row
+from aeroloop.world.obstacles import Obstacles
 
 E = TypeVar("E")
 S = TypeVar("S", bound="Placed")
@@ -107,6 +110,8 @@ class Stages(Generic[E, S]):
     actuators: ActuatorFaults = field(default_factory=lambda: ActuatorFaults(()))  # those that can fail
     changes: Mapping[str, Callable[[Row], None]] = field(default_factory=dict)  # sets a quantity in flight, by its key
     restart: Callable[[], None] | None = None  # puts actuators and body back to the start, at the present time
+    see: Callable[[Beam], None] = lambda beam: None  # lets range finders see objects
+    solid: Solid | None = None  # flies on after a collision with an object; None: the flight ends as crashed
 
 
 class TouchDown:
@@ -138,6 +143,8 @@ class Vehicle(Generic[E, S]):
         self.ended = ""  # "diverged", "crashed"
         self.state: S = stages.motion.state(0)
         self.surroundings = stages.surroundings
+        self.solid = stages.solid
+        self.collisions: Collisions | None = None  # with objects of the world; None: it has none
 
     def begin(self) -> None:
         """Log the rows of t = 0."""
@@ -156,6 +163,13 @@ class Vehicle(Generic[E, S]):
     def sensed(self) -> list[Any]:
         """Samples delivered at t = 0, if the family has an effort then."""
         return [] if self._first_effort is None else self._stages.sense(self.state, self._first_effort)
+
+    def add_obstacles(self, obstacles: Obstacles) -> None:
+        """Let it collide with objects of the world, and its range finder see them; ConfigError if one is at its
+        start."""
+        self.collisions = Collisions(obstacles, self.solid)
+        self.collisions.check_start(self.state)
+        self._stages.see(obstacles.beam_m)
 
     def restart(self) -> None:
         """Put the aircraft back to its start while time goes on; ConfigError where its family has no such stage."""
@@ -189,6 +203,10 @@ class Vehicle(Generic[E, S]):
     def log_event(self, event: Event, value: float) -> None:
         self._rows.event(self.t_ns, event, value)
 
+    def read_state(self) -> None:
+        """The state after the motion was changed between two steps."""
+        self.state = self._motion.state(self.t_ns)
+
     def advance(self, until_ns: int, *, exact: bool) -> None:
         """Advance step by step. `exact`: the last step is cut to end at until_ns; else it ends at the grid point
         before."""
@@ -210,6 +228,8 @@ class Vehicle(Generic[E, S]):
 
     def _observe(self, effort: E) -> None:
         """At each grid point: sample the sensors, check for the end of the flight, and log."""
+        if self.collisions is not None:
+            self._collide(self.collisions)
         stages, state, t_ns = self._stages, self.state, self.t_ns
         samples: list[Any] = []
         if stages.lost(state):
@@ -225,5 +245,14 @@ class Vehicle(Generic[E, S]):
             met = stages.contact(t_ns, state)
             if met is not None:
                 self.log_event(Event.GROUND_CONTACT, state.vel_W[2])
-                self.ended = met
+                self.ended = self.ended or met
         self._rows.step(self, effort, samples)
+
+    def _collide(self, collisions: Collisions) -> None:
+        """Before the sensors: an accelerometer measures the impact."""
+        met = collisions.meet(self.t_ns, self.state)
+        for number in met.numbers:
+            self.log_event(Event.COLLISION, float(number))
+        if met.struck:
+            self.read_state()
+        self.ended = met.ended

@@ -13,7 +13,7 @@ from functools import cache
 import mujoco
 import numpy as np
 
-from aeroloop.cameras import scene
+from aeroloop.cameras import object_scene, scene
 from aeroloop.cameras.pinhole import Pose
 from aeroloop.cameras.render import Renderer, Rgb
 from aeroloop.core.faults import SIGHT_TARGETS, TARGETS, SightFaults
@@ -23,6 +23,7 @@ from aeroloop.video import bodies, trails
 from aeroloop.video.crafts import Craft
 from aeroloop.video.viewpoints import Surroundings
 from aeroloop.world.ground import upright
+from aeroloop.world.placed_objects import of_scenario as objects_of
 from aeroloop.world.room_layout import RoomConfig
 
 SHADOW_RGBA = [0.0, 0.0, 0.0, 0.32]
@@ -65,6 +66,9 @@ class Stage(Renderer):
             shadow.add_geom(
                 type=mujoco.mjtGeom.mjGEOM_CYLINDER, size=[radius_m, 1e-4 * radius_m, 0.0], rgba=SHADOW_RGBA
             )
+        objects = objects_of(scenario)
+        object_scene.add(spec, objects)
+        self._objects = object_scene.ObjectScene(objects, self)
         self._pad = scenario.pad
         if self._pad is not None:
             from aeroloop.cameras import pad_scene
@@ -93,6 +97,7 @@ class Stage(Renderer):
             turned[: len(rates)] += np.array(rates) * since_s
             placed.place(moving, np.mod(turned, 2 * math.pi).tolist())
             self.move(_shadow(craft), *self._shadow_at(craft, moving.pose.pos_W))
+        self._objects.place(t_s)
         if self._pad_scene is not None:
             hidden, covered = (self._faults.active("pad", kind, t_s) for kind in ("hide", "cover"))
             self._pad_scene.place(t_s, hidden=hidden, covered=covered)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Meta
+
 from aeroloop.core.config import Config, meta, note
 from aeroloop.world.atmosphere import Day
 from aeroloop.world.earth import Home
+from aeroloop.world.object_kinds import SceneName, scene_objects
+from aeroloop.world.objects import MOST_OBJECTS, WorldObject, check
 from aeroloop.world.wind import WindConfig
 
 
@@ -17,3 +21,15 @@ class CommonWorld(Config, frozen=True):
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
     day: Annotated[Day, note("the air at sea level")] = Day()
     wind: Annotated[WindConfig, note("wind")] = WindConfig()
+    scene: Annotated[SceneName, note("objects of a ready world around the origin; empty: none (docs/worlds.md)")] = ""
+    objects: Annotated[
+        tuple[WorldObject, ...],
+        Meta(max_length=MOST_OBJECTS, description="what aircraft can hit (docs/worlds.md)", extra={"unit": "-"}),
+    ] = ()
+    objects_origin_m: Annotated[
+        tuple[float, float],
+        meta("m", "origin of objects and scene, east and north of home; set for aircraft of fleets"),
+    ] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        check(self.objects, scene_objects(self.scene))

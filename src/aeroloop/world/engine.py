@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import mujoco
 
+from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
 
 
@@ -52,6 +53,17 @@ class Engine:
         flag = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
         flags = self._model.opt.disableflags
         self._model.opt.disableflags = flags & ~flag if on else flags | flag
+
+    @property
+    def mass_kg(self) -> float:
+        """Of the aircraft with all its bodies."""
+        return float(self._model.body_subtreemass[1])
+
+    @property
+    def inertia_kgm2(self) -> Vec3:
+        """Of its first body; hinged ones are small."""
+        x, y, z = (float(value) for value in self._model.body_inertia[1])
+        return x, y, z
 
     @property
     def touching(self) -> bool:

@@ -79,6 +79,19 @@ class Multibody:
             (rate_right, rate_left),
         )
 
+    def strike(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue after an impact, with the hinges as they are."""
+        self._engine.qpos[:3] = pos_W
+        self._engine.qvel[:6] = (*vel_W, *rate_B)
+
+    @property
+    def mass_kg(self) -> float:
+        return self._engine.mass_kg
+
+    @property
+    def inertia_kgm2(self) -> Vec3:
+        return self._engine.inertia_kgm2
+
     @property
     def touching(self) -> bool:
         """Whether anything touches the ground."""

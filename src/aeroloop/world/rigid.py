@@ -27,6 +27,7 @@ E = TypeVar("E")
 Loads = Callable[[E, Vec3, Vec3, float], Sequence[float]]
 """(effort, velocity through the air in B, body rates, air density) -> one value for each of the model's actuators."""
 
+NO_KICK: Vec3 = (0.0, 0.0, 0.0)
 CLEARANCE_M = 1.0
 """Contacts are searched when any part may come this near to the ground within a step."""
 
@@ -41,6 +42,8 @@ class Rigid(Generic[E]):
         self.low_m = _low_m(model)
         """Height of the body's origin below which a part of it may touch the ground within two steps."""
         self._high = False
+        self._per_s = 0.0  # of the last step
+        self.kick_W: Vec3 = NO_KICK  # acceleration by an impact at the end of the last step
         self._qpos: list[float]
         self._qvel: list[float]
         self._qacc: list[float]
@@ -63,6 +66,21 @@ class Rigid(Generic[E]):
         """Continue from a motion of another integrator, as if it had been computed here."""
         self._qpos, self._qvel, self._qacc = list(motion[:7]), list(motion[7:13]), list(motion[13:19])
         self._engine.qpos[:], self._engine.qvel[:] = self._qpos, self._qvel
+
+    def strike(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue after an impact; the state's acceleration in the last step has the change of velocity, that from
+        which the next step is extrapolated has not."""
+        x, y, z = ((after - before) * self._per_s for after, before in zip(vel_W, self._qvel[:3], strict=True))
+        self.resume([*pos_W, *self._qpos[3:], *vel_W, *rate_B, *self._qacc])
+        self.kick_W = (x, y, z)
+
+    @property
+    def mass_kg(self) -> float:
+        return self._engine.mass_kg
+
+    @property
+    def inertia_kgm2(self) -> Vec3:
+        return self._engine.inertia_kgm2
 
     def exchange(self, model: mujoco.MjModel) -> None:
         """Continue the present motion with another model of the aircraft, which has the same actuators."""
@@ -95,9 +113,10 @@ class Rigid(Generic[E]):
         if (height + sinks_m > self.low_m) is not self._high:
             self._look_for_contacts(sinks_m)
         engine.step(dt_ns)
+        self.kick_W = NO_KICK
         self._qpos, self._qvel = engine.qpos.tolist(), engine.qvel.tolist()
         vx, vy, vz, p, q, r = self._qvel
-        per_s = NS / dt_ns
+        self._per_s = per_s = NS / dt_ns
         self._qacc = [
             (vx - was_vx) * per_s,
             (vy - was_vy) * per_s,
@@ -116,6 +135,8 @@ class Rigid(Generic[E]):
         x, y, z, qw, qx, qy, qz = self._qpos
         vx, vy, vz, p, q, r = self._qvel
         ax, ay, az = self._qacc[:3]
+        if self.kick_W is not NO_KICK:
+            ax, ay, az = (mean + kick for mean, kick in zip((ax, ay, az), self.kick_W, strict=True))
         return RigidState(t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az))
 
     @property

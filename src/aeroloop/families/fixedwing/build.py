@@ -106,6 +106,7 @@ def assembled(
         actuators=faults,
         changes={"world.wind.steady_W": wind.set_steady, "battery.voltage": faults.supply, "payload.mass_kg": carry},
         restart=restart if hasattr(body, "restart") else None,
+        see=sensors.see,
     )
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)

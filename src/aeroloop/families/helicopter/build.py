@@ -22,6 +22,7 @@ from aeroloop.families.helicopter.sensing import Instruments, Sensing
 from aeroloop.families.helicopter.streams import LOG_HZ
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.rows import row_of
+from aeroloop.sim.collisions import Solid
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
@@ -179,5 +180,7 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
         measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
         changes={"world.wind.steady_W": wind.set_steady, "payload.mass_kg": motion.body.carry},
+        solid=Solid(motion.body.mass_kg, motion.body.inertia_kgm2, motion.body.strike, crash_m_s=hard_m_s),
+        see=sensing.see,
     )
     return Vehicle(stages, step_ns=round(table.step_s * NS), command=motion.hover, first_effort=motion.at_rest)

@@ -21,7 +21,7 @@ from aeroloop.families.helicopter import reference
 from aeroloop.families.helicopter.faults import STATE_CHANNELS
 from aeroloop.families.helicopter.scenario import HelicopterTables
 from aeroloop.sensors import noise
-from aeroloop.sensors.rangefinder import beam_ground_m
+from aeroloop.sensors.rangefinder import Beam, beam_ground_m
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.navigation_unit import NavigationUnit
 from aeroloop.world.surroundings import GroundHeight, Surroundings
@@ -134,6 +134,9 @@ class Sensing:
         estimator, instruments = self._estimator, self._instruments
         moving = instruments.measured(state) if estimator is None else estimated(estimator, state.t_ns)
         return instruments.row(state.t_ns, moving)
+
+    def see(self, beam: Beam) -> None:
+        self._suite.see(beam)
 
     def estimate(self) -> NavEstimate | None:
         return None if self._estimator is None else self._estimator.estimate

@@ -30,6 +30,7 @@ from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.suite import Sample, Suite
+from aeroloop.sim.collisions import Solid
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -142,5 +143,7 @@ def vehicle(
             "battery.voltage": faults.supply,
             "payload.mass_kg": motion.carry,
         },
+        solid=Solid(world.mass_kg, world.inertia_kgm2, motion.strike),
+        see=sensors.see,
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=stopped)

@@ -119,6 +119,24 @@ class MultirotorMotion:
         self._inputs["body"][0] = self._empty_kg + values[0]
         self._world.carry(values)
 
+    def strike(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue after an impact; the acceleration of the last step has the change of velocity."""
+        if not self._high:
+            self._world.strike(pos_W, vel_W, rate_B)
+            row = self._world.motion
+            row[13:16] = [mean + kick for mean, kick in zip(row[13:16], self._world.kick_W, strict=True)]
+            self._row = row
+            return
+        row, per_s = list(self._row), NS / self._dt_ns
+        w, x, y, z = row[3:7]
+        kick_W = [(after - before) * per_s for after, before in zip(vel_W, row[7:10], strict=True)]
+        row[:3], row[7:13] = pos_W, (*vel_W, *rate_B)
+        row[13:16] = [mean + kick for mean, kick in zip(row[13:16], kick_W, strict=True)]
+        kick_B = times(body_from_world((w, x, y, z)), *kick_W)
+        row[self._at.force_B :] = [force + kick for force, kick in zip(row[self._at.force_B :], kick_B, strict=True)]
+        self._row = tuple(row)
+        self._output[:3], self._output[7:13] = pos_W, (*vel_W, *rate_B)
+
     def state(self, t_ns: int) -> RigidState:
         x, y, z, qw, qx, qy, qz, vx, vy, vz, p, q, r, ax, ay, az = self._row[:16]
         return new_tuple(RigidState, (t_ns, (x, y, z), (qw, qx, qy, qz), (vx, vy, vz), (p, q, r), (ax, ay, az)))

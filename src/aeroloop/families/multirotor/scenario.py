@@ -65,6 +65,7 @@ class Outdoors(CommonWorld, frozen=True):
     bound_m: Annotated[float, meta("m", "the flight ends as diverged farther than this from the origin", gt=0)] = 2000.0
 
     def __post_init__(self) -> None:
+        CommonWorld.__post_init__(self)
         if self.room is not None and not isinstance(self.terrain, Level):
             raise ValueError('room: its floor is level; expected terrain.kind = "flat"')
         if self.room is not None and not self.room.is_free(0.0, 0.0):

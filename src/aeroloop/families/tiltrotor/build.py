@@ -21,6 +21,7 @@ from aeroloop.families.tiltrotor.sensing import Sensing
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.noise import Streams
+from aeroloop.sim.collisions import Solid
 from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -122,6 +123,8 @@ def vehicle(
         measure=sensing.measure,
         actuators=faults,
         changes=changes,
+        solid=Solid(world.mass_kg, world.inertia_kgm2, world.strike),
+        see=sensing.see,
     )
     step_ns = round(table.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=hover, first_effort=actuators.step(hover, 0))

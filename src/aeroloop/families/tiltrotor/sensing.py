@@ -18,7 +18,7 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Effort, NavEstimate, RigidState, Sensors, Truth
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 from aeroloop.sensors.noise import Streams
-from aeroloop.sensors.rangefinder import beam_ground_m
+from aeroloop.sensors.rangefinder import Beam, beam_ground_m
 from aeroloop.sensors.state import StateSensors, ideal, state_row
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.navigation_unit import NavigationUnit
@@ -74,6 +74,9 @@ class Sensing:
             for sample in samples:
                 self._estimator.take(sample)
         return samples
+
+    def see(self, beam: Beam) -> None:
+        self._suite.see(beam)
 
     def estimate(self) -> NavEstimate | None:
         return None if self._estimator is None else self._estimator.estimate

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Protocol
 
 from aeroloop.cameras import effects, encoding
+from aeroloop.cameras.object_scene import ObjectScene
 from aeroloop.cameras.pinhole import BodyPose, Pose, PoseHistory, camera_pose, intrinsics_px
 from aeroloop.cameras.schedule import Punctuality, SimulatedClock, newest_number, next_number
 from aeroloop.cameras.seen import Place, SeenPoses
@@ -35,6 +36,7 @@ from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run
 from aeroloop.protocols.frames import Coding, Frame, encode
 from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.topics import Publisher, Topics
+from aeroloop.world.placed_objects import of_scenario as objects_of
 
 LOGGED_HZ, LOGGED_QUALITY = 5.0, 80
 IDLE_S = 0.002
@@ -66,6 +68,7 @@ class Station:
     ) -> None:
         self.index, self.shooter, self.server, self.companion, self.pad = index, shooter, server, companion, pad
         self._live = live
+        self.objects: ObjectScene | None = None  # of the world, if some move
         self.told_first: Callable[[Pose], None] | None = None  # the camera's pose at its first frame, for viewers
         self.number, self.dropped = shooter.model.first, 0
         self.held: tuple[Image, float, float] | None = None  # with its time of delivery, and the work it took
@@ -91,6 +94,8 @@ class Station:
             image = self.shooter.black(self.number)
         else:
             poses.set_scene(t_s)
+            if self.objects is not None:
+                self.objects.place(t_s)
             if self.pad is not None:
                 hidden, covered = (faults.active("pad", kind, t_s) for kind in ("hide", "cover"))
                 self.pad.place(t_s, hidden=hidden, covered=covered)
@@ -271,6 +276,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         pad_scene.add(spec, scenario.pad)
     renderer = Renderer(spec, largest)
     pad = None if scenario.pad is None else PadScene(scenario.pad, scene.ground_of(scenario), renderer)
+    objects = ObjectScene(objects_of(scenario), renderer)
     shooters = [Shooter(camera, scenario.seed, renderer) for camera in scenario.cameras]
     supervisor.await_message("open")
     live = LiveView(launch.folder_path)
@@ -278,6 +284,8 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         Station(index, shooter, _server(shooter.camera, scenario), pad=pad, live=live)
         for index, shooter in enumerate(shooters)
     ]
+    for station in stations:
+        station.objects = objects
     if scenario.watched_camera is not None:
         watched = stations[scenario.watched_camera]
         width, height = fitted(watched.shooter.camera).size_px

@@ -15,7 +15,7 @@ from aeroloop.core.signals import NS
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import calling
 from aeroloop.flight.live_control import LiveControl, PaceLog
-from aeroloop.flight.part import FlightPart
+from aeroloop.flight.part import FlightPart, fleet_of
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, launch_settings_of_parts, run_process, stop
 from aeroloop.realtime.controls import ControlPort
 from aeroloop.realtime.flight_clock import ClockOut
@@ -75,7 +75,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     try:
         for part in parts:
             part.open(batons_of(part.launch, batons), notice)
-        fleet = [craft for part in parts for craft in part.crafts]
+        fleet = fleet_of(parts)
         finest_ns = min(craft.vehicle.step_ns for craft in fleet)
         pace = Pace(finest_ns, speed=speed, lockstep=lockstep, tell=tell)
         if launch.paused:
