@@ -3,9 +3,11 @@ restarted."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -95,6 +97,31 @@ def test_a_restarted_flight_flies_the_same_plan_into_another_folder(
     first = aeroloop.open_run(tmp_path / "run")
     assert first.ended == "ended by user (restart)"
     assert [len(each.plan.changes) for each in (first, run)] == [1, 0]  # type: ignore[union-attr]
+
+
+@pytest.mark.soak  # tests/flight/test_simulation_control.py pauses by a clock of its own
+@pytest.mark.parametrize(
+    ("name", "loop", "pace"), [("tiltrotor-wind", "mil", "lockstep"), ("fixedwing-loiter", "pil", "real")]
+)
+def test_a_minute_of_pause_changes_no_simulated_row(name: str, loop: str, pace: str, tmp_path: Path) -> None:
+    """With all processes: in lockstep board and ground wait with their batons, in real time the plant for the board.
+    Deadlines that a busy machine misses are events."""
+    logs = []
+    for paused in (False, True):
+        changed, out = {"duration_s": 5.0, "checks": []}, tmp_path / f"paused-{paused}"
+        flight = aeroloop.start(name, loop=loop, pace=pace, set=changed, out=out, paused=paused)
+        if paused:
+            stood_s = flight.step(200)
+            time.sleep(60.0)
+            assert flight.step(3) > stood_s
+            flight.resume()
+        logs.append(flight.wait(WAIT_S)._log)
+    plain, stood = logs
+    for stream in plain.streams:
+        if stream.simulated and stream.name != "event":
+            assert np.array_equal(plain.rows[stream.name], stood.rows[stream.name], equal_nan=True), stream.name
+    if pace == "lockstep":
+        assert log_sha256(plain) == log_sha256(stood)
 
 
 @pytest.mark.parametrize(("text", "speed"), [("0.25", 0.25), ("4x", 4.0), ("real", 1.0), ("max", 0.0), (2, 2.0)])

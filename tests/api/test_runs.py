@@ -159,7 +159,7 @@ def test_a_flight_that_cannot_begin_raises_and_leaves_no_folder(tmp_path: Path) 
 
 def test_a_verdict_that_cannot_be_written_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged = Judged({"exit_code": 0}, 3, errors=["summary.json: cannot be written: the disk is full"])
-    monkeypatch.setattr(flying, "carry_out", lambda *_: judged)
+    monkeypatch.setattr(flying, "carry_out", lambda *_, **__: judged)
     with pytest.raises(aeroloop.StorageError, match="the disk is full"):
         aeroloop.fly(SLED, out=tmp_path / "run")
 
