@@ -76,6 +76,19 @@ def test_the_missions_goal_is_sent_until_a_command_decides_where_to_fly(command:
     assert not flown.line.moved
 
 
+def test_a_board_that_restarted_is_asked_for_its_values_and_gets_the_missions_goal_again() -> None:
+    flown = Flown(PlannedOrder(at_s=0.0, command="return"))
+    ((_, message),) = flown.sent(0.5)
+    flown.line.take(NS, answer(message))
+    flown.line.restarted(2 * NS)
+    assert not flown.line.moved
+    assert flown.line.due(3 * NS - 1) is None
+    assert flown.line.due(3 * NS) == UserMessage(2, UserCommand.READ)
+    untouched = Flown()
+    untouched.line.restarted(2 * NS)
+    assert untouched.sent(9.0) == [], "nobody has changed anything"
+
+
 def test_commands_by_hand_are_checked_bounded_and_named_in_the_log() -> None:
     flown = Flown()
     with pytest.raises(ConfigError, match=r"^parameter: no 'aa' \(did you mean 'a'\?\); expected one of: a, b$"):

@@ -300,6 +300,7 @@ class BoardPeriod:
         self._started = True
         if self._presence.restarted(claim, self._vehicle.t_ns):
             self.protocol.new_board()
+            self._operator.restarted(self._vehicle.t_ns)
             self._vehicle.log_event(Event.BOARD_RESTARTED, claim.cause)
 
     def _number(self, cycle: int) -> int:

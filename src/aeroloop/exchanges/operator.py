@@ -92,6 +92,12 @@ class OperatorLine:
         self._publish["user_command"](t_ns / NS, message.number, command, parameter, x, y)
         return message
 
+    def restarted(self, t_ns: int) -> None:
+        """The board has restarted: with its defaults, which are read once it has a position, and without a goal."""
+        self.moved = False
+        if self._count:
+            self._planned.appendleft(PlannedOrder(at_s=(t_ns + AGAIN_NS) / NS, command="read"))
+
     def take(self, t_ns: int, row: Sequence[float]) -> None:
         """An answer of the board; a second one to the same command is ignored."""
         sent = self._sent
