@@ -28,12 +28,14 @@ __all__ = [
     "ScenarioPlan",
     "StorageError",
     "StreamTable",
+    "Trajectory",
     "__version__",
     "bench",
     "fly",
     "open_run",
     "scenario",
     "scenarios",
+    "trajectory",
 ]
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from aeroloop.api.run import Figure, Run, open_run
     from aeroloop.api.scenarios import ScenarioInfo, ScenarioPlan, scenario, scenarios
     from aeroloop.api.tables import FlightLog, StreamTable
+    from aeroloop.api.trajectories import Trajectory, trajectory
     from aeroloop.core.errors import AeroloopError, ConfigError, LinkError, StorageError
 else:  # a type checker that saw this function would take every name for one of ours
     _MODULES = {
@@ -52,6 +55,7 @@ else:  # a type checker that saw this function would take every name for one of 
         "aeroloop.api.run": ("Figure", "Run", "open_run"),
         "aeroloop.api.scenarios": ("ScenarioInfo", "ScenarioPlan", "scenario", "scenarios"),
         "aeroloop.api.tables": ("FlightLog", "StreamTable"),
+        "aeroloop.api.trajectories": ("Trajectory", "trajectory"),
         "aeroloop.core.errors": ("AeroloopError", "ConfigError", "LinkError", "StorageError"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.interpolate import BSpline, CubicHermiteSpline, make_interp_spline
 
 from aeroloop.core.errors import ConfigError
@@ -62,10 +63,12 @@ class Space:
         return ""
 
 
-def checked(points: Sequence[RoutePoint], where: str = "route", space: Space | None = None) -> tuple[RoutePoint, ...]:
-    """The points, at least two; ConfigError names the first that is wrong."""
-    if not 2 <= len(points) <= MOST_POINTS:
-        raise ConfigError(f"{where}: expected 2 to {MOST_POINTS} points, not {len(points)}")
+def checked(
+    points: Sequence[RoutePoint], where: str = "route", space: Space | None = None, *, least: int = 2
+) -> tuple[RoutePoint, ...]:
+    """The points, at least two for a curve; ConfigError names the first that is wrong."""
+    if not least <= len(points) <= MOST_POINTS:
+        raise ConfigError(f"{where}: expected {least} to {MOST_POINTS} points, not {len(points)}")
     for number, point in enumerate(points, 1):
         problem = point_problem(point, space)
         if problem:
@@ -98,7 +101,7 @@ class Section:
     pos_W: Array  # (n, 3)
     tangent_W: Array  # (n, 3) of length 1
     curvature_W: Array  # (n, 3) second derivative by arc length, 1/m
-    leg: Array  # (n,) index of the point at or before it
+    leg: NDArray[np.int64]  # (n,) index of the point at or before it
 
     @property
     def length_m(self) -> float:
@@ -139,11 +142,11 @@ def _section(places: Array, first: int, last: int, step_m: float) -> Section:
         number = first + int(np.searchsorted(at, fine[int(slowest.argmin())], side="right"))
         raise ConfigError(f"route: the curve has a corner near point {number}; expected another place for that point")
     step_m, u = even_parameters(speed, fine, min(step_m, float(at[-1]) / FEWEST_STEPS))
-    s_m = step_m * np.arange(len(u))
+    s_m = step_m * np.arange(len(u), dtype=np.float64)
     first_W, second_W = spline(u, 1), spline(u, 2)
     rate = np.linalg.norm(first_W, axis=1)[:, None]
     tangent_W = first_W / rate
     across_W = second_W - tangent_W * (tangent_W * second_W).sum(axis=1)[:, None]
-    leg = first + np.clip(np.searchsorted(at, u, side="right") - 1, 0, len(at) - 2)
+    leg = first + np.clip(np.searchsorted(at, u, side="right") - 1, 0, len(at) - 2).astype(np.int64)
     parameter = CubicHermiteSpline(s_m, u, 1.0 / rate[:, 0])
     return Section(spline, parameter, s_m, spline(u), tangent_W, across_W / rate**2, leg)

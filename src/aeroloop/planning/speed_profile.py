@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aeroloop.core.angles import wrap_pi
 from aeroloop.core.config import Config, meta
@@ -54,7 +55,7 @@ class TimedRoute:
     """The nodes of a curve with their times. A stop between two sections is two nodes at one place."""
 
     parts: tuple[Section, ...]
-    part: Array  # (n,) index of the section
+    part: NDArray[np.int64]  # (n,) index of the section
     t_s: Array  # (n,)
     s_m: Array  # (n,) from the beginning of the route
     pos_W: Array  # (n, 3)
@@ -63,7 +64,7 @@ class TimedRoute:
     pull_m_s2: Array  # (n,) along the curve, until the next node
     accel_W: Array  # (n, 3) after the node
     accel_before_W: Array  # (n, 3) the same before it: it changes where the speed begins or ceases to grow
-    leg: Array  # (n,) index of the point at or before it
+    leg: NDArray[np.int64]  # (n,) index of the point at or before it
     yaw_rad: Array  # (n,) continuous beyond half a turn
     yaw_rate_rad_s: Array  # (n,)
 
