@@ -23,6 +23,7 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Reference
 from aeroloop.ground import route_files, waypoints
 from aeroloop.ground.config import Circle, Hover, Lemniscate, Route, Spiral, Trajectory, Waypoints
+from aeroloop.planning.speed_profile import TimedRoute
 
 REST = (0.0, 0.0, 0.0)
 SHORTEST_FADE_S = 3.0
@@ -115,7 +116,7 @@ def _path(trajectory: Trajectory) -> Path:
         case Waypoints():
             return _legs(waypoints.read(pathlib.Path(trajectory.file)))
         case Route():
-            return _route(trajectory)
+            return of_route(route_files.timed_route(trajectory), trajectory.start_s, trajectory.offset_W)
 
 
 def _hold(pos_W: Vec3, yaw_rad: float) -> Path:
@@ -165,12 +166,12 @@ def _lemniscate(lemniscate: Lemniscate) -> Path:
     return path
 
 
-def _route(route: Route) -> Path:
-    motion = route_files.timed_route(route)
-    x, y, z = route.offset_W
+def of_route(motion: TimedRoute, start_s: float = 0.0, offset_W: Vec3 = REST) -> Path:
+    """Along a route, after a rest at its first point."""
+    x, y, z = offset_W
 
     def path(t_s: float) -> Point:
-        now = motion.at(t_s - route.start_s)
+        now = motion.at(t_s - start_s)
         pos_W = now.pos_W[0] + x, now.pos_W[1] + y, now.pos_W[2] + z
         return Point(pos_W, now.yaw_rad, now.vel_W, now.yaw_rate_rad_s)
 
