@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from browser import Desk, Watcher, until
+from browser import Desk, Watcher
 from playwright.sync_api import expect
 
 from aeroloop.core.scenario_files import load
@@ -46,8 +46,8 @@ def test_three_points_are_clicked_and_saved(desk: Desk) -> None:
     watcher.find("route-fit").click()
     watcher.find("route-name").fill("three")
     watcher.find("route-save").click()
-    expect(watcher.find("route-result")).to_contain_text("three.csv; fly it: aeroloop fly")
-    folder = Path(watcher.find("route-result").inner_text().split(",")[0].removeprefix("saved ")).parent
+    expect(watcher.find("route-result")).to_contain_text("saved three.toml and three.csv in")
+    folder = Path(watcher.find("route-result").inner_text().split(" aeroloop fly ")[1].strip()).parent
     points = read(folder / "three.csv")
     assert [point.pos_W[2] for point in points] == [2.0, 4.0, 2.0] and points[1].speed_m_s == 3.0
     for point, (east_m, north_m) in zip(points, PLACES, strict=True):
@@ -66,12 +66,10 @@ def in_space(watcher: Watcher) -> None:
     watcher.find("route-view").get_by_text("3D").click()
     scene = watcher.page.locator(".nicegui-scene canvas")
     expect(scene).to_be_visible()
+    watcher.page.wait_for_selector(".nicegui-scene[data-listens]")
     box = scene.bounding_box()
     assert box is not None
-
-    def added() -> bool:
-        scene.dblclick(position={"x": 0.5 * box["width"], "y": 0.8 * box["height"]})
-        return watcher.find("route-4-up_m").count() > 0
-
-    until(added, 60.0, "a point in the 3D view")
+    scene.dblclick(position={"x": 0.5 * box["width"], "y": 0.8 * box["height"]})
+    expect(watcher.find("route-4-up_m")).to_have_value("2")
+    expect(watcher.find("route-numbers")).to_contain_text("4 points")
     watcher.shot("trajectory-3d")

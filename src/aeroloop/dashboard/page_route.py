@@ -261,7 +261,8 @@ class RoutePage:
             return
         first = written[0]
         flown = f"; fly it: aeroloop fly {first}" if first.suffix == route_saving.SCENARIO else ""
-        self._result.set_text(f"saved {', '.join(str(path) for path in written)}{flown}")
+        names = " and ".join(path.name for path in written)
+        self._result.set_text(f"saved {names} in {first.parent}{flown}")
         ui.download(first.read_bytes(), first.name)
 
     def _load(self, name: object) -> None:
@@ -316,9 +317,8 @@ class RoutePage:
         found = self._state.evaluated()
         base, points = self._state.base, self._state.points
         count = len(found.violations)
-        set_chip(self._count, f"{count} beyond limits" if count else "within limits" if found.quantities else "", "bad")
-        if not count:
-            set_chip(self._count, "within limits" if found.quantities else "", "ok")
+        held = "within limits" if found.quantities else ""
+        set_chip(self._count, f"{count} beyond limits" if count else held, "bad" if count else "ok")
         self._numbers.set_text(route_state.summary(found))
         least = base.offer.counts[0] if base is not None else 2
         self._problem.set_text(found.problem if len(points) >= least or self._state.refused else "")

@@ -21,6 +21,7 @@ export default class Picker {
     const heard = view.ground_relief !== undefined; // by another picker of this scene
     view.ground_relief = relief_id;
     if (heard) return;
+    view.$el.dataset.listens = "";
     const ray = new THREE.Raycaster();
     view.$el.addEventListener("dblclick", (event) => {
       const box = canvas.getBoundingClientRect();

@@ -130,7 +130,11 @@ def _options(title: str, series: list[dict[str, Any]], areas: list[list[dict[str
     if areas:
         mark = {"silent": True, "itemStyle": {"color": BAD, "opacity": 0.22}, "data": areas, "animation": False}
         series = [{**series[0], "markArea": mark}, *series[1:]]
-    axis = {"type": "value", "axisLabel": {"color": AXIS}, "splitLine": {"lineStyle": {"color": AXIS, "opacity": 0.25}}}
+    axis = {
+        "type": "value",
+        "axisLabel": {"color": AXIS, "showMinLabel": False, "showMaxLabel": False},
+        "splitLine": {"lineStyle": {"color": AXIS, "opacity": 0.25}},
+    }
     return {
         "title": {"text": title, "textStyle": {"fontSize": 13, "color": AXIS}, "left": 8, "top": 4},
         "legend": {

@@ -99,7 +99,7 @@ class RouteScene:
         if not places:
             places = [(-3.0, -3.0, 0.0), (3.0, 3.0, 2.0)]
         x, y, z = ((min(axis) + max(axis)) / 2 for axis in zip(*places, strict=True))
-        away_m = 1.3 * span_m(places)
+        away_m = 2.0 * span_m(places)
         self.scene.move_camera(
             x - 0.5 * away_m, y - 0.8 * away_m, z + 0.6 * away_m, look_at_x=x, look_at_y=y, look_at_z=z, duration=0.0
         )

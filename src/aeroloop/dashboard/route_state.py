@@ -5,6 +5,7 @@ One for each dashboard, shared by all pages, so that a reloaded or second page s
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from aeroloop.flight import route_saving
 from aeroloop.flight.route_saving import POINTS, Base
 from aeroloop.ground import route_files
 from aeroloop.ground.route_offer import DrawnRoute, Ending, RouteOffer
-from aeroloop.planning.route import RoutePoint, point_problem
+from aeroloop.planning.route import LEAST_APART_M, RoutePoint, point_problem
 from aeroloop.planning.route_check import Quantity, Violation, quantities
 from aeroloop.planning.speed_profile import Heading
 
@@ -108,12 +109,20 @@ class RouteState:
 
     def _put(self, number: int, point: RoutePoint) -> str:
         space = self.offer.space(self.base.scenario) if self.base is not None and self.offer is not None else None
-        problem = point_problem(point, space)
+        problem = point_problem(point, space) or self._coincides(number, point)
         if problem:
             self.touched()  # the page may show the refused value
             return f"point {number + 1}: {problem}"
         self.points[number : number + 1] = [point]
         self.touched()
+        return ""
+
+    def _coincides(self, number: int, point: RoutePoint) -> str:
+        """With the point before or after it: a curve needs a way between them."""
+        for other in (number - 1, number + 1):
+            near = 0 <= other < len(self.points) and math.dist(self.points[other].pos_W, point.pos_W) < LEAST_APART_M
+            if near:
+                return f"point {other + 1} is at the same place"
         return ""
 
     def remove(self, number: int) -> None:
