@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
-from browser import Desk, Watcher
+from browser import HANG_S, Desk, Watcher, place, until
 from playwright.sync_api import expect
 
 from aeroloop.core.scenario_files import load
@@ -29,8 +30,8 @@ def test_three_points_are_clicked_and_saved(desk: Desk) -> None:
     watcher.open("/trajectory")
     expect(watcher.find("route-takes")).to_contain_text("tiltrotor: takes references of the base station")
     watcher.page.wait_for_function("() => document.querySelector('[data-testid=map] svg')?.dataset.view")
-    for number, place in enumerate(PLACES, 1):
-        click(watcher, *place)
+    for number, spot in enumerate(PLACES, 1):
+        click(watcher, *spot)
         expect(watcher.find(f"route-{number}-up_m")).to_have_value("2")
     expect(watcher.find("route-numbers")).to_contain_text("3 points, 1")
     expect(watcher.find("route-beyond")).to_have_text("within limits")
@@ -73,3 +74,31 @@ def in_space(watcher: Watcher) -> None:
     expect(watcher.find("route-4-up_m")).to_have_value("2")
     expect(watcher.find("route-numbers")).to_contain_text("4 points")
     watcher.shot("trajectory-3d")
+
+
+@pytest.mark.soak
+def test_a_route_is_sent_to_a_flight_and_flown(desk: Desk) -> None:
+    """The references of a base station; the mathematics is shown in short elsewhere."""
+    flight = desk.fly("sent", "tiltrotor-joystick", "--no-report", "--set", "duration_s=600")
+    watcher = desk.watch()
+    watcher.open("/trajectory")
+    expect(watcher.head("flight")).to_contain_text("tiltrotor-joystick")
+    watcher.page.wait_for_function("() => document.querySelector('[data-testid=map] svg')?.dataset.view")
+    expect(watcher.find("route-clear")).to_be_enabled()
+    watcher.find("route-clear").click()
+    expect(watcher.find("route-points")).to_contain_text("No points yet.")
+    for number, spot in enumerate(((1.0, 0.0), (3.0, 1.0)), 1):
+        click(watcher, *spot)
+        expect(watcher.find(f"route-{number}-up_m")).to_have_value("2")
+    expect(watcher.find("route-send")).to_be_enabled()
+    until(lambda: watcher.clock_s() > 3.0, HANG_S, "the flight goes on")
+    watcher.find("route-send").click()
+    expect(watcher.find("route-result")).to_contain_text("the base station sends it")
+    watcher.shot("trajectory-sent")
+    watcher.fly_on(12.0)
+    watcher.find("route-stop").click()
+    expect(watcher.find("route-result")).to_contain_text("stopped")
+    ended_s = watcher.clock_s()
+    watcher.assert_clean()
+    flight.end()
+    assert np.hypot(*(place(flight.log(), "truth", ended_s)[:2] - (3.0, 1.0))) < 0.4

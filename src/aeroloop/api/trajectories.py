@@ -15,7 +15,7 @@ from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Fleet
 from aeroloop.core.trust import guarded
-from aeroloop.flight.route_saving import Base, save
+from aeroloop.flight.route_saving import DEFAULT_BASE, Base, save
 from aeroloop.ground import route_files
 from aeroloop.ground.route_offer import DrawnRoute, Ending
 from aeroloop.planning.route import RoutePoint
@@ -82,7 +82,7 @@ class Trajectory:
 
 def trajectory(
     points: Points,
-    scenario: str | Path | ScenarioPlan = "tiltrotor-spiral",
+    scenario: str | Path | ScenarioPlan = DEFAULT_BASE,
     *,
     limits: Mapping[str, float] | None = None,
     fit: bool = True,

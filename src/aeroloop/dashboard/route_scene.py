@@ -18,7 +18,7 @@ from aeroloop.dashboard.scene import LABEL_STYLE, MISSION_COLOUR, Path, Stage
 from aeroloop.planning.route import REACH_M, RoutePoint
 
 BEYOND_COLOUR = "#d32f2f"
-MARK = 0.012
+MARK = 0.015
 """Radius of a point, over the size of the route."""
 SMALLEST_M, WIDEST_M = 6.0, 3000.0
 _M = (-REACH_M, REACH_M)
@@ -68,11 +68,12 @@ class RouteScene:
         size_m = span_m([point.pos_W for point in points])
         with self.scene as scene:
             for number, point in enumerate(points):
-                ball = scene.sphere(max(0.08, MARK * size_m), 16, 12).material(MISSION_COLOUR).move(*point.pos_W)
+                x, y, z = point.pos_W
+                ball = scene.sphere(MARK * size_m, 16, 12).material(MISSION_COLOUR).move(x, y, z)
                 if not read_only:
                     ball.draggable()
                 self._numbers[ball.id] = number
-                self._things += [ball, scene.text(f"{number + 1}", LABEL_STYLE).move(*point.pos_W)]
+                self._things += [ball, scene.text(f"{number + 1}", LABEL_STYLE).move(x, y, z + 3 * MARK * size_m)]
             self._things += self._curves(evaluation)
         if first and points:
             self.look([point.pos_W for point in points])

@@ -18,7 +18,7 @@ from aeroloop.core.errors import AeroloopError, ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.tables import DEFAULT_FAMILY, family
 from aeroloop.flight import route_saving
-from aeroloop.flight.route_saving import POINTS, Base
+from aeroloop.flight.route_saving import DEFAULT_BASE, POINTS, Base
 from aeroloop.ground import route_files
 from aeroloop.ground.route_offer import DrawnRoute, Ending, RouteOffer
 from aeroloop.planning.route import LEAST_APART_M, RoutePoint, point_problem
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FOLDER = "trajectories"
 """Beside the runs: where pages save."""
-FIRST_BASE = "tiltrotor-spiral"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,47}", re.ASCII)
 MOST_FILES = 200
 
@@ -206,7 +205,7 @@ def state_of(watched: WatchedFlight) -> RouteState:
         state = watched.route_state = RouteState(watched.runs_dir.absolute().parent / FOLDER)
         names = base_names()
         flown = watched.scenario.name if watched.scenario is not None else ""
-        first = flown if flown in names else FIRST_BASE
+        first = flown if flown in names else DEFAULT_BASE
         if first in names:
             state.choose(first)
     return state

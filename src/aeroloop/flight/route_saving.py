@@ -31,6 +31,8 @@ WORDS = {
     PLAN: "a mission of QGroundControl",
     waypoint_lists.ENDING: "a mission of Mission Planner and MAVProxy",
 }
+DEFAULT_BASE = "tiltrotor-spiral"
+"""Scenario whose aircraft a route is for, if nobody says another."""
 DROPPED = ("pace", "open_ended")
 """Keys of the base that a saved scenario does not take over: it is flown as fast as possible, to its end."""
 

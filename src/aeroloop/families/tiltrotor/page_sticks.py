@@ -9,7 +9,6 @@ from aeroloop.controllers.law.ground_process import Source, StickSource, run_wal
 from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.frames import euler_from_quat
-from aeroloop.core.signals import Reference
 from aeroloop.core.streams import named
 from aeroloop.dashboard import readings
 from aeroloop.dashboard.stick_driver import JOIN_S, NO_FLIGHT, OWNER, Driver
@@ -24,7 +23,7 @@ from aeroloop.links.open import open_link
 from aeroloop.realtime.topics import Topics
 
 ROUTE_OWNER = "the dashboard's trajectory"
-HEADING_LAW = "dlqr-heading"
+UNTURNED_LAW = "dlqr"
 
 
 class ReferenceDriver(Driver):
@@ -74,22 +73,20 @@ async def reference_driver(watched: WatchedFlight, hands: Hands, vehicle: int) -
 
 
 async def route_driver(watched: WatchedFlight, route: DrawnRoute) -> Driver:
-    """The same along a route, from the aircraft's position to its first point, and then to its end, where it stays."""
+    """The same along a route."""
     launch, here = _flight(watched, 0)
+    return ReferenceDriver(launch, Held(), here, route_source(route, launch, here, watched.store.t_s), ROUTE_OWNER)
+
+
+def route_source(route: DrawnRoute, launch: LaunchSettings, here: Point, begin_s: float) -> Source:
+    """References from the aircraft's position to the first point, and then to the last one, where they stay."""
     controller = launch.flown_by(RequestTables).controller
-    if route.heading == "along" and controller.control.law != HEADING_LAW and not controller.control.law_file:
-        raise ConfigError(
-            f'heading: this flight has the law {controller.control.law}; expected "{HEADING_LAW}" or fixed'
-        )
-    begin_s = watched.store.t_s
-    path = trajectories.joined(
-        trajectories.of_route(route.timed, joining_s(math.dist(here.pos_W, route.points[0].pos_W))), here, begin_s
-    )
-
-    def source(t_ns: int) -> Reference:
-        return trajectories.reference_at(path, t_ns, feedforward=controller.ground.velocity_feedforward)
-
-    return ReferenceDriver(launch, Held(), here, source, ROUTE_OWNER)
+    law = controller.control.law_file or controller.control.law
+    if route.heading == "along" and law == UNTURNED_LAW:
+        raise ConfigError(f"heading: the law {law} of this flight is valid near yaw 0; expected a fixed heading")
+    before_s = joining_s(math.dist(here.pos_W, route.points[0].pos_W))
+    path = trajectories.joined(trajectories.of_route(route.timed, before_s), here, begin_s)
+    return lambda t_ns: trajectories.reference_at(path, t_ns, feedforward=controller.ground.velocity_feedforward)
 
 
 class Held(Hands):
