@@ -37,6 +37,12 @@ def state(tmp_path: Path) -> RouteState:
     return state
 
 
+def beyond(chart: dict[str, Any]) -> list[list[dict[str, float]]]:
+    """Times that a chart marks."""
+    areas: list[list[dict[str, float]]] = chart["series"][0]["markArea"]["data"]
+    return areas
+
+
 def test_points_are_added_moved_changed_and_removed(state: RouteState) -> None:
     assert not state.move(1, 5.0, -3.0) and not state.change(1, up_m=3.0) and not state.change(1, speed_m_s=1.5)
     assert state.points[1] == ((5.0, -3.0, 3.0), 1.5)
@@ -62,15 +68,14 @@ def test_what_is_beyond_a_limit_is_red_on_map_and_charts(state: RouteState) -> N
     good = state.evaluated()
     assert good is state.evaluated(), "computed once"
     assert not good.violations and "route-beyond" not in route_drawing.curve(View(), good)
-    assert not any("markArea" in series for chart in route_drawing.charts(good) for series in chart["series"])
+    assert not any(beyond(chart) for chart in route_drawing.charts(good))
     state.fit = False
     state.change(1, speed_m_s=3.0)
     bad = state.evaluated()
     assert {each.name for each in bad.violations} == {"speed", "acceleration"}
     assert "route-beyond" in route_drawing.curve(View(), bad)
     speed, acceleration, height = route_drawing.charts(bad, None)
-    assert "markArea" in speed["series"][0] and "markArea" in acceleration["series"][0]
-    assert "markArea" not in height["series"][0]
+    assert beyond(speed) and beyond(acceleration) and not beyond(height)
     assert speed["series"][0]["markLine"]["data"] == [{"yAxis": 2.0}]
     json.dumps([speed, acceleration, height], allow_nan=False)
 
@@ -80,7 +85,7 @@ def test_a_violation_covers_its_own_times_on_the_chart(state: RouteState) -> Non
     state.change(1, speed_m_s=3.0)
     found = state.evaluated()
     (fast,) = [each for each in found.violations if each.name == "speed"]
-    ((begin, end),) = route_drawing.charts(found)[0]["series"][0]["markArea"]["data"]
+    ((begin, end),) = beyond(route_drawing.charts(found)[0])
     assert begin["xAxis"] <= fast.from_s and end["xAxis"] >= fast.to_s
     assert end["xAxis"] - begin["xAxis"] < fast.to_s - fast.from_s + 0.1
 

@@ -1,4 +1,5 @@
-"""Saved trajectories are flown: tilt-rotor by its base station, multirotor by our law and as a mission."""
+"""Saved trajectories are flown: tilt-rotor by its base station, multirotor by our law and as a mission,
+helicopter."""
 
 from __future__ import annotations
 
@@ -83,6 +84,13 @@ def test_a_multirotor_with_our_law_flies_a_route_and_lands(tmp_path: Path) -> No
     assert error_m(log, begins_s, begins_s + route.timed.duration_s).max() < 0.8
     assert all(nearest_m(log, place) < 0.8 for place in places)
     assert log.column("truth", "z_m")[-1] < 0.3
+
+
+def test_a_helicopter_flies_a_route(tmp_path: Path) -> None:
+    places: list[Place] = [(0.0, 0.0, 10.0), (6.0, 0.0, 11.0), (6.0, 4.0, 10.0)]
+    log, _ = flown(tmp_path, "heli-hover", places, until_s=11.0)
+    assert error_m(log, 1.0).max() < 0.8
+    assert all(nearest_m(log, place) < 0.8 for place in places)
 
 
 def test_a_multirotor_flies_a_route_as_a_mission(tmp_path: Path) -> None:

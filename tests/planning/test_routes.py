@@ -52,7 +52,7 @@ def test_a_short_line_is_a_triangle() -> None:
 def test_vertical_lines_have_the_vertical_limits() -> None:
     limits = Limits(climb_m_s=1.0, sink_m_s=0.5, vertical_accel_m_s2=2.0)
     route = timed(through((0, 0, 1), (0, 0, 6), (0, 0, 1)), limits)
-    assert len(route.parts) == 2, "it turns back: it stops there"
+    assert route.parts == 2, "it turns back: it stops there"
     assert route.duration_s == pytest.approx(5 / 1.0 + 1.0 / 2.0 + 5 / 0.5 + 0.5 / 2.0, abs=5e-3)
 
 
@@ -127,6 +127,8 @@ def exact_derivatives(route: TimedRoute, h_s: float = 1e-5) -> None:
         before, now, after = (route.at(t_s + by) for by in (-h_s, 0.0, h_s))
         vel_W = (np.subtract(after.pos_W, before.pos_W)) / (2 * h_s)
         assert vel_W == pytest.approx(now.vel_W, abs=2e-4)
+        accel_W = np.subtract(after.vel_W, before.vel_W) / (2 * h_s)
+        assert np.median(abs(accel_W - now.accel_W)) < 0.02  # at a node it steps
         assert wrap_pi(after.yaw_rad - before.yaw_rad) / (2 * h_s) == pytest.approx(
             now.yaw_rate_rad_s, abs=5e-3, rel=1e-2
         )

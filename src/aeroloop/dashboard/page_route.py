@@ -60,12 +60,19 @@ class RoutePage:
             with ui.column():
                 self._view_card()
                 self._charts = ui.element("div").classes("route-charts")
+                with self._charts:
+                    self._plots = [self._plot() for _ in range(route_drawing.COUNT)]
             with ui.column():
                 self._route_card()
                 self.list = PointList(self._state, self._tell, read_only=not self._may_edit)
                 self._save_card()
         self._refresh()
         every(REFRESH_S, self._refresh)
+
+    @staticmethod
+    def _plot() -> ui.echart:
+        with card():
+            return ui.echart({}).classes("w-full").style("height:220px").props('data-testid="route-chart"')
 
     # The map, or the 3D view.
 
@@ -222,8 +229,8 @@ class RoutePage:
 
     def _save_card(self) -> None:
         with card():
-            with ui.row().classes("items-center w-full no-wrap gap-2"):
-                self._name = ui.input("name", value="my-trajectory").classes("col")
+            with ui.row().classes("items-center w-full gap-2"):
+                self._name = ui.input("name", value="my-trajectory").classes("col").style("min-width:150px")
                 self._name.props('dense outlined maxlength=48 data-testid="route-name"')
                 self._format = ui.select({".toml": ".toml"}, value=".toml")
                 self._format.props('dense outlined options-dense data-testid="route-format"').style("width:150px")
@@ -354,13 +361,14 @@ class RoutePage:
             self._open.set_options(names)
 
     def _show_charts(self, found: route_state.Evaluation) -> None:
+        """In place: a chart that is removed before its script has run is an error in the browser."""
         base = self._state.base
         options = route_drawing.charts(found, base.offer.space(base.scenario) if base is not None else None)
-        self._charts.clear()
-        with self._charts:
-            for each in options:
-                with card():
-                    ui.echart(each).classes("w-full").style("height:220px").props('data-testid="route-chart"')
+        self._charts.set_visibility(bool(options))
+        for plot, each in zip(self._plots, options, strict=False):
+            plot.options.clear()
+            plot.options.update(each)
+            plot.update()
 
     def _show_sending(self) -> None:
         driver = self._state.driver

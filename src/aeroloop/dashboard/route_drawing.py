@@ -24,6 +24,7 @@ CHARTS = (
     ("Speed, m/s", ("speed", "climb", "sink")),
     ("Acceleration, m/s²", ("acceleration", "vertical acceleration")),
 )
+COUNT = len(CHARTS) + 1
 LEVEL, UP = TRACES[0], TRACES[1]
 LIMIT = {"type": "dashed", "width": 1.3}
 
@@ -127,9 +128,8 @@ def _areas(timed: TimedRoute, quantities: Sequence[Quantity]) -> list[list[dict[
 
 
 def _options(title: str, series: list[dict[str, Any]], areas: list[list[dict[str, float]]]) -> dict[str, Any]:
-    if areas:
-        mark = {"silent": True, "itemStyle": {"color": BAD, "opacity": 0.22}, "data": areas, "animation": False}
-        series = [{**series[0], "markArea": mark}, *series[1:]]
+    mark = {"silent": True, "itemStyle": {"color": BAD, "opacity": 0.22}, "data": areas, "animation": False}
+    series = [{**series[0], "markArea": mark}, *series[1:]]
     axis = {
         "type": "value",
         "axisLabel": {"color": AXIS, "showMinLabel": False, "showMaxLabel": False},

@@ -123,5 +123,5 @@ def span_m(places: Sequence[Vec3]) -> float:
     """Extent of a route, for cameras and marks."""
     if not places:
         return SMALLEST_M
-    extent = max(max(axis) - min(axis) for axis in zip(*places, strict=True))
+    extent = max(float(max(axis) - min(axis)) for axis in zip(*places, strict=True))
     return min(max(extent, SMALLEST_M), WIDEST_M)

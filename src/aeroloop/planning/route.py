@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, CubicHermiteSpline, make_interp_spline
+from scipy.interpolate import make_interp_spline
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
@@ -95,8 +95,6 @@ def point_problem(point: RoutePoint, space: Space | None = None) -> str:
 class Section:
     """A smooth part of the curve, as a table with even steps of arc length."""
 
-    spline: BSpline
-    parameter: CubicHermiteSpline  # arc length from the section's beginning -> parameter
     s_m: Array  # (n,) from the section's beginning
     pos_W: Array  # (n, 3)
     tangent_W: Array  # (n, 3) of length 1
@@ -106,13 +104,6 @@ class Section:
     @property
     def length_m(self) -> float:
         return float(self.s_m[-1])
-
-    def at(self, s_m: float) -> tuple[Vec3, Vec3]:
-        """Position and tangent."""
-        u = float(self.parameter(min(max(s_m, 0.0), self.length_m)))
-        (x, y, z), (dx, dy, dz) = self.spline(u), self.spline(u, 1)
-        length = math.sqrt(dx * dx + dy * dy + dz * dz)
-        return (float(x), float(y), float(z)), (float(dx / length), float(dy / length), float(dz / length))
 
 
 def sections(points: Sequence[RoutePoint]) -> tuple[Section, ...]:
@@ -148,5 +139,4 @@ def _section(places: Array, first: int, last: int, step_m: float) -> Section:
     tangent_W = first_W / rate
     across_W = second_W - tangent_W * (tangent_W * second_W).sum(axis=1)[:, None]
     leg = first + np.clip(np.searchsorted(at, u, side="right") - 1, 0, len(at) - 2).astype(np.int64)
-    parameter = CubicHermiteSpline(s_m, u, 1.0 / rate[:, 0])
-    return Section(spline, parameter, s_m, spline(u), tangent_W, across_W / rate**2, leg)
+    return Section(s_m, spline(u), tangent_W, across_W / rate**2, leg)

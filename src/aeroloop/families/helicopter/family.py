@@ -19,4 +19,5 @@ ROW = Family(
     page="aeroloop.families.helicopter.page:PAGE",
     shape="aeroloop.families.helicopter.world:shape",
     faults="aeroloop.families.helicopter.faults:offers",
+    route="aeroloop.families.helicopter.route:ROUTE",
 )
