@@ -23,7 +23,7 @@ from aeroloop.ground.missions import ABOVE_HOME, Item, read_plan
 from aeroloop.ground.route_offer import DrawnRoute
 from aeroloop.ground.trajectories import build, moved
 from aeroloop.planning.route import RoutePoint
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 
 HEADER = "x_m,y_m,z_m,speed_m_s\n"
 POINTS = (RoutePoint((0.0, 0.0, 5.0), 2.0), RoutePoint((12.5, 0.0, 6.0), 4.0), RoutePoint((12.5, -7.25, 5.0)))

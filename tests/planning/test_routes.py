@@ -13,7 +13,8 @@ from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.planning.route import RoutePoint, Space, checked, sections
 from aeroloop.planning.route_check import quantities, violations
-from aeroloop.planning.speed_profile import Limits, TimedRoute, timed
+from aeroloop.planning.route_limits import Limits
+from aeroloop.planning.speed_profile import TimedRoute, timed
 
 LIMITS = Limits()
 coordinate = st.floats(-30.0, 30.0).map(lambda value: round(value, 2))

@@ -20,7 +20,8 @@ from aeroloop.ground import route_files
 from aeroloop.ground.route_offer import DrawnRoute, Ending
 from aeroloop.planning.route import RoutePoint
 from aeroloop.planning.route_check import Quantity, Violation, quantities
-from aeroloop.planning.speed_profile import Heading, Limits, Motion, TimedRoute
+from aeroloop.planning.route_limits import Heading, Limits
+from aeroloop.planning.speed_profile import Motion, TimedRoute
 
 Points = str | Path | Sequence[Sequence[float]]
 

@@ -23,7 +23,7 @@ from aeroloop.ground import route_files
 from aeroloop.ground.route_offer import DrawnRoute, Ending, RouteOffer
 from aeroloop.planning.route import LEAST_APART_M, RoutePoint, point_problem
 from aeroloop.planning.route_check import Quantity, Violation, quantities
-from aeroloop.planning.speed_profile import Heading
+from aeroloop.planning.route_limits import Heading
 
 if TYPE_CHECKING:
     from aeroloop.dashboard.stick_driver import Driver

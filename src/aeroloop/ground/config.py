@@ -8,7 +8,7 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.scenario import Scenario, value_at
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 
 
 class Spiral(Config, frozen=True, tag_field="kind", tag="spiral"):

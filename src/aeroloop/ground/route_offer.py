@@ -18,7 +18,8 @@ from aeroloop.ground.missions import Item
 from aeroloop.ground.trajectories import FADE_M_S, SHORTEST_FADE_S
 from aeroloop.planning.route import MOST_POINTS, RoutePoint, Space, checked
 from aeroloop.planning.route_check import Violation, violations
-from aeroloop.planning.speed_profile import Heading, Limits, TimedRoute, timed
+from aeroloop.planning.route_limits import Heading, Limits
+from aeroloop.planning.speed_profile import TimedRoute, timed
 from aeroloop.world.relief import of_config
 
 S = TypeVar("S", bound=Scenario)

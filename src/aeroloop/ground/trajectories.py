@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -21,9 +21,11 @@ from aeroloop.core.angles import wrap_pi
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Reference
-from aeroloop.ground import route_files, waypoints
+from aeroloop.ground import waypoints
 from aeroloop.ground.config import Circle, Hover, Lemniscate, Route, Spiral, Trajectory, Waypoints
-from aeroloop.planning.speed_profile import TimedRoute
+
+if TYPE_CHECKING:
+    from aeroloop.planning.speed_profile import TimedRoute
 
 REST = (0.0, 0.0, 0.0)
 SHORTEST_FADE_S = 3.0
@@ -116,6 +118,8 @@ def _path(trajectory: Trajectory) -> Path:
         case Waypoints():
             return _legs(waypoints.read(pathlib.Path(trajectory.file)))
         case Route():
+            from aeroloop.ground import route_files  # imports scipy, which other trajectories do not need
+
             return of_route(route_files.timed_route(trajectory), trajectory.start_s, trajectory.offset_W)
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aeroloop.planning.route import Space
-from aeroloop.planning.speed_profile import Limits, TimedRoute
+from aeroloop.planning.route_limits import Limits
+from aeroloop.planning.speed_profile import TimedRoute
 from aeroloop.planning.spline import Array
 
 TOLERANCE = 0.02

@@ -14,32 +14,21 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.angles import wrap_pi
-from aeroloop.core.config import Config, meta
 from aeroloop.core.frames import Vec3
 from aeroloop.planning.route import RoutePoint, Section, sections
+from aeroloop.planning.route_limits import Heading, Limits
 from aeroloop.planning.spline import Array
 
-Heading = Literal["fixed", "along"]
 STEEP = 0.05
 """Where the horizontal part of the tangent is shorter, the path has no heading of its own."""
 TURN_RATE_RAD_S = 0.5
 """Mean rate at which the heading turns at a stop."""
-
-
-class Limits(Config, frozen=True):
-    """What a flight along a path may ask of the aircraft."""
-
-    speed_m_s: Annotated[float, meta("m/s", "horizontal speed", gt=0, le=100)] = 2.0
-    climb_m_s: Annotated[float, meta("m/s", "speed upwards", gt=0, le=100)] = 1.0
-    sink_m_s: Annotated[float, meta("m/s", "speed downwards", gt=0, le=100)] = 1.0
-    accel_m_s2: Annotated[float, meta("m/s2", "horizontal acceleration", gt=0, le=100)] = 1.0
-    vertical_accel_m_s2: Annotated[float, meta("m/s2", "vertical acceleration", gt=0, le=100)] = 1.0
 
 
 class Motion(NamedTuple):

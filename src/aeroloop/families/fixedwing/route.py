@@ -13,7 +13,7 @@ from aeroloop.ground import route_missions
 from aeroloop.ground.missions import Item
 from aeroloop.ground.route_offer import DrawnRoute, RouteOffer, space_of
 from aeroloop.planning.route import Space
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 from aeroloop.world.earth import Earth
 
 CLIMB_M_S = 3.0

@@ -12,7 +12,6 @@ from typing import Annotated, Literal, NamedTuple
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.ground.config import Route
-from aeroloop.ground.route_files import timed_route
 
 CORNERS = ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))
 """East and north, in sides."""
@@ -94,6 +93,8 @@ def at(table: Reference, t_s: float) -> Setpoint:
 
 
 def _along(route: Route, t_s: float) -> Setpoint:
+    from aeroloop.ground.route_files import timed_route  # imports scipy, which other paths do not need
+
     now = timed_route(route).at(t_s - route.start_s)
     x, y, z = (value + offset for value, offset in zip(now.pos_W, route.offset_W, strict=True))
     return Setpoint((x, y, z), now.vel_W, now.accel_W, now.yaw_rad, now.yaw_rate_rad_s)
@@ -105,6 +106,8 @@ def corners_W(table: Reference) -> list[Vec3]:
     if table.path == "hover":
         return [table.pos_W]
     if table.route is not None:
+        from aeroloop.ground.route_files import timed_route
+
         lasts_s = table.route.start_s + timed_route(table.route).duration_s
         return [at(table, lasts_s * part / ROUTE_POINTS).pos_W for part in range(ROUTE_POINTS + 1)]
     return [(x + table.side_m * east, y + table.side_m * north, z) for east, north in (*CORNERS, CORNERS[0])]

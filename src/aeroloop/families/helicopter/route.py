@@ -7,7 +7,7 @@ from typing import Any
 
 from aeroloop.families.helicopter.scenario import HelicopterScenario
 from aeroloop.ground.route_offer import DrawnRoute, RouteOffer, space_of
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 
 LIMITS = Limits(speed_m_s=4.0, climb_m_s=2.0, sink_m_s=1.5, accel_m_s2=1.0, vertical_accel_m_s2=1.0)
 """Within them it stays within 0.8 m of a route with bends (tests/families/test_routes_flown.py)."""

@@ -14,7 +14,7 @@ from aeroloop.ground import route_missions
 from aeroloop.ground.flight_plan import BELOW_M, BLEND_SPEED, STOP_S, FlightPlan
 from aeroloop.ground.missions import Item
 from aeroloop.ground.route_offer import DrawnRoute, RouteOffer, joining_s, space_of
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 from aeroloop.world.earth import Earth
 
 CLEARANCE_M = 0.5

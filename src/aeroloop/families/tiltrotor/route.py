@@ -7,7 +7,7 @@ from typing import Any
 
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.route_offer import DrawnRoute, RouteOffer, space_of
-from aeroloop.planning.speed_profile import Limits
+from aeroloop.planning.route_limits import Limits
 
 LIMITS = Limits(speed_m_s=2.0, climb_m_s=1.0, sink_m_s=1.0, accel_m_s2=1.0, vertical_accel_m_s2=1.0)
 """Within them the published gain stays within 0.5 m of a closed route with bends, and within 15 degrees of roll; at
