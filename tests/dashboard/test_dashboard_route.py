@@ -117,8 +117,9 @@ def test_every_aircraft_that_takes_routes_can_be_chosen(tmp_path: Path) -> None:
     assert "takes no trajectory" in state.refused and "takes no trajectory" in state.new_point(0.0, 0.0, 1.0, 1.0)
     state.choose("fixedwing-hierarchical")
     for east_m in (-2000.0, -1000.0):
-        assert not state.new_point(east_m, 1000.0, 300.0, 20.0)
-    assert state.new_point(0.0, 0.0, 300.0, 20.0) == "fixedwing takes at most 2 points"
+        assert not state.new_point(east_m, 1000.0, 900.0, 20.0)
+        assert state.points[-1].pos_W[2] == 900.0, "above the sea, not above the ground"
+    assert state.new_point(0.0, 0.0, 900.0, 20.0) == "fixedwing takes at most 2 points"
     found = state.evaluated()
     assert found.route is not None and not found.quantities and not route_drawing.charts(found)
 

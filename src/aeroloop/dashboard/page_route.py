@@ -54,6 +54,7 @@ class RoutePage:
         self._may_edit = watched.may_command
         self._shown = -1
         self._drawn: tuple[object, str] | None = None
+        self._corners: list[tuple[float, float]] = []
         self._scene: RouteScene | None = None
         self._scene_of: object = None
         with ui.element("div").classes("route-grid"):
@@ -100,6 +101,7 @@ class RoutePage:
         beneath = MapOverlay(
             draw=self._draw,
             homes=(),
+            all_m=self._corners,
             all_words="all of the route",
             world=self._scenario,
         )
@@ -201,11 +203,12 @@ class RoutePage:
                 entry.set_enabled(self._may_edit)
 
     def _choose(self, name: object) -> None:
-        if self._may_edit and isinstance(name, str) and name != self._state.base_name:
-            self._state.choose(name)
+        if self._may_edit and name in self._base.options and name != self._state.base_name:
+            self._state.choose(str(name))
             self._tell(self._state.refused)
             self._offer_defaults()
             self._refresh()
+            self.map.fit()
 
     def _set(self, *, fit: bool | None = None, heading: object = None) -> None:
         if not self._may_edit:
@@ -218,9 +221,12 @@ class RoutePage:
         self._refresh()
 
     def _offer_defaults(self) -> None:
-        """Height and speed of new points."""
+        """Height and speed of new points, and the extent of a map without points."""
         base = self._state.base
         if base is not None:
+            extent_m = base.offer.extent_m
+            self._corners[:] = [] if self._state.points else [(-extent_m, -extent_m), (extent_m, extent_m)]
+            self._height.props["label"] = "height above ground, m" if base.offer.over_ground else "height, m"
             self._height.value = base.offer.height_m(base.scenario)
             self._speed.value = base.offer.cruise_m_s(base.scenario)
         self._help.set_text(HELP["3d" if self._view.value == "3d" else "map"] if self._may_edit else "")
@@ -309,8 +315,10 @@ class RoutePage:
         self._result.set_text(words)
 
     def _stop(self) -> None:
+        if not self._may_edit:
+            return
         driver, self._state.driver = self._state.driver, None
-        if driver is not None and self._may_edit:
+        if driver is not None:
             driver.stop()
             self._result.set_text("stopped; the board holds its last reference")
 

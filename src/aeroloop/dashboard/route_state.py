@@ -82,12 +82,12 @@ class RouteState:
         self.touched()
 
     def new_point(self, east_m: float, north_m: float, height_m: float, speed_m_s: float) -> str:
-        """Add one at a height above the ground below it; returns why not."""
+        """Add one, at a height above the ground below it or in W, as the aircraft takes it; returns why not."""
         if self.base is None or self.offer is None:
             return self.refused or "choose an aircraft first"
         if len(self.points) >= self.offer.counts[1]:
             return f"{self.base.scenario.family.name} takes at most {self.offer.counts[1]} points"
-        ground_m = self.offer.space(self.base.scenario).ground_m(east_m, north_m)
+        ground_m = self.offer.space(self.base.scenario).ground_m(east_m, north_m) if self.offer.over_ground else 0.0
         place = round(east_m, 2), round(north_m, 2), round(ground_m + height_m, 2)
         return self._put(len(self.points), RoutePoint(place, speed_m_s))
 

@@ -61,7 +61,9 @@ class RouteOffer(Generic[S]):
     start_W: Callable[[S], Vec3 | None] = lambda _scenario: None
     """Where the aircraft is before the route begins; None: at its first point."""
     cruise_m_s: Callable[[S], float] = lambda _scenario: 1.0  # speed of a new point
-    height_m: Callable[[S], float] = lambda _scenario: 2.0  # of a new point, above the ground below it
+    height_m: Callable[[S], float] = lambda _scenario: 2.0  # of a new point
+    over_ground: bool = True  # whether that is above the ground below it: else z of W
+    extent_m: float = 12.0  # half width of a map without points
     mission: Callable[[S, DrawnRoute], tuple[tuple[Item, ...], Vec3]] | None = None
     """As mission items, and home; None: it takes no missions."""
     counts: tuple[int, int] = (2, MOST_POINTS)  # least and largest number of points

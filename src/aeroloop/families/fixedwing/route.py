@@ -7,7 +7,6 @@ import math
 from typing import Any
 
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
-from aeroloop.families.fixedwing.planning_map import ground_of
 from aeroloop.families.fixedwing.scenario import MOST_BANK_RAD, FixedWingScenario, PilotedWingScenario
 from aeroloop.ground import route_missions
 from aeroloop.ground.missions import Item
@@ -18,6 +17,7 @@ from aeroloop.world.earth import Earth
 
 CLIMB_M_S = 3.0
 VERTICAL_ACCEL_M_S2 = 2.0
+EXTENT_M = 4000.0
 
 
 def limits(scenario: FixedWingScenario | PilotedWingScenario) -> Limits:
@@ -47,11 +47,6 @@ def goal_changes(_scenario: FixedWingScenario, route: DrawnRoute, _file: str) ->
     }
 
 
-def height_m(scenario: FixedWingScenario) -> float:
-    """Above mean sea level in the scenario; above the map's middle here."""
-    return scenario.aircraft.mission.height_m - float(ground_of(scenario.aircraft.world.terrain).grid().height_m(0, 0))
-
-
 def catapult_W(scenario: PilotedWingScenario) -> Vec3:
     x_m, y_m = scenario.aircraft.start_m(0)
     return x_m, y_m, space(scenario).ground_m(x_m, y_m)
@@ -70,6 +65,9 @@ GOAL = RouteOffer[FixedWingScenario](
     space=space,
     changes=goal_changes,
     cruise_m_s=lambda scenario: scenario.aircraft.mission.airspeed_m_s,
+    height_m=lambda scenario: scenario.aircraft.mission.height_m,
+    over_ground=False,
+    extent_m=EXTENT_M,
     counts=(1, 2),
     profiled=False,
     headings=("fixed",),
@@ -82,6 +80,7 @@ MISSION = RouteOffer[PilotedWingScenario](
     start_W=catapult_W,
     cruise_m_s=lambda scenario: scenario.aircraft.mission.airspeed_m_s,
     height_m=lambda _scenario: 80.0,
+    extent_m=EXTENT_M,
     mission=mission,
     headings=("fixed",),
     takes="a MAVLink mission",

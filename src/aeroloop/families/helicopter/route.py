@@ -30,5 +30,6 @@ ROUTE = RouteOffer[HelicopterScenario](
     changes=changes,
     cruise_m_s=lambda _scenario: 3.0,
     height_m=lambda _scenario: 10.0,
+    extent_m=25.0,
     takes="setpoints of its board",
 )

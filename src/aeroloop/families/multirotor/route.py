@@ -89,6 +89,7 @@ PATH = RouteOffer[QuadrotorScenario](
     start_W=start_W,
     cruise_m_s=lambda _scenario: 3.0,
     height_m=lambda _scenario: 4.0,
+    extent_m=25.0,
     takes="setpoints of the flight plan",
 )
 MISSION = RouteOffer[QuadrotorScenario](
@@ -98,6 +99,7 @@ MISSION = RouteOffer[QuadrotorScenario](
     start_W=start_W,
     cruise_m_s=lambda _scenario: AUTOPILOT["MPC_XY_CRUISE"],
     height_m=lambda _scenario: 10.0,
+    extent_m=40.0,
     mission=mission,
     headings=("fixed",),
     takes="a MAVLink mission",
