@@ -29,6 +29,7 @@ __all__ = [
     "ScenarioPlan",
     "StorageError",
     "StreamTable",
+    "Trajectory",
     "__version__",
     "bench",
     "fly",
@@ -36,6 +37,7 @@ __all__ = [
     "scenario",
     "scenarios",
     "start",
+    "trajectory",
 ]
 
 if TYPE_CHECKING:
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from aeroloop.api.run import Figure, Run, open_run
     from aeroloop.api.scenarios import ScenarioInfo, ScenarioPlan, scenario, scenarios
     from aeroloop.api.tables import FlightLog, StreamTable
+    from aeroloop.api.trajectories import Trajectory, trajectory
     from aeroloop.core.errors import AeroloopError, ConfigError, LinkError, StorageError
 else:  # a type checker that saw this function would take every name for one of ours
     _MODULES = {
@@ -56,6 +59,7 @@ else:  # a type checker that saw this function would take every name for one of 
         "aeroloop.api.run": ("Figure", "Run", "open_run"),
         "aeroloop.api.scenarios": ("ScenarioInfo", "ScenarioPlan", "scenario", "scenarios"),
         "aeroloop.api.tables": ("FlightLog", "StreamTable"),
+        "aeroloop.api.trajectories": ("Trajectory", "trajectory"),
         "aeroloop.core.errors": ("AeroloopError", "ConfigError", "LinkError", "StorageError"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

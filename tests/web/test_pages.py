@@ -11,7 +11,15 @@ import pytest
 from browser import DESKTOP, HANG_S, PHONE, Desk, Flight, Watcher, until
 from playwright.sync_api import Locator, expect
 
-PAGES = {"view": "/", "charts": "/charts", "links": "/links", "fly": "/fly", "faults": "/faults", "runs": "/runs"}
+PAGES = {
+    "view": "/",
+    "charts": "/charts",
+    "links": "/links",
+    "fly": "/fly",
+    "faults": "/faults",
+    "trajectory": "/trajectory",
+    "runs": "/runs",
+}
 HOSTILE = "<img src=x onerror=alert(1)>"
 DRAWN_MS = 120_000  # in a process of its own
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}

@@ -34,6 +34,7 @@ from aeroloop.cli import (
     replay_commands,
     slam_commands,
     sync_commands,
+    trajectory_command,
     video_commands,
 )
 from aeroloop.cli.console import Program, notes, plain, print_error, print_note, program, run_program
@@ -398,6 +399,7 @@ app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
 app.command("import", epilog=import_commands.EPILOG)(import_commands.import_aircraft)
+app.command("trajectory", epilog=trajectory_command.EPILOG)(trajectory_command.trajectory)
 app.command("video", epilog=video_commands.EPILOG)(video_commands.video)
 app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
     new_aircraft.new

@@ -35,7 +35,7 @@ from aeroloop.ground.commands import (
     write_plan,
 )
 from aeroloop.ground.commands.transaction import Partner
-from aeroloop.ground.missions import read_plan
+from aeroloop.ground.waypoint_lists import read_mission
 
 app = typer.Typer(
     help="Command the simulation of a flight (pause, step, speed, change ...), or an aircraft over MAVLink.",
@@ -207,14 +207,16 @@ def mode(
 
 @mission_app.command("upload", epilog=_example("mission upload survey.plan"))
 def mission_upload(
-    file: Annotated[Path, typer.Argument(metavar="FILE.plan", help="A plan of QGroundControl.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A plan of QGroundControl (.plan), or a list (.waypoints).")
+    ],
     link: Link = "",
     system: System = 0,
     timeout: Timeout = 10.0,
     take_over: TakeOver = False,
 ) -> None:
     """Upload a mission in place of the old one."""
-    items = read_plan(file)
+    items = read_mission(file)
     with _vehicle(link, system, timeout, take_over) as vehicle:
         vehicle.upload_mission(items)
         typer.echo(f"{len(items)} mission items uploaded")

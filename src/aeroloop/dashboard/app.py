@@ -27,6 +27,7 @@ from aeroloop.dashboard import (
     page_fly,
     page_links,
     page_replay,
+    page_route,
     page_runs,
     page_view,
     replay_images,
@@ -68,6 +69,7 @@ PAGES = (
     Page("/links", "Links", "lan", page_links.build),
     Page("/fly", "Fly", "flight", page_fly.build),
     Page("/faults", "Faults", "report", page_faults.build),
+    Page("/trajectory", "Trajectory", "timeline", page_route.build),
     Page("/runs", "Runs", "folder", page_runs.build),
 )
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from aeroloop.dashboard.stick_driver import Driver
     from aeroloop.dashboard.sticks import Hands
     from aeroloop.dashboard.watched_flight import WatchedFlight
+    from aeroloop.ground.route_offer import DrawnRoute
 
 S = TypeVar("S", bound=Scenario)
 Charts = list[list[str]]
@@ -123,6 +124,8 @@ class Page(Generic[S]):
     no_commands: str = "this aircraft takes no commands from this page"
     no_parameters: str = ""
     sticks: Sticks | None = None
+    route_driver: Callable[[WatchedFlight, DrawnRoute], Awaitable[Driver]] | None = None
+    """Sends a drawn route to its board while it flies; ConfigError if it cannot."""
     map_m_per_px: float = 0.08
 
 

@@ -53,6 +53,8 @@ class MapOverlay:
     margin_px: float = 60.0
     trail_s: float = TRAIL_S
     trail_points: int = TRAIL_POINTS
+    world: Callable[[], Scenario | None] | None = None
+    """Whose ground is shown, if not the flight's; the flight's aircraft are shown in their own world only."""
 
 
 class MapPanel:
@@ -121,7 +123,7 @@ class MapPanel:
             trail=self._trail(),
             aircraft=mine,
             others=others,
-            estimate=self._place(ESTIMATE) if self._view.m_per_px < APART_M_PER_PX else None,
+            estimate=self._place(ESTIMATE) if mine and self._view.m_per_px < APART_M_PER_PX else None,
             setpoint=self._setpoint(),
         )
         self._map.run_method("live", svg)
@@ -143,8 +145,18 @@ class MapPanel:
             props["box"] = [round(edge, 1) for edge in self._ground.box(view)]
         self._map.update()
 
+    @property
+    def _scenario(self) -> Scenario | None:
+        return self._beneath.world() if self._beneath.world is not None else self._watched.scenario
+
+    @property
+    def _elsewhere(self) -> bool:
+        """Whether the map shows another world than the flight's."""
+        shown, flown = self._scenario, self._watched.scenario
+        return shown is not flown and (shown is None or flown is None or shown.name != flown.name)
+
     def _learn_ground(self) -> None:
-        scenario = self._watched.scenario
+        scenario = self._scenario
         if scenario is self._ground_of:
             return
         self._ground_of, self._ground, self._drawn = scenario, None, ""
@@ -159,7 +171,7 @@ class MapPanel:
 
     def _poses(self) -> dict[int, Pose]:
         store, scenario = self._watched.store, self._watched.scenario
-        if scenario is None:
+        if scenario is None or self._elsewhere:
             return {}
         poses = {}
         for number in range(readings.vehicles(scenario)):
@@ -169,7 +181,7 @@ class MapPanel:
         return poses
 
     def _setpoint(self) -> tuple[float, float] | None:
-        scenario = self._watched.scenario
+        scenario = None if self._elsewhere else self._watched.scenario
         return self._place(family_page.of(scenario).setpoint) if scenario is not None else None
 
     def _place(self, track: Track) -> tuple[float, float] | None:
@@ -177,7 +189,7 @@ class MapPanel:
 
     def _trail(self) -> list[tuple[float, float]]:
         store, scenario = self._watched.store, self._watched.scenario
-        if scenario is None:
+        if scenario is None or self._elsewhere:
             return []
         rows = readings.trail(store, self._vehicle(), store.t_s - self._beneath.trail_s)
         return thinned(rows, self._beneath.trail_points)
@@ -185,6 +197,10 @@ class MapPanel:
     def _zoom(self, factor: float) -> None:
         self._view = self._view.zoomed(factor)
         self.refresh()
+
+    def fit(self) -> None:
+        """Show all of the plan."""
+        self._fit()
 
     def _fit(self) -> None:
         poses = [(pose.east_m, pose.north_m) for pose in self._poses().values()]

@@ -137,6 +137,7 @@ class WatchedFlight(PlantCommands):
         self._texts_ns: dict[int, int] = {}  # of each system: the newest text shown
         self._connecting: asyncio.Task[None] | None = None
         self.page_state: Any = None  # state of `fly_page_state` for the flight
+        self.route_state: Any = None  # state of `route_state`, for every flight
 
     @property
     def launch(self) -> LaunchSettings | None:

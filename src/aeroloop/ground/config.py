@@ -8,6 +8,7 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.scenario import Scenario, value_at
+from aeroloop.planning.route_limits import Limits
 
 
 class Spiral(Config, frozen=True, tag_field="kind", tag="spiral"):
@@ -49,7 +50,24 @@ class Waypoints(Config, frozen=True, tag_field="kind", tag="waypoints"):
     file: Annotated[str, note("path of the CSV file, relative to the scenario file")]
 
 
-Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints
+class Route(Config, frozen=True, tag_field="kind", tag="route"):
+    """A smooth curve through the points of a CSV file (`x_m,y_m,z_m` and optionally `speed_m_s`, from the point on),
+    from rest to rest as fast as the limits permit. `aeroloop trajectory` and the dashboard write such files."""
+
+    file: Annotated[str, note("path of the CSV file, relative to the scenario file")]
+    limits: Annotated[Limits, note("limits of the flight along the curve")] = Limits()
+    fit: Annotated[
+        bool, note("slow down where bends and slopes need it; without it the speeds of the points are flown as given")
+    ] = True
+    heading: Annotated[
+        Literal["fixed", "along"], note("`fixed`: `yaw_rad`; `along`: with the path, turning where it stops")
+    ] = "fixed"
+    yaw_rad: Annotated[float, meta("rad", "heading, if fixed", ge=-3.2, le=3.2)] = 0.0
+    start_s: Annotated[float, meta("s", "rest at the first point before it begins", ge=0, le=86400)] = 0.0
+    offset_W: Annotated[Vec3, meta("m", "added to every point")] = (0.0, 0.0, 0.0)
+
+
+Trajectory = Spiral | Hover | Circle | Lemniscate | Waypoints | Route
 
 
 class Ground(Config, frozen=True):

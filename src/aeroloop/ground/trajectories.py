@@ -1,7 +1,8 @@
 """Trajectories as pure functions of time: position at `t_s` with its exact derivative.
 
 The spiral is equation (1) of the tilt-rotor paper. Waypoints are joined by rest-to-rest minimum-jerk legs,
-s(u) = 10 u^3 - 15 u^4 + 6 u^5 for u from 0 to 1, in position and in yaw.
+s(u) = 10 u^3 - 15 u^4 + 6 u^5 for u from 0 to 1, in position and in yaw. A route passes its points on a smooth curve
+(`planning/speed_profile.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -21,7 +22,10 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Reference
 from aeroloop.ground import waypoints
-from aeroloop.ground.config import Circle, Hover, Lemniscate, Spiral, Trajectory, Waypoints
+from aeroloop.ground.config import Circle, Hover, Lemniscate, Route, Spiral, Trajectory, Waypoints
+
+if TYPE_CHECKING:
+    from aeroloop.planning.speed_profile import TimedRoute
 
 REST = (0.0, 0.0, 0.0)
 SHORTEST_FADE_S = 3.0
@@ -94,7 +98,7 @@ def moved(trajectory: Trajectory, east_m: float) -> Trajectory:
     """The same trajectory farther east."""
     if not east_m:
         return trajectory
-    for key in ("start_W", "pos_W", "center_W"):
+    for key in ("start_W", "pos_W", "center_W", "offset_W"):
         if key in trajectory.__struct_fields__:
             x_m, *rest = getattr(trajectory, key)
             return msgspec.structs.replace(trajectory, **{key: (x_m + east_m, *rest)})
@@ -113,6 +117,10 @@ def _path(trajectory: Trajectory) -> Path:
             return _lemniscate(trajectory)
         case Waypoints():
             return _legs(waypoints.read(pathlib.Path(trajectory.file)))
+        case Route():
+            from aeroloop.ground import route_files  # imports scipy, which other trajectories do not need
+
+            return of_route(route_files.timed_route(trajectory), trajectory.start_s, trajectory.offset_W)
 
 
 def _hold(pos_W: Vec3, yaw_rad: float) -> Path:
@@ -158,6 +166,18 @@ def _lemniscate(lemniscate: Lemniscate) -> Path:
         a = w * t_s
         pos_W = (x + size * math.sin(a), y + size / 2 * math.sin(2 * a), z)
         return Point(pos_W, 0.0, (speed * math.cos(a), speed * math.cos(2 * a), 0.0), 0.0)
+
+    return path
+
+
+def of_route(motion: TimedRoute, start_s: float = 0.0, offset_W: Vec3 = REST) -> Path:
+    """Along a route, after a rest at its first point."""
+    x, y, z = offset_W
+
+    def path(t_s: float) -> Point:
+        now = motion.at(t_s - start_s)
+        pos_W = now.pos_W[0] + x, now.pos_W[1] + y, now.pos_W[2] + z
+        return Point(pos_W, now.yaw_rad, now.vel_W, now.yaw_rate_rad_s)
 
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,34 +28,34 @@ class Waypoint:
 
 def read(path: Path) -> list[Waypoint]:
     """The points of a file, at least one, in the order of their strictly increasing times."""
-    header, *lines = read_text(path, max_bytes=MAX_BYTES).split("\n")
-    columns = tuple(cell.strip() for cell in header.split(","))
-    if columns not in (COLUMNS, COLUMNS[:-1]):
-        raise ConfigError(f"{path}, line 1: expected the header {','.join(COLUMNS[:-1])}[,{COLUMNS[-1]}]")
     points: list[Waypoint] = []
-    for number, line in enumerate(lines, start=2):
-        if not line.strip():
-            continue
-        point = _point(line, columns, where=f"{path}, line {number}")
-        if points and point.t_s < points[-1].t_s + MIN_LEG_S:
-            raise ConfigError(
-                f"{path}, line {number}: t_s: expected at least {MIN_LEG_S} s more "
-                f"than {points[-1].t_s}, not {point.t_s}"
-            )
-        if len(points) == MAX_ROWS:
-            raise ConfigError(f"{path}, line {number}: expected at most {MAX_ROWS} points")
-        points.append(point)
-    if not points:
-        raise ConfigError(f"{path}, line 2: expected at least one point")
+    for where, (t_s, x, y, z, *yaw) in rows(path, COLUMNS, most=MAX_ROWS):
+        if points and t_s < points[-1].t_s + MIN_LEG_S:
+            raise ConfigError(f"{where}: t_s: expected at least {MIN_LEG_S} s more than {points[-1].t_s}, not {t_s}")
+        points.append(Waypoint(t_s, (x, y, z), yaw[0] if yaw else 0.0))
     return points
 
 
-def _point(line: str, columns: tuple[str, ...], *, where: str) -> Waypoint:
-    cells = line.split(",")
-    if len(cells) != len(columns):
-        raise ConfigError(f"{where}: expected {len(columns)} values ({','.join(columns)}), not {len(cells)}")
-    t_s, x, y, z, *yaw = (_number(cell, f"{where}: {name}") for name, cell in zip(columns, cells, strict=True))
-    return Waypoint(t_s, (x, y, z), yaw[0] if yaw else 0.0)
+def rows(path: Path, columns: tuple[str, ...], *, most: int) -> Iterator[tuple[str, list[float]]]:
+    """The numbers of each line after the header, at least one line, and where it is; the last column may be missing
+    from the file."""
+    header, *lines = read_text(path, max_bytes=MAX_BYTES).split("\n")
+    given = tuple(cell.strip() for cell in header.split(","))
+    if given not in (columns, columns[:-1]):
+        raise ConfigError(f"{path}, line 1: expected the header {','.join(columns[:-1])}[,{columns[-1]}]")
+    found = 0
+    for number, line in enumerate(lines, start=2):
+        if not line.strip():
+            continue
+        where, cells = f"{path}, line {number}", line.split(",")
+        if len(cells) != len(given):
+            raise ConfigError(f"{where}: expected {len(given)} values ({','.join(given)}), not {len(cells)}")
+        found += 1
+        if found > most:
+            raise ConfigError(f"{where}: expected at most {most} points")
+        yield where, [_number(cell, f"{where}: {name}") for name, cell in zip(given, cells, strict=True)]
+    if not found:
+        raise ConfigError(f"{path}, line 2: expected at least one point")
 
 
 def _number(text: str, where: str) -> float:

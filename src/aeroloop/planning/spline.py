@@ -6,6 +6,7 @@ between clamped ends. Degree 4, so that curvature and its rate are continuous.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from math import comb
 from typing import NamedTuple
@@ -113,12 +114,21 @@ def sampled(control: Array, longest_step: float) -> Samples:
     """The curve at equal steps of arc length, none longer than `longest_step`."""
     count = len(control)
     edges = np.linspace(0.0, 1.0, 32 * (count - DEGREE) + 1)
-    at, weight = leggauss(6)
-    half = np.diff(edges) / 2.0
 
     def speed(u: Array) -> Array:
         return np.asarray(np.hypot(*(basis(count, 1)(u) @ control).T))
 
+    step, u = even_parameters(speed, edges, longest_step)
+    points, first = (basis(count, k)(u) @ control for k in (0, 1))
+    psi = np.unwrap(np.arctan2(first[:, 1], first[:, 0]))
+    return Samples(step, points[:, 0], points[:, 1], psi, curvature(control, u))
+
+
+def even_parameters(speed: Callable[[Array], Array], edges: Array, longest_step: float) -> tuple[float, Array]:
+    """Parameters at equal steps of arc length, with the step, for a curve that is smooth between two of `edges`.
+    `speed`: length of its derivative."""
+    at, weight = leggauss(6)
+    half = np.diff(edges) / 2.0
     u = (edges[:-1] + half)[:, None] + half[:, None] * at
     along = np.concatenate([[0.0], np.cumsum((speed(u.ravel()).reshape(u.shape) @ weight) * half)])
     steps = int(np.ceil(along[-1] / longest_step - 1e-9))
@@ -129,7 +139,5 @@ def sampled(control: Array, longest_step: float) -> Samples:
         part = (u - edges[index]) / 2.0
         inside = (edges[index] + part)[:, None] + part[:, None] * at
         reached = along[index] + (speed(inside.ravel()).reshape(inside.shape) @ weight) * part
-        u = np.clip(u + (wanted - reached) / speed(u), 0.0, 1.0)
-    points, first = (basis(count, k)(u) @ control for k in (0, 1))
-    psi = np.unwrap(np.arctan2(first[:, 1], first[:, 0]))
-    return Samples(float(along[-1]) / steps, points[:, 0], points[:, 1], psi, curvature(control, u))
+        u = np.clip(u + (wanted - reached) / speed(u), edges[0], edges[-1])
+    return float(along[-1]) / steps, u

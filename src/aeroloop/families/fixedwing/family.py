@@ -13,6 +13,7 @@ PILOTED = {
     "setpoint": "",
     "operator": "",
     "page": "aeroloop.families.fixedwing.piloted.page:PAGE",
+    "route": "aeroloop.families.fixedwing.route:MISSION",
 }
 """With an external autopilot it starts on a catapult and finds no way of its own."""
 
@@ -45,4 +46,5 @@ ROW = Family(
     setpoint="aeroloop.families.fixedwing.streams:SETPOINT",
     page="aeroloop.families.fixedwing.page:PAGE",
     importer="aeroloop.families.fixedwing.from_cad:IMPORTER",
+    route="aeroloop.families.fixedwing.route:GOAL",
 )

@@ -20,4 +20,5 @@ ROW = Family(
     shape="aeroloop.families.helicopter.world:shape",
     faults="aeroloop.families.helicopter.faults:offers",
     changes="aeroloop.families.helicopter.faults:changes",
+    route="aeroloop.families.helicopter.route:ROUTE",
 )

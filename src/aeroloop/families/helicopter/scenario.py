@@ -10,6 +10,7 @@ from aeroloop.core.fleet import seed_of
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
 from aeroloop.families.helicopter.reference import Reference
+from aeroloop.ground.trajectories import moved
 from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.noise import Errors
 from aeroloop.sensors.schedule import Name
@@ -86,7 +87,11 @@ class Control(Config, frozen=True):
 class HelicopterTables(FamilyTables, frozen=True, kw_only=True):
     """A helicopter with main and tail rotor."""
 
-    FILES: ClassVar[Mapping[str, str]] = {"vehicle.airframe": "airframe.toml", "world.terrain.file": "terrain.csv"}
+    FILES: ClassVar[Mapping[str, str]] = {
+        "vehicle.airframe": "airframe.toml",
+        "world.terrain.file": "terrain.csv",
+        "reference.route.file": "waypoints.csv",
+    }
 
     vehicle: Annotated[Vehicle, note("which helicopter")]
     world: Annotated[World, note("the simulated world")] = World()
@@ -123,6 +128,9 @@ HelicopterScenario = Scenario[HelicopterTables]
 
 def each(scenario: HelicopterScenario, number: int) -> HelicopterScenario:
     """Scenario of aircraft `number` of several: beside the first one, with its own random streams."""
-    x, y, z = scenario.aircraft.reference.pos_W
+    table, east_m = scenario.aircraft.reference, number * scenario.aircraft.vehicle.spacing_m
     own = with_value(scenario, "seed", seed_of(scenario.seed, number))
-    return with_value(own, "reference.pos_W", (x + number * scenario.aircraft.vehicle.spacing_m, y, z))
+    if table.route is not None:
+        return with_value(own, "reference.route", moved(table.route, east_m))
+    x, y, z = table.pos_W
+    return with_value(own, "reference.pos_W", (x + east_m, y, z))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from aeroloop.core.tables import Family
 
+PLANNED = {"route": "aeroloop.families.multirotor.route:PATH"}
+"""A board with our law follows the flight plan of its scenario."""
+
 ROW = Family(
     name="quadrotor",
     tables="aeroloop.families.multirotor.scenario:MultirotorTables",
@@ -29,4 +32,6 @@ ROW = Family(
     shape="aeroloop.families.multirotor.shape:shape",
     page="aeroloop.families.multirotor.page:PAGE",
     importer="aeroloop.families.multirotor.from_cad:IMPORTER",
+    route="aeroloop.families.multirotor.route:MISSION",
+    variants={"law": PLANNED, "pose": PLANNED},
 )

@@ -22,4 +22,5 @@ ROW = Family(
     image="aeroloop.families.tiltrotor.images:image",
     shape="aeroloop.families.tiltrotor.shape:shape",
     page="aeroloop.families.tiltrotor.page:PAGE",
+    route="aeroloop.families.tiltrotor.route:ROUTE",
 )

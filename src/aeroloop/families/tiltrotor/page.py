@@ -15,7 +15,7 @@ from aeroloop.dashboard.link_sources import AT_BOARD, AT_PLANT
 from aeroloop.dashboard.readings import word
 from aeroloop.dashboard.store import Store
 from aeroloop.dashboard.trails import PLAN_POINTS
-from aeroloop.families.tiltrotor.page_sticks import reference_driver
+from aeroloop.families.tiltrotor.page_sticks import reference_driver, route_driver
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground import trajectories
 
@@ -101,5 +101,6 @@ PAGE = Page[TiltrotorScenario](
         "flight. Change [control] in the scenario and fly again."
     ),
     sticks=Sticks(reference_driver),
+    route_driver=route_driver,
     map_m_per_px=0.03,  # it flies in rooms
 )
