@@ -27,6 +27,10 @@ MOVED_S = 1e-3
 """Time in which a moving object's velocity is measured."""
 
 
+Sphere = tuple[int, list[float], float]
+"""A geometry, and centre and radius of a sphere about it."""
+
+
 class Touch(NamedTuple):
     """A contact of the aircraft with an object."""
 
@@ -53,7 +57,8 @@ class Obstacles:
         self._moving = [each for each in objects if each.moving]
         self._fastest_m_s = max((each.speed_m_s for each in self._moving), default=0.0)
         self._moves = np.isin(self._owner, [each.number for each in self._moving])
-        self._beam: tuple[Vec3, float, list[int]] = ((0.0, 0.0, 0.0), -1.0, [])  # where, length, geometries
+        self._moving_geoms: list[int] = np.flatnonzero(self._moves).tolist()
+        self._beam: tuple[Vec3, float, list[Sphere]] = ((0.0, 0.0, 0.0), -1.0, [])  # where, length, what stands there
         self._moved_ns = 0
         self._ball: tuple[float, float, float, float, int] = (0.0, 0.0, 0.0, -1.0, 0)  # centre, radius, time in ns
         self._near: tuple[float, int, Vec3, Quat] = (0.0, 0, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))  # distance, when
@@ -67,7 +72,7 @@ class Obstacles:
         free_m -= self._fastest_m_s * abs(t_ns - since_ns) / NS
         if free_m > 0.0 and dx * dx + dy * dy + dz * dz < free_m * free_m:
             return []
-        if not math.isfinite(x + y + z + sum(quat_WB)) or self._still_apart(t_ns, pos_W, quat_WB):
+        if self._still_apart(t_ns, pos_W, quat_WB) or not math.isfinite(x + y + z + sum(quat_WB)):
             return []
         return self._search(t_ns, pos_W, quat_WB)
 
@@ -76,7 +81,9 @@ class Obstacles:
         apart_m, since_ns, was_W, was_WB = self._near
         if apart_m <= 0.0:
             return False
-        turned = TURN * min(math.dist(quat_WB, was_WB), math.dist(quat_WB, [-each for each in was_WB]))
+        (a, b, c, d), (w, i, j, k) = quat_WB, was_WB
+        apart_2 = 2.0 - 2.0 * abs(a * w + b * i + c * j + d * k)  # of the quaternions, either of which may be negated
+        turned = TURN * math.sqrt(apart_2) if apart_2 > 0.0 else 0.0
         passed_m = self._fastest_m_s * abs(t_ns - since_ns) / NS
         return math.dist(pos_W, was_W) + turned * self._reach_m + passed_m < apart_m
 
@@ -101,26 +108,28 @@ class Obstacles:
         x, y, z = pos_W
         dx, dy, dz = direction_W
         nearest_m = math.inf
-        for geom in self._beside(pos_W, most_m):
-            (cx, cy, cz), radius_m = self._solids.sphere(geom)
+        for geom, (cx, cy, cz), radius_m in (*self._beside(pos_W, most_m), *map(self._sphere, self._moving_geoms)):
             ax, ay, az = cx - x, cy - y, cz - z
             along_m = ax * dx + ay * dy + az * dz
             aside_2 = ax * ax + ay * ay + az * az - along_m * along_m
-            if -radius_m < along_m < most_m + radius_m and aside_2 < radius_m * radius_m:
+            if aside_2 < radius_m * radius_m and -radius_m < along_m < most_m + radius_m:
                 hit_m = self._solids.ray_m(geom, pos_W, direction_W)
                 if 0.0 <= hit_m < nearest_m:
                     nearest_m = hit_m
         return nearest_m if nearest_m <= most_m else math.inf
 
-    def _beside(self, pos_W: Vec3, most_m: float) -> list[int]:
-        """Geometries that a beam of this length may hit: kept while the aircraft is near, with all that move."""
+    def _beside(self, pos_W: Vec3, most_m: float) -> list[Sphere]:
+        """Geometries that stand and that a beam of this length may hit: kept while the aircraft is near."""
         at_W, far_m, kept = self._beam
         if math.dist(pos_W, at_W) > BESIDE_M or most_m > far_m:
             far_m = most_m + BESIDE_M
-            near = self._gaps_m(pos_W) + self._reach_m < far_m + BESIDE_M
-            kept = np.flatnonzero(near | self._moves).tolist()
+            near = (self._gaps_m(pos_W) + self._reach_m < far_m + BESIDE_M) & ~self._moves
+            kept = [self._sphere(geom) for geom in np.flatnonzero(near).tolist()]
             self._beam = pos_W, far_m, kept
         return kept
+
+    def _sphere(self, geom: int) -> Sphere:
+        return geom, *self._solids.sphere(geom)
 
     def _gaps_m(self, pos_W: Vec3) -> Vec:
         """From the sphere about the aircraft to the box of each geometry; negative: they overlap."""

@@ -23,6 +23,7 @@ KINDS = {
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "mesh": mujoco.mjtGeom.mjGEOM_MESH,
 }
+MESH = int(mujoco.mjtGeom.mjGEOM_MESH)
 NEAR_M = 0.3
 """Distances are measured up to here."""
 LEAST_DEPTH_M = 1e-9
@@ -66,6 +67,7 @@ class Solids:
         self._local_pos = self._data.geom_xpos.copy()
         self._local_mat = self._data.geom_xmat.reshape(-1, 3, 3).copy()
         self._radii: list[float] = model.geom_rbound.tolist()
+        self._kinds: list[int] = model.geom_type.tolist()
         self._segment = np.zeros(6)
 
     def place(self, number: int, pos_W: Vec3, quat: Quat) -> None:
@@ -112,7 +114,8 @@ class Solids:
     def ray_m(self, geom: int, pos_W: Vec3, direction_W: Vec3) -> float:
         """Distance along a unit vector to a geometry; negative: none."""
         model, data, start, along = self._model, self._data, np.array(pos_W), np.array(direction_W)
-        if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
+        kind = self._kinds[geom]
+        if kind == MESH:
             return float(mujoco.mj_rayMesh(model, data, geom, start, along))
-        kind, size = int(model.geom_type[geom]), model.geom_size[geom]
-        return float(mujoco.mju_rayGeom(data.geom_xpos[geom], data.geom_xmat[geom], size, start, along, kind))
+        pos, mat, size = data.geom_xpos[geom], data.geom_xmat[geom], model.geom_size[geom]
+        return float(mujoco.mju_rayGeom(pos, mat, size, start, along, kind))
