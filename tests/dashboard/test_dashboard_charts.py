@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("nicegui", reason="the dashboard is an extra: pip install 'aeroloop[dash]'")
-from nicegui import Client, ui
+from nicegui import Client
 from test_dashboard_pages import built, watching
 
 from aeroloop.core.errors import ConfigError
@@ -188,7 +188,7 @@ def test_a_page_shows_what_a_layout_asks_for_and_a_viewer_saves_nothing(
             ChartSpec(("truth.y_m",), "truth.x_m"),
             ChartSpec(("truth.z_m",)),
         )
-        (menu,) = (e for e in client.elements.values() if isinstance(e, ui.menu))
+        (menu,) = (e for e in client.elements.values() if e.props.get("data-testid") == "layout-menu")
         assert not list(menu.descendants())
         board._menu._list()
         return [e.props.get("data-testid", "") for e in menu.descendants()]

@@ -60,7 +60,7 @@ class _Line:
         self._watched, self._number, self._offer, self._vehicle = watched, number, offer, vehicle
         words = offer.words[:1].upper() + offer.words[1:]
         with ui.row().classes("items-center w-full gap-2"):
-            with ui.column().classes("col gap-0"):
+            with ui.column().classes("col gap-0").style("min-width:11em"):
                 ui.label(words)
                 self._now = ui.label().classes("al-soft text-caption al-num")
             self._entries = [

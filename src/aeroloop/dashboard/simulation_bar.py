@@ -48,6 +48,7 @@ class _Bar:
             with self._step:
                 ui.tooltip("one step; with the arrow beside it more")
             self._more = self._button("arrow_drop_down", "sim-steps", "several steps", lambda: None)
+            self._more.classes("al-wide")
             with self._more, ui.menu():
                 for count in STEPS[1:]:
                     ui.menu_item(f"{count} steps", lambda count=count: self._steps(count)).props(
@@ -55,7 +56,7 @@ class _Bar:
                     )
             self._speed = ui.select({**SPEEDS, FASTEST: FASTEST}, on_change=lambda event: self._choose(event.value))
             self._speed.props('dense outlined options-dense data-testid="sim-speed" aria-label="speed"')
-            self._speed.style("min-width:6em")
+            self._speed.style("min-width:5em")
             self._restart = self._button("restart_alt", "sim-restart", "restart", self._ask_restart)
         self._dialog = self._restart_dialog()
         self.refresh()
