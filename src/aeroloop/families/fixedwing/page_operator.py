@@ -37,6 +37,7 @@ CSS = """
 .op-table :is(th,td):first-child, .op-table .op-words { text-align:left; }
 .op-table .op-words { white-space:normal; }
 @media (max-width:599px) { .op-table :is(th,td) { padding:2px 3px; white-space:normal; overflow-wrap:anywhere; }
+        .op-table :is(th,td):nth-child(-n+2) { white-space:nowrap; overflow-wrap:normal; }
         .op-table .op-wide { display:none; } }
 """
 
