@@ -15,7 +15,7 @@ import tomli_w
 from aeroloop.controllers.law.guided_tables import GuidedTables
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.controllers.law.request_tables import RequestTables
-from aeroloop.controllers.law.values_tables import ValuesTables
+from aeroloop.controllers.law.values_tables import FamilyLawTables
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
@@ -94,7 +94,7 @@ CONTROLLERS: dict[str, type[Any]] = {
     "Controller `law` of the tilt-rotor": RequestTables,
     "Controllers `pixhawk` and `px4` of multirotors": AutopilotTables,
     "Controller `law` of the fixed wing": PeriodTables,
-    "Controller `law` of the helicopter, the 3-RRR robot and an aircraft of your own": ValuesTables,
+    "Controller `law` of the helicopter, the 3-RRR robot and an aircraft of your own": FamilyLawTables,
     "Controller `law` of multirotors": GuidedTables,
     "Controller `pose` of multirotors": PoseTables,
 }

@@ -14,6 +14,7 @@ ROW = Family(
     mavlink_type=4,  # MAV_TYPE_HELICOPTER
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
     law="aeroloop.families.helicopter.law:board_law",
+    design="aeroloop.families.helicopter.design:for_laws",
     analysis="aeroloop.families.helicopter.analysis:ANALYSIS",
     sections="aeroloop.families.helicopter.report:sections",
     page="aeroloop.families.helicopter.page:PAGE",
