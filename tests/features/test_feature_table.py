@@ -221,7 +221,7 @@ FLOWN_BY = {
     "tiltrotor": ("law",),
     "multirotor": ("pixhawk", "px4", "ardupilot", "law", "pose"),
     "fixedwing": ("law", "px4", "ardupilot"),
-    "helicopter": ("law",),
+    "helicopter": ("law", "ardupilot"),
     "rrr": ("law",),
 }
 """Aircraft by controller; every other cell is refused."""
