@@ -34,6 +34,7 @@ from aeroloop.families.fixedwing.piloted import streams as piloted_streams
 from aeroloop.families.fixedwing.scenario import FixedWingTables
 from aeroloop.families.helicopter import airframe as helicopter_airframe
 from aeroloop.families.helicopter import streams as helicopter_streams
+from aeroloop.families.helicopter.piloted import streams as piloted_helicopter_streams
 from aeroloop.families.helicopter.scenario import HelicopterTables
 from aeroloop.families.multirotor import airframe as multirotor_airframe
 from aeroloop.families.multirotor import streams as multirotor_streams
@@ -145,6 +146,10 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
     "Fixed wing with an external autopilot": (
         "Its autopilot uses MAVLink HIL. Streams not described here are those of the fixed wing or of multirotors.",
         tuple(stream for stream in piloted_streams.STREAMS if stream.name == "command"),
+    ),
+    "Helicopter with an external autopilot": (
+        "Its autopilot is ArduPilot's SITL. Streams not described here are those of the helicopter or of multirotors.",
+        tuple(stream for stream in piloted_helicopter_streams.STREAMS if stream.name == "command"),
     ),
     "Pose board": ("Added where a [pose board](pose-board.md) flies the aircraft.", pose_streams.STREAMS),
     "Cameras": ("Added by a flight with [cameras](cameras.md).", CAMERA_STREAMS),

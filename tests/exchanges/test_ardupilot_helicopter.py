@@ -1,5 +1,5 @@
-"""A helicopter under a strict ArduPilot of the tests: it runs its rotor up, takes off, hovers and lands by the pulses of
-its swash plate, in lockstep."""
+"""A helicopter under a strict ArduPilot of the tests: in lockstep it runs its rotor up, takes off, hovers and lands, by
+the pulses of its swash plate."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def test_it_takes_off_hovers_and_lands_without_a_complaint() -> None:
     loop = bench()
     run_up(loop)
     assert rotor_speed(loop) == pytest.approx(SPEED_RAD_S, rel=0.06)
-    assert loop.vehicle.state.pos_W == pytest.approx((0.0, 0.0, STANDS_M), abs=0.005), "it still stands, and does not turn"
+    assert loop.vehicle.state.pos_W == pytest.approx((0.0, 0.0, STANDS_M), abs=0.005), (
+        "it still stands, and does not turn"
+    )
     assert euler(loop.peer.motion.quat)[2] == pytest.approx(math.pi / 2, abs=0.01)
     loop.command(mavlink.MAV_CMD_NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, 2.0)
     loop.fly(10.5)

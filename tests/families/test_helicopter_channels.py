@@ -1,5 +1,4 @@
-"""The helicopter's servo channels: ArduPilot's mixing of the swash plate and back, signs, travels, and what is refused.
-"""
+"""The helicopter's servo channels: ArduPilot's mixing of the swash plate and back, signs, travels, refusals."""
 
 from __future__ import annotations
 

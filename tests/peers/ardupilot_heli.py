@@ -1,8 +1,8 @@
 """How the tests' ArduPilot flies a helicopter: rates by the swash plate, position above them, pulses of five channels.
 
-Its mixing is that of ArduPilot's H3_120 plate with its own numbers (0.866025, 0.5, -1, and 0.45 of a servo's travel), the collective
-between H_COL_MIN and H_COL_MAX; roll right, nose up and yaw right are positive. The rotor speed is ramped up within a
-second to H_RSC_SETPOINT; a test gives the rotor some seconds before it commands the take-off.
+Its mixing is that of ArduPilot's H3_120 plate with its own numbers (0.866025, 0.5, -1, and 0.45 of a servo's travel),
+the collective between H_COL_MIN and H_COL_MAX; roll right, nose up and yaw right are positive. The rotor speed is
+ramped up within a second to H_RSC_SETPOINT; a test gives the rotor some seconds before it commands the take-off.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ def servo_pulses(roll: float, pitch: float, collective: float, yaw: float, rsc: 
     if size > CYC_MAX:
         roll, pitch = roll * CYC_MAX / size, pitch * CYC_MAX / size
     level = (COL_MIN_US - 1000.0 + limited(collective, 0.0, 1.0) * (COL_MAX_US - COL_MIN_US)) / 1000.0
-    plate = [
-        0.45 * (a * roll + b * pitch) + level for a, b in zip(ROLL_FACTORS, PITCH_FACTORS, strict=True)
-    ]
+    plate = [0.45 * (a * roll + b * pitch) + level for a, b in zip(ROLL_FACTORS, PITCH_FACTORS, strict=True)]
     shares = [*plate, (limited(yaw, -1.0, 1.0) + 1.0) / 2.0, 0.0, 0.0, 0.0, rsc]
-    return [0 if 4 <= index < 7 else round(1000.0 + 1000.0 * limited(share, 0.0, 1.0)) for index, share in enumerate(shares)]
+    return [
+        0 if 4 <= index < 7 else round(1000.0 + 1000.0 * limited(share, 0.0, 1.0)) for index, share in enumerate(shares)
+    ]
 
 
 class HeliCascade:

@@ -40,7 +40,12 @@ class Ardupilot(Config, frozen=True):
     ] = "copter"
     loop_rate_hz: Annotated[
         float,
-        meta("Hz", "its SCHED_LOOP_RATE; 0 for the default of its program, 400 (copter, heli) or 50 (plane)", ge=0, le=2000),
+        meta(
+            "Hz",
+            "its SCHED_LOOP_RATE; 0 for the default of its program, 400 (copter, heli) or 50 (plane)",
+            ge=0,
+            le=2000,
+        ),
     ] = 0.0
     on_restart: Annotated[
         OnRestart,

@@ -142,7 +142,6 @@ class Rows(CommonRows):
                 _, pos_W, vel_W, quat_WB, _, *stds, _, _, _ = estimate
                 publish["estimate"](t_s, *pos_W, *vel_W, *quat_WB, *stds)
 
-
     def wanted(self, vehicle: Vehicle[Effort, RigidState], t_s: float) -> None:
         """The row of what it is to do."""
         if self._reference is not None:

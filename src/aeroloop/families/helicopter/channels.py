@@ -56,7 +56,10 @@ class HelicopterChannels(Config, frozen=True):
     collective_deg_per_us: Annotated[
         float,
         meta(
-            "deg/us", "collective pitch per pulse: (H_COL_ANG_MAX - H_COL_ANG_MIN) / (H_COL_MAX - H_COL_MIN)", gt=0, le=1
+            "deg/us",
+            "collective pitch per pulse: (H_COL_ANG_MAX - H_COL_ANG_MIN) / (H_COL_MAX - H_COL_MIN)",
+            gt=0,
+            le=1,
         ),
     ] = 0.05
     cyclic_full: Annotated[
@@ -72,7 +75,9 @@ class HelicopterChannels(Config, frozen=True):
 
     def __post_init__(self) -> None:
         if len({*self.swash, self.tail, self.rsc}) < len(self.swash) + 2:
-            raise ValueError("channels: expected a channel of its own for each servo of the plate, tail and rotor speed")
+            raise ValueError(
+                "channels: expected a channel of its own for each servo of the plate, tail and rotor speed"
+            )
         if self.rsc_low_us >= self.rsc_full_us:
             raise ValueError(f"channels.rsc_full_us: expected more than rsc_low_us ({self.rsc_low_us:g})")
         if not all(-180.0 <= angle <= 180.0 for angle in self.azimuth_deg):

@@ -47,9 +47,7 @@ class GovernedMotion(HelicopterMotion):
         (x, y, ground_m), yaw_rad = start
         self._governed = 0.0  # integral of the slack
         self._level = (0.0, 0.0, 0.0, self.hover[model.TAIL], 0.0)
-        self.body.reset(
-            (x, y, ground_m + h.contact.skid_below_m + SKID_RADIUS_M), quat_from_euler(0.0, 0.0, yaw_rad)
-        )
+        self.body.reset((x, y, ground_m + h.contact.skid_below_m + SKID_RADIUS_M), quat_from_euler(0.0, 0.0, yaw_rad))
         self.body.settle(step_ns)
         stands = self.body.state(0)
         self._stands = stands.pos_W, stands.quat_WB
