@@ -15,7 +15,7 @@ import tomli_w
 from aeroloop.controllers.law.guided_tables import GuidedTables
 from aeroloop.controllers.law.period_tables import PeriodTables
 from aeroloop.controllers.law.request_tables import RequestTables
-from aeroloop.controllers.law.values_tables import ValuesTables
+from aeroloop.controllers.law.values_tables import FamilyLawTables
 from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.controllers.pixhawk.types import Failsafe, FlightMode, Landed
 from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
@@ -34,6 +34,7 @@ from aeroloop.families.fixedwing.piloted import streams as piloted_streams
 from aeroloop.families.fixedwing.scenario import FixedWingTables
 from aeroloop.families.helicopter import airframe as helicopter_airframe
 from aeroloop.families.helicopter import streams as helicopter_streams
+from aeroloop.families.helicopter.piloted import streams as piloted_helicopter_streams
 from aeroloop.families.helicopter.scenario import HelicopterTables
 from aeroloop.families.multirotor import airframe as multirotor_airframe
 from aeroloop.families.multirotor import streams as multirotor_streams
@@ -94,7 +95,7 @@ CONTROLLERS: dict[str, type[Any]] = {
     "Controller `law` of the tilt-rotor": RequestTables,
     "Controllers `pixhawk` and `px4` of multirotors": AutopilotTables,
     "Controller `law` of the fixed wing": PeriodTables,
-    "Controller `law` of the helicopter, the 3-RRR robot and an aircraft of your own": ValuesTables,
+    "Controller `law` of the helicopter, the 3-RRR robot and an aircraft of your own": FamilyLawTables,
     "Controller `law` of multirotors": GuidedTables,
     "Controller `pose` of multirotors": PoseTables,
 }
@@ -145,6 +146,10 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
     "Fixed wing with an external autopilot": (
         "Its autopilot uses MAVLink HIL. Streams not described here are those of the fixed wing or of multirotors.",
         tuple(stream for stream in piloted_streams.STREAMS if stream.name == "command"),
+    ),
+    "Helicopter with an external autopilot": (
+        "Its autopilot is ArduPilot's SITL. Streams not described here are those of the helicopter or of multirotors.",
+        tuple(stream for stream in piloted_helicopter_streams.STREAMS if stream.name == "command"),
     ),
     "Pose board": ("Added where a [pose board](pose-board.md) flies the aircraft.", pose_streams.STREAMS),
     "Changes": (

@@ -156,7 +156,7 @@ def test_the_linear_model_is_that_of_finite_differences(h: Helicopter) -> None:
 def test_the_closed_loop_is_stable_with_margins(h: Helicopter) -> None:
     """The whole law, governor included, on the whole model: half and twice the gain of each servo, 50 ms of delay."""
     plan = design.design(h, PERIOD_S)
-    own = plan.feedback(law.of_state(h, plan))
+    own = plan.feedback(law.of_state(law.law(h, plan)))
     assert plan.radius(own, 0.0) < 0.996
     for servo in range(model.THROTTLE):
         for factor in (0.5, 2.0):
@@ -175,7 +175,7 @@ def test_without_the_law_it_does_not_come_back(h: Helicopter) -> None:
 
 def test_hover_is_a_rest_of_the_law(h: Helicopter) -> None:
     plan = design.design(h, PERIOD_S)
-    command, memory = law.of_state(h, plan)(plan.state_eq, np.zeros(law.MEMORY))
+    command, memory = law.of_state(law.law(h, plan))(plan.state_eq, np.zeros(law.MEMORY))
     assert np.array(command).ravel() == pytest.approx(plan.command_eq, abs=1e-12)
     assert np.array(memory).ravel() == pytest.approx(np.zeros(law.MEMORY), abs=1e-12)
 

@@ -146,9 +146,14 @@ def page(family: str) -> bool:
 
 
 def own_law(family: str) -> bool:
-    name = {"tiltrotor": "lqr.py", "multirotor": "quad_lqr.py", "fixedwing": "wing_pid.py"}[family]
-    scenario, law = ON_OUR_BOARD[family], f'control.law_file="{LAWS / name}"'
-    mine = flown(scenario, law)[0]
+    name = {
+        "tiltrotor": "lqr.py",
+        "multirotor": "quad_lqr.py",
+        "fixedwing": "wing_pid.py",
+        "helicopter": "heli_lqr.py",
+    }[family]
+    scenario = ON_OUR_BOARD[family]
+    mine = flown(scenario, f'{opened(scenario).flown_by.law_key}="{LAWS / name}"')[0]
     return rows(mine, "command") and log_sha256(plain(scenario)) != log_sha256(mine)
 
 
@@ -185,12 +190,7 @@ FEATURES: dict[str, Callable[[str], bool]] = {
 }
 
 
-NOT_YET = (("helicopter", "own law"),)
-
-
-@pytest.mark.parametrize(
-    ("family", "feature"), [cell for cell in itertools.product(FLOWN, FEATURES) if cell not in NOT_YET]
-)
+@pytest.mark.parametrize(("family", "feature"), list(itertools.product(FLOWN, FEATURES)))
 def test_every_family_has_every_feature(family: str, feature: str) -> None:
     assert FEATURES[feature](family)
 
@@ -221,7 +221,7 @@ FLOWN_BY = {
     "tiltrotor": ("law",),
     "multirotor": ("pixhawk", "px4", "ardupilot", "law", "pose"),
     "fixedwing": ("law", "px4", "ardupilot"),
-    "helicopter": ("law",),
+    "helicopter": ("law", "ardupilot"),
     "rrr": ("law",),
 }
 """Aircraft by controller; every other cell is refused."""

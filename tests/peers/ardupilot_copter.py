@@ -7,7 +7,9 @@ rear right (clockwise). Enough to take off, hover, go somewhere and land; no mor
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 G_M_S2 = 9.80665
 MIX = ((-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (1.0, 1.0, -1.0), (-1.0, -1.0, -1.0))
@@ -94,24 +96,29 @@ class Copter:
     """arducopter: what it does armed and disarmed, in the few modes that a test needs."""
 
     mav_type = 2  # MAV_TYPE_QUADROTOR
+    cascade: Callable[[], Any] = Cascade
 
     def __init__(self, loop_hz: float = 400.0) -> None:
         self.loop_hz = loop_hz
         self.mode = STABILIZE
         self.armed = self.flying = False
-        self._cascade = Cascade()
+        self._cascade = self.cascade()
         self._home: Vec = (0.0, 0.0, 0.0)
         self._armed_s = self._still_s = 0.0
 
     def disarmed(self) -> list[int]:
         return [1000] * 4
 
+    def idle(self, armed_for_s: float) -> list[int]:
+        """Armed, on the ground."""
+        return [round(1000 + 1000 * SPIN)] * 4
+
     def arm(self, motion: Motion, t_s: float) -> str:
         if self.mode in (LAND, RTL):
             return "Arm: Mode not armable"
         self.armed, self.flying = True, False
         self._home, self._armed_s = motion.pos, t_s
-        self._cascade = Cascade()
+        self._cascade = self.cascade()
         self._cascade.yaw = euler(motion.quat)[2]
         return ""
 
@@ -155,7 +162,7 @@ class Copter:
         if not self.flying:
             if t_s - self._armed_s > DISARM_DELAY_S:
                 self.armed = False
-            return [round(1000 + 1000 * SPIN)] * 4
+            return self.idle(t_s - self._armed_s)
         if self._cascade.landing:
             low = motion.pos[2] > self._home[2] - LANDED_M and abs(motion.vel[2]) < 0.15
             self._still_s = self._still_s + dt_s if low else 0.0

@@ -27,6 +27,8 @@ MIXED_S = 2.0
 """Of its own time: while it starts, its channels are 0 or 1000."""
 MAGIC = {16: 18458, 32: 29569}
 LEAST_RATIO = 1.8
+STANDING = (mavlink.MAV_TYPE_QUADROTOR, mavlink.MAV_TYPE_HELICOPTER)
+"""Types that stand on the ground before they take off; a plane may be on a catapult."""
 
 
 class Craft(Protocol):
@@ -138,7 +140,7 @@ class ArdupilotPeer:
 
     def _fly(self) -> None:
         state = self.reader.state
-        self.judge.take(state, at_rest=not self.craft.armed and self.craft.mav_type == mavlink.MAV_TYPE_QUADROTOR)
+        self.judge.take(state, at_rest=not self.craft.armed and self.craft.mav_type in STANDING)
         self.motion = Motion(state["position"], state["velocity"], state["quaternion"], state["gyro"])  # type: ignore[arg-type]
         t_s, dt_s = self.t_s, self.judge.dt_s
         if dt_s > 0:

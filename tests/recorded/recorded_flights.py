@@ -64,6 +64,7 @@ NOT_IN_LOCKSTEP = (
     "fixedwing-px4",
     "quad-free",
     "quad-ardupilot",
+    "heli-ardupilot",
     "fixedwing-ardupilot",
     "quad-px4",
     "quad-px4-mission",

@@ -17,6 +17,7 @@ from quad_runs import FLIGHT_GUARD_S, Run, collect, command
 from aeroloop.controllers.pixhawk.types import FlightMode
 from aeroloop.core.scenario_files import find, load
 from peers.ardupilot_copter import Copter
+from peers.ardupilot_heli import Heli
 from peers.ardupilot_peer import ArdupilotPeer
 from peers.ardupilot_plane import Plane
 from peers.ardupilot_standin import StandIn
@@ -154,6 +155,25 @@ def test_a_plane_is_launched_by_the_pilots_commands_and_passes_its_checks(tmp_pa
     checked = {check["name"] for check in run.summary["checks"]}
     assert checked >= {"takeoff_height_error_m", "held_height_range_m", "clearance_min_m", "gps_in_use_s"}
     assert "arduplane --model JSON:127.0.0.1 -I0 --home 36.36" in run.said
+
+
+def test_a_helicopter_waits_on_its_skids_and_runs_its_rotor_up(tmp_path: Path) -> None:
+    """Streams, metrics and report of a flight with processes; it hovers in tests/exchanges."""
+    port = free_udp_port()
+    craft = Heli(LOOP_HZ)
+    craft.armed = True
+    ardupilot = StandIn(ArdupilotPeer(craft, ready_s=0.1, rate_hz=round(RATE_HZ)), port)
+    ardupilot.start()
+    run = flown(tmp_path, "heli-ardupilot", *words(port, "none", "duration_s=3.0", "open_ended=false"))
+    ardupilot.stop()
+    assert run.exit_code == 0, run.said
+    assert ardupilot.peer.finish() == []
+    assert ardupilot.peer.answers == 3.0 * RATE_HZ
+    assert "arducopter-heli --model JSON:127.0.0.1 -I0 --home 47.39" in run.said
+    assert run.log.column("effort", "rotor_rad_s")[-1] > 20.0
+    assert run.log.column("command", "rotor_speed")[-1] == pytest.approx(1.0)
+    assert run.log.column("truth", "z_m")[-1] == pytest.approx(0.232, abs=0.005)
+    assert {"climb_m", "rotor_speed_low_pct", "actuators_refused", "gps_in_use_s"} <= set(run.metrics)
 
 
 def test_the_bench_may_be_there_first_and_set_the_pace_for_two(tmp_path: Path) -> None:

@@ -145,17 +145,11 @@ def choose(
     if pace is None and (watched or view or any(loop in controller.own_clock for controller in controllers)):
         pace = "real"
     if law is not None and len(controllers) > 1:
-        raise ConfigError(
-            "--law: several aircraft fly; expected --set aircraft[0].control.law_file=FILE for one of them"
-        )
-    if law is not None and not controllers[0].takes_law:
-        raise ConfigError(
-            "--law: this controller brings its own law; expected a scenario whose law may be a file, such as "
-            "tiltrotor-spiral, quad-law-hover or fixedwing-loiter"
-        )
+        key = controllers[0].law_key or "control.law_file"
+        raise ConfigError(f"--law: several aircraft fly; expected --set aircraft[0].{key}=FILE for one of them")
     options = {"loop": loop, "link.url": link, "pace": pace, "seed": seed}
     given = (override(key, value) for key, value in options.items() if value is not None)
-    chosen = scenario.changed((*given, *law_override(law)))
+    chosen = scenario.changed((*given, *law_override(law, controllers[0])))
     if view is not None and not any(part.view.flightgear for part in parts_of(chosen.plan)):
         chosen = chosen.changed((override(f"view.{view}", VIEWS[view]),))
     return chosen

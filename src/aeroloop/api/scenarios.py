@@ -16,6 +16,7 @@ from aeroloop.core.config import override
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Plan, parts_of
 from aeroloop.core.fleet_files import load_plan
+from aeroloop.core.tables import Controller
 from aeroloop.core.trust import guarded
 from aeroloop.flight.results import without_none
 
@@ -121,9 +122,14 @@ def named(name: str | Path | Mapping[str, Any] | ScenarioPlan) -> ScenarioPlan:
     return ScenarioPlan(scenario_files.find(str(name)))
 
 
-def law_override(law: str | Path | None) -> tuple[str, ...]:
-    """The change that flies a control law from a file."""
-    return () if law is None else (override("control.law_file", Path(law).absolute()),)
+def law_override(law: str | Path | None, controller: Controller) -> tuple[str, ...]:
+    """The change with which this controller flies a control law from a file; ConfigError if it flies none."""
+    if law is not None and not controller.law_key:
+        raise ConfigError(
+            "--law: this controller brings its own law; expected a scenario whose law may be a file, such as "
+            "tiltrotor-spiral, quad-law-hover, fixedwing-loiter or heli-hover"
+        )
+    return () if law is None else (override(controller.law_key, Path(law).absolute()),)
 
 
 def overrides_of(changes: Mapping[str, Any]) -> tuple[str, ...]:

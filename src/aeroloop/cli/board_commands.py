@@ -110,10 +110,12 @@ def flash(name: Name = "tiltrotor-spiral", law: Law = None, overrides: Overrides
 def firmware(name: str, law: Path | None, overrides: list[str] | None, *, rung: str = "") -> tuple[Generated, str]:
     """The image of the scenario's controller; if that has none on its rung, of the controller that flies it on pil.
     ConfigError where the image is for a `rung` that the controller does not have."""
-    path, given = scenario_files.find(name), (*(overrides or ()), *law_override(law))
-    if not scenario_files.controller_of(path, given).firmware:
+    path, given = scenario_files.find(name), tuple(overrides or ())
+    controller = scenario_files.controller_of(path, given)
+    if not controller.firmware:
         given = (*given, 'loop="pil"')
-    scenario = scenario_files.load(path, given)
+        controller = scenario_files.controller_of(path, given)
+    scenario = scenario_files.load(path, (*given, *law_override(law, controller)))
     row = scenario.flown_by
     if rung and rung not in row.rungs:
         raise ConfigError(

@@ -3,6 +3,7 @@
     tilt-rotor   (sensors (16,), reference (8,), memory (n,)) -> (command (4,), memory (n,))
     multirotor   (state (13,), setpoint (11,), memory (n,)) -> (command of each rotor, memory (n,))
     fixed wing   (estimate (15,), setpoint (3,), memory (n,)) -> (command (4,), memory (n,))
+    any other    (measured, memory (n,)) -> (command, memory (n,)), see `control/flown_law.py`
 
 The memory is zero at the start. Any error in the file becomes one sentence that names file, line and what was expected.
 """
@@ -54,9 +55,9 @@ BECOMES_C = ("SXFunction", "MXFunction", "Map", "MapSum", "Switch", "LinearInter
 """CasADi's kinds of functions that become C without an extra library; solvers, callbacks and externals do not."""
 
 
-def load(path: Path, design: object, shape: Shape = TILTROTOR) -> ca.Function:
-    """The law of a file, with the names and shape of the built-in ones."""
-    trust.check(path, "control.law_file")
+def load(path: Path, design: object, shape: Shape = TILTROTOR, key: str = "control.law_file") -> ca.Function:
+    """The law of a file that a scenario names by this key, with the names and shape of the built-in ones."""
+    trust.check(path, key)
     code = _compile(path)
     module = types.ModuleType(path.stem)
     module.__file__ = str(path)
@@ -129,8 +130,9 @@ def _normalised(law: ca.Function, shape: Shape) -> ca.Function:
     """With standard names and dense; a law without memory has one zero, since C has no empty arrays. Its limits hide no
     NaN: every rung rejects a command that is not finite."""
     kind: Any = ca.SX if law.is_a("SXFunction") else ca.MX
-    size = law.numel_in(2)
+    last = len(shape.inputs)
+    size = law.numel_in(last)
     symbols = [kind.sym(name, law.numel_in(i) or 1) for i, name in enumerate(shape.names)]
-    command, memory = law(*symbols[:2], symbols[2] if size else kind(law.sparsity_in(2)))
-    outputs = [ca.densify(command), ca.densify(memory) if size else symbols[2]]
+    command, memory = law(*symbols[:last], symbols[last] if size else kind(law.sparsity_in(last)))
+    outputs = [ca.densify(command), ca.densify(memory) if size else symbols[last]]
     return nan_shown(ca.Function(shape.name, symbols, outputs, list(shape.names), list(OUTPUTS)))

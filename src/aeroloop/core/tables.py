@@ -67,6 +67,7 @@ class Family:
     mavlink_type: int = 0  # MAV_TYPE in the heartbeat of our boards; 0: generic
     # Parts that controllers require (`offered`); a family has those of its own controllers.
     law: str = ""  # (scenario, ...) -> the program of its board, see the row in `controllers.law.rows`
+    design: str = ""  # (scenario) -> what a law of a file is given of it (`design.aircraft`); default: None
     command_bounds: str = ""  # () -> protocols.plausible.Bounds of a command
     image: str = ""  # (scenario) -> codegen.images.Generated, and the name of the image to build from it
     mission: str = ""  # (scenario) -> exchanges.board_period.MissionRequest
@@ -116,7 +117,7 @@ class Controller:
     fixed_speed: tuple[str, ...] = ()  # rungs on which its clock runs in real time unless it flies in lockstep
     sections: str = ""  # (scenario, log, summary) -> analysis.section.Section of the report, after its family's
     metrics: str = ""  # (scenario, log) -> its metrics of a flight, besides its family's
-    takes_law: bool = False  # whether it flies a control law from a file (`--law`)
+    law_key: str = ""  # key of a control law from a file (`--law`); empty: it flies none
     firmware: str = ""  # (scenario) -> codegen.images.Generated, and the name of the image of its pace on the emulator
     tasks: str = ""  # tuple of core.signals.Task, of its firmware, by their numbers in the stream `task`
     streams: str = ""  # tuple of core.stream.Stream that it adds to those of its aircraft

@@ -19,8 +19,14 @@ from aeroloop.exchanges.ardupilot_json import OnRestart
 from aeroloop.links.url import parse
 from aeroloop.protocols.ardupilot_json import LEAST_RATIO, LONGEST_STEP_NS, PORT, PORT_STEP
 
-LOOP_RATES_HZ = {"copter": 400.0, "plane": 50.0}
+LOOP_RATES_HZ = {"copter": 400.0, "plane": 50.0, "heli": 400.0}
 """Default of SCHED_LOOP_RATE."""
+PROGRAMS = {
+    "copter": ("arducopter", "copter.parm"),
+    "plane": ("arduplane", "plane.parm"),
+    "heli": ("arducopter-heli", "copter-heli.parm"),
+}
+"""Names of the program and of ArduPilot's file of parameters for its simulation."""
 MAVLINK_PORT = 14550
 SPEEDUP = 100
 """The bench sets the pace; ArduPilot's own pacing, real time by default, would only sleep after each answer."""
@@ -29,10 +35,17 @@ SPEEDUP = 100
 class Ardupilot(Config, frozen=True):
     """ArduPilot's SITL at the other end of the link."""
 
-    vehicle: Annotated[Literal["copter", "plane"], note("which program flies: `arducopter` or `arduplane`")] = "copter"
+    vehicle: Annotated[
+        Literal["copter", "plane", "heli"], note("which program flies: `arducopter`, `arduplane` or `arducopter-heli`")
+    ] = "copter"
     loop_rate_hz: Annotated[
         float,
-        meta("Hz", "its SCHED_LOOP_RATE; 0 for the default of its program, 400 (copter) or 50 (plane)", ge=0, le=2000),
+        meta(
+            "Hz",
+            "its SCHED_LOOP_RATE; 0 for the default of its program, 400 (copter, heli) or 50 (plane)",
+            ge=0,
+            le=2000,
+        ),
     ] = 0.0
     on_restart: Annotated[
         OnRestart,
@@ -71,8 +84,9 @@ def start_command(scenario: ArdupilotScenario, number: int) -> str:
     home, own = scenario.aircraft.home, scenario.controller.ardupilot
     place = f"{home.lat_deg:.7f},{home.lon_deg:.7f},{home.alt_m:g},0"
     several = f" --sysid {number + 1}" if scenario.aircraft.count > 1 else ""
+    program, parameters = PROGRAMS[own.vehicle]
     return (
-        f"ardu{own.vehicle} --model JSON:127.0.0.1 -I{number}{several} --home {place} --defaults {own.vehicle}.parm "
+        f"{program} --model JSON:127.0.0.1 -I{number}{several} --home {place} --defaults {parameters} "
         f"--speedup {SPEEDUP} --serial0 udpclient:127.0.0.1:{MAVLINK_PORT}"
     )
 

@@ -14,7 +14,7 @@ REQUEST = Controller(
     needs="aeroloop.controllers.law.request_tables:needs",
     own_clock=("hil",),
     fixed_speed=("pil", "hil"),
-    takes_law=True,
+    law_key="control.law_file",
     roles="aeroloop.controllers.law.launch:request_roles",
     launch="aeroloop.controllers.law.launch:request",
     exchange="aeroloop.controllers.law.exchange:request",
@@ -30,7 +30,7 @@ PERIOD = Controller(
     needs="aeroloop.controllers.law.period_tables:needs",
     own_clock=("hil",),
     fixed_speed=("hil",),
-    takes_law=True,
+    law_key="control.law_file",
     roles="aeroloop.controllers.law.launch:period_roles",
     launch="aeroloop.controllers.law.launch:period",
     exchange="aeroloop.controllers.law.exchange:period",
@@ -40,12 +40,13 @@ PERIOD = Controller(
 """Requires of a family: `law` (scenario -> period_process.Autopilot), `mission` and `image`."""
 VALUES = Controller(
     name="law",
-    tables="aeroloop.controllers.law.values_tables:ValuesTables",
+    tables="aeroloop.controllers.law.values_tables:FamilyLawTables",
     rungs={"mil": "loopback://", "sil": "tcp://127.0.0.1:0", "pil": MEMORY, "hil": ""},
     paced_links={"pil": "pty://"},
     needs="aeroloop.controllers.law.values_tables:needs",
     own_clock=("hil",),
     fixed_speed=("pil", "hil"),
+    law_key="law_file",
     roles="aeroloop.controllers.law.values:roles",
     launch="aeroloop.controllers.law.values:launch",
     exchange="aeroloop.controllers.law.values:exchange",
@@ -54,12 +55,13 @@ VALUES = Controller(
     tells=True,
     tasks="aeroloop.protocols.values:VALUES_TASKS",
 )
-"""Requires of a family: `law` (scenario -> control.board_law.BoardLaw)."""
+"""Requires of a family: `law` (scenario -> control.board_law.BoardLaw); a file's law may take its place, and is given
+the family's `design`."""
 GUIDED = replace(
     VALUES,
     tables="aeroloop.controllers.law.guided_tables:GuidedTables",
     needs="aeroloop.controllers.law.guided_tables:needs",
     sections="aeroloop.controllers.law.guided_report:sections",
-    takes_law=True,
+    law_key="control.law_file",
 )
 """The same for a multirotor's `law`, `controllers.law.guided.board_law`, which requires the family's `airframe`."""

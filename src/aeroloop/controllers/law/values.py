@@ -11,6 +11,7 @@ from typing import Any
 
 from aeroloop.codegen.images import Generated, build_image
 from aeroloop.control.board_law import BoardLaw, Source
+from aeroloop.control.flown_law import law_file
 from aeroloop.controllers.law import router_links
 from aeroloop.controllers.law.exchange import framed_wire, plant_baton
 from aeroloop.controllers.law.launch import EMULATOR
@@ -55,7 +56,12 @@ def launch(scenario: ValuesScenario, folder: Path) -> dict[str, Any]:
 
 def firmware(scenario: ValuesScenario) -> tuple[Generated, str]:
     """The image of the emulated board of a flight."""
-    return generate(law_of(scenario)), LOCKSTEP if scenario.lockstep else UART
+    try:
+        generated = generate(law_of(scenario))
+    except ConfigError as error:
+        own = law_file(scenario)  # a law that the host can fly may not fit the board: the error names its file
+        raise ConfigError(f"{own}: {error}" if own and own not in str(error) else str(error)) from None
+    return generated, LOCKSTEP if scenario.lockstep else UART
 
 
 def _firmware(scenario: ValuesScenario) -> dict[str, Any]:

@@ -13,13 +13,12 @@ from aeroloop.boards.emulated import GrantedBoard, StepPipe
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.control.board_law import BoardLaw
+from aeroloop.control.flown_law import flown_law
 from aeroloop.controllers.law.request_tables import injected
 from aeroloop.controllers.law.values_tables import ValuesScenario
-from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS, Event
-from aeroloop.core.tables import family, offered
 from aeroloop.links.base import Link
 from aeroloop.protocols import values
 from aeroloop.protocols.handshake import host_claim
@@ -30,11 +29,7 @@ LARGEST_SENT = 3.4e38
 
 
 def law_of(scenario: ValuesScenario) -> BoardLaw:
-    law = offered(scenario.kind, "law", scenario)
-    if not isinstance(law, BoardLaw):
-        reference = family(scenario.kind).law
-        raise ConfigError(f"{reference}: expected a control.board_law.BoardLaw, not {type(law).__name__}")
-    return law
+    return flown_law(scenario)
 
 
 def shape_of(law: BoardLaw) -> values.Shape:

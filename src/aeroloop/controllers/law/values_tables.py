@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
 from aeroloop.boards.config import Processor
 from aeroloop.controllers.routing import RoutedTables
@@ -22,6 +23,20 @@ class ValuesTables(RoutedTables, frozen=True):
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         return [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
+
+
+class FamilyLawTables(ValuesTables, frozen=True):
+    """Tables of a flight whose board has the law of its family's row, or one of a file."""
+
+    FILES: ClassVar[Mapping[str, str]] = {"law_file": "law.py"}
+
+    law_file: Annotated[
+        str,
+        note(
+            "Python file with a law of your own, which is executed, relative to the scenario file; empty: the "
+            "aircraft's; `--law` overrides"
+        ),
+    ] = ""
 
 
 ValuesScenario = Scenario[Aircraft, ValuesTables]

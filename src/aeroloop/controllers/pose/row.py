@@ -18,7 +18,7 @@ ROW = Controller(
     streams="aeroloop.controllers.pose.streams:STREAMS",
     sections="aeroloop.controllers.pose.report:sections",
     metrics="aeroloop.controllers.pose.metrics:metrics",
-    takes_law=True,
+    law_key="control.law_file",
     tells=True,
     tasks="aeroloop.protocols.values:VALUES_TASKS",
 )

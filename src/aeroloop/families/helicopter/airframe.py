@@ -128,6 +128,13 @@ class Helicopter(Config, frozen=True):
     contact: Annotated[Contact, note("what touches the ground")]
     law: Annotated[LawWeights, note("weights of the control law")]
 
+    @property
+    def command_limits(self) -> tuple[Range, ...]:
+        """Of collective, lateral, longitudinal and tail pitch (rad), and of the throttle."""
+        plate = self.swashplate
+        cyclic = (-plate.cyclic_max_rad, plate.cyclic_max_rad)
+        return plate.collective_rad, cyclic, cyclic, plate.tail_rad, (0.0, 1.0)
+
 
 def names() -> list[str]:
     """The helicopters included in the project."""

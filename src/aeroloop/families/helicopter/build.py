@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from aeroloop.actuators.servos import Limits, Servos
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import beyond
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, NavEstimate, RigidState
 from aeroloop.core.stream import Publish
@@ -82,6 +83,13 @@ class HelicopterMotion:
         self.rotors.loads(self.rotors.state, Flow(still, still, model.SEA_LEVEL_KG_M3, *at_rest))
         self.at_rest = self._effort(at_rest, saturated=False)
 
+    @property
+    def first_command(self) -> Row:
+        return self.hover
+
+    def restart(self) -> None:
+        raise ConfigError("this helicopter cannot be put back to its start in flight")
+
     def _loads(self, controls: Controls, vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> Sequence[float]:
         return self.rotors.step(Flow(vel_air_B, rate_B, density_kg_m3, *controls), self._dt_s)
 
@@ -108,7 +116,7 @@ class Rows(CommonRows):
     """Logs the rows of a helicopter."""
 
     def __init__(
-        self, publish: Mapping[str, Publish], table: Reference, estimate: Callable[[], NavEstimate | None]
+        self, publish: Mapping[str, Publish], table: Reference | None, estimate: Callable[[], NavEstimate | None]
     ) -> None:
         super().__init__(publish)
         self._reference, self._estimate = table, estimate
@@ -120,10 +128,9 @@ class Rows(CommonRows):
         if t_ns >= self._log_ns:
             self._log_ns = t_ns + LOG_NS
             _, pos_W, quat_WB, vel_W, rate_B, _ = vehicle.state
-            wanted = reference.at(self._reference, t_s)
             tilt_x, tilt_y, inflow, tail_inflow, speed = effort.rotors
             publish["truth"](t_s, *pos_W, *vel_W, *quat_WB, *rate_B)
-            publish["setpoint"](t_s, *wanted.pos_W, *wanted.vel_W, wanted.yaw_rad)
+            self.wanted(vehicle, t_s)
             controls = (*effort.controls.pitches, effort.controls.power_W, speed, *effort.thrust_N)
             publish["effort"](t_s, *controls, tilt_x, tilt_y, inflow, tail_inflow, effort.saturated)
         for sample in samples:
@@ -135,6 +142,12 @@ class Rows(CommonRows):
             if (estimate := self._estimate()) is not None:
                 _, pos_W, vel_W, quat_WB, _, *stds, _, _, _ = estimate
                 publish["estimate"](t_s, *pos_W, *vel_W, *quat_WB, *stds)
+
+    def wanted(self, vehicle: Vehicle[Effort, RigidState], t_s: float) -> None:
+        """The row of what it is to do."""
+        if self._reference is not None:
+            setpoint = reference.at(self._reference, t_s)
+            self._publish["setpoint"](t_s, *setpoint.pos_W, *setpoint.vel_W, setpoint.yaw_rad)
 
 
 def out_of_control(state: RigidState, bound_m: float) -> bool:
@@ -151,11 +164,34 @@ def start(scenario: HelicopterScenario) -> tuple[Vec3, float]:
 
 
 def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Publish]) -> Vehicle[Effort, RigidState]:
+    at = start(scenario)
+
+    def motion(h: Helicopter, rigid: Callable[[Any], Rigid[Controls]], ground_m: float) -> HelicopterMotion:
+        return HelicopterMotion(h, rigid, at)
+
+    (x, y, _), _ = at
+    return assembled(
+        scenario,
+        Streams(scenario.seed),
+        (x, y),
+        motion,
+        lambda estimate: Rows(publish, scenario.aircraft.reference, estimate),
+    )
+
+
+def assembled(
+    scenario: HelicopterScenario,
+    streams: Streams,
+    place_m: tuple[float, float],
+    moving: Callable[[Helicopter, Callable[[Any], Rigid[Controls]], float], HelicopterMotion],
+    rows: Callable[[Callable[[], NavEstimate | None]], Rows],
+) -> Vehicle[Effort, RigidState]:
+    """`moving` makes its motion from airframe, body by loads, and the height of the ground at its place."""
     tables = scenario.aircraft
-    table, h, streams = tables.world, airframe.load(tables.vehicle.airframe), Streams(scenario.seed)
+    table, h = tables.world, airframe.load(tables.vehicle.airframe)
     ground = terrain(table.terrain)
     built = world.build(h, table.step_s, ground)
-    motion = HelicopterMotion(h, lambda loads: Rigid(built, loads), start(scenario))
+    motion = moving(h, lambda loads: Rigid(built, loads), ground.height_m(*place_m))
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     wind = Wind(table.wind, streams.generator("wind"), fastest)
     around = Surroundings(Earth(table.home), Atmosphere(table.day), wind, motion.state(0), ground_m)
@@ -176,11 +212,12 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
         lost=lambda state: out_of_control(state, table.bound_m),
         contact=contact,
         switch=sensing.switch,
-        rows=Rows(publish, tables.reference, sensing.estimate),
+        rows=rows(sensing.estimate),
         measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
         changes={"world.wind.steady_W": wind.set_steady, "payload.mass_kg": motion.body.carry},
         solid=Solid(motion.body.mass_kg, motion.body.inertia_kgm2, motion.body.strike, crash_m_s=hard_m_s),
         see=sensing.see,
+        restart=motion.restart,
     )
-    return Vehicle(stages, step_ns=round(table.step_s * NS), command=motion.hover, first_effort=motion.at_rest)
+    return Vehicle(stages, step_ns=round(table.step_s * NS), command=motion.first_command, first_effort=motion.at_rest)

@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from aeroloop.control import lqr
+from aeroloop.control.flown_law import law_file
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.signals import NS
@@ -40,6 +41,16 @@ class Design:
     B: Vec  # (22, 5)
     K: Vec  # (4, 22) by states and integrals
     period_s: float
+    airframe: Helicopter
+
+    @property
+    def low(self) -> Vec:
+        """(5,) Of the commands."""
+        return np.array([low for low, _ in self.airframe.command_limits])
+
+    @property
+    def high(self) -> Vec:
+        return np.array([high for _, high in self.airframe.command_limits])
 
     def feedback(self, law: ca.Function) -> delay.Feedback:
         """A law (state of the model, memory) -> (command, memory), linearised in hover."""
@@ -70,7 +81,7 @@ def design(h: Helicopter, period_s: float) -> Design:
     of_state = (*errors, *(TILT_RAD,) * 2, *(SERVO_RAD,) * 4, *w.integral_ms, w.yaw_integral_rads)
     of_input = (w.collective_rad, w.cyclic_rad, w.cyclic_rad, w.tail_rad)
     K = lqr.gain(Ad, Bd, 1.0 / np.square(of_state), 1.0 / np.square(of_input))
-    return Design(state_eq, command_eq, A, B, K, period_s)
+    return Design(state_eq, command_eq, A, B, K, period_s, h)
 
 
 def of_scenario(scenario: HelicopterScenario) -> tuple[Helicopter, Design]:
@@ -79,8 +90,13 @@ def of_scenario(scenario: HelicopterScenario) -> tuple[Helicopter, Design]:
     return h, design(h, tables.control.period_s)
 
 
+def for_laws(scenario: HelicopterScenario) -> Design:
+    """What a law of a file is given."""
+    return of_scenario(scenario)[1]
+
+
 def check(scenario: HelicopterScenario) -> None:
-    """ConfigError if it cannot hover, if its step does not fit, or if its law is unstable."""
+    """ConfigError if it cannot hover, if its step does not fit, or if its own law is unstable."""
     tables = scenario.aircraft
     period_ns, step_ns = round(tables.control.period_s * NS), round(tables.world.step_s * NS)
     if period_ns % step_ns:
@@ -88,10 +104,12 @@ def check(scenario: HelicopterScenario) -> None:
             f"world.step_s: expected a step that divides the control period ({tables.control.period_s:g} s), "
             f"not {tables.world.step_s:g}"
         )
-    from aeroloop.families.helicopter.law import of_state  # it builds on the design
-
     h, plan = of_scenario(scenario)
-    radius = plan.radius(plan.feedback(of_state(h, plan)), 0.0)
+    if law_file(scenario):
+        return
+    from aeroloop.families.helicopter.law import law, of_state  # they build on the design
+
+    radius = plan.radius(plan.feedback(of_state(law(h, plan))), 0.0)
     if not radius < 1.0:
         raise ConfigError(
             f"vehicle.airframe: law: the closed loop in hover is unstable (spectral radius {radius:.4f}); "

@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from aeroloop.core.tables import Family
 
+PILOTED = {
+    "streams": "aeroloop.families.helicopter.piloted.streams:STREAMS",
+    "vehicle": "aeroloop.families.helicopter.piloted.build:vehicle",
+    "check": "aeroloop.families.helicopter.piloted.build:check",
+    "faults": "aeroloop.families.helicopter.piloted.build:fault_offers",
+    "analysis": "aeroloop.families.helicopter.piloted.analysis:ANALYSIS",
+    "sections": "",
+    "page": "aeroloop.families.helicopter.piloted.page:PAGE",
+}
+"""With an external autopilot it stands on its skids, and takes off by its commands."""
+
 ROW = Family(
     name="helicopter",
     tables="aeroloop.families.helicopter.scenario:HelicopterTables",
@@ -12,8 +23,14 @@ ROW = Family(
     each="aeroloop.families.helicopter.scenario:each",
     check="aeroloop.families.helicopter.design:check",
     mavlink_type=4,  # MAV_TYPE_HELICOPTER
-    controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
+    controllers={
+        "law": "aeroloop.controllers.law.rows:VALUES",
+        "ardupilot": "aeroloop.controllers.ardupilot.row:ROW",
+    },
+    variants={"ardupilot": PILOTED},
+    pulses="aeroloop.families.helicopter.piloted.build:pulses",
     law="aeroloop.families.helicopter.law:board_law",
+    design="aeroloop.families.helicopter.design:for_laws",
     analysis="aeroloop.families.helicopter.analysis:ANALYSIS",
     sections="aeroloop.families.helicopter.report:sections",
     page="aeroloop.families.helicopter.page:PAGE",

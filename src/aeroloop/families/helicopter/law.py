@@ -46,9 +46,8 @@ def within(value: Any, low: Any, high: Any) -> Any:
 
 
 def limits(h: Helicopter) -> tuple[ca.DM, ca.DM]:
-    plate = h.swashplate
-    cyclic = plate.cyclic_max_rad
-    pairs = (plate.collective_rad, (-cyclic, cyclic), (-cyclic, cyclic), plate.tail_rad)
+    """Of the pitches."""
+    pairs = h.command_limits[: model.THROTTLE]
     return ca.DM([low for low, _ in pairs]), ca.DM([high for _, high in pairs])
 
 
@@ -114,9 +113,9 @@ def law(h: Helicopter, plan: Design) -> ca.Function:
     return ca.Function("helicopter_law", [measured, memory], [command, ca.vertcat(integrals, tilt, servos, governed)])
 
 
-def of_state(h: Helicopter, plan: Design) -> ca.Function:
-    """The law at rest over the origin, by the state of the design model: for its margins."""
-    state, memory = ca.SX.sym("state", model.STATES), ca.SX.sym("memory", MEMORY)
+def of_state(own: ca.Function) -> ca.Function:
+    """A law (measured, memory) at rest over the origin, by the state of the design model: for its margins."""
+    state, memory = ca.MX.sym("state", model.STATES), ca.MX.sym("memory", own.size1_in(1))
     half = state[model.ANGLES] / 2
     cr, cp, cy = ca.cos(half[0]), ca.cos(half[1]), ca.cos(half[2])
     sr, sp, sy = ca.sin(half[0]), ca.sin(half[1]), ca.sin(half[2])
@@ -127,10 +126,9 @@ def of_state(h: Helicopter, plan: Design) -> ca.Function:
         cr * cp * sy - sr * sp * cy,
     )
     measured = ca.vertcat(
-        state[model.POS], state[model.VEL], quat, state[model.RATE], state[model.SPEED], ca.SX.zeros(10)
+        state[model.POS], state[model.VEL], quat, state[model.RATE], state[model.SPEED], ca.MX.zeros(10)
     )
-    results = law(h, plan).call([measured, memory])
-    return ca.Function("helicopter_law_of_state", [state, memory], results)
+    return ca.Function("helicopter_law_of_state", [state, memory], own.call([measured, memory]))
 
 
 def board_law(scenario: HelicopterScenario) -> BoardLaw:

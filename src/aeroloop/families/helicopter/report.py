@@ -21,6 +21,7 @@ from aeroloop.analysis.drawing import (
 )
 from aeroloop.analysis.section import Block, Column, Figures, Section, Table, Text, flight_sections
 from aeroloop.analysis.truth_log import TruthLog
+from aeroloop.control.flown_law import flown_law
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
@@ -59,8 +60,8 @@ def sections(scenario: HelicopterScenario, log: Log, summary: Mapping[str, Any])
         shown = flight_sections(_paths(flight))
         blocks.append(Figures([_errors(flight)]))
         shown.append(Section("rotors", "Rotors", [_hover(h), Figures([_rotors(flight), _controls(flight)])]))
-    law = plan.feedback(of_state(h, plan))
-    margin = predicted(scenario, lambda delay_s: plan.radius(law, delay_s), MOST_DELAY_S / 2)
+    law = plan.feedback(of_state(flown_law(scenario).function))
+    margin = predicted(scenario, lambda delay_s: plan.radius(law, delay_s), MOST_DELAY_S / 2) if law.finite else None
     diverged = bool(found.get("diverged"))
     return [*shown, Section("errors", "Errors", blocks), margin_section(margin, diverged=diverged, where="hover")]
 

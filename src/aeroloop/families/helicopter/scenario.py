@@ -9,6 +9,7 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.fleet import seed_of
 from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
+from aeroloop.families.helicopter.channels import HelicopterChannels
 from aeroloop.families.helicopter.reference import Reference
 from aeroloop.ground.trajectories import moved
 from aeroloop.sensors.fitted import FittedSensors, fitted_out
@@ -16,6 +17,7 @@ from aeroloop.sensors.noise import Errors
 from aeroloop.sensors.schedule import Name
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
+from aeroloop.world.earth import Home
 from aeroloop.world.terrain import Level, TerrainConfig
 
 
@@ -97,7 +99,8 @@ class HelicopterTables(FamilyTables, frozen=True, kw_only=True):
     world: Annotated[World, note("the simulated world")] = World()
     sensors: Annotated[Sensors, note("the sensors")] = Sensors()
     control: Annotated[Control, note("the board's control period")] = Control()
-    reference: Annotated[Reference, note("where to fly")] = Reference()
+    reference: Annotated[Reference, note("where to fly; with an external autopilot: where to start")] = Reference()
+    channels: Annotated[HelicopterChannels, note("channels of an external autopilot")] = HelicopterChannels()
 
     def __post_init__(self) -> None:
         if lacking := self.sensors.lacking:
@@ -121,6 +124,15 @@ class HelicopterTables(FamilyTables, frozen=True, kw_only=True):
     @property
     def count(self) -> int:
         return self.vehicle.count
+
+    @property
+    def home(self) -> Home:
+        return self.world.home
+
+    def start_m(self, number: int) -> tuple[float, float]:
+        """Place of an aircraft on the ground, with an external autopilot: east and north."""
+        x, y, _ = self.reference.pos_W
+        return x + number * self.vehicle.spacing_m, y
 
 
 HelicopterScenario = Scenario[HelicopterTables]

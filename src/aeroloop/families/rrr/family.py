@@ -12,6 +12,7 @@ ROW = Family(
     check="aeroloop.families.rrr.law:check",
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},
     law="aeroloop.families.rrr.law:board_law",
+    design="aeroloop.families.rrr.law:design",
     analysis="aeroloop.families.rrr.analysis:ANALYSIS",
     sections="aeroloop.families.rrr.report:sections",
     shape="aeroloop.families.rrr.shape:shape",

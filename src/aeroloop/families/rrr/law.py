@@ -10,6 +10,7 @@ import casadi as ca
 
 from aeroloop.control import synchronisation
 from aeroloop.control.board_law import BoardLaw, TelemetryRow
+from aeroloop.control.flown_law import law_file
 from aeroloop.control.synchronisation import Axes
 from aeroloop.control.synchronisation_certificate import JointPlants
 from aeroloop.control.synchronisation_certificate import check as check_stable
@@ -34,6 +35,11 @@ def axes(robot: Robot, period_s: float) -> Axes:
     return Axes(count=LEGS, order=2, period_s=period_s, low=-most, high=most, inertia=joint_inertia(robot))
 
 
+def design(scenario: RobotScenario) -> Axes:
+    """What a law of a file is given: number, limits and inertia of the joints."""
+    return axes(scenario.aircraft.robot, scenario.aircraft.control.period_s)
+
+
 def gains(scenario: RobotScenario) -> Gains:
     return scenario.aircraft.synchronisation.gains(JOINT, JOINT_POLES)
 
@@ -53,7 +59,7 @@ def board_law(scenario: RobotScenario) -> BoardLaw:
 
 
 def check(scenario: RobotScenario) -> None:
-    """ConfigError if the path cannot be followed, or if the law can be unstable."""
+    """ConfigError if the path cannot be followed, or if its own law can be unstable."""
     tables = scenario.aircraft
     robot, table, period_s = tables.robot, tables.synchronisation, tables.control.period_s
     if table.law == "none":
@@ -64,6 +70,8 @@ def check(scenario: RobotScenario) -> None:
             f"not {tables.world.step_s:g}"
         )
     reference.check(robot, tables.reference, scenario.duration_s)
+    if law_file(scenario):
+        return
     inertia = joint_inertia(robot)
     least, most = (factor * inertia for factor in INERTIA_RANGE)
     plants = JointPlants((least, most), EFFECTIVENESS, robot.torque_lag_s)

@@ -1,0 +1,1 @@
+"""A helicopter that an external autopilot flies: it starts on its skids, and a governor holds its rotor speed."""
