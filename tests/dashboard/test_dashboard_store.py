@@ -219,6 +219,7 @@ def test_what_a_row_is_about_follows_from_its_columns(streams: dict[str, Stream]
     about = {name: selector(stream) for name, stream in streams.items() if selector(stream)}
     assert about == {name: of for name, of in {"router_link": "link", "task": "task"}.items() if name in streams}
     counted = {"fault", "signal_count", "telemetry_count", "plan_cell", "path", "router_message", "parameter_change"}
+    counted |= {"user_command", "user_answer", "parameter"}
     assert {name for name, stream in streams.items() if is_multiplexed(stream)} == counted & streams.keys()
 
 

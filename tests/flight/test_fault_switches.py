@@ -451,7 +451,7 @@ def test_whatever_is_offered_works(name: str, pace: str) -> None:
     else:
         for post in sensors._posts:
             known = {o.channels[0] for o in offered if o.target == post.name and o.channels}
-            assert known == set(post._instrument.channels)
+            assert known == set(post.instrument.channels)
 
 
 def test_the_greatest_faults_still_fit_their_messages() -> None:
@@ -460,7 +460,7 @@ def test_the_greatest_faults_still_fit_their_messages() -> None:
     out = hil.HilOut(MavlinkCounters(), 1, 1)
     for sign in (1.0, -1.0):
         for post in suite._posts:
-            for channel in post._instrument.channels:
+            for channel in post.instrument.channels:
                 suite.switch(order(post.name, "bias", channel=channel, value=sign * LARGEST))
                 suite.switch(order(post.name, "noise", channel=channel, value=LARGEST))
         for _ in range(50):

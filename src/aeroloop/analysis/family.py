@@ -63,7 +63,7 @@ def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
         from aeroloop.analysis import slam_metrics  # needs scipy, which takes time to load
 
         seen |= slam_metrics.metrics(scenario, log)
-    return {**collisions.metrics(log), **numbers, **(made(own, scenario, log) if own else {}), **seen}
+    return {**numbers, **(made(own, scenario, log) if own else {}), **seen, **collisions.metrics(log)}
 
 
 def own_code(scenario: Scenario) -> AbstractContextManager[None]:
