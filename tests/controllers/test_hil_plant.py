@@ -19,7 +19,6 @@ from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.flight.exchange_context import ExchangeContext
-from aeroloop.flight.processes.plant import switcher
 from aeroloop.models.quadrotor import hover_speeds_rad_s
 from aeroloop.protocols.mavlink import MavlinkCounters, MavlinkOut
 from aeroloop.sim.loop import Craft, run
@@ -114,7 +113,7 @@ def test_a_line_with_a_fault_is_not_waited_for_and_a_line_in_lockstep_gets_none(
     link = InLockstep()
     craft, exchange = built(scenario("loop=hil", "pace=real"), link)
     link.craft = craft
-    switch = switcher([craft])
+    switch = craft.switch
     delay = Switch(target="to_plant", kind="delay_s", on=True, value=0.05)
     switch(delay)
     craft.end_ns = NS // 2
@@ -129,7 +128,7 @@ def test_a_line_with_a_fault_is_not_waited_for_and_a_line_in_lockstep_gets_none(
     with pytest.raises(ConfigError, match=r"to_plant: in lockstep, .* this autopilot runs in lockstep"):
         switch(delay)
     with pytest.raises(ConfigError, match="fly with --pace real"):
-        switcher([built(scenario())[0]])(delay)
+        built(scenario())[0].switch(delay)
 
 
 def test_each_vehicle_stands_at_its_place() -> None:

@@ -22,7 +22,6 @@ from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.wing_signals import Step, WingCommand, WingSensors
 from aeroloop.exchanges import board_period
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
-from aeroloop.flight.processes.plant import switcher
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import encode
 from aeroloop.protocols.handshake import Claim, host_claim
@@ -366,12 +365,10 @@ def test_one_seed_one_flight_and_another_seed_another() -> None:
 
 
 def test_sensors_fail_on_order_and_lines_only_where_time_does_not_wait_for_them() -> None:
-    switch = switcher([Bench(plan(), ScriptedBoard()).flown.craft])
+    switch = Bench(plan(), ScriptedBoard()).flown.craft.switch
     assert switch(Switch(target="gnss", kind="silent", on=True)) == Switched(0, ())
     with pytest.raises(ConfigError, match="to_board: in lockstep and on pil, time waits for every message"):
         switch(Switch(target="to_board", kind="loss", on=True, value=0.5))
-    with pytest.raises(ConfigError, match="vehicle 1: there are 1, the first is 0"):
-        switch(Switch(target="gnss", kind="silent", on=True, vehicle=1))
 
 
 def test_a_silent_receiver_gives_no_new_fix_and_the_last_place() -> None:
