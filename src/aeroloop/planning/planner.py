@@ -61,8 +61,8 @@ class PlannerSettings(Config, frozen=True):
     stitch: Annotated[
         Literal["node", "transient"],
         note(
-            '"node": a new path begins at a node of the current one; "transient": a B-spline leads from the current path '
-            "to the new one, or as with node where it would be too curved or leave the channel"
+            '"node": a new path begins at a node of the current one; "transient": a B-spline leads from the current '
+            "path to the new one, or as with node where it would be too curved or leave the channel"
         ),
     ] = "node"
 
