@@ -39,6 +39,7 @@ from benchmarks import (
     schedulers,
     slam_frame,
     start_up,
+    stitches,
     thesis_tables,
     topics,
     vehicle_step,
@@ -72,6 +73,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "planning": planning.run,
     "schedulers": schedulers.run,
     "pairs": pairs.run,
+    "stitches": stitches.run,
     "router": router.run,
     "router-soak": router_soak.run,
 }

@@ -312,6 +312,11 @@ static void hear(mission_t *m, float now_s, const mission_result_t *given) {
     m->has_next = true;
     memcpy(m->legs, result->legs, sizeof m->legs);
     m->legs_count = result->legs_count;
+    if (STITCH_TRANSIENT && m->order.from_node && m->s > m->legs[0].leave_s) { /* past the transient, not past the node */
+        m->legs[0] = (mission_leg_t){
+            .leave_s = m->order.node.s, .kind = KIND_CHANNEL, .reference = m->legs[m->legs_count - 1].reference};
+        m->legs_count = 1;
+    }
     if (m->reference.closed) { /* round the circle until its exit comes */
         float round = m->reference.length;
         m->s = wrapped(m->s, round);

@@ -25,6 +25,10 @@
 #include "mission_table.h"
 #include "planner.h"
 
+#ifndef STITCH_TRANSIENT /* mission_table.h defines it for a scenario with planner.stitch = "transient" */
+#define STITCH_TRANSIENT 0
+#endif
+
 #define MISSION_MOST_CELLS 160 /* on a way that is told */
 #define MISSION_MOST_ROWS 16   /* that one step tells */
 #define MISSION_MOST_VALUES 14 /* of a row that it tells */

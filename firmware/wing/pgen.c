@@ -17,6 +17,8 @@
 #define ROOM_M 100.0f
 #define WITHIN 0.95f
 #define APPROACH_M 500.0f
+#define STITCH_BEFORE (1.0f / 3.0f)
+#define STITCH_AFTER 1.0f
 #define TURN 6.283185307f
 
 typedef enum { AT_CELLS, AT_CHANNEL, AT_LEAVE, AT_ACROSS, AT_ARRIVAL, AT_HAVEN, AT_HAVEN_WAY, AT_END } phase_t;
@@ -218,19 +220,34 @@ static void take_nodes(void) {
             slot->nodes_count++;
 }
 
-static bool channel_done(void) {
-    if (pgen.path.status != PATHGEN_DONE)
-        return pgen.order.from_node || !begin_across() ? failed() : false;
-    take_nodes();
-    if (!pgen.order.from_node)
-        return begin_leave() ? false : failed();
+static bool from_node(void) {
     pgen.result.legs[0] = (mission_leg_t){
         .leave_s = pgen.order.node.s, .kind = KIND_CHANNEL, .reference = pgen.path.path};
     pgen.result.legs_count = 1;
     return begin_ending() ? false : failed();
 }
 
+/* From the flown channel, across the node, onto the new one. */
+static bool begin_stitch(void) {
+    float size = country_cell_m(&pgen.part.country);
+    pgen.part.around_count = 0;
+    return search(transient_stitch(&pgen.order.from, pgen.order.node.s - STITCH_BEFORE * size, &pgen.path.path,
+                                   STITCH_AFTER * size, &pgen.settings.joining),
+                  AT_LEAVE);
+}
+
+static bool channel_done(void) {
+    if (pgen.path.status != PATHGEN_DONE)
+        return pgen.order.from_node || !begin_across() ? failed() : false;
+    take_nodes();
+    if (!pgen.order.from_node)
+        return begin_leave() ? false : failed();
+    return STITCH_TRANSIENT && begin_stitch() ? false : from_node();
+}
+
 static bool leave_done(void) {
+    if (STITCH_TRANSIENT && pgen.order.from_node && pgen.transient.status != TRANSIENT_FOUND)
+        return from_node();
     if (pgen.transient.status != TRANSIENT_FOUND)
         return begin_across() ? false : failed();
     two_legs(pgen.result.legs, &pgen.path.path, KIND_CHANNEL);
@@ -262,6 +279,11 @@ static bool arrival_done(void) {
 }
 
 static bool no_haven(void) {
+    if (STITCH_TRANSIENT && pgen.order.from_node && pgen.result.legs_count == 2) { /* there may be one before the joint */
+        pgen.from_s = 0.0f;
+        pgen.tried = 0;
+        return from_node();
+    }
     if (!pgen.result.reaches_goal)
         return finished();
     return !pgen.order.from_node && begin_across() ? false : failed();

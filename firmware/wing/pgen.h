@@ -2,7 +2,7 @@
  * aeroloop.planning.mission_paths:
  *
  *   from a circle   circle -> transient -> channel; to a goal so near that no channel leads there, onto its circle
- *   from a node     channel, which continues the flown one exactly
+ *   from a node     channel, which continues the flown one exactly; or flown channel -> transient -> channel
  *   ending          channel -> transient -> circle: the goal's, or a haven */
 #ifndef PGEN_H
 #define PGEN_H

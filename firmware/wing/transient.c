@@ -228,3 +228,15 @@ transient_search_t transient_enter(const mission_reference_t *path, float first,
         .rate_most = joining->bend_rate,
     };
 }
+
+transient_search_t transient_stitch(const mission_reference_t *path, float begin, const mission_reference_t *onto,
+                                    float first, const transient_joining_t *joining) {
+    return (transient_search_t){
+        .source = *path,
+        .target = *onto,
+        .starts = {begin, begin, joining->leave_every},
+        .joins = {first, fminf(joining->reach, onto->length), joining->join_every},
+        .kappa_most = 1.0f / joining->least_radius,
+        .rate_most = joining->bend_rate,
+    };
+}

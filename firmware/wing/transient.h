@@ -59,11 +59,14 @@ typedef struct {
     transient_curve_t curve;
 } transient_t;
 
-/* From a circle onto a path, leaving within a round from `now` on; and from a path, from `first` on, onto a circle. */
+/* From a circle onto a path, leaving within a round from `now` on; from a path, from `first` on, onto a circle; and from
+ * a path at `begin` onto another, which it joins at `first` or later. */
 transient_search_t transient_leave(const mission_reference_t *circle, float now, const mission_reference_t *onto,
                                    const transient_joining_t *joining);
 transient_search_t transient_enter(const mission_reference_t *path, float first, const mission_reference_t *circle,
                                    const transient_joining_t *joining);
+transient_search_t transient_stitch(const mission_reference_t *path, float begin, const mission_reference_t *onto,
+                                    float first, const transient_joining_t *joining);
 
 /* `points` must stay. Of the search `allowed` must be set, its context may be NULL. */
 void transient_begin(transient_t *transient, const transient_search_t *search, mission_point_t *points,

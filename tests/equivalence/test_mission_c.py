@@ -14,8 +14,10 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -26,6 +28,7 @@ from aeroloop.planning import tables_c
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.loiter import Circle, JoinSettings
 from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettings
+from aeroloop.planning.mission_messages import Kind
 from aeroloop.planning.mission_telemetry import Row
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.tables_c import mission_c, templates_c
@@ -62,8 +65,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
     return built(tmp_path_factory.mktemp("mission"))
 
 
-def built(folder: Path) -> ct.CDLL:
-    for name, text in (templates_c() | mission_c()).items():
+@pytest.fixture(scope="module")
+def stitching(tmp_path_factory: pytest.TempPathFactory) -> ct.CDLL:
+    return built(tmp_path_factory.mktemp("stitch"), transient_stitch=True)
+
+
+def built(folder: Path, *, transient_stitch: bool = False) -> ct.CDLL:
+    for name, text in (templates_c() | mission_c(transient_stitch=transient_stitch)).items():
         (folder / name).write_text(text, encoding="utf-8")
     names = ("planner", "pathgen", "transient", "country", "pgen", "mission")
     sources = [str(SOURCES / f"{name}.c") for name in names]
@@ -251,6 +259,35 @@ def test_another_goal_on_the_way_and_a_near_one_at_the_end(library: ct.CDLL, pla
     host, board = flown(library, planner, start_m, {1.0: other_m, 60.0: goal_m, 90.0: start_m, 800.0: near_m})
     compare(host, board)
     assert host.states[-1][2] == Step.ARRIVED
+
+
+@pytest.fixture(scope="module")
+def stitcher(planner: Planner) -> Planner:
+    return Planner(planner.elevation, msgspec.structs.replace(planner.settings, stitch="transient"))
+
+
+def joints(told: Told) -> tuple[int, int]:
+    """How many new channels were reached by a transient from the one before, and how many at its node."""
+    kinds = [Kind(int(row[1])) for row in told.of("path") if row[2] == 0.0]
+    by_transient = (Kind.CHANNEL, Kind.TRANSIENT, Kind.CHANNEL)
+    triples = zip(kinds, kinds[1:], kinds[2:], strict=False)
+    return sum(each == by_transient for each in triples), list(pairwise(kinds)).count((Kind.CHANNEL, Kind.CHANNEL))
+
+
+def test_flights_with_transients_from_path_to_path(stitching: ct.CDLL, stitcher: Planner) -> None:
+    for start_m, goal_m in pairs(stitcher, 2, 1):
+        host, board = flown(stitching, stitcher, start_m, {1.0: goal_m})
+        compare(host, board)
+        assert host.states[-1][2] == Step.ARRIVED
+        assert joints(host) == joints(board) and joints(host)[0] >= 2
+
+
+def test_a_plan_too_late_for_its_transient_is_joined_at_the_node(stitching: ct.CDLL, stitcher: Planner) -> None:
+    start_m, goal_m = next(pairs(stitcher, 1, 1))
+    changes = {"budget_s": 0.2, "margin_m": 20.0}
+    host, board = flown(stitching, stitcher, start_m, {1.0: goal_m}, pieces=10, **changes)
+    compare(host, board)
+    assert joints(host)[1] > 0, "no plan came between the transient's beginning and the node"
 
 
 def test_no_way_and_too_late(library: ct.CDLL, planner: Planner) -> None:

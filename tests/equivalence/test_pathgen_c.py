@@ -107,7 +107,10 @@ SHARED = {
     "transient.c": {"SHORTEST": transient.SHORTEST_M},
     "pgen.c": {
         name: getattr(mission_paths, name)
-        for name in ("HAVEN_RADIUS", "HAVEN_AHEAD", "HAVEN_ASIDE", "HAVEN_ANGLE_RAD", "ROOM_M", "WITHIN", "APPROACH_M")
+        for name in (
+            *("HAVEN_RADIUS", "HAVEN_AHEAD", "HAVEN_ASIDE", "HAVEN_ANGLE_RAD"),
+            *("ROOM_M", "WITHIN", "APPROACH_M", "STITCH_BEFORE", "STITCH_AFTER"),
+        )
     },
     "country.h": {"COUNTRY_SPARE_M": mission_paths.SPARE_M},
     "mission.h": {"MISSION_MOST_FLOWN": mission.MOST_FLOWN},

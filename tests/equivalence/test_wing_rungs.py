@@ -22,23 +22,26 @@ from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import ResetCause
 from aeroloop.families.fixedwing.images import IMAGE, generate, scenario_of
 from aeroloop.flight.inline import fly_inline
+from aeroloop.planning.mission_messages import Kind
 from aeroloop.recording.log import Log, log_sha256
 from tools.wing_timing import IdealFlight
 
 PATH = ("duration_s=14", "mission.command_at_s=1", "checks=[]")
 """Past the first plan."""
+STITCH = ("duration_s=46", "seed=6", "mission.command_at_s=1", "checks=[]", 'planner.stitch="transient"')
+"""Past the first transient from a channel to the next."""
 TOLERANCES_M = {("mil", "sil"): 0.02, ("sil", "pil"): 0.002}
 
 
-def flown_again(rung: str) -> Log:
-    flown = fly_inline(load(find("fixedwing-hierarchical"), (f'loop="{rung}"', *PATH)))
+def flown_again(rung: str, settings: tuple[str, ...] = PATH) -> Log:
+    flown = fly_inline(load(find("fixedwing-hierarchical"), (f'loop="{rung}"', *settings)))
     assert flown.ended == "completed"
     return flown.logs[0]
 
 
 @cache
-def flight(rung: str) -> Log:
-    return flown_again(rung)
+def flight(rung: str, settings: tuple[str, ...] = PATH) -> Log:
+    return flown_again(rung, settings)
 
 
 @pytest.mark.parametrize(("one", "other"), TOLERANCES_M)
@@ -49,6 +52,19 @@ def test_two_rungs_fly_one_path(one: str, other: str) -> None:
         for column in columns:
             assert len(flight(one).rows[stream]) > 0
             assert flight(one).column(stream, column).tolist() == flight(other).column(stream, column).tolist()
+
+
+@pytest.mark.parametrize(("one", "other"), TOLERANCES_M)
+def test_two_rungs_fly_one_transient_from_path_to_path(one: str, other: str) -> None:
+    logs = flight(one, STITCH), flight(other, STITCH)
+    places = [np.stack([log.column("truth", f"{axis}_m") for axis in "xyz"]) for log in logs]
+    assert np.max(np.abs(places[0] - places[1])) < TOLERANCES_M[one, other]
+    for log in logs:
+        first = log.column("path", "s_m") == 0.0
+        kinds = [Kind(int(kind)) for kind in log.column("path", "kind")[first]]
+        assert kinds == [Kind.START, Kind.TRANSIENT, Kind.CHANNEL, Kind.TRANSIENT, Kind.CHANNEL]
+    for column in ("path", "s_m", "x_m", "y_m"):
+        assert np.max(np.abs(logs[0].column("path", column) - logs[1].column("path", column))) < 0.05
 
 
 def test_sil_repeats_to_the_bit_and_tells_nothing_of_a_processor() -> None:

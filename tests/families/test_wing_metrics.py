@@ -128,6 +128,21 @@ def test_the_channel_is_the_latest_plans_with_the_one_before() -> None:
     assert math.isnan(flight(truth=truth, mission_step=on_circle, plan=plans, plan_cell=way)["channel_margin_min_m"])
 
 
+def test_joints_are_counted_by_the_paths_and_their_length_and_curvature_by_the_guidance() -> None:
+    """Circle, channel, channel at a node, channel by a transient, and onto the goal's circle."""
+    kinds = [0, 2, 1, 1, 2, 1, 2, 3]
+    paths = rows("path", np.repeat(np.arange(8.0), 2), path=np.repeat(range(8), 2), kind=np.repeat(kinds, 2))
+    t_s = np.arange(0.0, 30.0, 0.05)
+    guidance = rows("guidance", t_s, path_x_m=20.0 * t_s, path_kappa_1_m=np.where(t_s < 10.0, 0.05, -0.01), cross_m=1.0)
+    steps = rows("mission_step", [0.0, 10.0, 20.0], step=[Step.LEAVE, Step.TRANSIENT, Step.ARRIVE])
+    found = flight(path=paths, guidance=guidance, mission_step=steps)
+    assert (found["stitches_transient"], found["stitches_node"]) == (1.0, 1.0)
+    assert found["path_curvature_max_1_m"] == pytest.approx(0.01)
+    assert found["path_length_m"] == pytest.approx(199.0)
+    nothing = flight()
+    assert nothing["stitches_transient"] == 0.0 and math.isnan(nothing["path_length_m"])
+
+
 def test_samples_over_blocked_cells_are_counted() -> None:
     planner = planner_of(scenario())
     high, low = (

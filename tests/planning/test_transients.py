@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.interpolate import BSpline
 
 from aeroloop.core.wing_signals import Turn
-from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave
+from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave, stitch
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
 from aeroloop.planning.transient import MOST_POINTS, Bends, Quintic, Scan, Transient, transient
 from peers.channels import SIDE_M, channel_of, turns
@@ -44,6 +45,39 @@ def test_a_quintic_has_the_state_of_both_ends(
         assert math.hypot(path.x_m[index] - point.x_m, path.y_m[index] - point.y_m) < 1e-9
         assert turned_by(path.psi_rad[index], point.psi_rad) == pytest.approx(0.0, abs=1e-9)
         assert path.kappa_1_m[index] == pytest.approx(point.kappa_1_m, abs=1e-9)
+
+
+@given(points, st.floats(60.0, 500.0), angles, angles, st.floats(-0.012, 0.012))
+def test_a_quintic_is_a_clamped_b_spline_with_three_control_points_fixed_at_each_end(
+    begin: PathPoint, chord_m: float, ahead: float, psi: float, kappa: float
+) -> None:
+    end = PathPoint(begin.x_m + chord_m * math.cos(ahead), begin.y_m + chord_m * math.sin(ahead), psi, kappa)
+    controls = []
+    for point, onward in ((begin, 1.0), (end, -1.0)):
+        tangent = np.array([math.cos(point.psi_rad), math.sin(point.psi_rad)])
+        first, second = chord_m * tangent, chord_m**2 * point.kappa_1_m * np.array([-tangent[1], tangent[0]])
+        place = np.array([point.x_m - begin.x_m, point.y_m - begin.y_m])
+        controls.append([place, place + onward * first / 5, place + onward * 2 * first / 5 + second / 20])
+    spline = BSpline(np.repeat([0.0, 1.0], 6), np.array([*controls[0], *reversed(controls[1])]), 5)
+    u = np.linspace(0.0, 1.0, 21)
+    assert np.abs(Quintic(begin, end, 1.0).derivative(u, 0) - spline(u)).max() < 1e-8
+
+
+@settings(max_examples=15)
+@given(turns, turns, st.data())
+def test_a_path_is_left_for_the_next_one_in_its_channel(
+    old: tuple[Turn, ...], new: tuple[Turn, ...], data: st.DataObject
+) -> None:
+    path, onto = (
+        path_of_channel(channel_of((Turn.STRAIGHT, *way, Turn.STRAIGHT)), side_m=SIDE_M) for way in (old, new)
+    )
+    onto = onto.part(50.0, onto.length_m)  # both begin alike: the next one goes on from 50 m
+    begin_m = data.draw(st.floats(0.0, 20.0))
+    found = stitch(path, begin_m, onto, 150.0, anywhere, JoinSettings(least_radius_m=LEAST_M, bend_rate_1_m2=RATE))
+    check(found, path, onto)
+    assert found.begin_m == begin_m and found.join_m >= 150.0
+    nowhere = stitch(path, begin_m, onto, 150.0, lambda x_m, y_m: False, JoinSettings())
+    assert nowhere.path is None and "leave the allowed cells" in nowhere.reason
 
 
 @settings(max_examples=15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from aeroloop.planning.mission import TRANSITIONS, Event, Mission, MissionSettin
 from aeroloop.planning.mission_messages import Kind, Leg, Node, PathRequest, Result, tangent
 from aeroloop.planning.mission_paths import PathGenerator, PathTerrain, haven
 from aeroloop.planning.path import Node as PathNode
-from aeroloop.planning.path import Path, PathPoint
+from aeroloop.planning.path import Path, PathPoint, path_of_channel
+from aeroloop.planning.plan import Plan
 from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.planning.search import Entry
 from aeroloop.planning.templates import NodeKind
@@ -328,6 +330,56 @@ def test_what_is_generated_lies_over_free_cells(seed: int) -> None:
                 cells = [planner.elevation.cell_at(6, *place) for place in around]
                 assert not any(planner.blocked(cell) for cell in cells), (number, leg.kind)
     assert havens > 3
+
+
+def test_a_transient_from_path_to_path_or_the_node_where_none_can_be_flown() -> None:
+    """East along a row of cells; the new plan turns north after the node."""
+    elevation = Elevation(np.zeros((128, 128), dtype=np.int16), 75.0)
+    flown = path_of_channel([Cell(6, 20 + n, 30) for n in range(8)], side_m=elevation.side_m)
+    node = next(each for each in flown.nodes if each.s_m >= 450.0)
+    assert node.onward is not None
+    first = node.onward.start
+    cells = [first._replace(row=first.row + n) for n in range(9)]
+    plan = Plan(PlanStatus.FOUND, tuple(cells), tuple(cells))
+    start_m = elevation.centre_m(first)
+    begin = Node(node.s_m, start_m, node.onward.entry, node.kind, node.onward.lead)
+    order = PathRequest(0, 0.0, start_m, (0.0, 0.0), path=flown, node=begin)
+    country = PathTerrain(elevation, 6, lambda cell: True)
+    at_node = PathGenerator(country, RADIUS_M).generate(order, plan)
+    assert [(leg.leave_s_m, leg.kind) for leg in at_node.legs] == [(node.s_m, Kind.CHANNEL)]
+    limits = JoinSettings()
+    made = PathGenerator(country, RADIUS_M, limits, transient_stitch=True).generate(order, plan)
+    way, onto = made.legs
+    assert (way.kind, onto.kind) == (Kind.TRANSIENT, Kind.CHANNEL) and isinstance(way.reference, Path)
+    assert way.leave_s_m == pytest.approx(node.s_m - 50.0) and onto.enter_s_m >= 150.0
+    assert way.reference.at(0.0) == pytest.approx(flown.at(way.leave_s_m), abs=1e-6)
+    assert way.reference.at(onto.leave_s_m) == pytest.approx(onto.reference.at(onto.enter_s_m), abs=1e-6)
+    assert np.abs(way.reference.kappa_1_m).max() <= 1.0 / limits.least_radius_m
+    among = {(cell.col, cell.row) for cell in (*begin.kept, *cells)}
+    over = {elevation.cell_at(6, *place) for place in zip(way.reference.x_m, way.reference.y_m, strict=True)}
+    assert {(cell.col, cell.row) for cell in over} <= among
+    straight_only = JoinSettings(least_radius_m=1e4)
+    refused = PathGenerator(country, 2e4, straight_only, transient_stitch=True).generate(order, plan)
+    assert [(leg.leave_s_m, leg.kind) for leg in refused.legs] == [(node.s_m, Kind.CHANNEL)]
+
+
+def test_a_result_too_late_for_its_transient_is_followed_from_the_node(flight: Flight) -> None:
+    flight.off()
+    flight.until(Step.REPLAN)
+    order = flight.order()
+    assert order.node is not None and order.path is not None
+    made = answer(order)
+    (onto,) = made.legs
+    leave_s_m = order.node.s_m - 50.0
+    way = Line(order.path.at(leave_s_m), 200.0)
+    legs = (Leg(leave_s_m, way, 0.0, Kind.TRANSIENT), Leg(200.0, onto.reference, 150.0, Kind.CHANNEL))
+    made = dataclasses.replace(made, legs=legs)
+    while flight.mission.s_m <= leave_s_m:
+        flight.period()
+    flight.period(made)
+    assert flight.mission.state == Step.TRANSIENT and flight.plans()[-1] == PlanStatus.FOUND
+    flight.until(Step.FOLLOW)
+    assert flight.mission.reference is onto.reference and flight.mission.s_m < 5.0
 
 
 @given(st.lists(st.tuples(st.integers(0, 11), st.floats(0.0, 60.0), st.booleans()), max_size=150))

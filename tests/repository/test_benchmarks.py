@@ -110,6 +110,17 @@ ROWS = {
             "airspeed within 2 m/s, 99 % of the time",
         )
     ),
+    "stitches": tuple(
+        f"mil, {what}"
+        for what in (
+            "length of the path",
+            "largest curvature",
+            "cross-track RMS on channels",
+            "cross-track RMS before and on joints",
+            "99th percentile of roll",
+            "plans",
+        )
+    ),
     "router": (
         *(
             f"{endpoints}, {what}"

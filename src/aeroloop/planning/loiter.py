@@ -1,4 +1,4 @@
-"""Loiter circles, and transients from a circle onto a path and from a path onto a circle."""
+"""Loiter circles, and transients: from a circle onto a path, from a path onto a circle, from a path onto the next."""
 
 from __future__ import annotations
 
@@ -86,6 +86,20 @@ def enter(path: Path, first_m: float, loiter: Circle, allowed: Allowed, settings
         Scan(first_m, path.length_m, settings.leave_every_m),
         loiter,
         Scan(nearest_m, nearest_m + loiter.length_m - settings.join_every_m, settings.join_every_m),
+        bends=settings.bends,
+        allowed=allowed,
+    )
+
+
+def stitch(
+    path: Reference, begin_m: float, onto: Path, first_m: float, allowed: Allowed, settings: JoinSettings
+) -> Transient:
+    """Transient from one path, left at `begin_m`, onto the next: joins it at `first_m` or the first place after it."""
+    return transient(
+        path,
+        Scan(begin_m, begin_m, settings.leave_every_m),
+        onto,
+        Scan(first_m, min(settings.reach_m, onto.length_m), settings.join_every_m),
         bends=settings.bends,
         allowed=allowed,
     )

@@ -234,8 +234,14 @@ class Mission:
             self._on(Event.FAILED, now_s)
             return
         self._next = result
-        self._follow(result.legs)
+        self._follow(self._reachable(order, result.legs))
         self._on(Event.FOUND, now_s)
+
+    def _reachable(self, order: PathRequest, legs: tuple[Leg, ...]) -> tuple[Leg, ...]:
+        """Past the beginning of a transient to the new channel, but not past the node: the channel from the node."""
+        if order.node is not None and self.s_m > legs[0].leave_s_m:
+            return (Leg(order.node.s_m, legs[-1].reference, 0.0, Kind.CHANNEL),)
+        return legs
 
     def _follow(self, legs: tuple[Leg, ...]) -> None:
         """Follow these legs from here on; stay on a circle until its exit."""

@@ -2,7 +2,7 @@
 
     from a circle   circle -> transient -> channel, from the first exit that gives a flyable curve; to a goal so near
                     that no channel leads there, straight onto its circle
-    from a node     channel, which continues the flown one exactly
+    from a node     channel, which continues the flown one exactly; or flown channel -> transient -> channel
     ending          channel -> transient -> circle: the goal's, or a haven
 
 A haven is a fallback circle that needs only four free cells in a square. Its entry is one curve, always the same in
@@ -23,7 +23,7 @@ from aeroloop.core.wing_signals import Direction, PlanStatus
 from aeroloop.planning.cells import STEPS, Cell
 from aeroloop.planning.channel import ChannelError
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave
+from aeroloop.planning.loiter import Circle, JoinSettings, enter, leave, stitch
 from aeroloop.planning.mission_messages import Kind, Leg, Node, PathRequest, Result
 from aeroloop.planning.path import Node as PathNode
 from aeroloop.planning.path import Path, PathPoint, path_of_channel
@@ -43,6 +43,10 @@ ROOM_M = 100.0
 WITHIN = 0.95
 APPROACH_M = 500.0
 """Distance before the end of the channel at which transients to the goal's circle begin."""
+STITCH_BEFORE = 1.0 / 3.0
+STITCH_AFTER = 1.0
+"""In cells along the path: where a transient leaves the current path before the node, and the first place after it
+where it joins the new one. It leaves in the node's own cell, so that the new channel's cells are enough to check it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +97,16 @@ class PathTerrain:
 class PathGenerator:
     """Call `generate` for a request's result, once its plan is ready."""
 
-    def __init__(self, terrain: PathTerrain, radius_m: float, joining: JoinSettings | None = None) -> None:
+    def __init__(
+        self,
+        terrain: PathTerrain,
+        radius_m: float,
+        joining: JoinSettings | None = None,
+        *,
+        transient_stitch: bool = False,
+    ) -> None:
         self._terrain = terrain
+        self._transient_stitch = transient_stitch
         self._wanted = joining or JoinSettings()
         self.radius_m = radius_m
 
@@ -123,7 +135,27 @@ class PathGenerator:
         channel = self._channel(cells, node.kind)
         if channel is None:
             return None
+        made = self._stitched(order, plan, cells, channel, node) if self._transient_stitch else None
+        if made is not None and made.ending:
+            return made
         return self._with_ending(order, plan, cells, channel, (Leg(node.s_m, channel, 0.0, Kind.CHANNEL),), 0.0)
+
+    def _stitched(
+        self, order: PathRequest, plan: Plan, cells: Sequence[Cell], channel: Path, node: Node
+    ) -> Result | None:
+        """A transient from the current path, across the node, onto the new one; None if none can be flown."""
+        assert order.path is not None
+        begin_m = node.s_m - STITCH_BEFORE * self._terrain.cell_m
+        first_m = STITCH_AFTER * self._terrain.cell_m
+        allowed = self._terrain.within(set(cells))
+        way = stitch(order.path, begin_m, channel, first_m, allowed, self._joining)
+        if way.path is None:
+            return None
+        legs = (
+            Leg(way.begin_m, way.path, 0.0, Kind.TRANSIENT),
+            Leg(way.path.length_m, channel, way.join_m, Kind.CHANNEL),
+        )
+        return self._with_ending(order, plan, cells, channel, legs, way.join_m)
 
     def _from_circle(self, order: PathRequest, plan: Plan) -> Result | None:
         circle = order.circle

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import takewhile
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -58,6 +58,13 @@ class PlannerSettings(Config, frozen=True):
         Resolution()
     )
     turn_rule: Annotated[bool, note("exclude reversals and U turns in two cells")] = True
+    stitch: Annotated[
+        Literal["node", "transient"],
+        note(
+            '"node": a new path begins at a node of the current one; "transient": a B-spline leads from the current '
+            "path to the new one, or as with node where it would be too curved or leave the channel"
+        ),
+    ] = "node"
 
     def __post_init__(self) -> None:
         if self.highest_m <= self.safe_m:

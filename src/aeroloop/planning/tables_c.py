@@ -69,7 +69,7 @@ def _number(value: float) -> str:
     return f"{text}f" if any(mark in text for mark in ".en") else f"{text}.0f"
 
 
-def mission_c() -> dict[str, str]:
+def mission_c(*, transient_stitch: bool = False) -> dict[str, str]:
     """The file mission_table.h."""
     rows = " \\\n".join(
         f"    {{STEP_{before.name}, MISSION_EVENT_{event.name}, STEP_{after.name}}},"
@@ -86,6 +86,8 @@ def mission_c() -> dict[str, str]:
         _enum("mission_kind_t", "KIND", Kind),
         "/* Step, event, next step; an event that is not here changes nothing. */",
         f"#define MISSION_TRANSITIONS \\\n{rows}",
+        # Not compiled into other images at all: their instructions and so their timing stay the same.
+        *(["#define STITCH_TRANSIENT 1"] if transient_stitch else []),
         "",
         "#endif",
     ]

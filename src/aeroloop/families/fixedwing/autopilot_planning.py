@@ -19,7 +19,7 @@ class SlowPlanning:
         finest = planner.settings.resolution.finest
         country = PathTerrain(planner.elevation, finest, lambda cell: not planner.blocked(cell))
         self._planner = planner
-        self._generator = PathGenerator(country, radius_m)
+        self._generator = PathGenerator(country, radius_m, transient_stitch=planner.settings.stitch == "transient")
         self._pieces = pieces
         self._order: PathRequest | None = None
         self._planning: Planning | None = None

@@ -58,7 +58,7 @@ def generate(scenario: FixedWingScenario) -> Generated:
         made = _embedded(function, scenario.controller.control.law_file if function is law.cntr else "")
         files |= {f"{function.name()}.c": made.c, f"{function.name()}.h": made.h}
     files["map.c"] = _map(scenario)
-    files |= templates_c() | mission_c()
+    files |= templates_c() | mission_c(transient_stitch=scenario.aircraft.planner.stitch == "transient")
     files["config.h"] = config_header(scenario, law)
     image_id = content_hash(*files.values())
     files |= {

@@ -19,7 +19,7 @@ from aeroloop.core.angles import wrap_pi_half_open
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Event
 from aeroloop.core.wing_signals import BoardParameter, PlanStatus, Step
-from aeroloop.families.fixedwing.analysis import operator
+from aeroloop.families.fixedwing.analysis import operator, stitches
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.families.fixedwing.start_and_goal import blocked_cells
@@ -47,7 +47,8 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     speed_error_m_s = np.abs(airspeed_m_s - speed_m_s)[settled]
     roll_deg = np.degrees(np.abs(log.column("truth", "roll_rad")))
     cross_m = _truly_cross_m(log)
-    following = np.isin(_step_at(log, log.column("guidance", "t_s")), FOLLOWING)
+    guided = _step_at(log, log.column("guidance", "t_s"))
+    following = np.isin(guided, FOLLOWING)
     return {
         **generic.metrics(log, scenario),
         "arrived": _arrived(log),
@@ -55,6 +56,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "stranded": float(np.count_nonzero(log.column("mission_step", "step") == Step.STRANDED)),
         "cross_track_rms_m": rms(cross_m[following]),
         "cross_track_max_m": largest(np.abs(cross_m[following])),
+        "cross_track_transient_rms_m": rms(cross_m[guided == Step.TRANSIENT]),
         "cross_track_board_rms_m": rms(log.column("guidance", "cross_m")[following]),
         "roll_max_deg": largest(roll_deg),
         "roll_p99_deg": _percentile(roll_deg, 99),
@@ -67,6 +69,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "clearance_min_m": -largest(log.column("truth", "ground_m") - z_m),
         **_over_ground(log, scenario),
         **_planning(log),
+        **stitches.metrics(log, np.isin(guided, IN_CHANNEL)),
         **operator.metrics(log),
         **_estimation(log),
         "saturated_steps": count(log.column("effort", "saturated")),
