@@ -129,7 +129,8 @@ def _flown(url: str, busy: int, way: str, quick: bool) -> Flight:
         command += ["--set", f"duration_s={duration_s}", "--set", "checks=[]", "--set", "autopilot.ground_links=[]"]
         command += ["--set", f"router.hil={str(way != DIRECT).lower()}", "--set", f"router.endpoints=[{endpoints}]"]
         path = os.pathsep.join((str(Path(__file__).with_name("tap")), os.environ.get("PYTHONPATH", "")))
-        environment = {**os.environ, "AEROLOOP_TAP": folder, "PYTHONPATH": path}
+        # A program each: the tap is where an interpreter starts.
+        environment = {**os.environ, "AEROLOOP_TAP": folder, "PYTHONPATH": path, "AEROLOOP_NO_FORK": "1"}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
