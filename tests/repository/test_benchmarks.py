@@ -21,6 +21,7 @@ AUTOPILOTS = ("an autopilot that works 300 µs a cycle", "an autopilot that answ
 HIL_SIGNALS = ("IMU", "magnetometer", "barometer", "GNSS", "actuators")
 ROWS = {
     "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
+    "start-up": ("one command: processor time", "one command: wall time"),
     "inline": ("quad-mission mil over memory",),
     "hil-simulator": AUTOPILOTS,
     "schedulers": ("3.91 MIPS, preemptive, planning", "3.91 MIPS, slices of 20 ms, planning"),
