@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ PAGES = {
 }
 HOSTILE = "<img src=x onerror=alert(1)>"
 DRAWN_MS = 120_000  # in a process of its own
+AGAIN, SHOWN_MS = 4, 30_000
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
 
 
@@ -177,7 +179,7 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
     router.says("has 2 endpoints")
     watcher = desk.watch()
     watcher.open("/links")
-    choose(watcher, f"router {HOSTILE}")
+    choose(watcher, f"router {HOSTILE}", shows="line-radio")
     expect(watcher.find("line-radio")).to_contain_text("down")  # so the router itself says: nobody is there
     expect(watcher.find("line-autopilot")).not_to_be_attached()
     watcher.shot("links-router")
@@ -191,9 +193,17 @@ def test_a_router_that_stands_alone_is_shown_until_it_ends(desk: Desk, airborne:
     watcher.assert_clean()
 
 
-def choose(watcher: Watcher, name: str) -> None:
-    watcher.page.wait_for_function("() => window.socket && window.socket.connected")
-    watcher.choose(watcher.head("flight"), watcher.page.get_by_role("option").filter(has_text=name))
+def choose(watcher: Watcher, name: str, shows: str = "") -> None:
+    """Again, where it does not show that: a page that loses its connection on a busy machine is loaded anew, and then
+    shows the newest flight."""
+    for _ in range(AGAIN):
+        watcher.page.wait_for_function("() => window.socket && window.socket.connected")
+        watcher.choose(watcher.head("flight"), watcher.page.get_by_role("option").filter(has_text=name))
+        if not shows:
+            return
+        with suppress(AssertionError):
+            expect(watcher.find(shows)).to_be_attached(timeout=SHOWN_MS)
+            return
 
 
 def _counted(words: str) -> int:
