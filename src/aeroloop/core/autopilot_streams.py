@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from aeroloop.core.common_streams import common
-from aeroloop.core.sensor_streams import ESTIMATE
+from aeroloop.core.router_streams import ROUTER_STREAMS
+from aeroloop.core.sensor_streams import ESTIMATE, SENSOR_STREAMS
 from aeroloop.core.stream import REMEMBERED, VELOCITY, Column, Stream, fields
 from aeroloop.core.text_rows import TEXT_COLUMNS
 
@@ -80,3 +83,26 @@ TELEMETRY_COUNT = _counted(
     "telemetry_count", "board", "number of times the virtual Pixhawk sent or received a signal so far"
 )
 LINK = common("link", *COUNTERS, meaning="counters of a MAVLink HIL link at the plant")
+
+
+def with_external_autopilot(own: Iterable[Stream], command: Stream) -> tuple[Stream, ...]:
+    """The streams of an aircraft of its own family that an external autopilot flies; `command` is what the autopilot's
+    channels mean for it."""
+    by_name = {stream.name: stream for stream in own}
+    return (
+        *(by_name[name] for name in ("truth", "air", "effort")),
+        command,
+        *SENSOR_STREAMS,
+        common("event"),
+        common("fault"),
+        ESTIMATE_STREAM,
+        SETPOINT_STREAM,
+        AUTOPILOT_STATE,
+        BOARD_EVENT,
+        STATUS_TEXT,
+        SIGNAL_COUNT,
+        TELEMETRY_COUNT,
+        common("pace"),
+        LINK,
+        *ROUTER_STREAMS,
+    )

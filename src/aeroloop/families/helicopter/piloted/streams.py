@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from aeroloop.core.autopilot_streams import (
-    AUTOPILOT_STATE,
-    BOARD_EVENT,
-    ESTIMATE_STREAM,
-    LINK,
-    SETPOINT_STREAM,
-    SIGNAL_COUNT,
-    STATUS_TEXT,
-    TELEMETRY_COUNT,
-)
+from aeroloop.core.autopilot_streams import with_external_autopilot
 from aeroloop.core.common_streams import common
-from aeroloop.core.router_streams import ROUTER_STREAMS
-from aeroloop.core.sensor_streams import SENSOR_STREAMS
 from aeroloop.core.stream import BATCH, Stream
 from aeroloop.families.helicopter import streams as own
 
-_OWN = {stream.name: stream for stream in own.STREAMS}
-
-STREAMS: tuple[Stream, ...] = (
-    *(_OWN[name] for name in ("truth", "air", "effort")),
+STREAMS: tuple[Stream, ...] = with_external_autopilot(
+    own.STREAMS,
     common(
         "command",
         *own.PITCHES,
@@ -30,17 +17,4 @@ STREAMS: tuple[Stream, ...] = (
         batch=BATCH,
         meaning="pitches and rotor speed that the autopilot's channels command",
     ),
-    *SENSOR_STREAMS,
-    common("event"),
-    common("fault"),
-    ESTIMATE_STREAM,
-    SETPOINT_STREAM,
-    AUTOPILOT_STATE,
-    BOARD_EVENT,
-    STATUS_TEXT,
-    SIGNAL_COUNT,
-    TELEMETRY_COUNT,
-    common("pace"),
-    LINK,
-    *ROUTER_STREAMS,
 )
