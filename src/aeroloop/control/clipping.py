@@ -13,6 +13,8 @@ import casadi as ca
 
 UNCLIPPED = "unclipped"
 LIMITS = (ca.OP_FMIN, ca.OP_FMAX)
+LARGEST = 1e30
+"""Larger values are none of a command; a number of single precision, too."""
 
 
 def with_unclipped(function: ca.Function) -> ca.Function:
@@ -27,15 +29,21 @@ def with_unclipped(function: ca.Function) -> ca.Function:
 
 
 def nan_shown(law: ca.Function) -> ca.Function:
-    """A law (..., memory) -> (command, memory) whose command is not finite if a value that it limits, or its memory, is
-    NaN. Otherwise its outputs are the same to the bit: the command is divided by 1."""
+    """A law (..., memory) -> (command, memory, ...) whose command is not finite if a value that it limits, or its
+    memory, is NaN. Otherwise its outputs are the same to the bit: the command is divided by 1."""
     watched = with_unclipped(law)
     kind: Any = ca.SX if watched.is_a("SXFunction") else ca.MX
     symbols = [kind.sym(law.name_in(i), law.sparsity_in(i)) for i in range(law.n_in())]
-    command, memory, hidden = watched.call(symbols)
+    command, memory, *others, hidden = watched.call(symbols)
     total = hidden + ca.sum1(memory)
     number = ca.logic_or(total <= 0, total >= 0)
-    return ca.Function(law.name(), symbols, [command / number, memory], law.name_in(), law.name_out())
+    return ca.Function(law.name(), symbols, [command / number, memory, *others], law.name_in(), law.name_out())
+
+
+def within(value: Any, low: float, high: float) -> Any:
+    """Limited like `toolkit.clip`, but a value that is NaN or infinite remains not finite: the result is divided by 1,
+    or by 0."""
+    return ca.fmin(ca.fmax(value, low), high) / (ca.fabs(value) <= LARGEST)
 
 
 def _calls(function: ca.Function) -> bool:

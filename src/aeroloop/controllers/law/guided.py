@@ -17,8 +17,8 @@ import casadi as ca
 
 from aeroloop.control import cascade
 from aeroloop.control.board_law import BoardLaw, Group, Row, TelemetryRow
+from aeroloop.control.clipping import nan_shown, within
 from aeroloop.control.quad_toolkit import SETPOINT, STATE, YAW
-from aeroloop.control.toolkit import clip
 from aeroloop.controllers.law.guided_design import Design, own_law
 from aeroloop.controllers.law.guided_tables import GuidedScenario
 from aeroloop.core.frames import Vec3
@@ -82,7 +82,7 @@ def built_in(design: Design) -> ca.Function:
     )
     row = ca.vertcat(setpoint[0:10], 0, 0, 0, 1, 1, setpoint[10])
     motors, asked, memory_next = law(state, row, memory, ca.DM(cascade.DEFAULTS))
-    return ca.Function("cascade", [state, setpoint, memory], [motors, memory_next, asked])
+    return nan_shown(ca.Function("cascade", [state, setpoint, memory], [motors, memory_next, asked]))
 
 
 def composed(inner: ca.Function, estimator: ca.Function) -> ca.Function:
@@ -102,7 +102,7 @@ def composed(inner: ca.Function, estimator: ca.Function) -> ca.Function:
     attitude = [ca.if_else(flies, row, level) for row in asked]
     told = ca.vertcat(believed[0:10], believed[13:17], setpoint[0:6], *attitude)
     after = ca.vertcat(estimator_after, down, ca.if_else(flies, rest_after, ca.MX.zeros(rest.shape)))
-    return ca.Function("guided", [measured, fresh, memory], [ca.if_else(flies, clip(motors, 0, 1), 0), after, told])
+    return ca.Function("guided", [measured, fresh, memory], [ca.if_else(flies, within(motors, 0, 1), 0), after, told])
 
 
 def _touched_down(believed: Any, setpoint: Any, before: Any) -> Any:

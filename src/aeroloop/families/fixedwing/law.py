@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from aeroloop.control.clipping import nan_shown
 from aeroloop.control.path_following import PathGains, pfol
 from aeroloop.control.wing import cntr
 from aeroloop.control.wing_gains import Bandwidths, WingDynamics, design
@@ -64,8 +65,8 @@ def wing_law(
     return WingLaw(
         esti_atti(felt, period_s),
         esti_nav(felt, period_s, navigation),
-        cntr(design(d, bandwidths), period_s),
-        pfol(period_s, path_gains, tuned=True),
+        nan_shown(cntr(design(d, bandwidths), period_s)),
+        nan_shown(pfol(period_s, path_gains, tuned=True)),
         d,
         path_gains,
         period_s,

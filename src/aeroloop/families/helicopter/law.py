@@ -17,6 +17,7 @@ from typing import Any
 import casadi as ca
 
 from aeroloop.control.board_law import BoardLaw
+from aeroloop.control.clipping import nan_shown
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.families.helicopter import model
 from aeroloop.families.helicopter.airframe import Helicopter
@@ -133,4 +134,4 @@ def of_state(own: ca.Function) -> ca.Function:
 
 def board_law(scenario: HelicopterScenario) -> BoardLaw:
     h, plan = of_scenario(scenario)
-    return BoardLaw(law(h, plan), plan.period_s)
+    return BoardLaw(nan_shown(law(h, plan)), plan.period_s)

@@ -10,6 +10,7 @@ import casadi as ca
 
 from aeroloop.control import synchronisation
 from aeroloop.control.board_law import BoardLaw, TelemetryRow
+from aeroloop.control.clipping import nan_shown
 from aeroloop.control.flown_law import law_file
 from aeroloop.control.synchronisation import Axes
 from aeroloop.control.synchronisation_certificate import JointPlants
@@ -53,7 +54,7 @@ def board_law(scenario: RobotScenario) -> BoardLaw:
         measured[:LEGS], measured[LEGS:], memory, ca.DM(chosen)
     )
     told = ca.vertcat(synchronisation.surface(rho, chosen.beta, coupling), nu, weights)
-    function = ca.Function("rrr_law", [measured, memory], [torque, after, told])
+    function = nan_shown(ca.Function("rrr_law", [measured, memory], [torque, after, told]))
     every = max(1, round(1 / (TELEMETRY_HZ * period_s)))
     return BoardLaw(function, period_s, tells=(TelemetryRow("joint_law", TOLD, every),), restarts=True)
 
