@@ -13,7 +13,7 @@ from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario_files import find
-from aeroloop.core.signals import NS, WATCHDOG_PERIODS
+from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Event
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
@@ -70,6 +70,7 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
         f"#define REFERENCE_TIMEOUT_NS {round(board.reference_timeout_s * NS)}ull",
         f"#define REFERENCE_LATEST_MS {LATEST_MS}u",
         f"#define LINE_BAUD {DEFAULT_BAUD}u",
+        *([f"#define EVENT_LAW_FALLBACK {Event.LAW_FALLBACK:d}u"] if scenario.controller.control.predictive else []),
         f"#define HOVER_COMMAND {floats(hover)}",
         f"#define SAFE_COMMAND {floats(safe)}",
         *_bounds("SENSOR", parameter_file().plausible.sensors),
