@@ -31,7 +31,9 @@ class Predictive(Config, frozen=True):
     state_penalty: Annotated[float, meta("1/rad2", "ADMM's penalty on roll and yaw", gt=0, le=1e6)] = 3000.0
     residual_max: Annotated[
         float,
-        meta("-", "without a solution this near to the bounds, as a fraction of them, the law falls back", gt=0, le=1e6),
+        meta(
+            "-", "without a solution this near to the bounds, as a fraction of them, the law falls back", gt=0, le=1e6
+        ),
     ] = 1.0
 
 
@@ -41,8 +43,8 @@ class Control(Config, frozen=True):
     law: Annotated[
         Literal["dlqr", "dlqr-heading", "mpc"],
         note(
-            "discrete LQR with integral action: `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any heading; "
-            "`mpc`: linear model predictive control with bounds, for yaw near 0 (docs/predictive-control.md)"
+            "discrete LQR with integral action: `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any "
+            "heading; `mpc`: linear model predictive control with bounds, for yaw near 0 (docs/predictive-control.md)"
         ),
     ] = "dlqr"
     mpc: Annotated[Predictive, note("horizon and bounds of the law `mpc`")] = Predictive()

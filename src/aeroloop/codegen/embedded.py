@@ -61,7 +61,7 @@ def content_hash(*texts: str) -> int:
 
 
 def embedded(function: ca.Function, prefix: str = "law") -> EmbeddedC:
-    """`prefix.c` and `prefix.h` of a law (sensors, reference, memory) -> (command, memory_next), or with a status after it."""
+    """`prefix.c` and `prefix.h` of a law (sensors, reference, memory) -> (command, memory_next)."""
     shapes = [function.sparsity_in(i) for i in range(function.n_in())]
     shapes += [function.sparsity_out(i) for i in range(function.n_out())]
     if not all(shape.is_dense() for shape in shapes):
@@ -95,9 +95,9 @@ def _constant(text: str, name: str) -> str:
 
 
 def _sizes(function: ca.Function, prefix: str) -> list[tuple[str, int]]:
-    """Macro and number of elements, of the inputs, of the command and of what a law gives after its memory."""
+    """Macro and number of elements, of the inputs and of the command."""
     names = [(function.name_in(i), function.numel_in(i)) for i in range(function.n_in())]
-    names += [(function.name_out(i), function.numel_out(i)) for i in range(function.n_out()) if i != 1]
+    names.append((function.name_out(0), function.numel_out(0)))
     return [(f"{prefix}_{name}".upper(), size) for name, size in names]
 
 

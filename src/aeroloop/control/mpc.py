@@ -32,7 +32,6 @@ from aeroloop.control.lqr import INTEGRATED, LAW_STATE
 from aeroloop.control.toolkit import ROLL, VX, VY, VZ, YAW, YAW_RATE
 from aeroloop.core.frames import Vec
 from aeroloop.core.signals import REFERENCE_COUNT, SENSOR_COUNT
-from aeroloop.models.linear import zero_order_hold
 
 BOUNDED = (ROLL, YAW)
 """The bounded states; yaw as the error from its reference."""
@@ -44,8 +43,8 @@ HELD_PERIODS = 5
 """60 ms, as long as the board holds a command without sensors."""
 SOLVED, HELD, LQR = 0, 1, 2
 """What flies: the solution, the last good command, or the LQR law."""
-STATUS = "status"
-"""The third output: what flies, and the residual of the bounds as a fraction of them."""
+STATUS, STATUS_SIZE = "status", 2
+"""The third output: what flies, and the residual of the bounds as a fraction of them; -1 if that is NaN."""
 
 _N_X, _N_U, _N_B, _N_A = 20, 4, len(BOUNDED), len(ACCELERATED)
 _BLOCK = 2 * (_N_U + _N_B)
@@ -63,8 +62,8 @@ class Horizon:
     step_s: float
     iterations: int
     residual_max: float  # as a fraction of the bounds
-    penalty_input: float  # of the copies' distance, relative to the weight of the input
-    penalty_state: float  # the same of roll and yaw, 1/rad2
+    input_penalty: float  # of the copies' distance, relative to the weight of the input
+    state_penalty: float  # the same of roll and yaw, 1/rad2
 
 
 @dataclass(frozen=True)
@@ -78,45 +77,63 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The quadratic program, and what ADMM keeps of its Riccati equation."""
+class Model:
+    """A step of the horizon: x_{k+1} = A x_k + B u_k + path a, with the acceleration a of the reference."""
 
-    A: Vec  # (20, 20) over a step of the horizon
+    A: Vec  # (20, 20)
     B: Vec  # (20, 4)
-    path: Vec  # (20, 4) c for an acceleration of the reference
-    Q: Vec  # (20,)
-    R: Vec  # (4,)
-    rho_u: Vec  # (4,)
+    path: Vec  # (20, 4)
+
+
+@dataclass(frozen=True)
+class Cached:
+    """What ADMM keeps of the Riccati equation with its penalties."""
+
+    rho_u: Vec  # (4,) penalties
     rho_x: Vec  # (2,)
     K: Vec  # (4, 20)
-    P: Vec  # (20, 20) cost to go, with the penalties
+    P: Vec  # (20, 20) cost to go
     inverse: Vec  # (4, 4) of R + rho_u + B' P B
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The quadratic program."""
+
+    model: Model
+    Q: Vec  # (20,)
+    R: Vec  # (4,)
+    cached: Cached
     bounds: Bounds
     horizon: Horizon
 
     @property
     def terminal(self) -> Vec:
-        """Cost of the last state, without the penalty."""
-        cost = self.P.copy()
-        cost[BOUNDED, BOUNDED] -= self.rho_x
+        """(20, 20) Cost of the last state, without the penalty."""
+        cost = self.cached.P.copy()
+        cost[BOUNDED, BOUNDED] -= self.cached.rho_x
         return cost
 
 
-def problem(A: Vec, B: Vec, weights: tuple[Vec, Vec], period_s: float, bounds: Bounds, horizon: Horizon) -> Problem:
-    """From the continuous augmented model and the weights of a sum over control periods."""
+def with_path(B: Vec) -> Vec:
+    """(20, 8) Input matrix of the continuous model: of the command, and of the reference's acceleration."""
+    path = np.zeros((_N_X, _N_A))
+    path[ACCELERATED, range(_N_A)] = -1.0
+    return np.hstack([B, path])
+
+
+def problem(A: Vec, B_and_path: Vec, Q: Vec, R: Vec, bounds: Bounds, horizon: Horizon) -> Problem:
+    """From the model and the weights of one step of the horizon."""
     from scipy.linalg import solve_discrete_are  # slow to import, and most processes of a flight need no design
 
-    inputs = np.zeros((_N_X, _N_A))
-    inputs[ACCELERATED, range(_N_A)] = -1.0
-    Ad, both = zero_order_hold(A, np.hstack([B, inputs]), horizon.step_s)
-    Bd, path = both[:, :_N_U], both[:, _N_U:]
-    Q, R = (np.asarray(weight) * horizon.step_s / period_s for weight in weights)
-    rho_u, rho_x = horizon.penalty_input * R, np.full(_N_B, horizon.penalty_state)
-    Q_penalised = np.diag(Q)
-    Q_penalised[BOUNDED, BOUNDED] += rho_x
-    P = solve_discrete_are(Ad, Bd, Q_penalised, np.diag(R + rho_u))
-    inverse = np.linalg.inv(np.diag(R + rho_u) + Bd.T @ P @ Bd)
-    return Problem(_sparse(Ad), _sparse(Bd), path, Q, R, rho_u, rho_x, inverse @ Bd.T @ P @ Ad, P, inverse, bounds, horizon)
+    B, path = B_and_path[:, :_N_U], B_and_path[:, _N_U:]
+    rho_u, rho_x = horizon.input_penalty * R, np.full(_N_B, horizon.state_penalty)
+    penalised = np.diag(Q)
+    penalised[BOUNDED, BOUNDED] += rho_x
+    P = solve_discrete_are(A, B, penalised, np.diag(R + rho_u))
+    inverse = np.linalg.inv(np.diag(R + rho_u) + B.T @ P @ B)
+    cached = Cached(rho_u, rho_x, inverse @ B.T @ P @ A, P, inverse)
+    return Problem(Model(_sparse(A), _sparse(B), path), Q, R, cached, bounds, horizon)
 
 
 def _sparse(matrix: Vec) -> Vec:
@@ -130,9 +147,9 @@ def backward(p: Problem) -> ca.Function:
     z, y, v, g = _parts(block)
     gradient = ahead + Pc
     for i, state in enumerate(BOUNDED):
-        gradient[state] -= p.rho_x[i] * (v[i] - g[i])
-    slope = _times(p.B.T, gradient) - p.rho_u * (z - y)
-    outputs = [_times(p.inverse, slope), _times(p.A.T, gradient) - _times(p.K.T, slope)]
+        gradient[state] -= p.cached.rho_x[i] * (v[i] - g[i])
+    slope = _times(p.model.B.T, gradient) - p.cached.rho_u * (z - y)
+    outputs = [_times(p.cached.inverse, slope), _times(p.model.A.T, gradient) - _times(p.cached.K.T, slope)]
     return ca.Function("backward", [ahead, Pc, block], outputs)
 
 
@@ -141,8 +158,8 @@ def forward(p: Problem) -> ca.Function:
     x, feed, c = ca.SX.sym("x", _N_X), ca.SX.sym("feed", _N_U), ca.SX.sym("c", _N_X)
     block, before = ca.SX.sym("block", _BLOCK), ca.SX.sym("before")
     _, y, _, g = _parts(block)
-    u = -_times(p.K, x) - feed
-    x_next = _times(p.A, x) + _times(p.B, u) + c
+    u = -_times(p.cached.K, x) - feed
+    x_next = _times(p.model.A, x) + _times(p.model.B, u) + c
     bounded = ca.vertcat(*(x_next[i] for i in BOUNDED))
     b = p.bounds
     z = toolkit.clip(u + y, b.input_low, b.input_high)
@@ -157,8 +174,9 @@ def forward(p: Problem) -> ca.Function:
 
 
 def iteration(p: Problem) -> ca.Function:
-    """One iteration of ADMM: (state, c, P c, iterates) -> (iterates, residual). Its steps are calls of two functions, in C
-    too: written out, five iterations would be 40,000 operations."""
+    """One iteration of ADMM: (state, c, P c, iterates) -> (iterates, residual).
+
+    Its steps are calls of two functions, in C too: written out, five iterations would be 40,000 operations."""
     steps = p.horizon.steps
     x, c, Pc = ca.MX.sym("x", _N_X), ca.MX.sym("c", _N_X), ca.MX.sym("Pc", _N_X)
     iterates = ca.MX.sym("iterates", steps * _BLOCK)
@@ -189,8 +207,8 @@ def prepare(p: Problem, K: Vec, state_eq: Vec, u_eq: Vec, period_s: float) -> ca
     acceleration += (1.0 - float(np.exp(-period_s / FILTER_S))) * (change - acceleration)
     outputs = [
         state,
-        _times(p.path, acceleration),
-        _times(p.P @ p.path, acceleration),
+        _times(p.model.path, acceleration),
+        _times(p.cached.P @ p.model.path, acceleration),
         ca.DM(u_eq) - ca.DM(K) @ state,
         ca.vertcat(integral, tracked, 1.0, rates_now, acceleration, good, bad),
     ]

@@ -24,6 +24,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.models import delay, linear, tiltrotor
 
 FILE = "families/tiltrotor/params.toml"
+PREDICTIVE = Predictive()
 
 
 class Weights(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +81,7 @@ class Design:
         """(16,) Hovering at rest, in the order of the sensors."""
         return np.concatenate([self.q_eq, np.zeros(8)])
 
-    def law(self, name: str, predictive: Predictive = Predictive()) -> ca.Function:
+    def law(self, name: str, predictive: Predictive = PREDICTIVE) -> ca.Function:
         """One of the laws of `control.law`."""
         if name == "mpc":
             problem = self.predictive_problem(predictive)
@@ -108,7 +109,10 @@ class Design:
             settings.input_penalty,
             settings.state_penalty,
         )
-        return mpc.problem(self.A, self.B, self.weights, self.period_s, bounds, horizon)
+        model = linear.zero_order_hold(self.A, mpc.with_path(self.B), settings.step_s)
+        periods = settings.step_s / self.period_s  # the weights are those of a sum over control periods
+        Q, R = (periods * weight for weight in self.weights)
+        return mpc.problem(*model, Q, R, bounds, horizon)
 
     def safe_command(self, thrust_ratio: float) -> tuple[float, ...]:
         """Below hover thrust without tilt torque: without sensors, the aircraft sinks rather than climbs."""
