@@ -27,7 +27,7 @@ class Predictive(Config, frozen=True):
     iterations: Annotated[int, meta("-", "iterations in each control period", ge=1, le=50)] = 5
     input_penalty: Annotated[
         float, meta("-", "ADMM's penalty on inputs, as a fraction of their weights", gt=0, le=1e3)
-    ] = 0.01
+    ] = 1.0
     state_penalty: Annotated[float, meta("1/rad2", "ADMM's penalty on roll and yaw", gt=0, le=1e6)] = 3000.0
     residual_max: Annotated[
         float,

@@ -49,7 +49,7 @@ STATUS, STATUS_SIZE = "status", 2
 _N_X, _N_U, _N_B, _N_A = 20, 4, len(BOUNDED), len(ACCELERATED)
 _BLOCK = 2 * (_N_U + _N_B)
 """Iterates of one step: z, y, v, g."""
-_HEAD = LAW_STATE + 1 + 2 * _N_A + _N_U + 1
+HEAD = LAW_STATE + 1 + 2 * _N_A + _N_U + 1
 """Memory before the iterates: the LQR law's, whether there was a reference, its rates and accelerations, the last good
 command, and the number of periods without a solution."""
 
@@ -195,7 +195,7 @@ def iteration(p: Problem) -> ca.Function:
 
 def prepare(p: Problem, K: Vec, state_eq: Vec, u_eq: Vec, period_s: float) -> ca.Function:
     """(sensors, reference, head of the memory) -> (state, c, P c, command of the LQR law, head of the memory)."""
-    sensors, reference, head = toolkit.inputs(_HEAD)
+    sensors, reference, head = toolkit.inputs(HEAD)
     law_state, started, rates, acceleration, good, bad = ca.vertsplit(head, _cuts(LAW_STATE, 1, _N_A, _N_A, _N_U, 1))
     error = toolkit.error(sensors, reference, state_eq)
     tracked = ca.vertcat(*(error[i] for i in INTEGRATED))
@@ -217,9 +217,9 @@ def prepare(p: Problem, K: Vec, state_eq: Vec, u_eq: Vec, period_s: float) -> ca
 
 def choose(p: Problem, u_eq: Vec) -> ca.Function:
     """(LQR command, head, iterates, residual) -> (command, head, iterates, status): what flies, and what is kept."""
-    lqr_command, head = ca.SX.sym("lqr_command", _N_U), ca.SX.sym("head", _HEAD)
+    lqr_command, head = ca.SX.sym("lqr_command", _N_U), ca.SX.sym("head", HEAD)
     iterates, residual = ca.SX.sym("iterates", p.horizon.steps * _BLOCK), ca.SX.sym("residual")
-    kept, good, bad = ca.vertsplit(head, _cuts(_HEAD - _N_U - 1, _N_U, 1))
+    kept, good, bad = ca.vertsplit(head, _cuts(HEAD - _N_U - 1, _N_U, 1))
     solution = ca.DM(u_eq) + _parts(iterates[:_BLOCK])[0]
     # What is NaN anywhere makes the first multipliers or the last ones NaN; the clipping would hide it.
     total = ca.sum1(iterates[_N_U : 2 * _N_U]) + ca.sum1(iterates[-_N_B:])
@@ -239,8 +239,8 @@ def choose(p: Problem, u_eq: Vec) -> ca.Function:
 def law(p: Problem, K: Vec, state_eq: Vec, u_eq: Vec, period_s: float) -> ca.Function:
     """(sensors (16,), reference (8,), memory) -> (command (4,), memory, status (2,)); K is the LQR law's."""
     sensors, reference = ca.MX.sym("sensors", SENSOR_COUNT), ca.MX.sym("reference", REFERENCE_COUNT)
-    memory = ca.MX.sym("memory", _HEAD + p.horizon.steps * _BLOCK)
-    head, iterates = ca.vertsplit(memory, [0, _HEAD, memory.numel()])
+    memory = ca.MX.sym("memory", HEAD + p.horizon.steps * _BLOCK)
+    head, iterates = ca.vertsplit(memory, [0, HEAD, memory.numel()])
     x, c, Pc, lqr_command, head = prepare(p, K, state_eq, u_eq, period_s)(sensors, reference, head)
     once, residual = iteration(p), ca.MX(1, 1)
     for _ in range(p.horizon.iterations):
