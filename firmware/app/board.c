@@ -45,6 +45,9 @@ static struct {
     float sensors[SENSOR_COUNT];
     float memory[MEMORY_SIZE];
     float command[COMMAND_COUNT];
+#ifdef LAW_STATUS
+    float fallback; /* of a law that may find no solution: 0 while it has one */
+#endif
     uint64_t cycle_begun_ticks; /* of busy time */
     uint64_t worst_cycle_ticks;
     uint32_t overruns;
@@ -239,13 +242,30 @@ static void current_reference(float reference[REFERENCE_COUNT])
     hal_unlock(state);
 }
 
+#ifdef LAW_STATUS
+static void run_law(const float reference[REFERENCE_COUNT])
+{
+    float status[LAW_STATUS];
+    law_run(board.sensors, reference, board.memory, board.command, board.memory, status);
+    if (status[0] != board.fallback) {
+        board.fallback = status[0];
+        event_say(EVENT_LAW_FALLBACK, board.fallback);
+    }
+}
+#else
+static void run_law(const float reference[REFERENCE_COUNT])
+{
+    law_run(board.sensors, reference, board.memory, board.command, board.memory);
+}
+#endif
+
 void app_control(void)
 {
     while (board.hang)
         hal_sleep(); /* until the watchdog resets the board */
     float reference[REFERENCE_COUNT];
     current_reference(reference);
-    law_run(board.sensors, reference, board.memory, board.command, board.memory);
+    run_law(reference);
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
         if (!(fabsf(board.command[i]) <= LARGEST_SENT)) { /* also catches NaN */
             event_say(EVENT_LAW_NOT_FINITE, (float)i);

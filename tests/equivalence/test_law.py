@@ -12,6 +12,7 @@ import ctypes
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
@@ -125,7 +126,7 @@ def test_tolerance_sees_a_wrong_gain(plan: Design, tmp_path: Path) -> None:
     """One gain of eighty, off by a thousandth."""
     off = plan.K.copy()
     off[0, 1] *= 1.001
-    wrong = Design(plan.q_eq, plan.u_eq, plan.A, plan.B, off, plan.period_s).law("dlqr")
+    wrong = replace(plan, K=off).law("dlqr")
     given = inputs(np.random.default_rng(7), 8)
     right, command = interpreted(plan.law("dlqr"))(*given)[0], single_precision(wrong, tmp_path)(*given)[0]
     assert apart(command, right) > SINGLE

@@ -9,15 +9,45 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.signals import NS
 
 
+class Predictive(Config, frozen=True):
+    """Horizon and bounds of the model predictive law."""
+
+    roll_max_deg: Annotated[float, meta("deg", "bound on roll, both ways", gt=0, le=80)] = 15.0
+    yaw_error_max_deg: Annotated[float, meta("deg", "bound on yaw from its reference, both ways", gt=0, le=180)] = 3.0
+    thrust_max_N: Annotated[float, meta("N", "bound on the thrust of one rotor; the smallest is 0", gt=0, le=1000)] = (
+        20.0
+    )
+    torque_max_Nm: Annotated[float, meta("N m", "bound on the tilt torque of one servo, both ways", gt=0, le=100)] = 2.0
+    accel_max_m_s2: Annotated[
+        float, meta("m/s2", "bound on the acceleration that is read from the reference's velocity", gt=0, le=100)
+    ] = 2.0
+    yaw_accel_max_rad_s2: Annotated[float, meta("rad/s2", "the same of its yaw rate", gt=0, le=100)] = 2.0
+    steps: Annotated[int, meta("-", "steps of the horizon", ge=2, le=40)] = 10
+    step_s: Annotated[float, meta("s", "one step of the horizon", gt=0, le=1)] = 0.048
+    iterations: Annotated[int, meta("-", "iterations in each control period", ge=1, le=50)] = 5
+    input_penalty: Annotated[
+        float, meta("-", "ADMM's penalty on inputs, as a fraction of their weights", gt=0, le=1e3)
+    ] = 1.0
+    state_penalty: Annotated[float, meta("1/rad2", "ADMM's penalty on roll and yaw", gt=0, le=1e6)] = 3000.0
+    residual_max: Annotated[
+        float,
+        meta(
+            "-", "without a solution this near to the bounds, as a fraction of them, the law falls back", gt=0, le=1e6
+        ),
+    ] = 1.0
+
+
 class Control(Config, frozen=True):
     """The control law and its design."""
 
     law: Annotated[
-        Literal["dlqr", "dlqr-heading"],
+        Literal["dlqr", "dlqr-heading", "mpc"],
         note(
-            "discrete LQR with integral action; `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any heading"
+            "discrete LQR with integral action: `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any "
+            "heading; `mpc`: linear model predictive control with bounds, for yaw near 0 (docs/predictive-control.md)"
         ),
     ] = "dlqr"
+    mpc: Annotated[Predictive, note("horizon and bounds of the law `mpc`")] = Predictive()
     law_file: Annotated[
         str,
         note(
@@ -27,6 +57,11 @@ class Control(Config, frozen=True):
     ] = ""
     weights: Annotated[str, note("weight set in the vehicle's `params.toml`")] = "published"
     period_s: Annotated[float, meta("s", "control period of the board", gt=0, le=1)] = 0.012
+
+    @property
+    def predictive(self) -> bool:
+        """Whether the law `mpc` flies."""
+        return self.law == "mpc" and not self.law_file
 
 
 class Board(Config, frozen=True):

@@ -191,6 +191,7 @@ class Event(IntEnum):
     COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command
     LANDING_TARGETS_REFUSED = 31  # the autopilot did not use a LANDING_TARGET; value: count so far
     COLLISION = 32  # value: number of the object in the world, the first is 0; -1 - n: of aircraft n of the flight
+    LAW_FALLBACK = 33  # the law found no solution; value: 1 last good command held, 2 LQR law flies, 0 solved again
 
 
 class ResetCause(IntEnum):

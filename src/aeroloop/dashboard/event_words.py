@@ -23,6 +23,7 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.GROUND_CONTACT: ("warn", "ground contact"),
     Event.COLLISION: ("bad", "collision"),
     Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
+    Event.LAW_FALLBACK: ("warn", "the predictive law found no solution, or has one again"),
     Event.OVERRUN: ("warn", "control cycle overrun"),
     Event.LATE_CYCLE: ("warn", "sensor request late"),
     Event.BOARD_RESTARTED: ("bad", "the board restarted"),

@@ -29,6 +29,7 @@ class TimedLaw:
     def __init__(self, law: ca.Function, rung: str) -> None:
         self._run = Evaluator(compiled(law, cache_dir()) if rung == "sil" else law)
         self.took_ns = self.worked_ns = 0
+        self.fallback = 0.0  # of a law with a status: 0 while it has a solution
 
     def __call__(self, sensors: Sensors, reference: Reference) -> Command:
         began_ns, idle_ns = time.perf_counter_ns(), time.thread_time_ns()
@@ -37,6 +38,8 @@ class TimedLaw:
         run.inputs[1][:] = reference.row()
         run()
         run.inputs[2][:] = run.outputs[1]
+        if len(run.outputs) > 2:
+            self.fallback = float(run.outputs[2][0])
         command: Command = tuple(run.outputs[0].tolist())
         self.took_ns, self.worked_ns = time.perf_counter_ns() - began_ns, time.thread_time_ns() - idle_ns
         return command
@@ -74,6 +77,7 @@ class Shell:
         self.scenario, self._publish = scenario, publish
         self.period_ns = round(self.scenario.controller.control.period_s * NS)
         self._counted_s = -1
+        self._fallback = 0.0
         self.host: HostBoard | None = None
         self.law: TimedLaw | None = None
         self._pipe: StepPipe | None = None
@@ -120,6 +124,9 @@ class Shell:
         t_s = t_ns / NS
         times_s = (round_trip_ns / NS, self._worked.took_ns / NS, busy_ns / NS, late_ns / NS)
         self._publish["board_cycle"](t_s, *times_s, self.board.mode)
+        if self.law and self.law.fallback != self._fallback:
+            self._fallback = self.law.fallback
+            self._say(t_ns, Event.LAW_FALLBACK, self._fallback)
         if int(t_s) > self._counted_s:
             self._counted_s = int(t_s)
             self.note_counters()

@@ -12,9 +12,9 @@ import casadi as ca
 import numpy as np
 from msgspec import Struct
 
-from aeroloop.boards.config import Control
+from aeroloop.boards.config import Control, Predictive
 from aeroloop.boards.host import Behaviour
-from aeroloop.control import custom, lqr
+from aeroloop.control import custom, lqr, mpc
 from aeroloop.control.toolkit import REFERENCED
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
@@ -24,6 +24,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.models import delay, linear, tiltrotor
 
 FILE = "families/tiltrotor/params.toml"
+PREDICTIVE = Predictive()
 
 
 class Weights(Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,15 +74,45 @@ class Design:
     B: Vec  # (20, 4)
     K: Vec  # (4, 20)
     period_s: float
+    weights: tuple[Vec, Vec]  # (20,) of the states, (4,) of the inputs
 
     @property
     def state_eq(self) -> Vec:
         """(16,) Hovering at rest, in the order of the sensors."""
         return np.concatenate([self.q_eq, np.zeros(8)])
 
-    def law(self, name: str) -> ca.Function:
+    def law(self, name: str, predictive: Predictive = PREDICTIVE) -> ca.Function:
         """One of the laws of `control.law`."""
+        if name == "mpc":
+            problem = self.predictive_problem(predictive)
+            return mpc.law(problem, self.K, self.state_eq, self.u_eq, self.period_s)
         return lqr.law(self.K, self.state_eq, self.u_eq, self.period_s, heading=name == "dlqr-heading")
+
+    def predictive_problem(self, settings: Predictive) -> mpc.Problem:
+        """Of the law `mpc`."""
+        thrust_N, torque_Nm = settings.thrust_max_N, settings.torque_max_Nm
+        accel = np.array([settings.accel_max_m_s2] * 3 + [settings.yaw_accel_max_rad_s2])
+        bounds = mpc.Bounds(
+            input_low=np.array([0.0, 0.0, -torque_Nm, -torque_Nm]) - self.u_eq,
+            input_high=np.array([thrust_N, thrust_N, torque_Nm, torque_Nm]) - self.u_eq,
+            state=np.radians([settings.roll_max_deg, settings.yaw_error_max_deg]),
+            acceleration=accel,
+        )
+        if not np.all((bounds.input_low < 0) & (bounds.input_high > 0)):
+            hover_N = float(np.max(self.u_eq))
+            raise ConfigError(f"control.mpc.thrust_max_N: expected more than {hover_N:.3g} N, the thrust of hover")
+        horizon = mpc.Horizon(
+            settings.steps,
+            settings.step_s,
+            settings.iterations,
+            settings.residual_max,
+            settings.input_penalty,
+            settings.state_penalty,
+        )
+        model = linear.zero_order_hold(self.A, mpc.with_path(self.B), settings.step_s)
+        periods = settings.step_s / self.period_s  # the weights are those of a sum over control periods
+        Q, R = (periods * weight for weight in self.weights)
+        return mpc.problem(*model, Q, R, bounds, horizon)
 
     def safe_command(self, thrust_ratio: float) -> tuple[float, ...]:
         """Below hover thrust without tilt torque: without sensors, the aircraft sinks rather than climbs."""
@@ -94,7 +125,7 @@ class Design:
         """The same for any law, linearised in hover, by added delay; None if it has no derivative there."""
         x, m = ca.MX.sym("x", len(self.state_eq)), ca.MX.sym("m", law.size1_in(2))
         hover = ca.DM(self.state_eq[list(REFERENCED)])
-        feedback = delay.Feedback.linearised(ca.Function("law", [x, m], law.call([x, hover, m])), self.state_eq)
+        feedback = delay.Feedback.linearised(ca.Function("law", [x, m], law.call([x, hover, m])[:2]), self.state_eq)
         if not feedback.finite:
             return None
         A, B = self.A[: len(self.state_eq), : len(self.state_eq)], self.B[: len(self.state_eq)]
@@ -106,7 +137,7 @@ class Design:
 
 def flight_law(control: Control, plan: Design) -> ca.Function:
     """The law of a scenario: the user's file if one is named, else a built-in one."""
-    return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law)
+    return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law, control.mpc)
 
 
 def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function, Behaviour]:
@@ -139,5 +170,5 @@ def design(parameter_set: str, weight_set: str, period_s: float) -> Design:
     A, B = linear.with_integrators(*linear.linearise(tiltrotor.dynamics(p), state_eq, u_eq), lqr.INTEGRATED)
     Ad, Bd = linear.zero_order_hold(A, B, period_s)
     chosen = weights[weight_set]
-    K = lqr.gain(Ad, Bd, np.array(chosen.state), np.array(chosen.input))
-    return Design(q_eq, u_eq, A, B, K, period_s)
+    own = np.array(chosen.state), np.array(chosen.input)
+    return Design(q_eq, u_eq, A, B, lqr.gain(Ad, Bd, *own), period_s, own)

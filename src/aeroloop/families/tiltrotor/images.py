@@ -11,9 +11,10 @@ from pathlib import Path
 from aeroloop.boards.config import Control
 from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
+from aeroloop.control import mpc
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario_files import find
-from aeroloop.core.signals import NS, WATCHDOG_PERIODS
+from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Event
 from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
@@ -70,6 +71,7 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
         f"#define REFERENCE_TIMEOUT_NS {round(board.reference_timeout_s * NS)}ull",
         f"#define REFERENCE_LATEST_MS {LATEST_MS}u",
         f"#define LINE_BAUD {DEFAULT_BAUD}u",
+        *(_status() if scenario.controller.control.predictive else ()),
         f"#define HOVER_COMMAND {floats(hover)}",
         f"#define SAFE_COMMAND {floats(safe)}",
         *_bounds("SENSOR", parameter_file().plausible.sensors),
@@ -78,6 +80,11 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
         "#endif",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _status() -> list[str]:
+    """Of a law with a third output: its size, and the event of a change of what flies."""
+    return [f"#define LAW_STATUS {mpc.STATUS_SIZE}u", f"#define EVENT_LAW_FALLBACK {Event.LAW_FALLBACK:d}u"]
 
 
 def _bounds(name: str, bounds: Bounds) -> list[str]:

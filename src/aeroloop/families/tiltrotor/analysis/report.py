@@ -69,7 +69,11 @@ def delay_margin(scenario: TiltrotorScenario) -> DelayMargin | None:
     """Of the law that flew; None of one that has no derivative in hover."""
     control = scenario.controller.control
     plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
-    radius = plan.own_delay_radius(flight_law(control, plan)) if control.law_file else plan.delay_radius
+    radius = (
+        plan.own_delay_radius(flight_law(control, plan))
+        if control.law_file or control.predictive
+        else plan.delay_radius
+    )
     return predicted(scenario, radius, 2 * control.period_s) if radius else None
 
 
