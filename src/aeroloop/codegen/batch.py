@@ -109,8 +109,8 @@ class _Lowering:
     def _constant(self, value: float) -> int:
         if not math.isfinite(value) or (value != 0 and not SMALLEST <= abs(value) <= LARGEST):
             raise ConfigError(
-                f"{self.function.name()}: the constant {value:g} is no normal number in single precision; expected 0 or "
-                f"a magnitude from {SMALLEST:g} to {LARGEST:g}"
+                f"{self.function.name()}: the constant {value:g} is no normal number in single precision; expected 0 "
+                f"or a magnitude from {SMALLEST:g} to {LARGEST:g}"
             )
         return self._add(Statement("const", constant=value))
 
@@ -226,9 +226,9 @@ class Dialect:
         return f"{np.float32(value):.8e}f" if self.single else f"{value:.17e}"
 
 
-LANES = Dialect("lanes", single=True, linkage="static")
+LANES = Dialect("lanes", single=True, linkage="static __attribute__((noinline))")
 CUDA = Dialect("cuda", single=True, linkage="static __device__ __forceinline__")
-DOUBLE = Dialect("double", single=False, linkage="static")
+DOUBLE = Dialect("double", single=False, linkage="static __attribute__((noinline))")
 
 _FORMS = {
     "add": "{0} + {1}",

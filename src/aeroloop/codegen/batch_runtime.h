@@ -26,13 +26,11 @@
 #define AL_AT(array, i) (array)[i]
 #define AL_EACH_LANE
 #define AL_SIZE(n) (n)
-#define AL_LANE 0
 #else
 #define AL_PRAGMA(text) _Pragma(#text)
 #define AL_AT(array, i) (array)[(i) * AL_LANES + al_lane]
 #define AL_EACH_LANE AL_PRAGMA(omp simd) for (int al_lane = 0; al_lane < AL_LANES; ++al_lane)
 #define AL_SIZE(n) ((n) * AL_LANES)
-#define AL_LANE al_lane
 #endif
 
 /* A truth is a mask of ones or zeros. */
@@ -218,8 +216,8 @@ AL_FN uint32_t al_mul_high(uint32_t a, uint32_t b) { return (uint32_t)(((uint64_
   AL_PHILOX_ROUND(4u) AL_PHILOX_ROUND(5u) AL_PHILOX_ROUND(6u) AL_PHILOX_ROUND(7u)                   \
   AL_PHILOX_ROUND(8u) AL_PHILOX_ROUND(9u)
 
-/* Box-Muller: the radius from 32 bits in (0, 1], the angle from 24 bits of a turn. */
-AL_FN float al_unit(uint32_t bits) { return ((float)(bits >> 9) + 0.5f) * 1.1920929e-7f; }
+/* Box-Muller, from the upper 23 bits of two words: strictly between 0 and 1, so that the logarithm is finite. */
+AL_FN float al_unit(uint32_t bits) { return ((float)(int32_t)(bits >> 9) + 0.5f) * 1.1920929e-7f; }
 #ifdef AL_DOUBLE
 AL_FN al_real al_radius(uint32_t bits) { return sqrt(-2.0 * log((double)al_unit(bits))); }
 AL_FN al_real al_wave(uint32_t bits, int32_t quarter) {
@@ -237,7 +235,7 @@ AL_FN al_real al_wave(uint32_t bits, int32_t ahead) {
 /* Four standard normal numbers of one key (flight, seed) and counter (step, draw, stream, 0) at normals[4 draw ...]. */
 #define AL_NORMALS(normals, flight, seed, step, draw, stream)                                       \
   AL_EACH_LANE {                                                                                    \
-    const uint32_t key0 = (flight) + AL_LANE, key1 = (seed);                                        \
+    const uint32_t key0 = AL_AT(flight, 0), key1 = AL_AT(seed, 0);                                  \
     uint32_t c0 = (step), c1 = (draw), c2 = (stream), c3 = 0u;                                      \
     AL_PHILOX_ROUNDS                                                                                \
     const al_real radius0 = al_radius(c0), radius1 = al_radius(c2);                                 \
