@@ -26,11 +26,14 @@
 #define AL_AT(array, i) (array)[i]
 #define AL_EACH_LANE
 #define AL_SIZE(n) (n)
+#define AL_ROLLED _Pragma("unroll 1")
+#define AL_BLOCK 256
 #else
 #define AL_PRAGMA(text) _Pragma(#text)
 #define AL_AT(array, i) (array)[(i) * AL_LANES + al_lane]
 #define AL_EACH_LANE AL_PRAGMA(omp simd) for (int al_lane = 0; al_lane < AL_LANES; ++al_lane)
 #define AL_SIZE(n) ((n) * AL_LANES)
+#define AL_ROLLED
 #endif
 
 /* A truth is a mask of ones or zeros. */
