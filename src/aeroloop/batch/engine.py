@@ -56,7 +56,7 @@ class Engine:
         count = len(params)
         if params.shape != (count, len(self._loop.parameters)) or len(seeds) != count or not count:
             raise ConfigError(
-                f"a batch needs {len(self._loop.parameters)} parameters and a seed for each flight, and one flight at least"
+                f"expected {len(self._loop.parameters)} parameters and a seed for each flight, and one flight or more"
             )
         if table.shape[1] != self._loop.table_columns:
             raise ConfigError(f"a batch needs {self._loop.table_columns} columns in its table, not {table.shape[1]}")

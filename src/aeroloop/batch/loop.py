@@ -75,7 +75,8 @@ class _Source:
             self._programs.setdefault(function.name(), lowered(function))
         fly = self._fly()
         functions = [batch.c_function(program, self._dialect, UNIFORM) for program in self._programs.values()]
-        return "\n".join(["/* Generated: do not edit. */", '#include "batch_runtime.h"', "", self._sizes(), *functions, *self._tables, fly, _entry(self._dialect)])  # fmt: skip
+        head = ["/* Generated: do not edit. */", '#include "batch_runtime.h"', "", self._sizes()]
+        return "\n".join([*head, *functions, *self._tables, fly, _entry(self._dialect)])
 
     def _sizes(self) -> str:
         sizes = {
@@ -83,7 +84,7 @@ class _Source:
             "PARAMS": max(len(self._loop.parameters), 1),
             "METRICS": len(self._loop.metrics),
             "COLUMNS": self._loop.table_columns,
-            "NORMALS": self._normals,
+            "DRAWN": self._normals,
         }
         return "\n".join(f"#define AL_{name} {size}" for name, size in sizes.items()) + "\n"
 
@@ -93,14 +94,14 @@ class _Source:
         return f"""\
 {head} void al_fly(const al_real *params, const uint32_t *flight, const uint32_t *seed, const al_real *table,
                    int cycles, al_real *metrics) {{
-  al_real state[AL_SIZE(AL_STATE)], normals[AL_SIZE(AL_NORMALS)];
+  al_real state[AL_SIZE(AL_STATE)], normals[AL_SIZE(AL_DRAWN)];
   (void)normals, (void)flight, (void)seed;
-  {self._call("start", "0", 0, None)}
+  {self._call(self._loop.start.name(), "0", None)}
   AL_ROLLED
   for (int cycle = 0; cycle < cycles; ++cycle, table += AL_COLUMNS) {{
 {body}
   }}
-  {self._call("finish", "0", 0, None)}
+  {self._call(self._loop.finish.name(), "0", None)}
 }}
 """
 
@@ -110,7 +111,8 @@ class _Source:
             if isinstance(item, Repeat):
                 counter = f"i{depth}"
                 inner = self._body(item.body, indent + "  ", counter, depth + 1)
-                lines += [f"{indent}AL_ROLLED", f"{indent}for (int {counter} = 0; {counter} < {item.count}; ++{counter}) {{", inner, f"{indent}}}"]  # fmt: skip
+                head = f"{indent}for (int {counter} = 0; {counter} < {item.count}; ++{counter}) {{"
+                lines += [f"{indent}AL_ROLLED", head, inner, f"{indent}}}"]
                 continue
             called = "\n".join(f"{indent}{line}" for line in self._called(item, index, depth))
             if item.every > 1 or item.phase:
@@ -127,10 +129,10 @@ class _Source:
         draws = (drawn + 3) // 4
         self._normals = max(self._normals, 4 * draws)
         lines = [f"AL_NORMALS(normals, flight, seed, (uint32_t)cycle, {d}, {call.stream}u)" for d in range(draws)]
-        return [*lines, self._call(name, index, depth, call)]
+        return [*lines, self._call(name, index, call)]
 
-    def _call(self, name: str, index: str, depth: int, call: Call | None) -> str:
-        program = self._programs[self._loop.start.name() if name == "start" else self._loop.finish.name() if name == "finish" else name]  # fmt: skip
+    def _call(self, name: str, index: str, call: Call | None) -> str:
+        program = self._programs[name]
         arguments = []
         for argument, _ in program.inputs:
             if argument == "row" and call is not None:

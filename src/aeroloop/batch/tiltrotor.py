@@ -10,6 +10,7 @@ the actuators, terrain) is refused when the loop is built.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import casadi as ca
@@ -74,7 +75,7 @@ def table(scenario: TiltrotorScenario) -> Vec:
     cycles = round(scenario.duration_s / period_s)
     points = [path(cycle * period_s) for cycle in range(cycles + 1)]
     rows = []
-    for cycle, (now, after) in enumerate(zip(points, points[1:], strict=False)):
+    for cycle, (now, after) in enumerate(pairwise(points)):
         reference = (*now.pos_W, now.yaw_rad, *now.vel_W, now.yaw_rate_rad_s)
         rows.append((*reference, *after.pos_W, float(cycle + 1 < cycles)))
     return np.array(rows)
@@ -92,9 +93,6 @@ def _check(scenario: TiltrotorScenario) -> None:
     for key, is_refused in refused.items():
         if is_refused:
             raise ConfigError(f"{key}: a batch of the tilt-rotor flies without it; use the engine `bench`")
-    steps = scenario.controller.control.period_s / aircraft.world.step_s
-    if abs(steps - round(steps)) > 1e-9:
-        raise ConfigError("control.period_s: a batch needs a whole number of plant steps in a control period")
 
 
 class _Tiltrotor:
@@ -202,14 +200,14 @@ class _Tiltrotor:
         """The parameter set with this flight's mass and inertias."""
         own = parameters(self._scenario.aircraft.vehicle.parameters)
         mass, inertia = self._own["vehicle.scale.mass"], self._own["vehicle.scale.inertia"]
-        scaled: Any = own
-        return replace(
-            scaled,
+        scaled: tiltrotor.Parameters = replace(
+            own,
             fuselage_mass_kg=mass * own.fuselage_mass_kg,
             pod_mass_kg=tuple(mass * m for m in own.pod_mass_kg),
             fuselage_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in own.fuselage_inertia_kgm2),
             pod_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in own.pod_inertia_kgm2),
         )
+        return scaled
 
     def _sample(self) -> ca.Function:
         """Ends a plant step: the new state, whether the aircraft still flies, and its part in the metrics."""

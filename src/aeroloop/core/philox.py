@@ -66,7 +66,7 @@ def _fma(a: Any, b: Any, c: Any) -> Singles:
     error = (product - (total - part)) + (addend - part)
     is_even = (total.view(np.int64) & 1) == 0
     odd = np.nextafter(total, np.where(error > 0, np.inf, -np.inf))
-    return np.where((error != 0) & is_even, odd, total).astype(F)
+    return np.asarray(np.where((error != 0) & is_even, odd, total), F)
 
 
 def _chain(x: Any, *coefficients: float) -> Singles:
