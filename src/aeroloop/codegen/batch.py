@@ -251,9 +251,13 @@ def c_function(program: Program, dialect: Dialect, uniform: frozenset[str] = fro
     element of an input with the output's name is not written at all: that part of a state does not change.
     """
     is_single_input = {i for i, (name, _) in enumerate(program.inputs) if name in uniform}
+    written = [result for result in program.results if not _unchanged(program, *result)]
+    used = {number for _, _, number in written}.union(*(statement.takes for statement in program.statements))
     before: list[str] = []
     body: list[str] = []
     for number, statement in enumerate(program.statements):
+        if number not in used:
+            continue
         kind = "al_mask" if statement.is_truth else "al_real"
         if statement.operation == "const":
             before.append(f"  const al_real v{number} = {dialect.constant(statement.constant)};")
@@ -261,14 +265,15 @@ def c_function(program: Program, dialect: Dialect, uniform: frozenset[str] = fro
             before.append(f"  const al_real v{number} = {program.inputs[statement.at[0]][0]}[{statement.at[1]}];")
         else:
             body.append(f"    const {kind} v{number} = {_expression(program, statement)};")
-    names_in = [name for name, _ in program.inputs]
-    for output, element, number in program.results:
-        source = program.statements[number]
-        name = program.outputs[output][0]
-        if source.operation == "input" and f"{names_in[source.at[0]]}_next" == name and source.at[1] == element:
-            continue
-        body.append(f"    AL_AT({name}, {element}) = {_real(program, number)};")
+    for output, element, number in written:
+        body.append(f"    AL_AT({program.outputs[output][0]}, {element}) = {_real(program, number)};")
     return "\n".join([_head(program, dialect), *before, "  AL_EACH_LANE {", *body, "  }", "}", ""])
+
+
+def _unchanged(program: Program, output: int, element: int, number: int) -> bool:
+    source = program.statements[number]
+    is_input = source.operation == "input" and source.at[1] == element
+    return is_input and f"{program.inputs[source.at[0]][0]}_next" == program.outputs[output][0]
 
 
 def _head(program: Program, dialect: Dialect) -> str:
