@@ -17,6 +17,7 @@ from rich.table import Table
 
 from benchmarks import (
     ardupilot_json,
+    batch,
     bench_step,
     camera_timing,
     codec,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "pose-cost": pose_cost.run,
     "plant-step": plant_step.run,
     "vehicle-step": vehicle_step.run,
+    "batch": batch.run,
     "world-objects": world_objects.run,
     "bench-step": bench_step.run,
     "quad-tick": quad_tick.run,

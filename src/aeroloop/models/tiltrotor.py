@@ -72,19 +72,25 @@ def _attitude(q: ca.SX) -> tuple[ca.SX, ca.SX]:
 
 def _velocity_jacobian(R_WB: ca.SX, W: ca.SX, point_B: Row3) -> ca.SX:
     """J in v_W = J qd, of a point of the fuselage."""
-    return ca.horzcat(ca.DM.eye(3), -R_WB @ ca.skew(ca.DM(point_B)) @ W, ca.DM.zeros(3, 2))
+    return ca.horzcat(ca.DM.eye(3), -R_WB @ ca.skew(ca.vertcat(*point_B)) @ W, ca.DM.zeros(3, 2))
 
 
 def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
     """M(q), h(q, qd) = C qd + G, and B(q), as CasADi functions."""
     q, qd = ca.SX.sym("q", COORDINATES), ca.SX.sym("qd", COORDINATES)
+    M, h, B = matrices(p, q, qd)
+    return ca.Function("M", [q], [M]), ca.Function("h", [q, qd], [h]), ca.Function("B", [q], [B])
+
+
+def matrices(p: Parameters, q: ca.SX, qd: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """M, h and B as expressions of symbols; masses, inertias and positions in `p` may be symbols too."""
     R_WB, W = _attitude(q)
     e2, e3 = ca.DM([0, 1, 0]), ca.DM([0, 0, 1])
     fuselage = (
         p.fuselage_mass_kg,
         _velocity_jacobian(R_WB, W, p.fuselage_com_B_m),
         ca.horzcat(ca.DM.zeros(3, 3), W, ca.DM.zeros(3, 2)),
-        ca.SX(ca.DM(np.array(p.fuselage_inertia_kgm2))),
+        ca.SX(ca.vertcat(*(ca.horzcat(*row) for row in p.fuselage_inertia_kgm2))),
     )
     bodies = [fuselage]
     B = ca.SX.zeros(COORDINATES, INPUTS)
@@ -94,7 +100,7 @@ def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
         tilt_axis = ca.horzcat(*(canted @ e2 if j == i else ca.DM.zeros(3) for j in range(2)))
         Jv = _velocity_jacobian(R_WB, W, p.pod_pivot_B_m[i])
         Jw = ca.horzcat(ca.DM.zeros(3, 3), W, tilt_axis)
-        bodies.append((p.pod_mass_kg[i], Jv, Jw, R_BP @ ca.diag(ca.DM(p.pod_inertia_kgm2[i])) @ R_BP.T))
+        bodies.append((p.pod_mass_kg[i], Jv, Jw, R_BP @ ca.diag(ca.vertcat(*p.pod_inertia_kgm2[i])) @ R_BP.T))
         thrust_axis_B = R_BP @ e3
         B[:, i] = Jv.T @ R_WB @ thrust_axis_B + p.spin[i] * p.drag_to_thrust_m * Jw.T @ thrust_axis_B
         B[6 + i, 2 + i] = 1
@@ -107,11 +113,7 @@ def equations(p: Parameters) -> tuple[ca.Function, ca.Function, ca.Function]:
     # C qd = d(M qd)/dq qd - 1/2 d(qd' M qd)/dq: the Christoffel form without forming its 512 symbols.
     momentum = M @ qd
     coriolis = ca.jtimes(momentum, q, qd) - 0.5 * ca.gradient(qd.T @ momentum, q)
-    return (
-        ca.Function("M", [q], [M]),
-        ca.Function("h", [q, qd], [coriolis + G]),
-        ca.Function("B", [q], [B]),
-    )
+    return M, coriolis + G, B
 
 
 def dynamics(p: Parameters) -> ca.Function:

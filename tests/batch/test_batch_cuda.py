@@ -1,0 +1,86 @@
+"""The CUDA source of a batch compiles, and the packaged check finds equal bits and says so when they differ."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from aeroloop.batch import flights
+from aeroloop.batch.loop import Call, Loop, source
+from aeroloop.codegen import batch, batch_build
+from aeroloop.core.errors import ConfigError
+from tools import batch_package
+
+GUARD_S = 240
+NVCC = batch_build.cuda_compiler()
+needs_nvcc = pytest.mark.skipif(NVCC is None, reason="no nvcc on this machine: the CUDA source is not compiled")
+
+
+def small_plan() -> flights.Plan:
+    """A falling mass with noise: every kind of input, little to compile."""
+    state, params = ca.SX.sym("state", 2), ca.SX.sym("params", 1)
+    table, normals = ca.SX.sym("table", 1), ca.SX.sym("normals", 5)
+    pushed = state[1] + 0.01 * (table[0] + ca.sum1(normals) - ca.sin(params[0] * state[0]))
+    step = ca.Function(
+        "step",
+        [state, params, table, normals],
+        [ca.vertcat(state[0] + 0.01 * pushed, pushed)],
+        ["state", "params", "table", "normals"],
+        ["state_next"],
+    )
+    start = ca.Function("start", [params], [ca.vertcat(params, 0)], ["params"], ["state"])
+    finish = ca.Function("finish", [state], [state], ["state"], ["metrics"])
+    loop = Loop(start, (Call(step, stream=2),), finish, ("pull",), ("pos_m", "vel_m_s"), 1, 1)
+    return flights.Plan(loop, np.linspace(-1, 1, 50).reshape(-1, 1), {"pull": 1.0})
+
+
+@needs_nvcc
+def test_nvcc_compiles_the_spiral(tmp_path: Path) -> None:
+    text = source(flights.plan("tiltrotor-spiral").loop, batch.CUDA)
+    built = batch_build.cuda_library(text, tmp_path, ("-Werror", "all-warnings"))
+    assert b"aeroloop_batch_run" in built.read_bytes()
+
+
+def test_without_nvcc_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_build, "cuda_compiler", lambda: None)
+    with pytest.raises(ConfigError, match="nvcc"):
+        batch_build.cuda_library("", tmp_path)
+
+
+def test_the_cuda_source_has_the_statements_of_the_c_source() -> None:
+    """Both targets compute with the same words; only heads and the entry differ."""
+    loop = flights.plan("tiltrotor-spiral").loop
+    bodies = []
+    for dialect in (batch.LANES, batch.CUDA):
+        text = source(loop, dialect)
+        bodies.append([line for line in text.splitlines() if line.startswith(("    const al_", "    AL_AT"))])
+    assert bodies[0] == bodies[1] and len(bodies[0]) > 2000
+
+
+def check(folder: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "check.py", "--cpu-only"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=GUARD_S, check=False, env=None)
+
+
+def test_a_packaged_batch_checks_itself(tmp_path: Path) -> None:
+    batch_package.write(tmp_path, small_plan())
+    assert json.loads((tmp_path / "plan.json").read_text())["steps"] == 50
+    done = check(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1000 of 1000 flights equal" in done.stdout and "16 lanes, 1 thread" in done.stdout
+
+
+def test_a_difference_in_one_flight_fails_the_check(tmp_path: Path) -> None:
+    batch_package.write(tmp_path, small_plan())
+    text = (tmp_path / "batch.c").read_text()
+    spoilt = "\n#if AL_LANES == 1\n  if (flights > 7) metrics[7] += 0.5f;\n#endif\n  *seconds ="
+    (tmp_path / "batch.c").write_text(text.replace("  *seconds =", spoilt))
+    done = check(tmp_path)
+    assert done.returncode == 1
+    assert "999 of 1000 flights equal" in done.stdout and "pos_m: 1 differ, most in flight 7" in done.stdout
