@@ -1,6 +1,6 @@
 """Compiles a packaged batch with gcc and nvcc, compares the metrics of equal flights bit by bit, and prints rates.
 
-`python3 check.py [--flights N] [--cpu-only]` in a folder written by `python -m tools.batch_package`. Needs Python 3.9,
+`python3 check.py [--flights N] [--cpu-only]` in a folder written by `python -m tools.batch_package`. Needs Python 3.10,
 numpy, gcc and, for the GPU, nvcc with a device; nothing of this project. Exit status 0 if all bits are equal.
 """
 
@@ -72,7 +72,7 @@ def main() -> int:
     made, _ = fly(other, plan, params[:COMPARED], seeds[:COMPARED], threads)
     equal = same_bits(expected, made)
     print(f"{what} = 16 lanes: {int(equal.all(axis=0).sum())} of {equal.shape[1]} flights equal in all metrics")
-    for name, row, a, b in zip(plan["metrics"], equal, expected, made):
+    for name, row, a, b in zip(plan["metrics"], equal, expected, made, strict=True):
         if not row.all():
             worst = int(np.nanargmax(np.abs(a - b)))
             print(f"  {name}: {int((~row).sum())} differ, most in flight {worst}: {a[worst]!r} and {b[worst]!r}")

@@ -158,6 +158,11 @@ def test_names_and_shapes_are_checked(plan: flights.Plan, engine: Engine) -> Non
         flights.fly(plan, {"vehicle.scale.span": [1.0]}, [1])
     with pytest.raises(ConfigError, match="each of the 2 flights"):
         flights.fly(plan, {"vehicle.scale.mass": [1.0]}, [1, 2])
+    for delay in (7.0, 1.5, -1.0):
+        with pytest.raises(ConfigError, match="whole numbers from 0 to 6"):
+            flights.fly(plan, {"link.delay_steps": [delay]}, [1])
+    with pytest.raises(ConfigError, match="finite"):
+        flights.fly(plan, {"vehicle.scale.mass": [float("nan")]}, [1])
     with pytest.raises(ConfigError, match="does not compute"):
         flights.metric_names(plan, ["pos_x_rms_m", "overruns"])
     with pytest.raises(ConfigError, match="one flight or more"):

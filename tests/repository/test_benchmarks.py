@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,6 +34,7 @@ ROWS = {
     ),
     "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
     "vehicle-step": ("quadrotor", "quadrotor in turbulence", "hexarotor", "fixed wing"),
+    "batch": ("16 lanes", f"16 lanes, {os.cpu_count()} threads"),
     "bench-step": ("quadrotor", "tilt-rotor", "fixed wing"),
     "quad-tick": (
         "quadrotor at 500 Hz",

@@ -6,7 +6,7 @@ Keys are those of the batch's vehicle (`parameter_names`); a key that is not giv
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,13 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario as a batch: its loop, the table of its cycles, and the parameters' values in the scenario."""
+    """A scenario as a batch: its loop, the table of its cycles, the parameters' values in the scenario, and the ranges
+    of those that are whole numbers."""
 
     loop: Loop
     table: Vec
     defaults: Mapping[str, float]
+    whole: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def plan(scenario_name: str, overrides: tuple[str, ...] = ()) -> Plan:
@@ -62,6 +64,12 @@ def fly(
         column = np.asarray(parameters.get(name, np.full(count, value)), float)
         if column.shape != (count,):
             raise ConfigError(f"{name}: expected a number for each of the {count} flights, not {column.shape}")
+        if not np.isfinite(column).all():
+            raise ConfigError(f"{name}: expected finite numbers")
+        if name in planned.whole:
+            low, high = planned.whole[name]
+            if not np.all((column >= low) & (column <= high) & (column == np.round(column))):
+                raise ConfigError(f"{name}: expected whole numbers from {low:g} to {high:g}")
         columns.append(column)
     engine = Engine(planned.loop, target)
     return engine.fly(np.stack(columns, axis=1), planned.table, np.asarray(seeds), threads=threads)
@@ -81,7 +89,7 @@ def _tiltrotor(scenario: Any) -> Plan | None:
     own = narrowed(scenario, TiltrotorTables, RequestTables)
     if own is None:
         return None
-    return Plan(tiltrotor.loop(own), tiltrotor.table(own), tiltrotor.PARAMETERS)
+    return Plan(tiltrotor.loop(own), tiltrotor.table(own), tiltrotor.PARAMETERS, tiltrotor.limits(own))
 
 
 _VEHICLES: tuple[Callable[[Any], Plan | None], ...] = (_tiltrotor,)

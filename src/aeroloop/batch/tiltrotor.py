@@ -68,6 +68,12 @@ def loop(scenario: TiltrotorScenario) -> Loop:
     return _Tiltrotor(scenario).loop()
 
 
+def limits(scenario: TiltrotorScenario) -> dict[str, tuple[float, float]]:
+    """Least and greatest values of those parameters that are whole numbers."""
+    steps = round(scenario.controller.control.period_s / scenario.aircraft.world.step_s)
+    return {"link.delay_steps": (0, steps * (HELD - 1))}
+
+
 def table(scenario: TiltrotorScenario) -> Vec:
     """(cycles, 12) The reference of each cycle (8), the position of the next one (3), and 1 where it is compared."""
     period_s = scenario.controller.control.period_s
