@@ -19,15 +19,20 @@ import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.analysis.section import Table
 from aeroloop.boards.config import Predictive
 from aeroloop.codegen.embedded import FLAGS, embedded
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import compiled
 from aeroloop.control import mpc
+from aeroloop.controllers.law.request_tables import RequestTables
 from aeroloop.core.frames import Vec
+from aeroloop.core.scenario import narrowed
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Event
+from aeroloop.families.tiltrotor.analysis import predictive
 from aeroloop.families.tiltrotor.design import Design, design
+from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log, log_sha256
 
@@ -155,6 +160,20 @@ def test_all_rungs_fly_the_same_bounded_transient(flight: Log) -> None:
     assert np.max(log.column("cpu", "worst_cycle_s")) < MOST_CYCLE_S
     assert np.max(log.column("cpu", "overruns")) == 0
     assert log_sha256(log) == log_sha256(flown("pil"))
+
+
+def test_the_report_evaluates_the_law_again(flight: Log) -> None:
+    scenario = narrowed(load(find("tiltrotor-spiral-mpc")), TiltrotorTables, RequestTables)
+    assert scenario is not None
+    again = predictive.status(scenario, flight)
+    assert len(again) == len(flight.rows["sensors"])
+    assert np.all(again[:, 0] == mpc.SOLVED)
+    assert np.max(again[:, 1]) == pytest.approx(0.35, abs=0.02)
+    table, _ = predictive.blocks(scenario, flight)
+    assert isinstance(table, Table)
+    shown = dict(table.rows)
+    assert shown["Bounds on roll, and on yaw from its reference"] == "15, 3 deg"
+    assert float(shown["Largest residual, as a fraction of the bounds"]) == pytest.approx(0.35, abs=0.02)
 
 
 def test_the_lqr_law_is_far_from_these_bounds() -> None:

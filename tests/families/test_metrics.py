@@ -158,11 +158,17 @@ def test_the_boards_processor_in_numbers() -> None:
     assert (numbers["stack_used_max_B"], numbers["worst_cycle_max_s"]) == (900, 0.004)
 
 
+def test_fallbacks_are_the_changes_away_from_the_solution() -> None:
+    code = Event.LAW_FALLBACK
+    events = {"t_s": [1, 2, 3, 4], "code": [code, code, code, Event.REFERENCE_LOST], "value": [1, 2, 0, 1]}
+    assert metrics(make_log(board_event=events), SCENARIO)["law_fallbacks"] == 2
+
+
 def test_what_an_empty_log_cannot_tell_is_nan_and_fails_its_check() -> None:
     numbers = metrics(Log.empty(STREAMS), SCENARIO)
     counted = {"diverged", "ground_contacts", "sensor_losses", "safe_commands", "implausible_sensors"}
     counted |= {"implausible_commands", "law_not_finite", "references_lost", "overruns", "late_cycles"}
-    counted |= {"board_restarts", "board_messages_lost"}
+    counted |= {"board_restarts", "board_messages_lost", "law_fallbacks"}
     assert {name for name, value in numbers.items() if not math.isnan(value)} == counted
     for check in (Check(metric="pos_max_m", below=1e9), Check(metric="flown_s", above=-1e9)):
         [result] = evaluate((check,), numbers)

@@ -27,7 +27,7 @@ from aeroloop.analysis.section import (
 from aeroloop.core.fault_offers import SENSORS
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import Event, ResetCause
-from aeroloop.families.tiltrotor.analysis import link_budget
+from aeroloop.families.tiltrotor.analysis import link_budget, predictive
 from aeroloop.families.tiltrotor.analysis.plots import flight_pictures
 from aeroloop.families.tiltrotor.analysis.timing import measured
 from aeroloop.families.tiltrotor.design import design, flight_law
@@ -58,6 +58,8 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
         found.append(Section("sensors", "Sensor readings", [Note(_sent(scenario)), Figures(pictures)]))
     if _flies_the_papers_law(scenario):
         found.append(Section("paper", "Comparison with the paper's claims", _paper(scenario, log, summary["metrics"])))
+    if scenario.controller.control.predictive:
+        found.append(Section("predictive", "Predictive control", predictive.blocks(scenario, log)))
     return [
         *found,
         Section("link-budget", "Board link and control period", link_budget.blocks(scenario, summary["links"])),
