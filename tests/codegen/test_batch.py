@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from aeroloop.codegen import batch, batch_build
 from aeroloop.core.errors import ConfigError
+from aeroloop.estimation import ekf
+from aeroloop.world import dryden
 
 Floats = NDArray[Any]
 RNG_SEED = 5
@@ -108,6 +110,8 @@ def of_one(name: str) -> ca.Function:
         ("cos", -1000.0, 1000.0, 0.0, 1.2e-7),
         ("sin", -0.5, 0.5, 1.5e-7, 0.0),
         ("exp", -80.0, 80.0, 2.0e-7, 0.0),
+        ("expm1", -0.01, 0.01, 2.0e-7, 0.0),
+        ("expm1", -20.0, 20.0, 4.0e-7, 0.0),
         ("log", 1e-30, 4.0, 1.5e-7, 6e-8),
         ("log", 0.999, 1.001, 3.0e-7, 0.0),
         ("floor", -1000.0, 1000.0, 0.0, 0.0),
@@ -137,6 +141,44 @@ def test_atan2_in_all_quadrants_and_on_the_axes(tmp_path: Path) -> None:
     assert np.max(np.abs(ours - exact) - 1.2e-7 * np.abs(exact)) < 1.3e-7
     small = (np.abs(exact) < 0.3) & (exact != 0)
     assert np.max(np.abs(ours[small] / exact[small] - 1)) < 4e-7
+
+
+def test_powers(tmp_path: Path) -> None:
+    x = ca.SX.sym("x", 2)
+    powers = ca.vertcat(x[0] ** 3, x[0] ** 0.5, x[0] ** 1.2, x[0] ** -0.4, x[0] ** x[1])
+    given = np.array([np.linspace(0.01, 50, 200), np.linspace(-1.5, 1.5, 200)], np.float32)
+    function = ca.Function("f", [x], [powers], ["x"], ["y"])
+    (ours,) = call(function, [given], tmp_path)
+    a, b = given.astype(float)
+    exact = np.array([a**3, np.sqrt(a), a**1.2, a**-0.4, a**b])
+    assert np.max(np.abs(ours / exact - 1)) < 2e-6
+    assert batch.lowered(function).count("sqrt") == 1
+
+
+STAGES = {
+    "propagate": lambda: ekf.propagate(9.81),
+    "predict": lambda: ekf.predict(ekf.Noise(0.01, 0.02, 0.003, 0.004, 0.05), 9.81),
+    "position": ekf.correct_position,
+    "velocity": ekf.correct_velocity,
+    "height": ekf.correct_height,
+    "heading": ekf.correct_heading,
+    "dryden": dryden.step_function,
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_stages_of_a_multirotor_have_the_values_of_casadi(tmp_path: Path, name: str) -> None:
+    """Filter and turbulence can be lowered as they are; in double precision only the order of roundings differs."""
+    function = STAGES[name]()
+    rng = np.random.default_rng(RNG_SEED)
+    given = [rng.uniform(0.2, 1.0, (function.numel_in(i), 3)) for i in range(function.n_in())]
+    ours = call(function, given, tmp_path, dialect=batch.DOUBLE)
+    for column in range(3):
+        shaped = [ca.reshape(ca.DM(part[:, column]), *function.size_in(i)) for i, part in enumerate(given)]
+        for own, theirs in zip(ours, function.call(shaped), strict=True):
+            np.testing.assert_allclose(
+                own[:, column], np.array(ca.densify(ca.vec(theirs))).ravel(), rtol=1e-7, atol=1e-9
+            )
 
 
 def test_logarithm_outside_its_range(tmp_path: Path) -> None:

@@ -165,6 +165,7 @@ AIMS = {
     "mil, over no blocked cell": {"bound": 1.0, "at_least": True},
     "mil, 10 m above the ground": {"bound": 1.0, "at_least": True},
     "mil, inside the channel": {"bound": 1.0, "at_least": True},
+    "16 lanes": {"bound": 10.0, "at_least": True},
     "1 endpoint, frames": {"bound": 10.0, "at_least": True},
     "4 endpoints, frames": {"bound": 10.0, "at_least": True},
     "1 endpoint, added latency, median": {"bound": 1.0, "at_least": False},

@@ -25,7 +25,7 @@ _BINARY |= {ca.OP_FMIN: "min", ca.OP_FMAX: "max", ca.OP_ATAN2: "atan2"}
 _COMPARED = {ca.OP_LT: "lt", ca.OP_LE: "le", ca.OP_EQ: "eq", ca.OP_NE: "ne"}
 _LOGIC = {ca.OP_AND: "and", ca.OP_OR: "or", ca.OP_NOT: "not"}
 _UNARY = {ca.OP_NEG: "neg", ca.OP_SQRT: "sqrt", ca.OP_FABS: "abs", ca.OP_FLOOR: "floor"}
-_UNARY |= {ca.OP_SIN: "sin", ca.OP_COS: "cos", ca.OP_EXP: "exp", ca.OP_LOG: "log"}
+_UNARY |= {ca.OP_SIN: "sin", ca.OP_COS: "cos", ca.OP_EXP: "exp", ca.OP_LOG: "log", ca.OP_EXPM1: "expm1"}
 _TRUTHS = {*_COMPARED.values(), *_LOGIC.values()}
 
 
@@ -135,6 +135,8 @@ class _Lowering:
             return self._add(Statement("atan2", pair))
         if operation == ca.OP_ATAN:
             return self._add(Statement("atan2", (takes[0], self._constant(1.0))))
+        if operation in (ca.OP_POW, ca.OP_CONSTPOW):
+            return self._power(*takes)
         if operation == ca.OP_IF_ELSE_ZERO:
             return self._add(Statement("where", (self._truth(takes[0]), takes[1])))
         if operation in _LOGIC:
@@ -149,6 +151,19 @@ class _Lowering:
         if divisor.operation == "const":
             return self._add(Statement("mul", (above, self._constant(1 / divisor.constant))))
         return self._add(Statement("div", (above, below)))
+
+    def _power(self, base: int, exponent: int) -> int:
+        """Products for a small whole exponent, a root for one half; else exp(y log x), for a base above zero."""
+        known = self.statements[exponent]
+        if known.operation == "const" and known.constant == 0.5:
+            return self._add(Statement("sqrt", (base,)))
+        if known.operation == "const" and known.constant in range(1, 9):
+            power = base
+            for _ in range(int(known.constant) - 1):
+                power = self._add(Statement("mul", (power, base)))
+            return power
+        logarithm = self._add(Statement("log", (base,)))
+        return self._add(Statement("exp", (self._add(Statement("mul", (exponent, logarithm))),)))
 
     def _truth(self, number: int) -> int:
         if self.statements[number].is_truth:

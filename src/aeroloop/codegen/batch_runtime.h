@@ -85,6 +85,7 @@ AL_FN al_real al_sin(al_real x) { return sin(x); }
 AL_FN al_real al_cos(al_real x) { return cos(x); }
 AL_FN al_real al_atan2(al_real y, al_real x) { return atan2(y, x); }
 AL_FN al_real al_exp(al_real x) { return exp(x); }
+AL_FN al_real al_expm1(al_real x) { return expm1(x); }
 AL_FN al_real al_log(al_real x) { return log(x); }
 AL_FN al_real al_floor(al_real x) { return floor(x); }
 #else
@@ -163,8 +164,8 @@ AL_FN float al_atan2(float y, float x) {
   return al_from_bits(al_bits(angle) | (al_bits(y) & (int32_t)0x80000000));
 }
 
-/* Below -87 and above 88 it stays at its value there. */
-AL_FN float al_exp(float x) {
+/* exp(x) = (1 + rest) * scale, scale a power of two; below -87 and above 88 as there. */
+AL_FN float al_exp_rest(float x, float *scale) {
   x = al_select(al_lt(x, -87.0f), -87.0f, x);
   x = al_select(al_lt(88.0f, x), 88.0f, x);
   const float shifted = al_fma(x, 1.44269504f, AL_ROUNDER);
@@ -176,8 +177,18 @@ AL_FN float al_exp(float x) {
   p = al_fma(p, r, 4.1665795894e-2f);
   p = al_fma(p, r, 1.6666665459e-1f);
   p = al_fma(p, r, 5.0000001201e-1f);
-  const float value = al_fma(p * r, r, r) + 1.0f;
-  return value * al_from_bits((int32_t)((uint32_t)(al_bits(shifted) - 0x4b400000 + 127) << 23));
+  *scale = al_from_bits((int32_t)((uint32_t)(al_bits(shifted) - 0x4b400000 + 127) << 23));
+  return al_fma(p * r, r, r);
+}
+AL_FN float al_exp(float x) {
+  float scale;
+  const float rest = al_exp_rest(x, &scale);
+  return (rest + 1.0f) * scale;
+}
+AL_FN float al_expm1(float x) {
+  float scale;
+  const float rest = al_exp_rest(x, &scale);
+  return al_fma(rest, scale, scale - 1.0f);
 }
 
 /* Of normal numbers; NaN below zero, -infinity at zero. */
