@@ -47,7 +47,7 @@ def _distribution(judged: Judged, name: str) -> Figure:
     known = np.isfinite(values)
     edges = np.histogram_bin_edges(values[known], bins=min(BINS, max(5, math.isqrt(int(known.sum())) * 2)))
     split = [values[known & passed], values[known & ~passed]]
-    axes.hist(split, edges, stacked=True, color=[BLUE, RED], label=["passed", "failed"])
+    axes.hist(split, [float(edge) for edge in edges], stacked=True, color=[BLUE, RED], label=["passed", "failed"])
     match = LIMIT.fullmatch(judged.checked_metrics[name])
     if match is not None:
         axes.axvline(float(match[1]), color=GREY, linestyle="--", label=f"limit {judged.checked_metrics[name]}")

@@ -205,5 +205,8 @@ class Store:
 
 
 def _row(found: tuple[Any, ...]) -> Row:
-    key, number, state, attempt, params, seed, *results, checks = found
-    return Row(key, number, state, attempt, json.loads(params), seed, *results, tuple(json.loads(checks or "[]")))
+    key, number, state, attempt, params, seed, verdict, exit_code, ended, wall_s, log_sha256, why, checks = found
+    return Row(
+        *(key, number, state, attempt, json.loads(params), seed, verdict, exit_code, ended, wall_s, log_sha256, why),
+        checks=tuple(json.loads(checks or "[]")),
+    )
