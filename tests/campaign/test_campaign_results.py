@@ -159,8 +159,13 @@ def test_commands_of_a_folder(tmp_path: Path) -> None:
     assert code == EXIT_LINK
     summary = json.loads(text)
     assert summary["flights"] == {
-        "total": 20, "flown": 19, "passed": 18, "failed": 1, "gave_up": 1,
-        "of_other_editions": 0, "of_other_designs": 0,
+        "total": 20,
+        "flown": 19,
+        "passed": 18,
+        "failed": 1,
+        "gave_up": 1,
+        "of_other_editions": 0,
+        "of_other_designs": 0,
     }
     assert summary["rate"]["n"] == 20
     code, text = told("status", str(tmp_path))
