@@ -1,7 +1,7 @@
 """The part of the build that pyproject.toml cannot say: what stands at the top of the repository goes into the wheel.
 
-Scenarios, firmware sources and examples become `aeroloop/data`; `core/paths.py` finds them there. An editable install
-has none: it reads them where they are.
+Scenarios, campaigns, firmware sources and examples become `aeroloop/data`; `core/paths.py` finds them there. An
+editable install has none: it reads them where they are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-FOLDERS = ("scenarios", "firmware", "examples")
+FOLDERS = ("scenarios", "firmware", "examples", "campaigns")
 LEFT_OUT = ("build", "__pycache__")
 
 

@@ -17,6 +17,7 @@ __version__ = "0.3.0"
 __all__ = [
     "AeroloopError",
     "Bench",
+    "Campaign",
     "CheckResult",
     "ConfigError",
     "Figure",
@@ -33,6 +34,7 @@ __all__ = [
     "__version__",
     "bench",
     "fly",
+    "open_campaign",
     "open_run",
     "scenario",
     "scenarios",
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from aeroloop.api.scenarios import ScenarioInfo, ScenarioPlan, scenario, scenarios
     from aeroloop.api.tables import FlightLog, StreamTable
     from aeroloop.api.trajectories import Trajectory, trajectory
+    from aeroloop.campaign.campaigns import Campaign, open_campaign
     from aeroloop.core.errors import AeroloopError, ConfigError, LinkError, StorageError
 else:  # a type checker that saw this function would take every name for one of ours
     _MODULES = {
@@ -60,6 +63,7 @@ else:  # a type checker that saw this function would take every name for one of 
         "aeroloop.api.scenarios": ("ScenarioInfo", "ScenarioPlan", "scenario", "scenarios"),
         "aeroloop.api.tables": ("FlightLog", "StreamTable"),
         "aeroloop.api.trajectories": ("Trajectory", "trajectory"),
+        "aeroloop.campaign.campaigns": ("Campaign", "open_campaign"),
         "aeroloop.core.errors": ("AeroloopError", "ConfigError", "LinkError", "StorageError"),
     }
     _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

@@ -21,6 +21,7 @@ from aeroloop import __version__
 from aeroloop.cli import (
     board_commands,
     camera_commands,
+    campaign_commands,
     dash_commands,
     export_commands,
     flown_commands,
@@ -78,6 +79,7 @@ app = program(
 )
 app.add_typer(board_commands.app, name="board")
 app.add_typer(camera_commands.app, name="camera")
+app.add_typer(campaign_commands.app, name="campaign")
 
 SAME_END_S = 0.1
 """A flight in real time may end one cycle early or late."""
@@ -401,9 +403,7 @@ app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
 app.command("import", epilog=import_commands.EPILOG)(import_commands.import_aircraft)
 app.command("trajectory", epilog=trajectory_command.EPILOG)(trajectory_command.trajectory)
 app.command("video", epilog=video_commands.EPILOG)(video_commands.video)
-app.command("new", epilog="Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`")(
-    new_aircraft.new
-)
+app.command("new", epilog=new_aircraft.EPILOG)(new_aircraft.new)
 
 
 def _write_junit(path: Path, summary: Mapping[str, Any]) -> None:

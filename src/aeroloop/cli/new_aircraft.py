@@ -13,6 +13,7 @@ import typer
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import EXAMPLES
 
+EPILOG = "Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`"
 EXAMPLE = EXAMPLES / "aircraft" / "sled"
 """The smallest example of an own family."""
 COPIED = (".py", ".toml", ".ipynb", ".json", ".sdf")

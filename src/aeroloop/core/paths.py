@@ -17,7 +17,9 @@ SHIPPED = PACKAGE / "data"
 """Only a wheel has this folder."""
 FROM_WHEEL = SHIPPED.is_dir()
 SHARED = SHIPPED if FROM_WHEEL else PACKAGE.parents[1]
-SCENARIOS, FIRMWARE, EXAMPLES = (SHARED / name for name in ("scenarios", "firmware", "examples"))
+SCENARIOS, FIRMWARE, EXAMPLES, CAMPAIGNS = (
+    SHARED / name for name in ("scenarios", "firmware", "examples", "campaigns")
+)
 
 LONGEST_RUNTIME_DIR = 30
 """Socket paths are limited to 107 bytes, and a flight's topics add 75 to this path, those of a fleet's tenth part

@@ -1,0 +1,319 @@
+"""Campaigns: many flights of one scenario with drawn parameters. The common part of `aeroloop campaign` and Python.
+
+campaign.db     every flight (`store.py`)      report.html   written by `report`
+replays/        flights flown again by `replay`
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from aeroloop.api.flying import RUNS, Watcher, carry_out, verified
+from aeroloop.api.scenarios import ScenarioPlan
+from aeroloop.campaign import definition as files
+from aeroloop.campaign.definition import CampaignFile, Definition
+from aeroloop.campaign.design import PlannedFlight, design_of, draws, flights, noise_seed
+from aeroloop.campaign.driver import Driver, Progress, Told, Worker, counted, pool
+from aeroloop.campaign.identity import edition_of, flight_key
+from aeroloop.campaign.judgement import Judged, Worst
+from aeroloop.campaign.search import Boundary, bisect
+from aeroloop.campaign.store import DATABASE, FLOWN, PLANNED, Row, Store
+from aeroloop.campaign.worker import Task
+from aeroloop.core.config import convert, override
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
+from aeroloop.core.fleet import Plan
+from aeroloop.flight.judging import Judged as JudgedFlight
+from aeroloop.flight.results import REPORT
+from aeroloop.flight.supervisor import Flight
+
+LOCK, REPLAYS = "campaign.lock", "replays"
+PER_SIMULATED_S, FIXED_S = 10.0, 60.0
+"""Wall limit of a flight: a multiple of its simulated time, and a fixed part for its start."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A flight of a campaign that was flown again."""
+
+    row: Row
+    folder: Path
+    log_sha256: str
+    compared: bool  # on the rung and at the pace of the campaign, so that the hash must be the same
+    exit_code: int  # of the flight
+
+    @property
+    def equal(self) -> bool:
+        return self.log_sha256 == self.row.log_sha256
+
+    @property
+    def words(self) -> str:
+        if not self.compared:
+            return "flown at another pace or on another rung than in the campaign: log hashes are not compared"
+        if self.equal:
+            return "log_sha256 is the one of the campaign"
+        return f"log_sha256 differs: {self.log_sha256[:12]} here, {str(self.row.log_sha256)[:12]} in the campaign"
+
+
+class Campaign:
+    """A campaign and its folder. `Campaign("quad-wind").run()`; `open_campaign(DIR)` for one that was flown."""
+
+    def __init__(
+        self, campaign: str | Path | Mapping[str, Any] | CampaignFile, *, out: str | Path | None = None
+    ) -> None:
+        """`campaign`: a name, a .toml file, or a table with the content of one. `out`: its folder; flights that are
+        there already are not flown again."""
+        self.file = campaign if isinstance(campaign, CampaignFile) else files.read(campaign)
+        self.folder = Path(out) if out is not None else RUNS / f"campaign-{self.definition.name}"
+
+    @property
+    def definition(self) -> Definition:
+        return self.file.definition
+
+    @cached_property
+    def edition(self) -> str:
+        return edition_of(self.file.scenario.plan)
+
+    @property
+    def remark(self) -> str:
+        """Where the number of flights is another one than in the file."""
+        return "" if self.definition.search else design_of(self.definition).remark
+
+    def run(
+        self, *, workers: int | None = None, limit: int | None = None, told: Told = lambda progress: None
+    ) -> Judged:
+        """Fly what is missing. `workers`: flights at a time. `limit`: at most so many now. What was flown stays,
+        however it ends."""
+        count = workers or default_workers(self.file.scenario.plan)
+        with self._writing() as store:
+            store.begin(self._about())
+            if self.file.scenario.plan.loop == "pil":
+                self._build()
+            total = 0 if self.definition.search else design_of(self.definition).flights
+            driver = Driver(store, self._limit_s, self.definition.retries, Progress(total, count), told)
+            if self.definition.search:
+                with pool(count) as ours:
+                    store.keep({"boundary": self._searched(store, driver, ours, limit)})
+                return judged(store)
+            tasks = self._planned(store, flights(self.definition))
+            driver.progress = counted(store, total, count)
+            waiting = [tasks[row.key] for row in store.rows(PLANNED)][:limit]
+            if waiting:
+                with pool(min(count, len(waiting))) as ours:
+                    driver.fly(waiting, ours)
+            return judged(store)
+
+    def _searched(self, store: Store, driver: Driver, workers: list[Worker], limit: int | None) -> dict[str, Any]:
+        search = self.definition.search
+        assert search is not None
+        drawn = draws(self.definition, search.most_per_point)
+        flown = 0
+
+        def fly(value: float, wanted: int) -> list[bool]:
+            nonlocal flown
+            known = driver.progress.total
+            points = [{**{key: own[n] for key, own in drawn.items()}, search.key: value} for n in range(wanted)]
+            planned = [
+                PlannedFlight(known + n + 1, point, noise_seed(self.definition.seed, n))
+                for n, point in enumerate(points)
+            ]
+            tasks = self._planned(store, planned)
+            states = {row.key: row for row in store.rows()}
+            driver.progress.total = len(states)
+            driver.progress.done = sum(row.state != PLANNED for row in states.values())
+            waiting = [tasks[key] for key in tasks if states[key].state == PLANNED]
+            flown += len(waiting)
+            if limit is not None and flown > limit:
+                raise ConfigError(f"--limit {limit}: the search needs more flights; run it again without a limit")
+            driver.fly(waiting, workers)
+            results = {row.key: row.passed for row in store.rows()}
+            return [results[key] for key in tasks]
+
+        found = bisect(search, fly)
+        return boundary_table(found)
+
+    def _planned(self, store: Store, planned: Iterator[PlannedFlight] | Sequence[PlannedFlight]) -> dict[str, Task]:
+        """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses."""
+        scenario, tasks, rows = self.file.scenario, dict[str, Task](), []
+        table = None if scenario.table is None else dict(scenario.table)
+        for each in planned:
+            changes = (*scenario.changes, *self.file.changes(each.values, each.seed))
+            own = ScenarioPlan(scenario.path, changes, scenario.table)
+            try:
+                key = flight_key(own.plan, self.edition)
+            except ConfigError as error:
+                raise ConfigError(f"{self.file.path}: flight {each.number}: {error}") from None
+            tasks.setdefault(key, Task(key, str(scenario.path.resolve()), changes, self.edition, table))
+            rows.append((key, each.number, each.values, each.seed))
+        store.plan(rows, self.edition)
+        return tasks
+
+    @property
+    def _limit_s(self) -> float:
+        return self.definition.wall_limit_s or PER_SIMULATED_S * self.file.scenario.plan.duration_s + FIXED_S
+
+    def _build(self) -> None:
+        """What all flights need, once: the firmware image."""
+        with Flight(self.file.scenario.plan, self.folder / "build"):
+            pass
+
+    def _about(self) -> dict[str, Any]:
+        table = files.as_table(self.definition)
+        if self.file.scenario.table is None:
+            table["scenario"] = str(self.file.scenario.path.resolve())
+        total = 0 if self.definition.search else design_of(self.definition).flights
+        return {
+            "definition": table,
+            "file": str(self.file.path.resolve()),
+            "edition": self.edition,
+            "total": total,
+            "boundary": None,
+        }
+
+    @contextmanager
+    def _writing(self) -> Iterator[Store]:
+        """The store; another driver of the same folder is refused."""
+        store = Store(self.folder, writes=True)
+        try:
+            with (self.folder / LOCK).open("w") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise ConfigError(
+                        f"{self.folder}: another process runs this campaign; expected another --out"
+                    ) from None
+                yield store
+        finally:
+            store.close()
+
+    # Of what was flown.
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        store = Store(self.folder)
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def status(self) -> Judged:
+        with self._reading() as store:
+            return judged(store)
+
+    def worst(self, count: int | None = None) -> list[Worst]:
+        return self.status().worst(count)
+
+    def report(self) -> Path:
+        """Write report.html; its path."""
+        from aeroloop.analysis import page
+        from aeroloop.campaign.campaign_page import render  # drawing is slow to import
+
+        path = self.folder / REPORT
+        page.write(path, render(self.status(), self.folder), "report")
+        return path
+
+    def export(self, out: str | Path | None = None) -> Path:
+        """One row for each flight, as .csv or .parquet; its path."""
+        from aeroloop.campaign.flight_table import write
+
+        path = Path(out) if out is not None else self.folder / "flights.csv"
+        write(path, self.status())
+        return path
+
+    def plan_of(self, number: int, *, loop: str | None = None) -> tuple[Row, ScenarioPlan]:
+        """A flight by its number, and its scenario."""
+        with self._reading() as store:
+            rows = {row.number: row for row in store.rows()}
+        if number not in rows:
+            raise ConfigError(f"{self.folder}: no flight {number}; expected 1 to {max(rows, default=0)}")
+        row = rows[number]
+        rung = () if loop is None else (override("loop", loop),)
+        return row, self.file.scenario.changed((*self.file.changes(row.values, row.seed), *rung))
+
+    def replay(
+        self, number: int, *, loop: str | None = None, watcher: Watcher | None = None, report: bool = True
+    ) -> Replay:
+        """Fly a flight again with all its processes; its log must have the hash of the campaign's."""
+        row, scenario = self.plan_of(number, loop=loop)
+        return self.replayed(
+            row,
+            scenario,
+            lambda plan, folder: carry_out(plan, folder, watcher or Watcher(notice=lambda words: None), report=report),
+        )
+
+    def replayed(self, row: Row, scenario: ScenarioPlan, fly: Callable[[Plan, Path], JudgedFlight]) -> Replay:
+        if row.state != FLOWN:
+            raise ConfigError(f"{self.folder}: flight {row.number} was not flown; expected one with a result")
+        plan = verified(scenario)
+        flown = fly(plan, self._replay_folder(row.number))
+        compared = plan.lockstep and plan.loop == self.file.scenario.plan.loop
+        return Replay(row, flown.folder, str(flown.summary["log_sha256"]), compared, flown.exit_code)
+
+    def _replay_folder(self, number: int) -> Path:
+        base, n = self.folder / REPLAYS / f"flight-{number}", 1
+        folder = base
+        while folder.exists():
+            n += 1
+            folder = base.with_name(f"{base.name}-{n}")
+        return folder
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.definition.name} in {self.folder}>"
+
+
+def replay_exit_code(replay: Replay) -> int:
+    """1 if the log is another one, else that of the flight itself: a failed flight fails again."""
+    if not replay.compared:
+        return replay.exit_code
+    return EXIT_OK if replay.equal else EXIT_CHECK_FAILED
+
+
+def open_campaign(folder: str | Path) -> Campaign:
+    """A campaign by its folder, with the file as it was when it was last run."""
+    store = Store(Path(folder))
+    try:
+        about = store.about
+    finally:
+        store.close()
+    if "definition" not in about:
+        raise ConfigError(f"{folder}: {DATABASE} holds no campaign; run it again")
+    definition = convert(about["definition"], Definition, str(Path(folder) / DATABASE))
+    return Campaign(files.of_definition(definition, Path(about["file"])), out=folder)
+
+
+def judged(store: Store) -> Judged:
+    about = store.about
+    definition = convert(about["definition"], Definition, str(store.path))
+    rows = store.rows()
+    return Judged(
+        definition,
+        rows,
+        store.metrics(),
+        store.not_counted(about["edition"]),
+        total=about["total"] or len(rows),
+        boundary=boundary_of(about.get("boundary")),
+        edition=about["edition"],
+    )
+
+
+def boundary_table(found: Boundary) -> dict[str, Any]:
+    table: dict[str, Any] = msgspec.to_builtins(found)
+    return table
+
+
+def boundary_of(table: dict[str, Any] | None) -> Boundary | None:
+    return None if table is None else msgspec.convert(table, Boundary)
+
+
+def default_workers(plan: Plan) -> int:
+    """One for each processor; on pil, where an emulator runs beside the plant, one for every two."""
+    cores = len(os.sched_getaffinity(0))
+    return max(1, cores // 2) if plan.loop == "pil" else cores

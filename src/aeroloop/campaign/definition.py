@@ -1,0 +1,278 @@
+"""The file of a campaign: a scenario, the parameters that vary, how they are drawn, and the checks of the results.
+
+Every parameter key is a key of the scenario, dotted, with an index for one element of a tuple:
+`world.wind.steady_W[0]`. All keys are checked against the scenario when the file is read.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from aeroloop.analysis.checks import required
+from aeroloop.api.scenarios import ScenarioPlan, named
+from aeroloop.core.config import Config, convert, meta, note, override, read_toml
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.fleet import parts_of, prefix
+from aeroloop.core.paths import CAMPAIGNS
+from aeroloop.core.suggest import did_you_mean
+
+Value = float | int | str | bool
+PASSED = "passed"
+"""The rate of flights that ended as planned and met all checks."""
+CAMPAIGN_DIRS = (Path(), Path("campaigns"), CAMPAIGNS)
+"""Where names are searched: first the user's own files, then the shipped ones."""
+IN_CODE = Path("campaign in code")
+_ELEMENT = re.compile(r"(.+)\[(\d+)\]")
+MOST_FLIGHTS = 1_000_000
+
+
+class Normal(Config, frozen=True, kw_only=True):
+    mean: Annotated[float, note("Mean")]
+    std: Annotated[float, Meta(gt=0.0, description="Standard deviation")]
+    clip: Annotated[tuple[float, float] | None, note("Values beyond these two are set to the nearer one")] = None
+
+
+class Parameter(Config, frozen=True, kw_only=True):
+    """One key of the scenario and its values: exactly one of `normal`, `uniform`, `choice`, `grid` and `lin`."""
+
+    key: Annotated[str, Meta(min_length=1, description="Key of the scenario")]
+    normal: Annotated[Normal | None, note("Normal distribution")] = None
+    uniform: Annotated[tuple[float, float] | None, note("Uniform distribution: from, to")] = None
+    choice: Annotated[tuple[Value, ...], Meta(min_length=1, description="One of these values")] | None = None
+    weights: Annotated[tuple[float, ...] | None, note("Relative frequencies of the choices")] = None
+    grid: Annotated[tuple[Value, ...], Meta(min_length=1, description="Each of these values")] | None = None
+    lin: Annotated[tuple[float, float, int] | None, note("From, to, number of evenly spaced values")] = None
+
+    def __post_init__(self) -> None:
+        kinds = ("normal", "uniform", "choice", "grid", "lin")
+        given = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(given) != 1:
+            raise ValueError(
+                f"{self.key}: expected exactly one of {', '.join(kinds)}, not {' and '.join(given) or 'none'}"
+            )
+        for bounds in (self.uniform, self.normal.clip if self.normal else None, self.lin and self.lin[:2]):
+            if bounds and not bounds[0] < bounds[1]:
+                raise ValueError(f"{self.key}: expected the smaller value first, not {list(bounds)}")
+        if self.lin and self.lin[2] < 2:
+            raise ValueError(f"{self.key}: lin: expected at least 2 values, not {self.lin[2]}")
+        if self.weights is not None:
+            if self.choice is None or len(self.weights) != len(self.choice):
+                raise ValueError(f"{self.key}: weights: expected one for each value of choice")
+            if min(self.weights) < 0.0 or not sum(self.weights) > 0.0:
+                raise ValueError(f"{self.key}: weights: expected numbers of at least 0, one of them above 0")
+
+    @property
+    def levels(self) -> tuple[Value, ...] | None:
+        """The values of a grid; None if the parameter is drawn."""
+        if self.lin is not None:
+            start, stop, count = self.lin
+            return tuple(start + (stop - start) * index / (count - 1) for index in range(count))
+        return self.grid
+
+
+class RateCheck(Config, frozen=True, kw_only=True):
+    """The lower bound of a rate must be at least a limit, not the estimate."""
+
+    rate: Annotated[str, note("`passed`, or the metric of a check of the scenario")] = PASSED
+    at_least: Annotated[float, meta("-", "Smallest allowed rate", gt=0.0, lt=1.0)]
+    confidence: Annotated[float, meta("-", "Of the lower bound, one-sided", gt=0.5, lt=1.0)] = 0.95
+
+
+class Search(Config, frozen=True, kw_only=True, rename={"from_": "from"}):
+    """Where the pass rate falls below a limit along one key, by bisection."""
+
+    key: Annotated[
+        str, Meta(min_length=1, description="Key of the scenario; the rate must change once between the ends")
+    ]
+    from_: Annotated[float, note("Value at one end")]
+    to: Annotated[float, note("Value at the other end")]
+    pass_rate: Annotated[float, meta("-", "Rate at the boundary", gt=0.0, lt=1.0)] = 0.95
+    resolution: Annotated[float, Meta(gt=0.0, description="Largest width of the result; by default 1/64")] | None = None
+    most_per_point: Annotated[int, meta("-", "Flights at one value at most", ge=3, le=10000)] = 200
+
+    def __post_init__(self) -> None:
+        if self.from_ == self.to:
+            raise ValueError("from and to: expected two different values")
+
+    @property
+    def width(self) -> float:
+        return self.resolution or abs(self.to - self.from_) / 64.0
+
+
+class Definition(Config, frozen=True, kw_only=True):
+    """A campaign file."""
+
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Name of the campaign")]
+    summary: Annotated[str, note("One line for people")] = ""
+    scenario: Annotated[str | dict[str, Any], note("Name or file of the scenario, relative to this file")]
+    flights: Annotated[int, meta("-", "Number of flights; a grid has its own", ge=1, le=MOST_FLIGHTS)] | None = None
+    seed: Annotated[int, meta("-", "Seed of the draws and of the flights' noise", ge=0, lt=2**53)] = 1
+    design: Annotated[Literal["random", "lhs", "sobol", "grid"], note("How the parameters are drawn")] = "random"
+    seeds_per_point: Annotated[int, meta("-", "Noise seeds flown at each point", ge=1, le=10000)] = 1
+    loop: Annotated[Literal["mil", "sil", "pil"] | None, note("Rung; by default the scenario's")] = None
+    parameter: Annotated[tuple[Parameter, ...], note("Keys that vary")] = ()
+    check: Annotated[tuple[RateCheck, ...], note("Checks of the campaign")] = ()
+    search: Annotated[Search | None, note("Boundary search")] = None
+    wall_limit_s: Annotated[float, meta("s", "Wall time of a flight at most; else by its duration", gt=0.0)] | None = (
+        None
+    )
+    retries: Annotated[int, meta("-", "For a flight that could not be flown", ge=0, le=100)] = 2
+    keep: Annotated[int, meta("-", "Flights in the list of the worst, by each check", ge=1, le=1000)] = 10
+
+    def __post_init__(self) -> None:
+        keys = [parameter.key for parameter in self.parameter]
+        keys += [self.search.key] if self.search else []
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise ValueError(f"{twice[0]}: two parameters have this key; expected one")
+        drawn = [parameter.key for parameter in self.parameter if parameter.levels is None]
+        if self.design == "grid":
+            if drawn:
+                raise ValueError(f"{drawn[0]}: is drawn; expected `grid` or `lin` where design is grid")
+            if self.flights is not None:
+                raise ValueError("flights: a grid has its own number; expected seeds_per_point, or another design")
+        elif self.flights is None and self.search is None:
+            raise ValueError(f"flights: missing; expected the number of flights of a {self.design} design")
+        if self.search and any(parameter.levels is not None for parameter in self.parameter):
+            raise ValueError("search: expected parameters that are drawn, without `grid` and `lin`")
+
+
+@dataclass(frozen=True)
+class CampaignFile:
+    """A campaign file that was read, and its scenario."""
+
+    path: Path
+    definition: Definition
+    scenario: ScenarioPlan  # on the rung of the campaign, in lockstep
+
+    def changes(self, values: Mapping[str, Value], seed: int | None = None) -> tuple[str, ...]:
+        """The changes of the scenario for one flight, as for `--set`."""
+        whole: dict[str, Any] = {}
+        for key, value in values.items():
+            element = _ELEMENT.fullmatch(key)
+            if element is None:
+                whole[key] = value
+                continue
+            of, index = element[1], int(element[2])
+            elements = whole.setdefault(of, list(self._elements(of, key)))
+            if index >= len(elements):
+                raise ConfigError(f"{key}: {of} has {len(elements)} elements; the first is {of}[0]")
+            elements[index] = value
+        noise = () if seed is None else (override("seed", seed),)
+        return (*(override(key, value) for key, value in whole.items()), *noise)
+
+    def _elements(self, of: str, key: str) -> list[Any]:
+        try:
+            elements = self.scenario[of]
+        except KeyError:
+            # The loader of the scenario names the key that is wrong, and those that are known.
+            self._load((override(of, 0),))
+            raise ConfigError(f"{key}: the scenario has no such key") from None
+        if not isinstance(elements, list | tuple):
+            raise ConfigError(f"{key}: {of} is not a list; expected {of}")
+        return list(elements)
+
+    def _load(self, changes: tuple[str, ...]) -> None:
+        try:
+            _ = self.scenario.changed(changes).plan
+        except ConfigError as error:
+            source = f"{self.scenario.path} with {' '.join((*self.scenario.changes, *changes))}: "
+            raise ConfigError(str(error).removeprefix(source)) from None
+
+    def check(self) -> None:
+        """ConfigError names a key or value that the scenario does not take, or a rate that it does not have."""
+        definition = self.definition
+        for where, key, values in _extremes(definition):
+            for value in values:
+                try:
+                    self._load(self.changes({key: value}))
+                except ConfigError as error:
+                    raise ConfigError(f"{self.path}: {where}: {error}") from None
+        rates = rates_of(self.scenario)
+        for index, check in enumerate(definition.check):
+            if check.rate not in rates:
+                like = did_you_mean(check.rate, rates)
+                raise ConfigError(
+                    f"{self.path}: check[{index}].rate: unknown rate {check.rate!r}{like}, expected one of: "
+                    f"{', '.join(rates)}"
+                )
+
+
+def rates_of(scenario: ScenarioPlan) -> tuple[str, ...]:
+    plan = scenario.plan
+    metrics = (f"{prefix(plan, part)}{check.metric}" for part in parts_of(plan) for check in required(part))
+    return (PASSED, *dict.fromkeys(metrics))
+
+
+def _extremes(definition: Definition) -> Iterator[tuple[str, str, tuple[Value, ...]]]:
+    """Where a key is, the key, and values that the scenario must take."""
+    for index, parameter in enumerate(definition.parameter):
+        where, normal = f"parameter[{index}].key", parameter.normal
+        values = parameter.levels or parameter.choice or parameter.uniform
+        if normal is not None:
+            values = normal.clip or (normal.mean,)
+        yield where, parameter.key, tuple(values or ())
+    if definition.search:
+        yield "search.key", definition.search.key, (definition.search.from_, definition.search.to)
+
+
+def find(name: str | Path) -> Path:
+    """The file of a campaign given by name or by path."""
+    text = str(name)
+    if text.endswith(".toml"):
+        if not Path(text).is_file():
+            beside = [str(each) for each in Path(text).parent.glob("*.toml")]
+            raise ConfigError(f"{text}: no such campaign file{did_you_mean(text, beside)}")
+        return Path(text)
+    for folder in CAMPAIGN_DIRS[1:]:
+        if (folder / f"{text}.toml").is_file():
+            return folder / f"{text}.toml"
+    known = sorted({path.stem for folder in CAMPAIGN_DIRS[1:] for path in folder.glob("*.toml")})
+    raise ConfigError(
+        f"unknown campaign {text!r}{did_you_mean(text, known)}; expected a .toml file or one of: "
+        f"{', '.join(known) or 'none'}"
+    )
+
+
+def read(name: str | Path | Mapping[str, Any]) -> CampaignFile:
+    """Read and check a campaign: a file, a name, or a table with the content of a file."""
+    path = IN_CODE if isinstance(name, Mapping) else find(name)
+    table = dict(name) if isinstance(name, Mapping) else read_toml(path)
+    definition = convert(table, Definition, str(path))
+    return of_definition(definition, path)
+
+
+def of_definition(definition: Definition, path: Path) -> CampaignFile:
+    asked = definition.scenario
+    if isinstance(asked, str) and asked.endswith(".toml") and not Path(asked).is_absolute() and path != IN_CODE:
+        asked = str((path.resolve().parent / asked).resolve())
+    changes = [override("pace", "lockstep")]
+    changes += [override("loop", definition.loop)] if definition.loop else []
+    try:
+        scenario = named(asked).changed(tuple(changes)).checked()
+    except ConfigError as error:
+        raise ConfigError(f"{path}: scenario: {error}") from None
+    campaign = CampaignFile(path, definition, scenario)
+    _check_plan(campaign)
+    campaign.check()
+    return campaign
+
+
+def _check_plan(campaign: CampaignFile) -> None:
+    plan, where = campaign.scenario.plan, f"{campaign.path}: scenario"
+    if not math.isfinite(plan.duration_s) or plan.open_ended:
+        raise ConfigError(f"{where}: {plan.name} has no end of its own; expected a scenario that ends by itself")
+    if "hil" in plan.loop:
+        raise ConfigError(f"{where}: {plan.name} flies an external board; expected loop mil, sil or pil")
+
+
+def as_table(definition: Definition) -> dict[str, Any]:
+    table: dict[str, Any] = msgspec.to_builtins(definition)
+    return table

@@ -1,0 +1,212 @@
+"""The results of a campaign in one SQLite file, `campaign.db`. One process writes: the driver.
+
+flight     one row for each flight by its content hash, whatever its state; `planned`: it belongs to the present design
+metric     its numbers, NaN as NULL
+campaign   the definition as it was read, the present edition and where the file is
+
+A row is durable before the next flight is counted (WAL, synchronous=FULL), so a killed driver loses only the flights
+that were in the air.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aeroloop.campaign.definition import Value
+from aeroloop.core.errors import ConfigError, StorageError
+
+DATABASE = "campaign.db"
+PLANNED, FLOWN, GAVE_UP = "planned", "flown", "gave_up"
+"""States of a flight. One that was flown has a verdict; one that could not be flown, for its link, worker or wall
+limit, is tried again, and then given up."""
+BUSY_S = 30.0
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS campaign (name TEXT PRIMARY KEY, value TEXT);
+CREATE TABLE IF NOT EXISTS flight (
+  key TEXT PRIMARY KEY, number INTEGER, state TEXT, attempt INTEGER, params TEXT, seed INTEGER, verdict TEXT,
+  exit_code INTEGER, ended TEXT, wall_s REAL, host TEXT, log_sha256 TEXT, why TEXT, edition TEXT, planned INTEGER,
+  checks TEXT);
+CREATE TABLE IF NOT EXISTS metric (key TEXT, name TEXT, value REAL, PRIMARY KEY (key, name)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS by_number ON flight (planned, number);
+"""
+_COLUMNS = "key, number, state, attempt, params, seed, verdict, exit_code, ended, wall_s, log_sha256, why, checks"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one flight, as a worker reports it."""
+
+    verdict: str  # passed or failed
+    exit_code: int
+    ended: str
+    wall_s: float
+    host: str
+    log_sha256: str
+    checks: tuple[dict[str, Any], ...]  # name, value, limit, ok
+    metrics: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A flight of the store."""
+
+    key: str
+    number: int
+    state: str
+    attempt: int  # that failed, of one that could not be flown
+    values: Mapping[str, Value]
+    seed: int
+    verdict: str | None
+    exit_code: int | None
+    ended: str | None
+    wall_s: float | None
+    log_sha256: str | None
+    why: str | None
+    checks: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "passed"
+
+
+class Store:
+    def __init__(self, folder: Path, *, writes: bool = False) -> None:
+        """ConfigError if the folder holds no campaign, unless it is made by `writes`."""
+        self.path = folder / DATABASE
+        if not writes and not self.path.is_file():
+            raise ConfigError(f"{folder}: holds no {DATABASE}; expected a folder of `aeroloop campaign run`")
+        try:
+            if writes:
+                folder.mkdir(parents=True, exist_ok=True)
+            address = f"{self.path.resolve().as_uri()}?mode={'rwc' if writes else 'ro'}"
+            self._database = sqlite3.connect(address, uri=True, timeout=BUSY_S, isolation_level=None)
+            if writes:
+                self._database.execute("PRAGMA journal_mode=WAL")
+                self._database.execute("PRAGMA synchronous=FULL")
+                self._database.executescript(_SCHEMA)
+            self._database.execute("SELECT value FROM campaign LIMIT 1").fetchone()
+        except sqlite3.DatabaseError as error:
+            raise ConfigError(f"{self.path}: not a campaign's database: {error}") from None
+        except OSError as error:
+            raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
+
+    def close(self) -> None:
+        self._database.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction."""
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise StorageError(f"{self.path}: cannot be written: {error}") from None
+
+    # What the campaign is.
+
+    def begin(self, about: Mapping[str, Any]) -> None:
+        """Another definition or edition: no flight is planned until `plan` says so."""
+        self.keep(about)
+        with self._writing() as database:
+            database.execute("UPDATE flight SET planned = 0")
+
+    def keep(self, about: Mapping[str, Any]) -> None:
+        with self._writing() as database:
+            database.executemany(
+                "INSERT OR REPLACE INTO campaign VALUES (?, ?)",
+                [(name, json.dumps(value)) for name, value in about.items()],
+            )
+
+    @property
+    def about(self) -> dict[str, Any]:
+        rows = self._database.execute("SELECT name, value FROM campaign")
+        return {name: json.loads(value) for name, value in rows}
+
+    # Flights.
+
+    def plan(self, flights: Iterable[tuple[str, int, Mapping[str, Value], int]], edition: str) -> None:
+        """Key, number, values and seed of each; one that is known keeps its result."""
+        given = [
+            (key, number, PLANNED, 0, json.dumps(dict(values), sort_keys=True), seed, edition, 1)
+            for key, number, values, seed in flights
+        ]
+        with self._writing() as database:
+            database.executemany(
+                "INSERT OR IGNORE INTO flight (key, number, state, attempt, params, seed, edition, planned) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                given,
+            )
+            database.executemany(
+                "UPDATE flight SET planned = 1, number = ? WHERE key = ?", [(row[1], row[0]) for row in given]
+            )
+
+    def flown(self, key: str, outcome: Outcome) -> None:
+        """A result; the first one of a flight counts."""
+        with self._writing() as database:
+            changed = database.execute(
+                "UPDATE flight SET state = ?, verdict = ?, exit_code = ?, ended = ?, wall_s = ?, host = ?, "
+                "log_sha256 = ?, checks = ?, why = NULL WHERE key = ? AND state != ?",
+                (
+                    *(FLOWN, outcome.verdict, outcome.exit_code, outcome.ended, outcome.wall_s, outcome.host),
+                    *(outcome.log_sha256, json.dumps(outcome.checks), key, FLOWN),
+                ),
+            ).rowcount
+            if changed:
+                database.executemany(
+                    "INSERT OR REPLACE INTO metric VALUES (?, ?, ?)",
+                    [(key, name, value) for name, value in outcome.metrics.items()],
+                )
+
+    def not_flown(self, key: str, why: str, *, exit_code: int, retries: int) -> bool:
+        """It could not be flown; whether it is given up."""
+        with self._writing() as database:
+            ((attempt,),) = database.execute("SELECT attempt FROM flight WHERE key = ?", (key,)).fetchall()
+            given_up = attempt + 1 > retries
+            database.execute(
+                "UPDATE flight SET attempt = ?, state = ?, why = ?, exit_code = ? WHERE key = ? AND state != ?",
+                (attempt + 1, GAVE_UP if given_up else PLANNED, why, exit_code, key, FLOWN),
+            )
+        return bool(given_up)
+
+    def rows(self, state: str | None = None) -> list[Row]:
+        """Of the present design, by number."""
+        asked = "SELECT " + _COLUMNS + " FROM flight WHERE planned = 1"
+        found = self._database.execute(
+            f"{asked}{' AND state = ?' if state else ''} ORDER BY number", (state,) if state else ()
+        )
+        return [_row(each) for each in found]
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Of the present design: key of the flight -> name -> value."""
+        found: dict[str, dict[str, float]] = {}
+        asked = "SELECT metric.key, name, value FROM metric JOIN flight USING (key) WHERE planned = 1"
+        for key, name, value in self._database.execute(asked):
+            found.setdefault(key, {})[name] = math.nan if value is None else value
+        return found
+
+    def not_counted(self, edition: str) -> tuple[int, int]:
+        """Flights that were flown and are not of the present design: of other editions, and of this one."""
+        asked = "SELECT count(*) FILTER (WHERE edition != ?), count(*) FILTER (WHERE edition = ?) FROM flight "
+        asked += "WHERE planned = 0 AND state = 'flown'"
+        ((others, own),) = self._database.execute(asked, (edition, edition)).fetchall()
+        return int(others), int(own)
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    key, number, state, attempt, params, seed, verdict, exit_code, ended, wall_s, log_sha256, why, checks = found
+    return Row(
+        *(key, number, state, attempt, json.loads(params), seed, verdict, exit_code, ended, wall_s, log_sha256, why),
+        checks=tuple(json.loads(checks or "[]")),
+    )

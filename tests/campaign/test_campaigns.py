@@ -1,0 +1,221 @@
+"""Campaigns with real flights of a second: resumed, killed, given up, replayed; the rows depend on nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+import aeroloop
+from aeroloop.api.flying import fly
+from aeroloop.campaign.campaigns import replay_exit_code
+from aeroloop.campaign.driver import Progress
+from aeroloop.campaign.store import DATABASE, GAVE_UP, Store
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, ConfigError
+
+SHORT: dict[str, Any] = {
+    "name": "short",
+    "summary": "A second of the spiral",
+    "duration_s": 0.6,
+    "world": {"start": "moving"},
+    "ground": {"trajectory": {"kind": "spiral"}},
+    "checks": [{"metric": "pos_max_m", "below": 0.5}],
+}
+DELAY = {"key": "link.to_plant.delay_s", "uniform": [0.0, 0.004]}
+
+
+def campaign(out: Path, **more: Any) -> aeroloop.Campaign:
+    table = {"name": "quick", "scenario": SHORT, "flights": 6, "parameter": [DELAY], **more}
+    return aeroloop.Campaign(table, out=out)
+
+
+def rows(folder: Path) -> list[tuple[Any, ...]]:
+    """Whatever must not depend on how the flights were distributed."""
+    store = Store(folder)
+    metrics = store.metrics()
+    found = [
+        (
+            row.key,
+            row.number,
+            row.state,
+            row.values,
+            row.seed,
+            row.verdict,
+            row.log_sha256,
+            row.checks,
+            metrics[row.key],
+        )
+        for row in store.rows()
+    ]
+    store.close()
+    return found
+
+
+def processes(marked: str) -> list[int]:
+    """Workers and drivers with a text in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if marked.encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_rows_are_the_same_with_one_and_four_workers(tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    one = campaign(tmp_path / "one").run(workers=1, told=seen.append)
+    four = campaign(tmp_path / "four").run(workers=4)
+    assert seen[-1].words.startswith("6 of 6 flights, 0 failed, 0 gave up")
+    assert rows(tmp_path / "one") == rows(tmp_path / "four")
+    assert len({row.log_sha256 for row in one.flown}) == 6
+    assert (one.exit_code, one.rate().words) == (EXIT_OK, four.rate().words)
+    assert one.rate().words == "100 % (6 of 6), 95 % interval 54.1 % to 100 %"
+
+
+def test_what_was_flown_is_not_flown_again_and_more_flights_go_on(tmp_path: Path) -> None:
+    first = campaign(tmp_path).run(workers=1, limit=2)
+    assert (len(first.flown), first.complete) == (2, False)
+    flown: list[int] = []
+    campaign(tmp_path).run(workers=1, told=lambda progress: flown.append(progress.done))
+    assert flown == [3, 4, 5, 6]
+    assert campaign(tmp_path, flights=7).run(workers=1, told=lambda progress: flown.append(progress.done)).complete
+    assert flown == [3, 4, 5, 6, 7]
+    fewer = campaign(tmp_path, flights=3).run(workers=1)
+    assert (len(fewer.flown), fewer.not_counted) == (3, (0, 4))
+
+
+def test_another_edition_is_kept_and_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign(tmp_path, flights=2).run(workers=1)
+    store = Store(tmp_path, writes=True)
+    store.plan([("0" * 24, 1, {}, 1)], "of another law")
+    store._database.execute("UPDATE flight SET state = 'flown' WHERE key = ?", ("0" * 24,))
+    store.close()
+    judged = campaign(tmp_path, flights=2).run(workers=1)
+    assert (len(judged.flown), judged.not_counted) == (2, (1, 0))
+
+
+def test_checks_hold_by_their_lower_bound(tmp_path: Path) -> None:
+    strict = [{"rate": "passed", "at_least": 0.7}, {"rate": "pos_max_m", "at_least": 0.6}]
+    judged = campaign(tmp_path, check=strict).run(workers=1)
+    assert [check.ok for check in judged.checks] == [False, True]  # 6 of 6: at least 0.607
+    assert judged.exit_code == EXIT_CHECK_FAILED
+    assert campaign(tmp_path, check=strict[1:]).run(workers=1).exit_code == EXIT_OK
+
+
+def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path) -> None:
+    scenario = {**SHORT, "duration_s": 3000.0}
+    long = campaign(tmp_path, scenario=scenario, flights=1, wall_limit_s=0.5, retries=1)
+    judged = long.run(workers=1)
+    (row,) = judged.rows
+    assert (row.state, row.attempt, row.exit_code) == (GAVE_UP, 2, EXIT_LINK)
+    assert row.why == "not ended within 0.5 s of wall time"
+    assert judged.exit_code == EXIT_LINK
+    assert "without the 1 given up no rate (0 of 0)" in judged.rate().words
+    assert long.run(workers=1).exit_code == EXIT_LINK  # not tried again
+
+
+def test_a_replay_has_the_stored_hash(tmp_path: Path) -> None:
+    own = campaign(tmp_path, flights=2)
+    own.run(workers=1)
+    opened = aeroloop.open_campaign(tmp_path)
+    replay = opened.replay(2, report=False)
+    assert replay.equal
+    assert replay_exit_code(replay) == EXIT_OK
+    store = Store(tmp_path, writes=True)
+    store._database.execute("UPDATE flight SET log_sha256 = 'another' WHERE number = 2")
+    store.close()
+    replay = opened.replay(2, report=False)
+    assert replay.words.startswith("log_sha256 differs: ")
+    assert replay_exit_code(replay) == EXIT_CHECK_FAILED
+    with pytest.raises(ConfigError, match="no flight 3; expected 1 to 2"):
+        opened.replay(3)
+
+
+def command(folder: Path, *more: str, mark: str = "") -> subprocess.Popen[str]:
+    table = {"name": "quick", "scenario": "short.toml", "flights": 40, "parameter": [DELAY]}
+    (folder / "short.toml").write_text(tomli_w.dumps(SHORT))
+    (folder / "quick.toml").write_text(tomli_w.dumps(table))
+    given = ["campaign", "run", "quick.toml", "--workers", "2", "--out", "out", *more]
+    return subprocess.Popen(
+        [sys.executable, "-m", "aeroloop.cli", *given],
+        cwd=folder,
+        env={**os.environ, "AEROLOOP_MARK": mark},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def flown(folder: Path) -> int:
+    if not (folder / DATABASE).exists():
+        return 0
+    try:
+        store = Store(folder)
+    except ConfigError:
+        return 0
+    try:
+        return sum(row.state == "flown" for row in store.rows())
+    finally:
+        store.close()
+
+
+def wait_for(condition: Any) -> None:
+    until_s = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_an_ended_driver_loses_no_row_and_leaves_no_process(tmp_path: Path, number: int) -> None:
+    mark = f"{tmp_path.name}-{number}"
+    driver = command(tmp_path, mark=mark)
+    wait_for(lambda: flown(tmp_path / "out") >= 4)
+    driver.send_signal(number)
+    _, errors = driver.communicate()
+    assert driver.returncode == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
+    if number == signal.SIGINT:
+        assert "what was flown is in out; the same command goes on" in errors
+    wait_for(lambda: not processes(mark))
+    before = {row[0]: row for row in rows_flown(tmp_path / "out")}
+    assert 4 <= len(before) < 40
+    if number == signal.SIGINT:
+        return
+    again = aeroloop.Campaign(tmp_path / "quick.toml", out=tmp_path / "out").run(workers=1, limit=3)
+    assert len(again.flown) == len(before) + 3
+    after = {row[0]: row for row in rows_flown(tmp_path / "out")}
+    assert len(after) == len(before) + 3
+    assert {key: after[key] for key in before} == before
+
+
+def rows_flown(folder: Path) -> list[tuple[Any, ...]]:
+    store = Store(folder)
+    found = [(row.key, row.number, row.log_sha256, row.wall_s) for row in store.rows() if row.state == "flown"]
+    store.close()
+    return found
+
+
+def test_two_drivers_of_one_folder_are_refused(tmp_path: Path) -> None:
+    first = campaign(tmp_path, flights=1)
+    with first._writing(), pytest.raises(ConfigError, match="another process runs this campaign"):
+        campaign(tmp_path, flights=1).run(workers=1)
+
+
+def test_the_flight_of_a_campaign_is_the_flight_of_fly(tmp_path: Path) -> None:
+    judged = campaign(tmp_path / "campaign", flights=1).run(workers=1)
+    (row,) = judged.flown
+    run = fly(SHORT, seed=row.seed, set=dict(row.values), out=tmp_path / "run")
+    assert run.log_sha256 == row.log_sha256
+    stored = judged.metrics[row.key]
+    assert {name: value for name, value in run.metrics.items() if name == "pos_max_m"} == {
+        "pos_max_m": stored["pos_max_m"]
+    }
