@@ -149,7 +149,7 @@ def test_symbols_leave_the_equations_of_numbers_as_they_were() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["world.wind.steady_W=[3.0,0.0,0.0]", "actuators.lag_s=0.05", "vehicle.count=2"],
+    ["world.wind.steady_W=[3.0,0.0,0.0]", "actuators.lag_s=0.05", 'sensors.fitted=["imu"]', "vehicle.count=2"],
 )
 def test_what_a_batch_cannot_fly_is_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match="batch"):
