@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +17,8 @@ import pytest
 
 from aeroloop.batch import flights, tiltrotor
 from aeroloop.batch.engine import Engine
+from aeroloop.batch.loop import source
+from aeroloop.codegen import batch, batch_build
 from aeroloop.codegen.host import c_source
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.tiltrotor.design import parameters
@@ -144,7 +149,7 @@ def test_symbols_leave_the_equations_of_numbers_as_they_were() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["world.wind.steady_W=[3.0,0.0,0.0]", "actuators.lag_s=0.05", "vehicle.count=2"],
+    ["world.wind.steady_W=[3.0,0.0,0.0]", "actuators.lag_s=0.05", 'sensors.fitted=["imu"]', "vehicle.count=2"],
 )
 def test_what_a_batch_cannot_fly_is_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match="batch"):
@@ -167,3 +172,18 @@ def test_names_and_shapes_are_checked(plan: flights.Plan, engine: Engine) -> Non
         flights.metric_names(plan, ["pos_x_rms_m", "overruns"])
     with pytest.raises(ConfigError, match="one flight or more"):
         engine.fly(rows(0), plan.table, np.zeros(0))
+
+
+@pytest.mark.skipif(
+    platform.machine() != "x86_64" or shutil.which("objdump") is None, reason="reads x86-64 code with objdump"
+)
+def test_every_function_of_the_loop_is_vectorised(plan: flights.Plan, tmp_path: Path) -> None:
+    built = batch_build.library(source(plan.loop, batch.LANES), batch_build.LANE_FLAGS, tmp_path)
+    command = ["objdump", "-d", "--no-show-raw-insn", str(built)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shares = {}
+    for name, code in re.findall(r"<(\w+)[.\w]*>:\n(.*?)(?:\n\n|\Z)", text, re.DOTALL):
+        lines = [line for line in code.splitlines() if "\t" in line]
+        shares[name] = sum(bool(re.search(r"%[xyz]mm", line) and "ss " not in line) for line in lines) / len(lines)
+    own = {name: shares[name] for name in ("control", "limited", "stage", "sample") if name in shares}
+    assert len(own) >= 3 and min(own.values()) > 0.65, own

@@ -26,6 +26,7 @@ from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models import tiltrotor
+from aeroloop.world.terrain import Level
 
 HELD = 3
 """Commands that are kept: the newest and those of the two cycles before."""
@@ -91,7 +92,8 @@ def _check(scenario: TiltrotorScenario) -> None:
     aircraft = scenario.aircraft
     refused = {
         "world.drag": aircraft.world.has_drag,
-        "world.terrain": aircraft.has_surroundings and not aircraft.world.has_drag,
+        "world.terrain": aircraft.world.terrain != Level(),
+        "sensors.fitted": bool(aircraft.sensors.fitted),
         "actuators.lag_s": aircraft.actuators.lag_s > 0,
         "vehicle.count": aircraft.vehicle.count > 1,
         "sensors.state": aircraft.sensors.state != "measured",
