@@ -219,3 +219,18 @@ def test_the_flight_of_a_campaign_is_the_flight_of_fly(tmp_path: Path) -> None:
     assert {name: value for name, value in run.metrics.items() if name == "pos_max_m"} == {
         "pos_max_m": stored["pos_max_m"]
     }
+
+
+def test_flights_with_processes_of_their_own_are_those_of_fly(tmp_path: Path) -> None:
+    """Two aircraft do not share a worker's process; also the first flight of a worker has its log."""
+    pair = {
+        "name": "pair",
+        "summary": "Two spirals",
+        "duration_s": 0.6,
+        "aircraft": [{"scenario": "tiltrotor-spiral", "name": name} for name in ("one", "other")],
+    }
+    judged = campaign(tmp_path / "campaign", scenario=pair, flights=1, parameter=[]).run(workers=1)
+    (row,) = judged.flown
+    run = fly(pair, seed=row.seed, out=tmp_path / "run")
+    assert run.log_sha256 == row.log_sha256
+    assert judged.metrics[row.key]["one/flown_s"] == pytest.approx(0.6, abs=0.02)

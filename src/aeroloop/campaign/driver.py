@@ -25,7 +25,8 @@ from aeroloop.core.errors import EXIT_LINK, EXIT_USAGE, ConfigError
 from aeroloop.core.tables import Role
 from aeroloop.flight import forked
 
-WORKER = Role("worker", "aeroloop.campaign.worker")
+WORKER = Role("worker", "aeroloop.campaign.worker", environment=(("AEROLOOP_WORKER", "1"),))
+"""Started as a program, by its environment: one that is forked itself must not fork the processes of a flight."""
 POLL_S = 1.0
 RECENT = 50
 """Flights from which the remaining time is estimated."""
