@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from aeroloop.campaign import store
 from aeroloop.campaign.campaign_page import render
 from aeroloop.campaign.campaigns import Campaign
 from aeroloop.campaign.definition import Definition
@@ -200,3 +203,16 @@ def test_progress_in_words() -> None:
     ]
     progress.done = 4
     assert progress.words == "4 of 10 flights, 0 failed, 0 gave up, 1/s, 6 s left (6 s to 6 s)"
+
+
+def test_a_reader_while_the_tables_are_made_sees_all_of_them_or_none(tmp_path: Path) -> None:
+    """After every statement of the schema another connection looks."""
+    path, seen = tmp_path / "campaign.db", set()
+    writer = sqlite3.connect(path, isolation_level=None)
+    for statement in store._SCHEMA.strip().split(";"):
+        writer.execute(statement)
+        with closing(sqlite3.connect(path)) as reader:
+            tables = reader.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            seen.add(frozenset(name for (name,) in tables))
+    writer.close()
+    assert seen == {frozenset(), frozenset(("campaign", "flight", "metric"))}

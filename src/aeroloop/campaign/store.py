@@ -28,6 +28,7 @@ PLANNED, FLOWN, GAVE_UP = "planned", "flown", "gave_up"
 limit, is tried again, and then given up."""
 BUSY_S = 30.0
 _SCHEMA = """
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS campaign (name TEXT PRIMARY KEY, value TEXT);
 CREATE TABLE IF NOT EXISTS flight (
   key TEXT PRIMARY KEY, number INTEGER, state TEXT, attempt INTEGER, params TEXT, seed INTEGER, verdict TEXT,
@@ -35,7 +36,9 @@ CREATE TABLE IF NOT EXISTS flight (
   checks TEXT);
 CREATE TABLE IF NOT EXISTS metric (key TEXT, name TEXT, value REAL, PRIMARY KEY (key, name)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_number ON flight (planned, number);
+COMMIT;
 """
+"""One transaction: who reads meanwhile sees all tables or none."""
 _COLUMNS = "key, number, state, attempt, params, seed, verdict, exit_code, ended, wall_s, log_sha256, why, checks"
 
 
