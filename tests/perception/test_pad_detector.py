@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pad_images import DOWN, drawn, projected, view
 
@@ -105,6 +105,7 @@ angles = st.floats(-TILT_RAD, TILT_RAD)
 yaws = st.floats(-math.pi, math.pi)
 
 
+@example(which={8}, tilt=(0.0, 0.0), yaw=0.0, height=1.0, off=(0.0, 0.0625), scale=0.3)
 @settings(max_examples=60, deadline=None)
 @given(
     which=st.sets(st.integers(0, 8), min_size=1),

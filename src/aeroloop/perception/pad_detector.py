@@ -122,6 +122,8 @@ def _solve(corners_px: Mapping[int, Array], lens: Lens, scale: float) -> tuple[P
     residuals: dict[int, float] = {}
     for turn, shift in zip(turns, shifts, strict=True):
         turn, shift = np.array(turn, float), np.array(shift, float).reshape(3, 1)
+        if not np.isfinite(shift).all():  # OpenCV's answer where the pad is exactly parallel to the image
+            turn, shift = np.zeros((3, 1)), _parallel(points_Q - middle_Q, points_px, lens)
         shift -= cv2.Rodrigues(turn)[0] @ middle_Q.reshape(3, 1)
         turn, shift = cv2.solvePnPRefineLM(points_Q, points_px, camera, distortion, turn, shift, _REFINE)
         off_px2 = _squares(cv2, points_Q, points_px, turn, shift, camera, distortion)
@@ -143,6 +145,14 @@ def _turned_like(points_P: Array, points_px: Array) -> Array:
     yaw = np.arctan2(np.sum(x * v - y * u), np.sum(x * u + y * v))
     cos, sin = np.cos(yaw), np.sin(yaw)
     return np.array([(cos, -sin, 0.0), (sin, cos, 0.0), (0.0, 0.0, 1.0)]) @ facing
+
+
+def _parallel(points_Q: Array, points_px: Array, lens: Lens) -> Array:
+    """The position (3, 1) of points that are turned like the image and parallel to it, but for the lens distortion."""
+    middle_px = points_px.mean(axis=0)
+    depth = np.sqrt(lens.fx * lens.fy) * np.linalg.norm(points_Q) / np.linalg.norm(points_px - middle_px)
+    ray = np.array([(middle_px[0] - lens.cx) / lens.fx, (middle_px[1] - lens.cy) / lens.fy, 1.0])
+    return np.asarray(depth * ray.reshape(3, 1), float)
 
 
 def _squares(
