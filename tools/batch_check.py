@@ -1,7 +1,9 @@
 """Compiles a packaged batch with gcc and nvcc, compares the metrics of equal flights bit by bit, and prints rates.
 
-`python3 check.py [--flights N] [--cpu-only]` in a folder written by `python -m tools.batch_package`. Needs Python 3.10,
-numpy, gcc and, for the GPU, nvcc with a device; nothing of this project. Exit status 0 if all bits are equal.
+`python3 check.py [--flights N] [--cpu-only] [--cupy] [--campaign N]` in a folder written by
+`python -m tools.batch_package`. Needs Python 3.10, numpy, gcc and, for the GPU, nvcc with a device, or cupy; nothing of
+this project. `--campaign`: so many flights of 20 s with drawn parameters, in launches of at most a second, each a
+durable block of an SQLite file, then verdicts, histograms and the worst. Exit status 0 if all bits are equal.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import argparse
 import ctypes
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,27 @@ def build(command: list[str], source: str, library: str) -> Any:
     return ctypes.CDLL(str(HERE / library)).aeroloop_batch_run
 
 
+def as_entry(launch: Any) -> Any:
+    launch.is_launch = True
+    return launch
+
+
+def launcher(entry: Any, threads: int) -> Any:
+    """(arrays, metrics to fill in) -> seconds, of either kind of entry."""
+    if getattr(entry, "is_launch", False):
+        return entry
+
+    def launch(arrays: list[Any], made: Any) -> float:
+        seconds = ctypes.c_double()
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, made)]
+        failed = entry(*pointers[:4], len(arrays[3]), made.shape[1], threads, pointers[4], ctypes.byref(seconds))
+        if failed:
+            raise SystemExit(f"CUDA error {failed}")
+        return seconds.value
+
+    return launch
+
+
 def fly(entry: Any, plan: dict[str, Any], params: Any, seeds: Any, threads: int) -> tuple[Any, float]:
     """Metrics (metrics, flights), and seconds."""
     real = np.float64 if plan.get("real") == "double" else np.float32
@@ -35,12 +60,80 @@ def fly(entry: Any, plan: dict[str, Any], params: Any, seeds: Any, threads: int)
     numbers = np.arange(len(params), dtype=np.uint32)
     keys = np.ascontiguousarray(seeds, np.uint32)
     made = np.zeros((len(plan["metrics"]), len(params)), real)
-    seconds = ctypes.c_double()
-    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (own, numbers, keys, table, made)]
-    failed = entry(*pointers[:4], len(table), len(params), threads, pointers[4], ctypes.byref(seconds))
-    if failed:
-        raise SystemExit(f"CUDA error {failed}")
-    return made, seconds.value
+    return made, launcher(entry, threads)([own, numbers, keys, table], made)
+
+
+def cupy_entry(plan: dict[str, Any]) -> Any:
+    """The kernel compiled at run time, called like the entry of a library."""
+    import cupy  # type: ignore[import-not-found]
+
+    began_s = time.perf_counter()
+    code = (HERE / "batch_rtc.cu").read_text()
+    module = cupy.RawModule(code=code, options=tuple(plan["rtc"]), backend="nvrtc")
+    kernel = module.get_function("al_kernel")
+    print(f"cupy {cupy.__version__}: compiled in {time.perf_counter() - began_s:.1f} s")
+    blocks = 256
+
+    def launch(arrays: list[Any], made: Any) -> float:
+        own, numbers, keys, table = (cupy.asarray(array) for array in arrays)
+        metrics = cupy.empty(made.shape, np.float32)
+        began, ended = cupy.cuda.Event(), cupy.cuda.Event()
+        began.record()
+        count = np.int32(made.shape[1])
+        grid = ((int(count) + blocks - 1) // blocks,)
+        kernel(grid, (blocks,), (own, numbers, keys, table, np.int32(len(table)), count, metrics))
+        ended.record()
+        ended.synchronize()
+        made[:] = metrics.get()
+        return float(cupy.cuda.get_elapsed_time(began, ended)) / 1000.0
+
+    return launch
+
+
+def campaign(launch: Any, plan: dict[str, Any], count: int) -> None:
+    """Draw, fly, store, judge: what `aeroloop campaign run` does with them, without its report."""
+    began_s, rng = time.perf_counter(), np.random.default_rng(1)
+    table = np.ascontiguousarray(np.load(HERE / "table_20s.npy"), np.float32)
+    params = np.repeat(np.array(plan["defaults"], np.float32)[:, None], count, axis=1)
+    for index, name in enumerate(plan["parameters"]):
+        if name.endswith(("mass", "thrust_right")):
+            params[index] *= rng.normal(1.0, 0.01, count)
+        elif name.endswith("delay_s"):
+            params[index] = rng.uniform(0.0, 0.008, count)
+    noise, seeds = np.arange(count, dtype=np.uint32), np.ones(count, np.uint32)
+    metrics = np.zeros((len(plan["metrics"]), count), np.float32)
+    database = sqlite3.connect(HERE / "campaign.db", isolation_level=None)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=FULL")
+    database.execute("DROP TABLE IF EXISTS block")
+    database.execute("CREATE TABLE block (first INTEGER, params BLOB, noise BLOB, metrics BLOB)")
+    first, size, kernel_s, longest_s = 0, 33_792, 0.0, 0.0
+    while first < count:
+        part = slice(first, min(first + size, count))
+        arrays = [np.ascontiguousarray(params[:, part]), noise[part], seeds[part], table]
+        made = np.zeros((len(metrics), part.stop - first), np.float32)
+        seconds = launch(arrays, made)
+        metrics[:, part] = made
+        blobs = (arrays[0].astype(float).tobytes(), noise[part].tobytes(), made.tobytes())
+        database.execute("INSERT INTO block VALUES (?, ?, ?, ?)", (first, *blobs))
+        kernel_s, longest_s = kernel_s + seconds, max(longest_s, seconds)
+        first, size = part.stop, min(int(0.7 * made.shape[1] / seconds), 1 << 18)
+    flown_s = time.perf_counter() - began_s
+    passed = np.ones(count, bool)
+    named = dict(zip(plan["metrics"], metrics, strict=True))
+    limit_s = 20.004 - 59.988  # the scenario's checks are of its own length
+    for name, kind, limit in plan["checks"]:
+        limit = limit + limit_s if name == "flown_s" else limit
+        values = named[name]
+        passed &= values < limit if kind == "below" else values > limit if kind == "above" else values == limit
+    for values in metrics:
+        np.histogram(values, 30)
+        np.argpartition(values, -10)[-10:]
+    print(
+        f"campaign: {count} flights of 20 s: {flown_s:.2f} s with draws and store ({kernel_s:.2f} s of kernels, "
+        f"longest launch {longest_s:.2f} s), {time.perf_counter() - began_s:.2f} s with verdicts and histograms; "
+        f"{int(passed.sum())} passed"
+    )
 
 
 def same_bits(a: Any, b: Any) -> Any:
@@ -52,6 +145,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--flights", type=int, default=270_336, help="of the GPU's rate")
     parser.add_argument("--cpu-only", action="store_true", help="compare one lane with sixteen instead")
+    parser.add_argument("--cupy", action="store_true", help="compile for the GPU at run time instead of with nvcc")
+    parser.add_argument("--campaign", type=int, default=0, metavar="N", help="fly so many as a campaign, too")
     options = parser.parse_args()
     plan = json.loads((HERE / "plan.json").read_text())
     params, seeds = np.load(HERE / "params.npy"), np.load(HERE / "seeds.npy")
@@ -67,8 +162,10 @@ def main() -> int:
     expected, _ = fly(lanes, plan, params[:COMPARED], seeds[:COMPARED], threads)
     if options.cpu_only:
         other, what = build(["gcc", *plan["flags"]["lanes"], "-DAL_LANES=1"], "batch.c", "one.so"), "1 lane"
+    elif options.cupy:
+        other, what = as_entry(cupy_entry(plan)), "GPU by cupy"
     else:
-        other, what = build(["nvcc", *plan["flags"]["cuda"]], "batch.cu", "cuda.so"), "GPU"
+        other, what = build(["nvcc", *plan["flags"]["cuda"]], "batch.cu", "batch_cuda.so"), "GPU"
     made, _ = fly(other, plan, params[:COMPARED], seeds[:COMPARED], threads)
     equal = same_bits(expected, made)
     print(f"{what} = 16 lanes: {int(equal.all(axis=0).sum())} of {equal.shape[1]} flights equal in all metrics")
@@ -83,6 +180,8 @@ def main() -> int:
     if not options.cpu_only:
         for _ in range(3):
             rate("GPU", other, options.flights, 0)
+    if options.campaign:
+        campaign(launcher(other, threads), plan, options.campaign)
     return 0 if equal.all() else 1
 
 

@@ -32,6 +32,8 @@ from aeroloop.families.fixedwing import airframe as fixedwing_airframe
 from aeroloop.families.fixedwing import streams as fixedwing_streams
 from aeroloop.families.fixedwing.piloted import streams as piloted_streams
 from aeroloop.families.fixedwing.scenario import FixedWingTables
+from aeroloop.families.freebody import streams as freebody_streams
+from aeroloop.families.freebody.scenario import FreeBodyTables
 from aeroloop.families.helicopter import airframe as helicopter_airframe
 from aeroloop.families.helicopter import streams as helicopter_streams
 from aeroloop.families.helicopter.piloted import streams as piloted_helicopter_streams
@@ -90,6 +92,7 @@ FAMILIES: dict[str, type[Any]] = {
     "The fixed wing": FixedWingTables,
     "The helicopter": HelicopterTables,
     "The 3-RRR robot": RobotTables,
+    "A free body": FreeBodyTables,
 }
 CONTROLLERS: dict[str, type[Any]] = {
     "Controller `law` of the tilt-rotor": RequestTables,
@@ -143,6 +146,7 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
     "Fixed wing": ("Its plant writes the streams that the board reports.", fixedwing_streams.STREAMS),
     "Helicopter": ("Its board receives values and setpoints every 10 ms.", helicopter_streams.STREAMS),
     "3-RRR robot": ("It is no aircraft: `truth` is the pose of its platform.", rrr_streams.STREAMS),
+    "Free body": ("It has no controller ([how-true.md](how-true.md)).", freebody_streams.STREAMS),
     "Fixed wing with an external autopilot": (
         "Its autopilot uses MAVLink HIL. Streams not described here are those of the fixed wing or of multirotors.",
         tuple(stream for stream in piloted_streams.STREAMS if stream.name == "command"),

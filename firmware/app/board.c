@@ -48,6 +48,10 @@ static struct {
 #ifdef LAW_STATUS
     float fallback; /* of a law that may find no solution: 0 while it has one */
 #endif
+#ifdef REDUNDANT
+    float computed_with[ALIGNED_ROOM]; /* the integrators of the last command */
+    bool law_failed;
+#endif
     uint64_t cycle_begun_ticks; /* of busy time */
     uint64_t worst_cycle_ticks;
     uint32_t overruns;
@@ -156,6 +160,21 @@ static const float *without_sensors(int64_t now_ns)
     return board.command;
 }
 
+#ifdef REDUNDANT
+/* One of several boards: its heartbeat before the command, its integrators after it. */
+static void end_cycle(const float *command)
+{
+    uint8_t health = board.law_failed ? HEALTH_LAW_FAILED : HEALTH_GOOD;
+    if (board.mode != MODE_FLYING)
+        health = HEALTH_NO_SENSORS;
+    link_heartbeat((uint32_t)board.cycle, health, board.computed_with);
+    link_actuators(command);
+    link_integrators((uint32_t)board.cycle, board.memory);
+}
+#else
+#define end_cycle link_actuators
+#endif
+
 void app_cycle(void)
 {
     if (board.receiving) {
@@ -171,7 +190,7 @@ void app_cycle(void)
     board.cycle_begun_ticks = kernel_busy_ticks();
     int64_t now_ns = current_ns();
     if (!board.answered) {
-        link_actuators(without_sensors(now_ns));
+        end_cycle(without_sensors(now_ns));
         kernel_pend(TASK_STATISTICS);
     }
     board.cycle++;
@@ -265,11 +284,19 @@ void app_control(void)
         hal_sleep(); /* until the watchdog resets the board */
     float reference[REFERENCE_COUNT];
     current_reference(reference);
+#ifdef REDUNDANT
+    link_take(board.memory);
+    memcpy(board.computed_with, board.memory, ALIGNED_COUNT * sizeof *board.memory);
+    board.law_failed = false;
+#endif
     run_law(reference);
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
         if (!(fabsf(board.command[i]) <= LARGEST_SENT)) { /* also catches NaN */
             event_say(EVENT_LAW_NOT_FINITE, (float)i);
             memcpy(board.command, safe_command, sizeof board.command);
+#ifdef REDUNDANT
+            board.law_failed = true;
+#endif
             break;
         }
     }
@@ -278,7 +305,7 @@ void app_control(void)
 
 void app_send_actuators(void)
 {
-    link_actuators(board.command);
+    end_cycle(board.command);
     uint64_t worked_ticks = kernel_busy_ticks() - board.cycle_begun_ticks;
     if (worked_ticks > board.worst_cycle_ticks)
         board.worst_cycle_ticks = worked_ticks;

@@ -1,5 +1,6 @@
 #include "link.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bytes.h"
@@ -26,6 +27,11 @@ static struct {
     bool due;
     uint32_t owed; /* cycles that ended without their answer; each may still arrive, late */
     uint32_t kept; /* cycles in a row that had theirs */
+#ifdef REDUNDANT
+    bool active; /* as the plant said last */
+    bool takes;
+    float taken[ALIGNED_ROOM];
+#endif
 } plant;
 
 void link_init(void (*refer)(const uint8_t data[REFERENCE_SIZE]))
@@ -80,6 +86,71 @@ static bool accept(const uint8_t *data, float sensors[SENSOR_COUNT])
     return true;
 }
 
+#ifdef REDUNDANT
+#define FNV_BASIS 0x811c9dc5u
+#define FNV_PRIME 0x01000193u
+
+static uint32_t memory_hash(const float *values)
+{
+    uint32_t hash = FNV_BASIS;
+    for (unsigned i = 0; i < ALIGNED_COUNT; i++) {
+        uint8_t bytes[sizeof(float)];
+        put_floats(bytes, values + i, 1);
+        for (unsigned k = 0; k < sizeof bytes; k++)
+            hash = (hash ^ bytes[k]) * FNV_PRIME;
+    }
+    return hash;
+}
+
+static bool all_finite(const float *values)
+{
+    for (unsigned i = 0; i < ALIGNED_COUNT; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+static void align(const uint8_t *data)
+{
+    float values[ALIGNED_ROOM];
+    get_floats(data + 7, values, ALIGNED_COUNT);
+    if (plant.refused || !all_finite(values))
+        return;
+    uint32_t state = hal_lock();
+    plant.active = data[5] != 0;
+    plant.takes = data[6] != 0;
+    memcpy(plant.taken, values, ALIGNED_COUNT * sizeof *values);
+    hal_unlock(state);
+}
+
+void link_take(float *memory)
+{
+    uint32_t state = hal_lock();
+    if (plant.takes)
+        memcpy(memory, plant.taken, ALIGNED_COUNT * sizeof *memory);
+    plant.takes = false;
+    hal_unlock(state);
+}
+
+void link_heartbeat(uint32_t cycle, uint8_t health, const float *computed_with)
+{
+    uint8_t data[HEARTBEAT_SIZE];
+    uint8_t *at = put_u32(put_u8(data, MESSAGE_HEARTBEAT), cycle);
+    at = put_u32(put_u8(at, health), memory_hash(computed_with));
+    put_u8(at, plant.active);
+    link_send(data, sizeof data, false);
+}
+
+void link_integrators(uint32_t cycle, const float *memory)
+{
+    uint8_t data[INTEGRATORS_SIZE];
+    if (!all_finite(memory))
+        return;
+    put_floats(put_u32(put_u8(data, MESSAGE_INTEGRATORS), cycle), memory, ALIGNED_COUNT);
+    link_send(data, sizeof data, false);
+}
+#endif
+
 bool link_receive(const uint8_t *bytes, size_t count, float sensors[SENSOR_COUNT])
 {
     const uint8_t *data = plant.deframer.data;
@@ -94,6 +165,10 @@ bool link_receive(const uint8_t *bytes, size_t count, float sensors[SENSOR_COUNT
             plant.refused = plant.refused || get_u32(data + 3) != INTERFACE_HASH;
         else if (size == REFERENCE_SIZE)
             plant.refer(data);
+#ifdef REDUNDANT
+        else if (size == ALIGN_SIZE && data[0] == MESSAGE_ALIGN)
+            align(data);
+#endif
         else
             plant.counters.malformed++;
     }

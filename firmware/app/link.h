@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config.h"
 #include "framing.h"
 
 /* `refer` is called with the data of each reference received on this link instead of its own. */
@@ -22,6 +23,16 @@ void link_start(uint8_t reset_cause, uint32_t uptime_ms);
 void link_request(void); /* a cycle begins */
 void link_actuators(const float command[COMMAND_COUNT]);
 void link_send(const uint8_t *data, size_t count, bool opens);
+
+#ifdef REDUNDANT
+#define ALIGNED_ROOM (ALIGNED_COUNT > 0 ? ALIGNED_COUNT : 1)
+
+/* One of several boards. `computed_with` are the integrators at the beginning of the law's memory. */
+void link_heartbeat(uint32_t cycle, uint8_t health, const float *computed_with);
+void link_integrators(uint32_t cycle, const float *memory);
+/* Overwrites the beginning of the memory with what the plant sent for this cycle, if it sent anything. */
+void link_take(float *memory);
+#endif
 
 void link_counters(counters_t *counters);
 

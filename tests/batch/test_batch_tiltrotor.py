@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from aeroloop.batch import flights, tiltrotor
+from aeroloop.api.flying import verified
+from aeroloop.api.scenarios import named
+from aeroloop.batch import flights
 from aeroloop.batch.engine import Engine
 from aeroloop.batch.loop import source
+from aeroloop.campaign.worker import flown as flown_of
 from aeroloop.codegen import batch, batch_build
 from aeroloop.codegen.host import c_source
 from aeroloop.core.errors import ConfigError
+from aeroloop.families.tiltrotor import batch as tiltrotor
 from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.models import tiltrotor as model
 
@@ -40,10 +44,10 @@ def engine(plan: flights.Plan, tmp_path_factory: pytest.TempPathFactory) -> Engi
 
 def rows(count: int, **changes: Any) -> np.ndarray:
     """Parameters of some flights; a change names a key with its dots as underscores."""
-    values = dict(tiltrotor.PARAMETERS)
-    table = np.tile(list(values.values()), (count, 1))
+    names = tiltrotor.PARAMETERS
+    table = np.tile([float(name.startswith("vehicle.scale")) for name in names], (count, 1))
     for key, column in changes.items():
-        index = next(i for i, name in enumerate(values) if name.replace(".", "_").replace("[", "_").rstrip("]") == key)
+        index = next(i for i, name in enumerate(names) if name.replace(".", "_").replace("[", "_").rstrip("]") == key)
         table[:, index] = column
     return table
 
@@ -55,8 +59,8 @@ def scattered(count: int) -> np.ndarray:
         vehicle_scale_mass=rng.uniform(0.9, 1.1, count),
         vehicle_scale_inertia=rng.uniform(0.8, 1.2, count),
         vehicle_scale_thrust_right=rng.uniform(0.95, 1.0, count),
-        link_delay_steps=rng.integers(0, 3, count),
-        start_offset_W_1=rng.uniform(-0.3, 0.3, count),
+        link_to_plant_delay_s=rng.uniform(0, 0.008, count),
+        world_start_offset_W_1=rng.uniform(-0.3, 0.3, count),
     )
 
 
@@ -74,6 +78,30 @@ def test_the_spiral_of_the_bench(plan: flights.Plan, engine: Engine, tmp_path: P
     assert len(shared) >= 9
     for name in shared:
         assert batch[name] == pytest.approx(bench[name], abs=near[name.rsplit("_", 1)[-1]]), name
+
+
+def test_a_flight_is_flown_again_on_the_bench_with_its_own_noise() -> None:
+    """Delay within a plant step, other masses and thrusts, an offset, and noise: 20 s within 0.05 mm and 0.001 deg."""
+    noise = ("sensors.pos_std_m=0.003", "sensors.vel_std_m_s=0.005", "sensors.angle_std_rad=0.001", "duration_s=20.04")
+    plan = flights.plan("tiltrotor-spiral", noise)
+    own = rows(
+        1,
+        vehicle_scale_mass=1.02,
+        vehicle_scale_inertia=0.9,
+        vehicle_scale_thrust_left=0.99,
+        link_to_plant_delay_s=0.0055,
+        world_start_offset_W_0=0.02,
+    )
+    made = Engine(plan.loop).fly(own, plan.table, np.array([5]), flights=np.array([98296])).metrics
+    keys = {name: float(value) for name, value in zip(tiltrotor.PARAMETERS[:5], own[0], strict=False)}
+    changes = [f"{key}={value}" for key, value in keys.items()] + ["world.start_offset_W=[0.02, 0.0, 0.0]", "seed=5"]
+    source = ['noise.generator="philox"', "noise.flight=98296", 'loop="mil"']
+    bench = flown_of(verified(named("tiltrotor-spiral").changed((*noise, *changes, *source))))[0]["metrics"]
+    for name in ("pos_x_rms_m", "pos_y_rms_m", "pos_z_rms_m", "pos_max_m"):
+        assert float(made[name][0]) == pytest.approx(bench[name], abs=5e-5), name
+    for name in ("roll_max_deg", "pitch_max_deg", "yaw_max_deg"):
+        assert float(made[name][0]) == pytest.approx(bench[name], abs=1e-3), name
+    assert made["flown_s"][0] == pytest.approx(bench["flown_s"], abs=0.01)
 
 
 def test_lanes_and_threads_do_not_change_a_bit(plan: flights.Plan, engine: Engine, tmp_path: Path) -> None:
@@ -97,8 +125,9 @@ def test_single_precision_is_near_double(plan: flights.Plan, engine: Engine, tmp
 
 
 def test_delay_beyond_the_margin_loses_the_aircraft(plan: flights.Plan, engine: Engine) -> None:
-    """The design's margin is 9 ms: two steps of 4 ms are within it, three are not."""
-    flown = engine.fly(rows(5, link_delay_steps=[0, 1, 2, 3, 6]), plan.table, np.zeros(5)).metrics
+    """The design's margin is 9 ms."""
+    delays_s = [0, 0.004, 0.0085, 0.0105, 0.012]
+    flown = engine.fly(rows(5, link_to_plant_delay_s=delays_s), plan.table, np.zeros(5)).metrics
     assert flown["diverged"].tolist() == [0, 0, 0, 1, 1]
     assert np.isfinite(flown["pos_max_m"]).all()
     assert flown["flown_s"][4] < flown["flown_s"][3] < 60
@@ -116,7 +145,7 @@ def test_parameters_act(plan: flights.Plan, engine: Engine) -> None:
     assert heavy > 2 * light
     even, weak = pair("yaw_max_deg", vehicle_scale_thrust_right=[1.0, 0.92])
     assert weak > even + 0.5
-    near, far = pair("pos_max_m", start_offset_W_0=[0.0, 0.5])
+    near, far = pair("pos_max_m", world_start_offset_W_0=[0.0, 0.5])
     assert far >= 0.5 > near
     agile, sluggish = pair("roll_max_deg", vehicle_scale_inertia=[1.0, 2.0])
     assert agile != sluggish
@@ -149,7 +178,15 @@ def test_symbols_leave_the_equations_of_numbers_as_they_were() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    ["world.wind.steady_W=[3.0,0.0,0.0]", "actuators.lag_s=0.05", 'sensors.fitted=["imu"]', "vehicle.count=2"],
+    [
+        "link.to_board.delay_s=0.001",
+        "link.to_plant.loss=0.1",
+        'faults=[{target="state", kind="silent", from_s=1.0}]',
+        "world.wind.steady_W=[3.0,0.0,0.0]",
+        "actuators.lag_s=0.05",
+        'sensors.fitted=["imu"]',
+        "vehicle.count=2",
+    ],
 )
 def test_what_a_batch_cannot_fly_is_refused(setting: str) -> None:
     with pytest.raises(ConfigError, match="batch"):
@@ -157,19 +194,19 @@ def test_what_a_batch_cannot_fly_is_refused(setting: str) -> None:
 
 
 def test_names_and_shapes_are_checked(plan: flights.Plan, engine: Engine) -> None:
-    with pytest.raises(ConfigError, match="batch flies the tilt-rotor"):
-        flights.plan("quad-hover")
+    with pytest.raises(ConfigError, match="no batch flies rrr with controller law, expected one of: tiltrotor"):
+        flights.plan("rrr-circle")
     with pytest.raises(ConfigError, match="not a parameter"):
         flights.fly(plan, {"vehicle.scale.span": [1.0]}, [1])
     with pytest.raises(ConfigError, match="each of the 2 flights"):
         flights.fly(plan, {"vehicle.scale.mass": [1.0]}, [1, 2])
-    for delay in (7.0, 1.5, -1.0):
-        with pytest.raises(ConfigError, match="whole numbers from 0 to 6"):
-            flights.fly(plan, {"link.delay_steps": [delay]}, [1])
+    for delay in (0.013, -0.001):
+        with pytest.raises(ConfigError, match=r"from 0 to 0\.012"):
+            flights.fly(plan, {"link.to_plant.delay_s": [delay]}, [1])
     with pytest.raises(ConfigError, match="finite"):
         flights.fly(plan, {"vehicle.scale.mass": [float("nan")]}, [1])
     with pytest.raises(ConfigError, match="does not compute"):
-        flights.metric_names(plan, ["pos_x_rms_m", "overruns"])
+        flights.check_metrics(plan, ["pos_x_rms_m", "overruns", "wind_max_m_s"])
     with pytest.raises(ConfigError, match="one flight or more"):
         engine.fly(rows(0), plan.table, np.zeros(0))
 

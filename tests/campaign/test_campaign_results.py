@@ -7,55 +7,24 @@ import json
 import math
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
+from campaign_tables import TABLE, WIND, filled, outcome
 from typer.testing import CliRunner
 
 from aeroloop.campaign import store
 from aeroloop.campaign.campaign_page import render
-from aeroloop.campaign.campaigns import Campaign
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.driver import Progress
-from aeroloop.campaign.flight_table import columns, write
+from aeroloop.campaign.flight_table import write
 from aeroloop.campaign.judgement import Judged, margin_of, percent
-from aeroloop.campaign.store import Outcome, Store
+from aeroloop.campaign.store import Store
 from aeroloop.cli.app import app
 from aeroloop.cli.campaign_commands import Lines
 from aeroloop.core.config import convert
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, EXIT_USAGE, ConfigError
-
-WIND, PRESET = "world.wind.steady_W[0]", "sensors.preset"
-TABLE: dict[str, Any] = {
-    "name": "made-up",
-    "scenario": "quad-wind",
-    "flights": 20,
-    "parameter": [{"key": WIND, "uniform": [0, 10]}, {"key": PRESET, "choice": ["px4", "consumer"]}],
-    "check": [{"rate": "passed", "at_least": 0.5}],
-}
-
-
-def outcome(error_m: float | None) -> Outcome:
-    ok = error_m is not None and error_m < 1.5
-    check = {"name": "pos_rms_m", "value": error_m, "limit": "< 1.5", "ok": ok}
-    verdict = "passed" if ok else "failed"
-    return Outcome(verdict, int(not ok), "completed", 1.0, "here", f"{error_m}", (check,), {"pos_rms_m": error_m})
-
-
-def filled(folder: Path, *, given_up: int = 0) -> Campaign:
-    """20 flights whose error is a tenth of their wind, two of them beyond the limit; without flying."""
-    campaign = Campaign(TABLE, out=folder)
-    with campaign._writing() as store:
-        store.begin(campaign._about())
-        rows = [(f"{n:024}", n, {WIND: 0.8 * n, PRESET: "px4"}, n) for n in range(1, 21)]
-        store.plan(rows, campaign.edition)
-        for key, number, values, _ in rows:
-            if number > 20 - given_up:
-                assert store.not_flown(key, "the worker process was lost", exit_code=EXIT_LINK, retries=0)
-            else:
-                store.flown(key, outcome(float(values[WIND]) / 10.0))
-    return campaign
 
 
 def test_a_result_is_written_once(tmp_path: Path) -> None:
@@ -121,6 +90,16 @@ def test_report_has_every_part(tmp_path: Path) -> None:
     assert render(judged, Path("runs/made-up")) == text
 
 
+def test_report_names_what_separates_failed_flights(tmp_path: Path) -> None:
+    """18 of 20 passed is too little for a tree with sides of five; with a limit in the middle it is clear."""
+    judged = filled(tmp_path).status()
+    assert "No parameter separates failed flights clearly. Best split: 2 of 5 failed where" in render(judged, tmp_path)
+    rows = [replace(row, verdict="passed" if row.number <= 12 else "failed") for row in judged.rows]
+    text = render(replace(judged, rows=rows), tmp_path)
+    assert "8 of 8 failed where world.wind.steady_W[0] &gt; 10 against 0 of 12 failed where" in text
+    assert "by chance a split is as good with probability 0.005" in text
+
+
 def test_report_of_nothing_flown() -> None:
     definition = convert(dict(TABLE), Definition, "here")
     text = render(Judged(definition, [], {}, total=20), Path("runs/made-up"))
@@ -146,7 +125,7 @@ def test_parquet_has_the_same(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     judged = filled(tmp_path).status()
     write(tmp_path / "flights.parquet", judged)
-    assert parquet.read_table(tmp_path / "flights.parquet").to_pydict() == columns(judged)
+    assert parquet.read_table(tmp_path / "flights.parquet").to_pydict() == judged.exported()
 
 
 def told(*arguments: str) -> tuple[int, str]:
@@ -215,4 +194,4 @@ def test_a_reader_while_the_tables_are_made_sees_all_of_them_or_none(tmp_path: P
             tables = reader.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             seen.add(frozenset(name for (name,) in tables))
     writer.close()
-    assert seen == {frozenset(), frozenset(("campaign", "flight", "metric"))}
+    assert seen == {frozenset(), frozenset(("block", "campaign", "flight", "metric"))}

@@ -2,72 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
+from campaign_runs import DELAY, SHORT, processes, rows, rows_flown, start, wait_for, write_files
 
 import aeroloop
 from aeroloop.api.flying import fly
 from aeroloop.campaign.campaigns import replay_exit_code
 from aeroloop.campaign.driver import Progress
-from aeroloop.campaign.store import DATABASE, GAVE_UP, Store
+from aeroloop.campaign.store import GAVE_UP, Store
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_INTERRUPTED, EXIT_LINK, EXIT_OK, ConfigError
-
-SHORT: dict[str, Any] = {
-    "name": "short",
-    "summary": "A second of the spiral",
-    "duration_s": 0.6,
-    "world": {"start": "moving"},
-    "ground": {"trajectory": {"kind": "spiral"}},
-    "checks": [{"metric": "pos_max_m", "below": 0.5}],
-}
-DELAY = {"key": "link.to_plant.delay_s", "uniform": [0.0, 0.004]}
 
 
 def campaign(out: Path, **more: Any) -> aeroloop.Campaign:
     table = {"name": "quick", "scenario": SHORT, "flights": 6, "parameter": [DELAY], **more}
     return aeroloop.Campaign(table, out=out)
-
-
-def rows(folder: Path) -> list[tuple[Any, ...]]:
-    """Whatever must not depend on how the flights were distributed."""
-    store = Store(folder)
-    metrics = store.metrics()
-    found = [
-        (
-            row.key,
-            row.number,
-            row.state,
-            row.values,
-            row.seed,
-            row.verdict,
-            row.log_sha256,
-            row.checks,
-            metrics[row.key],
-        )
-        for row in store.rows()
-    ]
-    store.close()
-    return found
-
-
-def processes(marked: str) -> list[int]:
-    """Workers and drivers with a text in their environment."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if marked.encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return found
 
 
 def test_rows_are_the_same_with_one_and_four_workers(tmp_path: Path) -> None:
@@ -86,9 +38,9 @@ def test_what_was_flown_is_not_flown_again_and_more_flights_go_on(tmp_path: Path
     assert (len(first.flown), first.complete) == (2, False)
     flown: list[int] = []
     campaign(tmp_path).run(workers=1, told=lambda progress: flown.append(progress.done))
-    assert flown == [3, 4, 5, 6]
+    assert list(dict.fromkeys(flown))[-4:] == [3, 4, 5, 6] and min(flown) >= 2  # told of flights, and meanwhile
     assert campaign(tmp_path, flights=7).run(workers=1, told=lambda progress: flown.append(progress.done)).complete
-    assert flown == [3, 4, 5, 6, 7]
+    assert list(dict.fromkeys(flown))[-5:] == [3, 4, 5, 6, 7]
     fewer = campaign(tmp_path, flights=3).run(workers=1)
     assert (len(fewer.flown), fewer.not_counted) == (3, (0, 4))
 
@@ -140,68 +92,27 @@ def test_a_replay_has_the_stored_hash(tmp_path: Path) -> None:
         opened.replay(3)
 
 
-def command(folder: Path, *more: str, mark: str = "") -> subprocess.Popen[str]:
-    table = {"name": "quick", "scenario": "short.toml", "flights": 40, "parameter": [DELAY]}
-    (folder / "short.toml").write_text(tomli_w.dumps(SHORT))
-    (folder / "quick.toml").write_text(tomli_w.dumps(table))
-    given = ["campaign", "run", "quick.toml", "--workers", "2", "--out", "out", *more]
-    return subprocess.Popen(
-        [sys.executable, "-m", "aeroloop.cli", *given],
-        cwd=folder,
-        env={**os.environ, "AEROLOOP_MARK": mark},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def flown(folder: Path) -> int:
-    if not (folder / DATABASE).exists():
-        return 0
-    try:
-        store = Store(folder)
-    except ConfigError:
-        return 0
-    try:
-        return sum(row.state == "flown" for row in store.rows())
-    finally:
-        store.close()
-
-
-def wait_for(condition: Any) -> None:
-    until_s = time.monotonic() + 60.0
-    while not condition():
-        assert time.monotonic() < until_s
-        time.sleep(0.02)
-
-
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_an_ended_driver_loses_no_row_and_leaves_no_process(tmp_path: Path, number: int) -> None:
     mark = f"{tmp_path.name}-{number}"
-    driver = command(tmp_path, mark=mark)
-    wait_for(lambda: flown(tmp_path / "out") >= 4)
+    write_files(tmp_path, flights=40)
+    driver = start(tmp_path, "--workers", "2", mark=mark)
+    wait_for(lambda: len(rows_flown(tmp_path / "out")) >= 4)
     driver.send_signal(number)
     _, errors = driver.communicate()
     assert driver.returncode == (-9 if number == signal.SIGKILL else EXIT_INTERRUPTED)
     if number == signal.SIGINT:
         assert "what was flown is in out; the same command goes on" in errors
     wait_for(lambda: not processes(mark))
-    before = {row[0]: row for row in rows_flown(tmp_path / "out")}
+    before = rows_flown(tmp_path / "out")
     assert 4 <= len(before) < 40
     if number == signal.SIGINT:
         return
     again = aeroloop.Campaign(tmp_path / "quick.toml", out=tmp_path / "out").run(workers=1, limit=3)
     assert len(again.flown) == len(before) + 3
-    after = {row[0]: row for row in rows_flown(tmp_path / "out")}
+    after = rows_flown(tmp_path / "out")
     assert len(after) == len(before) + 3
     assert {key: after[key] for key in before} == before
-
-
-def rows_flown(folder: Path) -> list[tuple[Any, ...]]:
-    store = Store(folder)
-    found = [(row.key, row.number, row.log_sha256, row.wall_s) for row in store.rows() if row.state == "flown"]
-    store.close()
-    return found
 
 
 def test_two_drivers_of_one_folder_are_refused(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_shipped_campaigns_are_read_by_name(path: Path) -> None:
         ({"parameter": [uniform("world.wind.stedy_W[0]", 0, 1)]}, "world.wind.stedy_W: unknown key (did you mean"),
         ({"parameter": [uniform("world.wind.steady_W[3]", 0, 1)]}, "world.wind.steady_W has 3 elements"),
         ({"parameter": [uniform("duration_s[0]", 0, 1)]}, "parameter[0].key: duration_s[0]: duration_s is not a list"),
-        ({"parameter": [uniform("vehicle.scale.mass", 0, 1)]}, "parameter[0].key: vehicle.scale: unknown key"),
+        ({"parameter": [uniform("vehicle.scales.mass", 0, 1)]}, "parameter[0].key: vehicle.scales: unknown key"),
         ({"parameter": [uniform("duration_s", -2, 1)]}, "parameter[0].key: duration_s: expected"),
         ({"parameter": [{"key": WIND}]}, "expected exactly one of normal, uniform, choice, grid, lin, not none"),
         ({"parameter": [uniform(WIND, 2, 1)]}, f"{WIND}: expected the smaller value first, not [2.0, 1.0]"),

@@ -51,6 +51,8 @@ def test_it_stays_on_this_machine_and_asks_for_nothing_unless_told_otherwise(ser
     said = typed()
     assert WARNING not in said
     assert served.listener.getsockname()[0] == "127.0.0.1"
+    (campaigns,) = served.asked.pop("more")
+    assert campaigns.path == "/campaign"
     assert served.asked == {"host": "127.0.0.1", "tokens": {}, "view_only": False}
     assert said.endswith(f"dashboard: http://127.0.0.1:{served.listener.getsockname()[1]}/")
 
@@ -94,4 +96,5 @@ def test_a_run_replays_by_its_folder_or_its_log(tmp_path: Path, served: Served) 
         (run / name).touch()
     for given in (run, run / LOG):
         assert replayed(str(given)).endswith("/replay/a%20run")
+        assert served.asked.pop("more")
         assert served.asked == {"host": "127.0.0.1", "tokens": {}}

@@ -117,6 +117,8 @@ def of_one(name: str) -> ca.Function:
         ("floor", -1000.0, 1000.0, 0.0, 0.0),
         ("asin", -1.0, 1.0, 0.0, 3e-7),
         ("tan", -1.4, 1.4, 4e-7, 0.0),
+        ("tanh", -0.01, 0.01, 4e-7, 0.0),
+        ("tanh", -100.0, 100.0, 4e-7, 0.0),
     ],
 )
 def test_elementary_functions(

@@ -105,7 +105,7 @@ def test_a_folder_without_a_row_is_refused_with_the_files_name(tmp_path: Path) -
 
 def test_an_unknown_family_names_those_that_exist(tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text('name = "x"\n[vehicle]\nkind = "zeppelin"\n')
-    known = "tiltrotor, quadrotor, multirotor, fixedwing, helicopter, rrr"
+    known = "tiltrotor, quadrotor, multirotor, fixedwing, helicopter, rrr, freebody"
     with pytest.raises(ConfigError, match=f"unknown 'zeppelin', expected one of: {known}; "):
         scenario_files.load(tmp_path / "x.toml")
 

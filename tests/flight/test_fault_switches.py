@@ -438,12 +438,13 @@ def test_whatever_is_offered_works(name: str, pace: str) -> None:
             continue  # tests/flight/test_planned_faults.py flies them
         doer = worn if offer.target in LINE_TARGETS else sensors
         switched = doer.switch(offer.switch(on=True))
-        assert len(switched.values) == offer.axes
+        spread = offer.kind == "clipped"  # one number for all axes
+        assert len(switched.values) == (3 if spread else offer.axes)
         doer.switch(offer.switch(on=False))
         row = (TARGETS.index(offer.target), KINDS.index(offer.kind), 1.0, switched.channel, *switched.values, 0.0, 0.0)
         said = fault_offers.words(row[:7])
         assert said.endswith(" on")
-        if offer.channels:
+        if offer.channels and offer.kind in ("bias", "noise"):
             assert said == f"{offer.words} {offer.value:g} {offer.unit} on"
     if tiltrotor:
         channels = {offer.channels[0] for offer in offered if offer.channels and offer.target == "state"}
@@ -487,7 +488,14 @@ def test_the_log_numbers_parameters_as_the_report_reads_them() -> None:
 def test_parameters_changed_in_flight_and_texts_are_written_down() -> None:
     store = parameters({"MC_ROLL_P": 6.0})
     services = SimpleNamespace()
-    pixhawk = SimpleNamespace(parameters=store, t_ns=seconds(2.5), telemetry_hz=lambda message: 1.0, services=services)
+    navigation = SimpleNamespace(gate_alarms=0)
+    pixhawk = SimpleNamespace(
+        parameters=store,
+        t_ns=seconds(2.5),
+        telemetry_hz=lambda message: 1.0,
+        services=services,
+        navigation=navigation,
+    )
     rows: list[tuple[float, ...]] = []
     texts: list[tuple[float, ...]] = []
     publish: dict[str, Any] = {

@@ -12,6 +12,7 @@ from aeroloop.core.signals import NS, Event
 from aeroloop.core.streams import streams_of_kind
 from aeroloop.core.tables import FAMILIES
 from aeroloop.families.fixedwing.rows import FixedWingRows
+from aeroloop.families.freebody.build import Rows as FreeBodyRows
 from aeroloop.families.helicopter.build import Rows as HelicopterRows
 from aeroloop.families.helicopter.reference import Reference as HelicopterReference
 from aeroloop.families.multirotor.rows import MultirotorRows
@@ -41,6 +42,7 @@ def rows_of(family: str, kept: Kept) -> Any:
         "quadrotor": lambda: MultirotorRows(kept, 4),
         "fixedwing": lambda: FixedWingRows(kept),
         "helicopter": lambda: HelicopterRows(kept, HelicopterReference(), lambda: None),
+        "freebody": lambda: FreeBodyRows(kept),
         "rrr": lambda: RobotRows(kept, Wanted(Robot(), Reference())),
     }[family]()
 

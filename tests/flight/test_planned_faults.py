@@ -90,6 +90,34 @@ def sha(flight: InlineFlight) -> str:
     return log_sha256(flight.logs[0])
 
 
+def test_faults_of_sensors_that_vary_act_as_planned_and_as_by_hand() -> None:
+    kinds = (
+        ("gnss", "ramp", ""),
+        ("gnss", "jump", "velocity"),
+        ("imu", "vibration", "accel"),
+        ("imu", "clipped", "gyro"),
+    )
+    plain = opened("quad-hover", 7.0)
+    offered = {(offer.target, offer.kind, *offer.channels): offer.value for offer in offers(plain)}
+    faults = tuple(
+        PlannedFault(
+            target=target,  # type: ignore[arg-type]
+            kind=kind,  # type: ignore[arg-type]
+            channel=channel,
+            value=offered[target, kind, channel or "position"],
+            from_s=6.0 + 0.2 * number,
+            to_s=6.2 + 0.2 * number,
+        )
+        for number, (target, kind, channel) in enumerate(kinds)
+    )
+    planned, hand = fly_inline(with_value(plain, "faults", faults)), fly_inline(plain, attend=by_hand(faults))
+    assert sha(planned) == sha(hand) != sha(fly_inline(plain))
+    assert len(planned.logs[0].rows["fault"]) == 8
+    said = [event["value"] for event in generic.faults(planned.logs[0], plain)]
+    assert said[0] == "GNSS: ramp of the position 0.5 m/s on"
+    assert "IMU: vibration of the specific force 10 m/s2, 80 Hz, 0 rad on" in said
+
+
 @pytest.mark.parametrize("aircraft", AIRCRAFT, ids=lambda aircraft: Path(aircraft.scenario).stem)
 def test_every_actuator_fails_as_planned_again_and_again_and_as_by_hand(aircraft: Aircraft) -> None:
     plain = opened(aircraft.scenario, 1.0)
@@ -268,8 +296,18 @@ REFUSED = [
     ("quad-hover", 'target="rotor",kind="dead",from_s=1.0,vehicle=1', r"faults\[0\]\.vehicle: there are 1 aircraft"),
     ("quad-hover", 'target="motor",kind="dead",from_s=1.0', r"faults\[.*target: invalid.*expected one of: .*rotor"),
     ("quad-hover", 'target="board",kind="reset",from_s=1.0', r"faults\[0\]\.kind: the board of this flight .* none$"),
-    ("tiltrotor-spiral", 'target="board",kind="hang",from_s=1.0', r"\(mil, lockstep\) cannot hang; .* none$"),
-    ("tiltrotor-spiral", 'target="imu",kind="silent",from_s=1.0', r"no fault of imu .* one of: state, .*battery$"),
+    ("fixedwing-loiter", 'target="board",kind="hang",from_s=1.0', r"\(mil, lockstep\) cannot hang; .* none$"),
+    (
+        "tiltrotor-spiral",
+        'target="board",kind="hang",from_s=1.0,to_s=2.0',
+        "to_s: a board's hang has no end; leave it out",
+    ),
+    ("tiltrotor-spiral", 'target="board",kind="slow",from_s=1.0', "board: slow: expected a value other than zero"),
+    (
+        "tiltrotor-spiral",
+        'target="imu",kind="silent",from_s=1.0',
+        r"no fault of imu .* one of: state, .*battery, board$",
+    ),
     ("fixedwing-loiter", 'target="servo",kind="stuck",channel="flap",from_s=1.0', "one of: aileron, elevator, rudder$"),
     ("fixedwing-loiter", 'target="rotor",kind="load",value=1.0,from_s=1.0', r"faults\[0\]\.kind: rotor cannot .*weak$"),
     (

@@ -166,9 +166,14 @@ def test_noise_is_never_more_than_refused(datagram: bytes) -> None:
 def test_the_tables_that_number_the_log_fit_the_kinds() -> None:
     assert KINDS[: len(SENSOR_KINDS + LINE_KINDS)] == SENSOR_KINDS + LINE_KINDS
     assert KINDS[11:20] == ("dead", "stuck", "weak", "slow", "offset", "sag", "hang", "reset", "no_fix")
-    assert KINDS[20:] == (*MOTOR_KINDS, "payload", "friction", "dark", "hide", "cover")
+    known = (*MOTOR_KINDS, "payload", "friction", "dark", "hide", "cover")
+    assert KINDS[20 : 20 + len(known)] == known
+    added = ("babbling", "nan", "ramp", "jump", "vibration", "clipped")
+    of_boards = ("sensor_bias", "reference_bias", "unaligned", "wrong_image")
+    assert KINDS[20 + len(known) :] == added + of_boards
     assert TARGETS[7:14] == ("to_plant", "to_board", "rotor", "servo", "battery", "board", "tachometer")
-    assert TARGETS[14:] == ("joint", "platform", "encoder", "camera", "pad")
+    assert TARGETS[14:19] == ("joint", "platform", "encoder", "camera", "pad")
+    assert TARGETS[19:] == ("board.1", "board.2", "board.3")
     for target in TARGETS:
         kinds = KINDS_OF[target]
         for kind in KINDS:

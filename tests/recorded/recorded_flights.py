@@ -40,13 +40,25 @@ from mcap.stream_reader import StreamReader
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
-SHORT_S = {"tiltrotor": 3.0, "quad": 10.0, "hexa": 17.0, "fixedwing": 14.0, "mixed": 10.0, "rrr": 2.4, "heli": 3.0}
+SHORT_S = {
+    "tiltrotor": 3.0,
+    "quad": 10.0,
+    "hexa": 17.0,
+    "fixedwing": 14.0,
+    "mixed": 10.0,
+    "rrr": 2.4,
+    "heli": 3.0,
+    "check": 30.0,
+}
 """Long enough to take off, for the hexarotor to lose its rotor, for the first plan of the fixed wing, and
 for the disturbance of the robot."""
 RUNGS = {
     "tiltrotor": ("mil", "sil", "pil"),
+    "tiltrotor-heading-nmpc": ("mil", "sil"),
+    "tiltrotor-spiral-mppi": ("mil", "sil"),
     "quad": ("mil", "sil"),
     "quad-law": ("mil", "sil", "pil"),
+    "quad-law-nmpc": ("sil",),
     "quad-sync": ("mil", "sil", "pil"),
     "quad-sync-": ("mil",),
     "quad-pose": ("mil", "sil", "pil"),
@@ -58,6 +70,7 @@ RUNGS = {
     "rrr-circle": ("mil", "sil", "pil"),
     "mixed": ("mil", "sil"),
     "heli": ("mil", "sil", "pil"),
+    "check-case": ("mil",),
 }
 """By the longest beginning of a scenario's name."""
 NOT_IN_LOCKSTEP = (

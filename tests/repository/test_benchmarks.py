@@ -24,6 +24,7 @@ ROWS = {
     "flight": (*FLIGHTS, *(f"{flight}, whole command" for flight in FLIGHTS)),
     "start-up": ("one command: processor time", "one command: wall time"),
     "inline": ("quad-mission mil over memory",),
+    "campaign-flight": ("1.2 s of flight: processor time",),
     "hil-simulator": AUTOPILOTS,
     "schedulers": ("3.91 MIPS, preemptive, planning", "3.91 MIPS, slices of 20 ms, planning"),
     "emulated-board": ("31.25 million instructions a second", "125 million instructions a second"),
@@ -34,7 +35,8 @@ ROWS = {
     ),
     "plant-step": ("plant step, publishing nothing", "plant step, publishing to the recorder"),
     "vehicle-step": ("quadrotor", "quadrotor in turbulence", "hexarotor", "fixed wing"),
-    "batch": ("16 lanes", f"16 lanes, {os.cpu_count()} threads"),
+    "batch": ("tilt-rotor, 16 lanes", f"tilt-rotor, 16 lanes, {os.cpu_count()} threads"),
+    "mppi": ("16 lanes", f"16 lanes, {os.cpu_count()} threads, wall time"),
     "bench-step": ("quadrotor", "tilt-rotor", "fixed wing"),
     "quad-tick": (
         "quadrotor at 500 Hz",

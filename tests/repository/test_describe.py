@@ -147,6 +147,7 @@ def test_every_stream_field_and_event_is_on_the_page() -> None:
         "fixedwing": "Fixed wing",
         "helicopter": "Helicopter",
         "rrr": "3-RRR robot",
+        "freebody": "Free body",
     }
     for kind, title in titles.items():
         family = page.partition(f"\n## {title}\n")[2].partition("\n## ")[0]

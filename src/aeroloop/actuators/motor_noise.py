@@ -12,9 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-
 from aeroloop.core.frames import Vec
+from aeroloop.core.noise_source import Normals
 from aeroloop.core.signals import NS
 
 E_co = TypeVar("E_co", covariant=True)
@@ -34,7 +33,7 @@ class Motion(Protocol[E_co, S_co]):
 class NoisyMotors(Generic[E_co, S_co]):
     """The motion with noise on the commands."""
 
-    def __init__(self, motion: Motion[E_co, S_co], std: float, count: int, generator: np.random.Generator) -> None:
+    def __init__(self, motion: Motion[E_co, S_co], std: float, count: int, generator: Normals) -> None:
         self._drive, self._std, self._generator = motion.drive, std, generator
         self.state = motion.state
         self._noise = std * generator.standard_normal(count)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from aeroloop.analysis.statistics import Array, largest, last, mean
-from aeroloop.analysis.vehicle_log import happened
+from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.core.scenario import Scenario, value_at
 from aeroloop.core.signals import Event, Task
 from aeroloop.core.tables import part
@@ -86,8 +86,14 @@ def kept(log: Log) -> dict[str, float]:
     return {
         "overruns": overruns(log) if reports else 0.0,
         "law_not_finite": happened(log, Event.LAW_NOT_FINITE, "board_event") if reports else 0.0,
+        "law_fallbacks": fallbacks(log) if reports else 0.0,
         "board_restarts": happened(log, Event.BOARD_RESTARTED),
     }
+
+
+def fallbacks(log: Log) -> float:
+    """Changes to another law than the predictive one: to the last good command, and to its fallback."""
+    return float(np.sum(event_values(log, Event.LAW_FALLBACK, "board_event") > 0))
 
 
 def by_task(log: Log, tasks: Sequence[Task]) -> dict[str, dict[str, Array]]:

@@ -71,3 +71,9 @@ def _evaluate(check: Check, metrics: Mapping[str, float]) -> CheckResult:
         assert check.equals is not None
         limit, ok = f"= {check.equals:.10g}", value == check.equals
     return CheckResult(check.metric, value, limit, ok)
+
+
+def digits(limit: str, least: int) -> int:
+    """Significant digits with which a value can be compared with the text of its limit."""
+    mantissa = limit.lstrip("<>= -").partition("e")[0].replace(".", "").lstrip("0")
+    return max(least, len(mantissa))

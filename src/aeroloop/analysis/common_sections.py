@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
+from aeroloop.analysis.checks import digits
 from aeroloop.analysis.page import number, verdict
 from aeroloop.analysis.section import Block, Column, Facts, Listing, Note, Section, Table, Text, bold, check_grade, code
 from aeroloop.analysis.statistics import FAULT_SWITCHED
@@ -64,7 +65,12 @@ def settings(summary: Summary) -> Facts:
 
 def checks_section(summary: Summary) -> Section:
     rows = [
-        (check_grade(check["ok"]), code(check["name"]), number(check["value"], digits=5), check["limit"])
+        (
+            check_grade(check["ok"]),
+            code(check["name"]),
+            number(check["value"], digits=digits(check["limit"], 5)),
+            check["limit"],
+        )
         for check in summary["checks"]
     ]
     columns = (Column("Result", "text"), Column("Metric", "name"), Column("Value"), Column("Limit"))

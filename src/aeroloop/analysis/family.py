@@ -34,6 +34,8 @@ class Analysis(Generic[S]):
     tracks: Callable[[Log], list[Track]] = generic.tracks  # of every aircraft
     command_caption: str = "Commands that the plant accepted."
     tasks: tuple[Task, ...] = ()  # of its board's firmware, if its controller's row names none
+    noticing: tuple[int, ...] = ()  # events besides the usual ones that say that it noticed a fault
+    acting: tuple[int, ...] = ()  # the same of its reactions
     event_values: Mapping[str, type[IntEnum]] = field(default_factory=dict)  # of events whose value has a name
 
 

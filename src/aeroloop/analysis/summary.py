@@ -8,6 +8,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -69,7 +70,13 @@ def summarise(
 def versions(log: Log | None = None) -> dict[str, str]:
     """Of the packages, and of what drew the camera images of a log."""
     drawn = log.metadata.get(RENDERER_METADATA, {}) if log is not None else {}
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}, **drawn}
+    return {"python": platform.python_version(), **_installed(), **drawn}
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Read from files: once in a process, which may fly many flights."""
+    return {name: version(name) for name in PACKAGES}
 
 
 def json_safe(value: Any) -> Any:

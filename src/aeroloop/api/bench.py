@@ -26,7 +26,7 @@ from aeroloop.core.change_offers import change_offers, checked
 from aeroloop.core.changes import Change
 from aeroloop.core.config import override
 from aeroloop.core.errors import AeroloopError, ConfigError
-from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS
+from aeroloop.core.faults import BOARD_TARGETS, LINE_TARGETS, SIGHT_TARGETS
 from aeroloop.core.fleet import Plan, parts_of
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.scenario import Scenario, with_value
@@ -47,7 +47,7 @@ from aeroloop.sim.vehicle import Vehicle
 
 Command = Sequence[float] | Mapping[str, float] | NDArray[np.float64]
 """Values of the actuators' channels: in the order of `Bench.channels`, or by their names."""
-_ABSENT = (BOARD, *LINE_TARGETS, *SIGHT_TARGETS)
+_ABSENT = (*BOARD_TARGETS, *LINE_TARGETS, *SIGHT_TARGETS)
 """Targets of faults that a bench does not have."""
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aeroloop.batch import gpu
 from aeroloop.batch.loop import Loop, source
 from aeroloop.codegen import batch, batch_build
 from aeroloop.core.errors import ConfigError
@@ -43,11 +45,11 @@ class Engine:
         folder = cache or cache_dir()
         text = source(loop, DIALECTS[target])
         if target == "cuda":
-            built = batch_build.cuda_library(text, folder)
+            launch = gpu.launcher(text, folder)
+            self._launcher: Callable[[int], gpu.Launch] = lambda threads: launch
         else:
             flags = batch_build.DOUBLE_FLAGS if target == "double" else (*batch_build.LANE_FLAGS, f"-DAL_LANES={lanes}")
-            built = batch_build.library(text, flags, folder)
-        self._run = batch_build.loaded(built).aeroloop_batch_run
+            self._launcher = partial(batch_build.entry, batch_build.library(text, flags, folder))
 
     def fly(
         self, params: Vec, table: Vec, seeds: NDArray[Any], *, flights: NDArray[Any] | None = None, threads: int = 0
@@ -65,20 +67,6 @@ class Engine:
         rows = np.ascontiguousarray(table, self._real)
         keys = np.ascontiguousarray(seeds, np.uint32)
         made = np.zeros((len(self._loop.metrics), count), self._real)
-        seconds = ctypes.c_double()
-        failed = self._run(
-            *(_at(array) for array in (own, numbers, keys, rows)),
-            len(rows),
-            count,
-            threads or os.cpu_count() or 1,
-            _at(made),
-            ctypes.byref(seconds),
-        )
-        if failed:
-            raise ConfigError(f"the batch failed on the GPU: CUDA error {failed}")
+        seconds = self._launcher(threads or os.cpu_count() or 1)((own, numbers, keys, rows), made)
         steps = len(rows) * self._loop.steps_per_cycle * count
-        return Flown(dict(zip(self._loop.metrics, made, strict=True)), seconds.value, steps)
-
-
-def _at(array: NDArray[Any]) -> ctypes.c_void_p:
-    return ctypes.c_void_p(array.ctypes.data)
+        return Flown(dict(zip(self._loop.metrics, made, strict=True)), seconds, steps)

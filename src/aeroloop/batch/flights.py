@@ -1,51 +1,99 @@
 """A scenario and a table of parameters in, a table of metrics out: what a campaign calls.
 
-Keys are those of the batch's vehicle (`parameter_names`); a key that is not given has the scenario's value.
+Which aircraft has a batch says its family's row (`batch`). Parameters are keys of the scenario; one that is not given
+has the scenario's value.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.batch import tiltrotor
 from aeroloop.batch.engine import Engine, Flown, Target
 from aeroloop.batch.loop import Loop
-from aeroloop.controllers.law.request_tables import RequestTables
-from aeroloop.core import scenario_files
+from aeroloop.core import scenario_files, tables
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
-from aeroloop.core.scenario import narrowed
-from aeroloop.families.tiltrotor.scenario import TiltrotorTables
+from aeroloop.core.scenario import Scenario
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario as a batch: its loop, the table of its cycles, the parameters' values in the scenario, and the ranges
-    of those that are whole numbers."""
+    """A scenario as a batch, made by the function that its family's row names: its loop, the table of its cycles, the
+    parameters' values in the scenario, by their keys there, and the ranges of those that have one."""
 
     loop: Loop
     table: Vec
     defaults: Mapping[str, float]
-    whole: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    always: Mapping[str, float] = field(default_factory=dict)  # metrics that are the same in every flight
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        return (*self.loop.metrics, *self.always)
 
 
 def plan(scenario_name: str, overrides: tuple[str, ...] = ()) -> Plan:
     """ConfigError for a scenario, or a part of one, that no batch can fly."""
-    scenario = scenario_files.load(scenario_files.find(scenario_name), overrides)
-    for make in _VEHICLES:
-        made = make(scenario)
-        if made is not None:
-            return made
-    raise ConfigError(f"{scenario_name}: a batch flies the tilt-rotor with its own law; use the engine `bench`")
+    return planned(scenario_files.load(scenario_files.find(scenario_name), overrides))
+
+
+def planned(scenario: Scenario) -> Plan:
+    """The same of a scenario that was read."""
+    made: Plan = tables.made(checked(scenario).family.batch, scenario)
+    return made
+
+
+def checked(scenario: Scenario) -> Scenario:
+    """ConfigError if no batch flies its aircraft and controller."""
+    if not scenario.family.batch:
+        raise ConfigError(
+            f"{scenario.name}: no batch flies {scenario.family.name} with controller {scenario.flown_by.name}, "
+            f"expected one of: {', '.join(with_batch())}; or engine = bench"
+        )
+    return scenario
+
+
+def with_batch() -> list[str]:
+    """Families that have a batch, with the controllers that fly in it."""
+    found = dict.fromkeys(row.name for row in map(tables.family, tables.FAMILIES))
+    rows = {name: tables.family(name) for name in found}
+    controllers = {
+        name: [controller for controller in row.controllers if row.flown_by(controller).batch]
+        for name, row in rows.items()
+    }
+    return [f"{name} with {' or '.join(own)}" for name, own in controllers.items() if own]
+
+
+def columns(plan: Plan, parameters: Mapping[str, Sequence[float] | NDArray[Any]], count: int) -> Vec:
+    """(count, parameters) The numbers of each flight; ConfigError names a key or value that the batch does not take."""
+    check_keys(plan, parameters)
+    made = []
+    for name, value in plan.defaults.items():
+        column = np.asarray(parameters.get(name, np.full(count, value)), float)
+        if column.shape != (count,):
+            raise ConfigError(f"{name}: expected a number for each of the {count} flights, not {column.shape}")
+        low, high = plan.ranges.get(name, (-np.inf, np.inf))
+        if not np.all(np.isfinite(column) & (column >= low) & (column <= high)):
+            bounds = f" from {low:g} to {high:g}" if name in plan.ranges else ""
+            raise ConfigError(f"{name}: a batch expects finite numbers{bounds}")
+        made.append(column)
+    return np.stack(made, axis=1)
+
+
+def check_keys(plan: Plan, keys: Mapping[str, Any] | Sequence[str]) -> None:
+    """ConfigError for a key that is not a parameter of the batch."""
+    unknown = sorted(set(keys) - set(plan.defaults))
+    if unknown:
+        raise ConfigError(f"{unknown[0]}: not a parameter of this batch, expected one of: {', '.join(plan.defaults)}")
 
 
 def fly(
-    planned: Plan,
+    plan: Plan,
     parameters: Mapping[str, Sequence[float] | NDArray[Any]],
     seeds: Sequence[int] | NDArray[Any],
     *,
@@ -53,43 +101,12 @@ def fly(
     threads: int = 0,
 ) -> Flown:
     """One flight for each seed; a column of `parameters` has one number for each flight."""
-    unknown = sorted(parameters.keys() - planned.defaults.keys())
-    if unknown:
-        raise ConfigError(
-            f"{unknown[0]}: not a parameter of this batch, expected one of: {', '.join(planned.defaults)}"
-        )
-    count = len(seeds)
-    columns = []
-    for name, value in planned.defaults.items():
-        column = np.asarray(parameters.get(name, np.full(count, value)), float)
-        if column.shape != (count,):
-            raise ConfigError(f"{name}: expected a number for each of the {count} flights, not {column.shape}")
-        if not np.isfinite(column).all():
-            raise ConfigError(f"{name}: expected finite numbers")
-        if name in planned.whole:
-            low, high = planned.whole[name]
-            if not np.all((column >= low) & (column <= high) & (column == np.round(column))):
-                raise ConfigError(f"{name}: expected whole numbers from {low:g} to {high:g}")
-        columns.append(column)
-    engine = Engine(planned.loop, target)
-    return engine.fly(np.stack(columns, axis=1), planned.table, np.asarray(seeds), threads=threads)
+    own = columns(plan, parameters, len(seeds))
+    return Engine(plan.loop, target).fly(own, plan.table, np.asarray(seeds), threads=threads)
 
 
-def metric_names(planned: Plan, wanted: Sequence[str]) -> tuple[str, ...]:
-    """Those that checks name; ConfigError for one that a batch does not compute."""
-    missing = [name for name in wanted if name not in planned.loop.metrics]
+def check_metrics(plan: Plan, wanted: Sequence[str]) -> None:
+    """ConfigError for a metric that a batch does not compute."""
+    missing = [name for name in wanted if name not in plan.metric_names]
     if missing:
-        raise ConfigError(
-            f"{missing[0]}: a batch does not compute it, expected one of: {', '.join(planned.loop.metrics)}"
-        )
-    return tuple(wanted)
-
-
-def _tiltrotor(scenario: Any) -> Plan | None:
-    own = narrowed(scenario, TiltrotorTables, RequestTables)
-    if own is None:
-        return None
-    return Plan(tiltrotor.loop(own), tiltrotor.table(own), tiltrotor.PARAMETERS, tiltrotor.limits(own))
-
-
-_VEHICLES: tuple[Callable[[Any], Plan | None], ...] = (_tiltrotor,)
+        raise ConfigError(f"{missing[0]}: a batch does not compute it, expected one of: {', '.join(plan.metric_names)}")

@@ -23,6 +23,11 @@ class Layout:
     def __getitem__(self, name: str) -> Any:
         return self._parts[name]
 
+    def at(self, name: str) -> int:
+        """The index of a part's first element."""
+        names = list(self.sizes)
+        return sum(self.sizes[before] for before in names[: names.index(name)])
+
     def whole(self, parts: Mapping[str, Any]) -> Any:
         """A state from all its parts."""
         missing = self.sizes.keys() - parts.keys()

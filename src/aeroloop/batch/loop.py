@@ -23,13 +23,40 @@ UNIFORM = frozenset({"table", "row"})
 
 @dataclass(frozen=True)
 class Call:
-    """A function called in every `every`-th cycle, from cycle `phase` on."""
+    """A function called in every `every`-th cycle, from cycle `phase` on and before cycle `until`.
+
+    Its normals have the counter of a cycle `ahead`, so that another call may draw those of its own past.
+    """
 
     function: ca.Function
     every: int = 1
     phase: int = 0
     rows: tuple[tuple[float, ...], ...] = ()
     stream: int = 0
+    until: int | None = None
+    ahead: int = 0
+
+    @property
+    def due(self) -> str:
+        """Whether it is called, as a condition in C; empty: always."""
+        parts = [f"cycle >= {self.phase}"] if self.phase else []
+        if self.every > 1:
+            parts.append(f"(cycle - {self.phase}) % {self.every} == 0" if self.phase else f"cycle % {self.every} == 0")
+        if self.until is not None:
+            parts.append(f"cycle < {self.until}")
+        return " && ".join(parts)
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """Reads numbers of a table, other ones for each flight: element `index` of the state is a whole number, and the
+    table's numbers at that place plus `offsets` become the elements from `into` on. A place outside is the nearest
+    one."""
+
+    table: tuple[float, ...]
+    index: int
+    into: int
+    offsets: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True)
@@ -37,7 +64,10 @@ class Repeat:
     """Calls repeated within a cycle; the number of the repetition chooses their `rows`."""
 
     count: int
-    body: tuple[Call | Repeat, ...]
+    body: tuple[Call | Lookup | Repeat, ...]
+
+
+Item = Call | Lookup | Repeat
 
 
 @dataclass(frozen=True)
@@ -45,7 +75,7 @@ class Loop:
     """A whole flight."""
 
     start: ca.Function
-    cycle: tuple[Call | Repeat, ...]
+    cycle: tuple[Item, ...]
     finish: ca.Function
     parameters: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -57,9 +87,9 @@ class Loop:
         return int(self.start.numel_out(0))
 
 
-def source(loop: Loop, dialect: Dialect) -> str:
-    """C, or CUDA, with the entry `aeroloop_batch_run`."""
-    return _Source(loop, dialect).text()
+def source(loop: Loop, dialect: Dialect, entry: str = "") -> str:
+    """C, or CUDA, with the entry `aeroloop_batch_run`, or with another `entry` that calls `al_fly`."""
+    return _Source(loop, dialect).text(entry or _entry(dialect))
 
 
 class _Source:
@@ -69,14 +99,14 @@ class _Source:
         self._tables: list[str] = []
         self._normals = 1  # C has no empty arrays
 
-    def text(self) -> str:
+    def text(self, entry: str) -> str:
         calls = list(_calls(self._loop.cycle))
         for function in (self._loop.start, self._loop.finish, *(call.function for call in calls)):
             self._programs.setdefault(function.name(), lowered(function))
         fly = self._fly()
         functions = [batch.c_function(program, self._dialect, UNIFORM) for program in self._programs.values()]
         head = ["/* Generated: do not edit. */", '#include "batch_runtime.h"', "", self._sizes()]
-        return "\n".join([*head, *functions, *self._tables, fly, _entry(self._dialect)])
+        return "\n".join([*head, *functions, *self._tables, fly, entry])
 
     def _sizes(self) -> str:
         sizes = {
@@ -105,7 +135,7 @@ class _Source:
 }}
 """
 
-    def _body(self, items: tuple[Call | Repeat, ...], indent: str, index: str, depth: int) -> str:
+    def _body(self, items: tuple[Item, ...], indent: str, index: str, depth: int) -> str:
         lines: list[str] = []
         for item in items:
             if isinstance(item, Repeat):
@@ -114,10 +144,12 @@ class _Source:
                 head = f"{indent}for (int {counter} = 0; {counter} < {item.count}; ++{counter}) {{"
                 lines += [f"{indent}AL_ROLLED", head, inner, f"{indent}}}"]
                 continue
+            if isinstance(item, Lookup):
+                lines.append(indent + self._lookup(item))
+                continue
             called = "\n".join(f"{indent}{line}" for line in self._called(item, index, depth))
-            if item.every > 1 or item.phase:
-                due = f"cycle >= {item.phase} && (cycle - {item.phase}) % {item.every} == 0"
-                called = f"{indent}if ({due}) {{\n{called}\n{indent}}}"
+            if item.due:
+                called = f"{indent}if ({item.due}) {{\n{called}\n{indent}}}"
             lines.append(called)
         return "\n".join(lines)
 
@@ -128,7 +160,8 @@ class _Source:
             raise ValueError(f"{name}: normal numbers are drawn once a cycle, not in a repetition")
         draws = (drawn + 3) // 4
         self._normals = max(self._normals, 4 * draws)
-        lines = [f"AL_NORMALS(normals, flight, seed, (uint32_t)cycle, {d}, {call.stream}u)" for d in range(draws)]
+        counter = f"(uint32_t)(cycle + {call.ahead})" if call.ahead else "(uint32_t)cycle"
+        lines = [f"AL_NORMALS(normals, flight, seed, {counter}, {d}, {call.stream}u)" for d in range(draws)]
         return [*lines, self._call(name, index, call)]
 
     def _call(self, name: str, index: str, call: Call | None) -> str:
@@ -141,6 +174,16 @@ class _Source:
         arguments += [output.removesuffix("_next") for output, _ in program.outputs]
         return f"{program.name}({', '.join(arguments)});"
 
+    def _lookup(self, item: Lookup) -> str:
+        name = f"looked_up_{len(self._tables)}"
+        numbers = ", ".join(self._dialect.constant(value) for value in item.table)
+        self._tables.append(f"AL_TABLE al_real {name}[] = {{{numbers}}};\n")
+        last = len(item.table) - 1 - max(item.offsets)
+        reads = " ".join(
+            f"AL_AT(state, {item.into + i}) = {name}[place + {offset}];" for i, offset in enumerate(item.offsets)
+        )
+        return f"AL_EACH_LANE {{ const int32_t place = al_place(AL_AT(state, {item.index}), {last}); {reads} }}"
+
     def _table(self, program: Program, call: Call, index: str) -> str:
         name, width = f"rows_{len(self._tables)}_{program.name}", len(call.rows[0])
         numbers = ", ".join(self._dialect.constant(value) for row in call.rows for value in row)
@@ -148,11 +191,11 @@ class _Source:
         return f"{name} + {width} * {index}"
 
 
-def _calls(items: tuple[Call | Repeat, ...]) -> Iterator[Call]:
+def _calls(items: tuple[Item, ...]) -> Iterator[Call]:
     for item in items:
         if isinstance(item, Call):
             yield item
-        else:
+        elif isinstance(item, Repeat):
             yield from _calls(item.body)
 
 
@@ -190,7 +233,7 @@ int aeroloop_batch_run(const al_real *params, const uint32_t *flight, const uint
 """
 
 _CUDA_ENTRY = """\
-__global__ void __launch_bounds__(AL_BLOCK) al_kernel(const al_real *params, const uint32_t *flight,
+extern "C" __global__ void __launch_bounds__(AL_BLOCK) al_kernel(const al_real *params, const uint32_t *flight,
                                                       const uint32_t *seed, const al_real *table, int cycles,
                                                       int flights, al_real *metrics) {
   for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < flights; i += (int64_t)gridDim.x * blockDim.x) {
@@ -202,6 +245,7 @@ __global__ void __launch_bounds__(AL_BLOCK) al_kernel(const al_real *params, con
   }
 }
 
+#ifndef __CUDACC_RTC__
 /* As the entry of the C library; `threads` is ignored, `seconds` is the time of the kernel. Returns CUDA's error. */
 extern "C" int aeroloop_batch_run(const al_real *params, const uint32_t *flight, const uint32_t *seed,
                                   const al_real *table, int cycles, int flights, int threads, al_real *metrics,
@@ -237,4 +281,5 @@ extern "C" int aeroloop_batch_run(const al_real *params, const uint32_t *flight,
   for (int k = 0; k < 5; ++k) cudaFree(on[k]);
   return (int)error;
 }
+#endif
 """

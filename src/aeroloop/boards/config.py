@@ -8,9 +8,12 @@ from typing import Annotated, Literal
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.signals import NS
 
+HOST_LAWS = ("nmpc", "mppi")
+"""Values of `control.law` that fly on mil and sil alone."""
 
-class Predictive(Config, frozen=True):
-    """Horizon and bounds of the model predictive law."""
+
+class PredictiveBounds(Config, frozen=True):
+    """Bounds of a predictive law."""
 
     roll_max_deg: Annotated[float, meta("deg", "bound on roll, both ways", gt=0, le=80)] = 15.0
     yaw_error_max_deg: Annotated[float, meta("deg", "bound on yaw from its reference, both ways", gt=0, le=180)] = 3.0
@@ -22,6 +25,11 @@ class Predictive(Config, frozen=True):
         float, meta("m/s2", "bound on the acceleration that is read from the reference's velocity", gt=0, le=100)
     ] = 2.0
     yaw_accel_max_rad_s2: Annotated[float, meta("rad/s2", "the same of its yaw rate", gt=0, le=100)] = 2.0
+
+
+class Predictive(PredictiveBounds, frozen=True):
+    """Horizon and bounds of the model predictive law."""
+
     steps: Annotated[int, meta("-", "steps of the horizon", ge=2, le=40)] = 10
     step_s: Annotated[float, meta("s", "one step of the horizon", gt=0, le=1)] = 0.048
     iterations: Annotated[int, meta("-", "iterations in each control period", ge=1, le=50)] = 5
@@ -37,17 +45,71 @@ class Predictive(Config, frozen=True):
     ] = 1.0
 
 
+class NonlinearPredictive(PredictiveBounds, frozen=True):
+    """Horizon and bounds of the nonlinear model predictive law."""
+
+    steps: Annotated[int, meta("-", "steps of the horizon", ge=2, le=60)] = 20
+    step_s: Annotated[float, meta("s", "one step of the horizon", gt=0, le=0.1)] = 0.024
+    slack_weight: Annotated[
+        float, meta("1/rad2", "weight of roll and yaw beyond their bounds, squared, in a control period", gt=0, le=1e6)
+    ] = 10000.0
+    gap_max: Annotated[
+        float,
+        meta(
+            "-",
+            "without a trajectory whose steps join this closely, in the unit of each state, the law falls back",
+            gt=0,
+            le=1e6,
+        ),
+    ] = 20.0
+
+
+class SampledPredictive(PredictiveBounds, frozen=True):
+    """Rollouts, noise and bounds of the sampling-based predictive law."""
+
+    rollouts: Annotated[int, meta("-", "rollouts in each control period", ge=16, le=4_194_304)] = 1024
+    engine: Annotated[
+        Literal["lanes", "gpu"], note("what computes them: `lanes` of this processor, or the `gpu`; with equal bits")
+    ] = "lanes"
+    threads: Annotated[
+        int, meta("-", "threads of the engine `lanes`, at most the cores of the board's process", ge=1, le=256)
+    ] = 1
+    steps: Annotated[int, meta("-", "steps of the horizon", ge=2, le=100)] = 16
+    step_s: Annotated[float, meta("s", "one step of the horizon", gt=0, le=0.1)] = 0.048
+    knots: Annotated[
+        int, meta("-", "points of the plan in the horizon, with straight lines between them", ge=2, le=16)
+    ] = 5
+    thrust_std_N: Annotated[float, meta("N", "noise of one rotor's thrust at a knot", ge=0, le=100)] = 0.2
+    torque_std_Nm: Annotated[float, meta("N m", "noise of one servo's torque at a knot", ge=0, le=10)] = 0.005
+    temperature: Annotated[
+        float, meta("-", "cost at which a weight falls to 1/e, as a fraction of the costs' spread", gt=0, le=100)
+    ] = 0.1
+    roll_penalty: Annotated[float, meta("1/rad2", "cost of roll beyond its bound, squared", ge=0, le=1e8)] = 1e5
+    yaw_penalty: Annotated[float, meta("1/rad2", "the same of yaw", ge=0, le=1e8)] = 3e4
+    effective_min: Annotated[
+        float, meta("-", "with fewer effective samples, (sum w)^2 / sum w^2, the law falls back", ge=1, le=1e6)
+    ] = 1.2
+
+    def __post_init__(self) -> None:
+        if self.knots > self.steps:
+            raise ValueError(f"knots: expected at most {self.steps}, the number of steps, not {self.knots}")
+
+
 class Control(Config, frozen=True):
     """The control law and its design."""
 
     law: Annotated[
-        Literal["dlqr", "dlqr-heading", "mpc"],
+        Literal["dlqr", "dlqr-heading", "mpc", "nmpc", "mppi"],
         note(
             "discrete LQR with integral action: `dlqr` is the paper's, for yaw near 0, `dlqr-heading` flies any "
-            "heading; `mpc`: linear model predictive control with bounds, for yaw near 0 (docs/predictive-control.md)"
+            "heading; `mpc`: linear model predictive control with bounds, for yaw near 0; "
+            "`nmpc`: nonlinear model predictive control, any heading, mil and sil; "
+            "`mppi`: sampling-based predictive control, for yaw near 0, mil and sil (docs/predictive-control.md)"
         ),
     ] = "dlqr"
     mpc: Annotated[Predictive, note("horizon and bounds of the law `mpc`")] = Predictive()
+    nmpc: Annotated[NonlinearPredictive, note("horizon and bounds of the law `nmpc`")] = NonlinearPredictive()
+    mppi: Annotated[SampledPredictive, note("rollouts, noise and bounds of the law `mppi`")] = SampledPredictive()
     law_file: Annotated[
         str,
         note(
@@ -62,6 +124,16 @@ class Control(Config, frozen=True):
     def predictive(self) -> bool:
         """Whether the law `mpc` flies."""
         return self.law == "mpc" and not self.law_file
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the law `mppi` flies."""
+        return self.law == "mppi" and not self.law_file
+
+    @property
+    def host_only(self) -> bool:
+        """Whether a host law flies: an object of `control.host_law`, which does not become firmware."""
+        return self.law in HOST_LAWS and not self.law_file
 
 
 class Board(Config, frozen=True):

@@ -74,6 +74,7 @@ class EmulatedBoard:
         self._period_ns = period_ns
         self._dead_ns = dead_periods * period_ns
         self._faults = sorted(faults, key=lambda fault: fault.at_s, reverse=True)
+        self._injected = ""
         self.next_timer_ns = 0
         self.mode = Mode.WAITING
         self.took_ns = 0
@@ -110,7 +111,14 @@ class EmulatedBoard:
         self.next_timer_ns = periods * self._period_ns
         return Done(b"", b"", answered=False)
 
+    def inject(self, kind: str) -> None:
+        """A fault of `boards.steps`, with the next step."""
+        self._injected = kind
+
     def _due_fault(self, t_ns: int) -> str:
+        if self._injected:
+            injected, self._injected = self._injected, ""
+            return injected
         if self._faults and self._faults[-1].at_s * NS <= t_ns:
             return self._faults.pop().kind
         return ""

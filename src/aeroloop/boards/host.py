@@ -13,10 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from aeroloop.boards.config import Board as Config
-from aeroloop.core.signals import NS, Command, Event, Mode, Reference, Sensors
-from aeroloop.protocols.board import BoardEnd
+from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Command, Event, Mode, Reference, ResetCause, Sensors
+from aeroloop.protocols.board import BoardEnd, Suspect
 from aeroloop.protocols.handshake import host_claim
-from aeroloop.protocols.interface import TILTROTOR
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import ReferenceEnd
 
@@ -24,6 +23,8 @@ Law = Callable[[Sensors, Reference], Command]
 Say = Callable[[int, Event, float], None]
 """(t_ns, event, value)"""
 
+POWER_ON_CYCLE = -1
+"""Before the first cycle."""
 LARGEST_SENT = 3.4e38
 """Larger values are infinite on the wire, which is single precision."""
 
@@ -37,6 +38,7 @@ class Behaviour:
     safe_command: Command
     bounds: Bounds
     config: Config
+    integrators: int = 0  # at the beginning of the law's memory; where several boards fly they are aligned
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Done:
     opening: bytes  # opens the cycle of the timer; the request alone may have been sent in advance
     answered: bool  # sensors arrived, and their command is in `now`
     busy_ns: int = 0  # execution time, on a processor whose time counts
+    delayed: bool = False  # `now` leaves after the execution time, however short that is
 
 
 class HostBoard:
@@ -55,20 +58,34 @@ class HostBoard:
         self._behaviour = behaviour
         self._say = say
         self._t_ns = 0
+        self._start(POWER_ON_CYCLE)
+
+    def restart(self, t_ns: int, cause: ResetCause) -> None:
+        """Start again without memory; after a hang once the watchdog has expired. The law has its own memory."""
+        dead_ns = WATCHDOG_PERIODS * self._behaviour.period_ns if cause is ResetCause.WATCHDOG else 0
+        self._start((t_ns + dead_ns) // self._behaviour.period_ns)
+        self._cause, self._booted_ns = cause, t_ns + dead_ns
+
+    def _start(self, cycle: int) -> None:
+        behaviour, say = self._behaviour, self._say
+        self._cause, self._booted_ns = ResetCause.POWER_ON, 0
         self.references = ReferenceEnd()
-        self.link = BoardEnd(
+        self.link = self._end_of_link(
             behaviour.bounds,
             lambda index: say(self._t_ns, Event.IMPLAUSIBLE_SENSORS, index),
             lambda data: self._refer(self.references.accept(data), self._t_ns),
         )
         self.mode = Mode.WAITING
-        self.cycle = -1
+        self.cycle = cycle
         self._reference: Reference | None = None
-        self._reference_at_ns = 0
+        self._reference_at_ns = max(0, cycle) * behaviour.period_ns
         self._reference_lost = False
         self._command = behaviour.hover_command
         self._sensors_at_ns = 0
         self._answered = True
+
+    def _end_of_link(self, bounds: Bounds, suspect: Suspect, refer: Callable[[bytes], None]) -> BoardEnd:
+        return BoardEnd(bounds, suspect, refer)
 
     @property
     def next_timer_ns(self) -> int:
@@ -88,13 +105,14 @@ class HostBoard:
     def on_timer(self, t_ns: int) -> tuple[bytes, bytes]:
         """Begin a cycle: send the end of the last one (actuators) and the start of this one (request)."""
         self._t_ns = t_ns
-        closing = b"" if self._answered else self.link.actuators(self._without_sensors(t_ns))
+        closing = b"" if self._answered else self._ended(self._without_sensors(t_ns))
         self.cycle += 1
         self._answered = False
         self._watch_references(t_ns)
         opening = self.link.request()
         if self.mode is Mode.WAITING:
-            opening = self.link.start(host_claim(TILTROTOR, t_ns // 1_000_000)) + opening
+            uptime_ms = (t_ns - self._booted_ns) // 1_000_000
+            opening = self.link.start(host_claim(self.link.table, uptime_ms, self._cause)) + opening
         return closing, opening
 
     def get_references(self, chunk: bytes, t_ns: int) -> None:
@@ -114,7 +132,11 @@ class HostBoard:
         sensors = self.get_sensors(chunk, t_ns)
         if sensors is None:
             return b""
-        return self.link.actuators(self.control(sensors, t_ns))
+        return self._ended(self.control(sensors, t_ns))
+
+    def _ended(self, command: Command) -> bytes:
+        """The messages that end a cycle."""
+        return self.link.actuators(command)
 
     def get_sensors(self, chunk: bytes, t_ns: int) -> Sensors | None:
         self._t_ns = t_ns

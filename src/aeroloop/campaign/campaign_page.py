@@ -14,9 +14,11 @@ from aeroloop.analysis import page
 from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade, code
 from aeroloop.analysis.summary import versions
+from aeroloop.campaign import fault_page
 from aeroloop.campaign.design import design_of
 from aeroloop.campaign.judgement import Judged, percent
 from aeroloop.campaign.store import Row
+from aeroloop.campaign.tree_section import tree_blocks
 from aeroloop.core.errors import EXIT_CHECK_FAILED
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ def render(judged: Judged, folder: Path) -> str:
     scenario = definition.scenario if isinstance(definition.scenario, str) else "a scenario in code"
     flown = f"{len(judged.flown)} of {judged.total} flights"
     verdict: list[Block] = [Text(f"{word}. {flown}. Passed: {judged.rate().words}.")]
+    if judged.faults is not None:
+        verdict = [Text(f"{flown} flown."), Text(fault_page.summary_words(judged.faults))]
+        style = "failed" if judged.faults.silent else style
+    verdict += [Text(f"{words[0].upper()}{words[1:]}.") for words in judged.remarks]
     told = [check.words for check in judged.checks if not check.ok]
     told += [judged.boundary.words] if judged.boundary else []
     verdict += [Facts(told)] if told else []
@@ -39,7 +45,7 @@ def render(judged: Judged, folder: Path) -> str:
         Document(
             title=f"Campaign {definition.name}",
             heading=f"Campaign {definition.name}",
-            subtitle=definition.summary or f"{Path(scenario).stem}, {definition.design} design",
+            subtitle=definition.summary or f"{Path(scenario).stem}, {_design(judged)}",
             style=style if judged.exit_code <= EXIT_CHECK_FAILED else "failed",
             verdict=Section("verdict", "", verdict),
             sections=[section for section in sections(judged, folder) if section.blocks],
@@ -47,16 +53,26 @@ def render(judged: Judged, folder: Path) -> str:
     )
 
 
+def _design(judged: Judged) -> str:
+    return "sweep of faults" if judged.definition.sweep else f"{judged.definition.design} design"
+
+
 def sections(judged: Judged, folder: Path) -> Iterator[Section]:
     from aeroloop.campaign import campaign_plots as plots  # drawing is slow to import
 
-    yield Section("checks", "Checks of the campaign", list(_checks(judged)))
+    if judged.faults is not None:
+        yield from fault_page.sections(judged.faults, folder)
+    yield Section(
+        "checks", "Checks of the campaign", list(_checks(judged)) if judged.checks or not judged.faults else []
+    )
     if judged.boundary is not None:
         yield Section("boundary", "Boundary", [Text(judged.boundary.words), _tested(judged)])
+    yield from judged.extra_sections()
     yield Section("distributions", "Checked metrics", [Figures(plots.distributions(judged))])
     yield Section("scatter", "Parameters of passed and failed flights", [Figures(plots.scatters(judged))])
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
-    yield Section("worst", "Worst flights", list(_worst(judged, folder)))
+    yield Section("failures", "What separates failed flights", [] if judged.faults else list(tree_blocks(judged)))
+    yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))
     yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged)))
     yield Section("about", "About this campaign", list(_about(judged)))
 
@@ -146,8 +162,8 @@ def _gave_up(judged: Judged) -> Iterator[Block]:
 
 def _about(judged: Judged) -> Iterator[Block]:
     definition = judged.definition
-    facts = [f"design {definition.design}", f"seed {definition.seed}", f"edition {judged.edition}"]
-    if definition.search is None:
+    facts = [_design(judged), f"seed {definition.seed}", f"edition {judged.edition}"]
+    if definition.search is None and not definition.sweep:
         design = design_of(definition)
         facts.append(f"{design.points} points x {design.combinations} x {design.seeds_per_point} seeds")
     others, designs = judged.not_counted

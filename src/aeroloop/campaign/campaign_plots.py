@@ -8,12 +8,16 @@ import re
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from aeroloop.analysis.drawing import BLUE, GREY, RED, WIDTH_IN, Picture, legend_above, picture
 from aeroloop.campaign.judgement import Judged
 from aeroloop.campaign.statistics import Array
 
-BINS, MOST_PAIRS, MOST_METRICS = 30, 6, 12
+BINS, MOST_PAIRS, MOST_METRICS, MOST_VECTORS = 30, 6, 12, 2000
+"""More marks than the last are drawn as an image within the picture: shapes would take seconds and megabytes."""
+MOST_MARKS = 20_000
+"""Of passed, and of failed flights: more show nothing else."""
 LIMIT = re.compile(r"[<>=] (.+)")
 
 
@@ -43,7 +47,7 @@ def distributions(judged: Judged) -> list[Picture]:
 def _distribution(judged: Judged, name: str) -> Figure:
     figure = Figure(figsize=(WIDTH_IN, 2.4), layout="constrained")
     axes = figure.subplots()
-    values, passed = judged.metric(name), _passed(judged)
+    values, passed = judged.metric(name), judged.passed
     known = np.isfinite(values)
     edges = np.histogram_bin_edges(values[known], bins=min(BINS, max(5, math.isqrt(int(known.sum())) * 2)))
     split = [values[known & passed], values[known & ~passed]]
@@ -58,7 +62,7 @@ def _distribution(judged: Judged, name: str) -> Figure:
 
 def scatters(judged: Judged) -> list[Picture]:
     """Of each pair of parameters; of a single one against the first checked metric."""
-    keys = [key for key in judged.varied if len(set(judged.column(key))) > 1]
+    keys = [key for key in judged.varied if np.ptp(judged.column(key)) > 0.0] if len(judged.flown) else []
     pairs = list(itertools.combinations(keys, 2))[:MOST_PAIRS]
     if len(keys) == 1 and (names := varying(judged)):
         return [_scatter(judged, keys[0], names[0], judged.metric(names[0]))]
@@ -69,18 +73,26 @@ def _scatter(judged: Judged, x: str, y: str, values: Array) -> Picture:
     def draw() -> Figure:
         figure = Figure(figsize=(WIDTH_IN, 3.4), layout="constrained")
         axes = figure.subplots()
-        column, passed = judged.column(x), _passed(judged)
-        axes.scatter(column[passed], values[passed], s=14, color=BLUE, marker="o", label="passed")
-        axes.scatter(column[~passed], values[~passed], s=22, color=RED, marker="x", label="failed")
+        column, passed = judged.column(x), judged.passed
+        shown, failed, many = _some(passed), _some(~passed), len(values) > MOST_VECTORS
+        axes.scatter(column[shown], values[shown], s=14, color=BLUE, marker="o", label="passed", rasterized=many)
+        axes.scatter(column[failed], values[failed], s=22, color=RED, marker="x", label="failed", rasterized=many)
         axes.set(xlabel=x, ylabel=y)
         for axis, key in ((axes.xaxis, x), (axes.yaxis, y)):
-            if texts := sorted({value for row in judged.flown if isinstance(value := row.values.get(key), str)}):
+            if texts := judged.texts(key):
                 axis.set_ticks(range(len(texts)), texts)
         legend_above(axes)
         return figure
 
     name = f"scatter-{re.sub(r'[^A-Za-z0-9]+', '-', f'{x}-{y}').strip('-')}"
-    return picture(name, f"{x} and {y}", "Each mark is a flight.", draw)
+    marks = "Each mark is a flight." if len(values) <= MOST_MARKS else f"At most {MOST_MARKS} flights of each kind."
+    return picture(name, f"{x} and {y}", marks, draw)
+
+
+def _some(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Indices, evenly spread where there are too many for a picture."""
+    found = np.flatnonzero(flags)
+    return found[:: max(1, math.ceil(len(found) / MOST_MARKS))]
 
 
 def sensitivity(judged: Judged) -> list[Picture]:
@@ -108,7 +120,3 @@ def _bars(judged: Judged, name: str) -> Figure:
     axes.set(xlim=(-1.0, 1.0), xlabel=f"rank correlation with {name}")
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     return figure
-
-
-def _passed(judged: Judged) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    return np.array([row.passed for row in judged.flown], dtype=np.bool_)

@@ -7,29 +7,31 @@ replays/        flights flown again by `replay`
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 
 from aeroloop.api.flying import RUNS, Watcher, carry_out, verified
 from aeroloop.api.scenarios import ScenarioPlan
+from aeroloop.batch.engine import Target
 from aeroloop.campaign import definition as files
+from aeroloop.campaign import fault_campaign
 from aeroloop.campaign.definition import CampaignFile, Definition
 from aeroloop.campaign.design import PlannedFlight, design_of, draws, flights, noise_seed
-from aeroloop.campaign.driver import Driver, Progress, Told, Worker, counted, pool
+from aeroloop.campaign.driver import Driver, Progress, Told, Workers, counted
 from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.judgement import Judged, Worst
+from aeroloop.campaign.places import LOCAL, batch_target, default_workers, workers_at
 from aeroloop.campaign.search import Boundary, bisect
 from aeroloop.campaign.store import DATABASE, FLOWN, PLANNED, Row, Store
 from aeroloop.campaign.worker import Task
 from aeroloop.core.config import convert, override
-from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError, not_written
 from aeroloop.core.fleet import Plan
 from aeroloop.flight.judging import Judged as JudgedFlight
 from aeroloop.flight.results import REPORT
@@ -49,15 +51,28 @@ class Replay:
     log_sha256: str
     compared: bool  # on the rung and at the pace of the campaign, so that the hash must be the same
     exit_code: int  # of the flight
+    summary: Mapping[str, Any] = field(default_factory=dict)  # its summary.json
 
     @property
     def equal(self) -> bool:
+        """The same log; of a batch, which has none, the same verdict."""
+        if self.row.log_sha256 is None:
+            return bool(self.summary["ok"]) == self.row.passed
         return self.log_sha256 == self.row.log_sha256
+
+    @property
+    def differences(self) -> dict[str, tuple[float, float]]:
+        """Checked metrics of a flight of a batch: there, and on the bench."""
+        bench = self.summary.get("metrics", {})
+        return {each["name"]: (each["value"], bench[each["name"]]) for each in self.row.checks if each["name"] in bench}
 
     @property
     def words(self) -> str:
         if not self.compared:
             return "flown at another pace or on another rung than in the campaign: log hashes are not compared"
+        if self.row.log_sha256 is None:
+            pairs = ", ".join(f"{name} {a:.6g} there, {b:.6g} here" for name, (a, b) in self.differences.items())
+            return f"{'the same verdict as' if self.equal else 'another verdict than'} in the batch: {pairs}"
         if self.equal:
             return "log_sha256 is the one of the campaign"
         return f"log_sha256 differs: {self.log_sha256[:12]} here, {str(self.row.log_sha256)[:12]} in the campaign"
@@ -67,11 +82,15 @@ class Campaign:
     """A campaign and its folder. `Campaign("quad-wind").run()`; `open_campaign(DIR)` for one that was flown."""
 
     def __init__(
-        self, campaign: str | Path | Mapping[str, Any] | CampaignFile, *, out: str | Path | None = None
+        self,
+        campaign: str | Path | Mapping[str, Any] | CampaignFile,
+        *,
+        out: str | Path | None = None,
+        engine: str | None = None,
     ) -> None:
         """`campaign`: a name, a .toml file, or a table with the content of one. `out`: its folder; flights that are
-        there already are not flown again."""
-        self.file = campaign if isinstance(campaign, CampaignFile) else files.read(campaign)
+        there already are not flown again. `engine`: `bench` or `batch` in place of the file's."""
+        self.file = campaign if isinstance(campaign, CampaignFile) else files.read(campaign, engine)
         self.folder = Path(out) if out is not None else RUNS / f"campaign-{self.definition.name}"
 
     @property
@@ -85,33 +104,52 @@ class Campaign:
     @property
     def remark(self) -> str:
         """Where the number of flights is another one than in the file."""
-        return "" if self.definition.search else design_of(self.definition).remark
+        return "" if self.definition.own_number else design_of(self.definition).remark
 
     def run(
-        self, *, workers: int | None = None, limit: int | None = None, told: Told = lambda progress: None
+        self,
+        *,
+        workers: int | None = None,
+        limit: int | None = None,
+        on: str = LOCAL,
+        told: Told = lambda progress: None,
     ) -> Judged:
-        """Fly what is missing. `workers`: flights at a time. `limit`: at most so many now. What was flown stays,
-        however it ends."""
-        count = workers or default_workers(self.file.scenario.plan)
+        """Fly what is missing. `workers`: flights at a time. `limit`: at most so many now. `on`: `local`, or the
+        address of a ray cluster, `ray://HOST:PORT`. What was flown stays, however it ends."""
+        if self.definition.engine == "batch":
+            return self._run_batch(batch_target(on), limit, told)
+        count, plan = workers or default_workers(self.file.scenario.plan), self.file.scenario.plan
         with self._writing() as store:
-            store.begin(self._about())
+            store.begin(self.about())
             if self.file.scenario.plan.loop == "pil":
                 self._build()
             total = 0 if self.definition.search else design_of(self.definition).flights
-            driver = Driver(store, self._limit_s, self.definition.retries, Progress(total, count), told)
+            driver = Driver(store, self.limit_s, self.definition.retries, Progress(total, count), told)
             if self.definition.search:
-                with pool(count) as ours:
+                with workers_at(on, workers, plan) as ours:
                     store.keep({"boundary": self._searched(store, driver, ours, limit)})
                 return judged(store)
-            tasks = self._planned(store, flights(self.definition))
+            planned = list(flights(self.definition, philox=self.file.philox))
+            if self.definition.sweep:
+                planned = fault_campaign.planned(self.file, store, self.edition)
+                total = len(planned)
+            tasks = self.planned(store, planned)
             driver.progress = counted(store, total, count)
             waiting = [tasks[row.key] for row in store.rows(PLANNED)][:limit]
             if waiting:
-                with pool(min(count, len(waiting))) as ours:
+                driver.progress.until = driver.progress.done + len(waiting)
+                with workers_at(on, workers, plan) as ours:
                     driver.fly(waiting, ours)
             return judged(store)
 
-    def _searched(self, store: Store, driver: Driver, workers: list[Worker], limit: int | None) -> dict[str, Any]:
+    def _run_batch(self, target: Target, limit: int | None, told: Told) -> Judged:
+        from aeroloop.campaign.batch_run import run
+
+        with self._writing() as store:
+            run(store, self, target, limit, told)
+            return judged(store)
+
+    def _searched(self, store: Store, driver: Driver, workers: Workers, limit: int | None) -> dict[str, Any]:
         search = self.definition.search
         assert search is not None
         drawn = draws(self.definition, search.most_per_point)
@@ -122,10 +160,10 @@ class Campaign:
             known = driver.progress.total
             points = [{**{key: own[n] for key, own in drawn.items()}, search.key: value} for n in range(wanted)]
             planned = [
-                PlannedFlight(known + n + 1, point, noise_seed(self.definition.seed, n))
+                PlannedFlight(known + n + 1, point, n if self.file.philox else noise_seed(self.definition.seed, n))
                 for n, point in enumerate(points)
             ]
-            tasks = self._planned(store, planned)
+            tasks = self.planned(store, planned)
             states = {row.key: row for row in store.rows()}
             driver.progress.total = len(states)
             driver.progress.done = sum(row.state != PLANNED for row in states.values())
@@ -140,7 +178,7 @@ class Campaign:
         found = bisect(search, fly)
         return boundary_table(found)
 
-    def _planned(self, store: Store, planned: Iterator[PlannedFlight] | Sequence[PlannedFlight]) -> dict[str, Task]:
+    def planned(self, store: Store, planned: Iterator[PlannedFlight] | Sequence[PlannedFlight]) -> dict[str, Task]:
         """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses."""
         scenario, tasks, rows = self.file.scenario, dict[str, Task](), []
         table = None if scenario.table is None else dict(scenario.table)
@@ -151,13 +189,16 @@ class Campaign:
                 key = flight_key(own.plan, self.edition)
             except ConfigError as error:
                 raise ConfigError(f"{self.file.path}: flight {each.number}: {error}") from None
-            tasks.setdefault(key, Task(key, str(scenario.path.resolve()), changes, self.edition, table))
+            free = None
+            if self.definition.sweep:
+                free = (*scenario.changes, *fault_campaign.fault_free(self.file, each.values, each.seed))
+            tasks.setdefault(key, Task(key, str(scenario.path.resolve()), changes, self.edition, table, free))
             rows.append((key, each.number, each.values, each.seed))
         store.plan(rows, self.edition)
         return tasks
 
     @property
-    def _limit_s(self) -> float:
+    def limit_s(self) -> float:
         return self.definition.wall_limit_s or PER_SIMULATED_S * self.file.scenario.plan.duration_s + FIXED_S
 
     def _build(self) -> None:
@@ -165,11 +206,11 @@ class Campaign:
         with Flight(self.file.scenario.plan, self.folder / "build"):
             pass
 
-    def _about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Any]:
         table = files.as_table(self.definition)
         if self.file.scenario.table is None:
             table["scenario"] = str(self.file.scenario.path.resolve())
-        total = 0 if self.definition.search else design_of(self.definition).flights
+        total = 0 if self.definition.own_number or self.definition.sweep else design_of(self.definition).flights
         return {
             "definition": table,
             "file": str(self.file.path.resolve()),
@@ -183,7 +224,7 @@ class Campaign:
         """The store; another driver of the same folder is refused."""
         store = Store(self.folder, writes=True)
         try:
-            with (self.folder / LOCK).open("w") as lock:
+            with self._lock_file() as lock:
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except OSError:
@@ -193,6 +234,12 @@ class Campaign:
                 yield store
         finally:
             store.close()
+
+    def _lock_file(self) -> IO[str]:
+        try:
+            return (self.folder / LOCK).open("w")
+        except OSError as error:
+            raise not_written(self.folder / LOCK, error) from None
 
     # Of what was flown.
 
@@ -230,11 +277,13 @@ class Campaign:
 
     def plan_of(self, number: int, *, loop: str | None = None) -> tuple[Row, ScenarioPlan]:
         """A flight by its number, and its scenario."""
-        with self._reading() as store:
-            rows = {row.number: row for row in store.rows()}
-        if number not in rows:
-            raise ConfigError(f"{self.folder}: no flight {number}; expected 1 to {max(rows, default=0)}")
-        row = rows[number]
+        rows = self.status().rows
+        found = [row for row in rows[number - 1 : number] if row.number == number] or [
+            row for row in rows if row.number == number
+        ]
+        if not found:
+            raise ConfigError(f"{self.folder}: no flight {number}; expected 1 to {len(rows)}")
+        row = found[0]
         rung = () if loop is None else (override("loop", loop),)
         return row, self.file.scenario.changed((*self.file.changes(row.values, row.seed), *rung))
 
@@ -255,7 +304,7 @@ class Campaign:
         plan = verified(scenario)
         flown = fly(plan, self._replay_folder(row.number))
         compared = plan.lockstep and plan.loop == self.file.scenario.plan.loop
-        return Replay(row, flown.folder, str(flown.summary["log_sha256"]), compared, flown.exit_code)
+        return Replay(row, flown.folder, str(flown.summary["log_sha256"]), compared, flown.exit_code, flown.summary)
 
     def _replay_folder(self, number: int) -> Path:
         base, n = self.folder / REPLAYS / f"flight-{number}", 1
@@ -292,6 +341,10 @@ def open_campaign(folder: str | Path) -> Campaign:
 def judged(store: Store) -> Judged:
     about = store.about
     definition = convert(about["definition"], Definition, str(store.path))
+    if definition.engine == "batch":
+        from aeroloop.campaign.batch_run import judged as judged_batch
+
+        return judged_batch(store, definition, boundary_of(about.get("boundary")))
     rows = store.rows()
     return Judged(
         definition,
@@ -301,6 +354,7 @@ def judged(store: Store) -> Judged:
         total=about["total"] or len(rows),
         boundary=boundary_of(about.get("boundary")),
         edition=about["edition"],
+        stretches=fault_campaign.stretches_of(about.get(fault_campaign.PHASES_KEPT)),
     )
 
 
@@ -311,9 +365,3 @@ def boundary_table(found: Boundary) -> dict[str, Any]:
 
 def boundary_of(table: dict[str, Any] | None) -> Boundary | None:
     return None if table is None else msgspec.convert(table, Boundary)
-
-
-def default_workers(plan: Plan) -> int:
-    """One for each processor; on pil, where an emulator runs beside the plant, one for every two."""
-    cores = len(os.sched_getaffinity(0))
-    return max(1, cores // 2) if plan.loop == "pil" else cores

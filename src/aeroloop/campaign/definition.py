@@ -9,20 +9,26 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
 from aeroloop.analysis.checks import required
 from aeroloop.api.scenarios import ScenarioPlan, named
+from aeroloop.campaign.batch_file import Rare, SobolIndices
+from aeroloop.campaign.sweep_file import Sweep, with_endless
 from aeroloop.core.config import Config, convert, meta, note, override, read_toml
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import parts_of, prefix
+from aeroloop.core.noise_source import PHILOX_SEEDS
 from aeroloop.core.paths import CAMPAIGNS
 from aeroloop.core.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from aeroloop.batch.flights import Plan as BatchPlan
 
 Value = float | int | str | bool
 PASSED = "passed"
@@ -31,7 +37,7 @@ CAMPAIGN_DIRS = (Path(), Path("campaigns"), CAMPAIGNS)
 """Where names are searched: first the user's own files, then the shipped ones."""
 IN_CODE = Path("campaign in code")
 _ELEMENT = re.compile(r"(.+)\[(\d+)\]")
-MOST_FLIGHTS = 1_000_000
+MOST_FLIGHTS = 10_000_000
 
 
 class Normal(Config, frozen=True, kw_only=True):
@@ -118,9 +124,13 @@ class Definition(Config, frozen=True, kw_only=True):
     design: Annotated[Literal["random", "lhs", "sobol", "grid"], note("How the parameters are drawn")] = "random"
     seeds_per_point: Annotated[int, meta("-", "Noise seeds flown at each point", ge=1, le=10000)] = 1
     loop: Annotated[Literal["mil", "sil", "pil"] | None, note("Rung; by default the scenario's")] = None
+    engine: Annotated[Literal["bench", "batch"], note("Each flight with its processes, or thousands at once")] = "bench"
     parameter: Annotated[tuple[Parameter, ...], note("Keys that vary")] = ()
     check: Annotated[tuple[RateCheck, ...], note("Checks of the campaign")] = ()
     search: Annotated[Search | None, note("Boundary search")] = None
+    sensitivity: Annotated[SobolIndices | None, note("Sobol indices, engine batch")] = None
+    rare: Annotated[Rare | None, note("Rate of a rare failure, engine batch")] = None
+    sweep: Annotated[tuple[Sweep, ...], note("Faults to fly")] = ()
     wall_limit_s: Annotated[float, meta("s", "Wall time of a flight at most; else by its duration", gt=0.0)] | None = (
         None
     )
@@ -133,15 +143,46 @@ class Definition(Config, frozen=True, kw_only=True):
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ValueError(f"{twice[0]}: two parameters have this key; expected one")
         drawn = [parameter.key for parameter in self.parameter if parameter.levels is None]
-        if self.design == "grid":
+        self._check_batch()
+        if self.sweep and self.search:
+            raise ValueError("sweep: expected no `search` in the same file")
+        if self.sweep and self.engine == "batch":
+            raise ValueError('sweep: a batch has no faults; expected engine = "bench"')
+        if self.design == "grid" or self.sweep:
             if drawn:
-                raise ValueError(f"{drawn[0]}: is drawn; expected `grid` or `lin` where design is grid")
+                raise ValueError(
+                    f"{drawn[0]}: is drawn; expected `grid` or `lin` where design is grid, or with a sweep"
+                )
             if self.flights is not None:
-                raise ValueError("flights: a grid has its own number; expected seeds_per_point, or another design")
-        elif self.flights is None and self.search is None:
+                raise ValueError(
+                    "flights: a grid or a sweep has its own number; expected seeds_per_point, or another design"
+                )
+        elif self.flights is None and not self.own_number:
             raise ValueError(f"flights: missing; expected the number of flights of a {self.design} design")
         if self.search and any(parameter.levels is not None for parameter in self.parameter):
             raise ValueError("search: expected parameters that are drawn, without `grid` and `lin`")
+
+    @property
+    def own_number(self) -> bool:
+        """Whether another table than `flights` says how many are flown."""
+        return any((self.search, self.sensitivity, self.rare))
+
+    def _check_batch(self) -> None:
+        given = [name for name in ("search", "sensitivity", "rare") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{given[1]}: expected no `{given[0]}` in the same file")
+        for name in ("sensitivity", "rare"):
+            if name not in given:
+                continue
+            if self.engine != "batch":
+                raise ValueError(f'{name}: too many flights for the bench; expected engine = "batch"')
+            other = [each.key for each in self.parameter if each.normal is None and each.uniform is None]
+            if other or not self.parameter:
+                raise ValueError(f"{name}: expected parameters with `normal` or `uniform`, not {other or 'none'}")
+            if self.flights is not None or self.seeds_per_point > 1 or self.design != "random":
+                raise ValueError(f"{name}: has its own design; expected no flights, seeds_per_point and design")
+        if self.engine == "batch" and self.seed >= PHILOX_SEEDS:
+            raise ValueError(f"seed: a batch takes 32 bits; expected less than {PHILOX_SEEDS}")
 
 
 @dataclass(frozen=True)
@@ -151,6 +192,12 @@ class CampaignFile:
     path: Path
     definition: Definition
     scenario: ScenarioPlan  # on the rung of the campaign, in lockstep
+    batch: BatchPlan | None = None  # of the engine batch, once it was made
+
+    @property
+    def philox(self) -> bool:
+        """Whether a flight's noise is selected by its number in a batch: by `noise.flight`, not by `seed`."""
+        return any(part.noise.generator == "philox" for part in parts_of(self.scenario.plan))
 
     def changes(self, values: Mapping[str, Value], seed: int | None = None) -> tuple[str, ...]:
         """The changes of the scenario for one flight, as for `--set`."""
@@ -165,7 +212,11 @@ class CampaignFile:
             if index >= len(elements):
                 raise ConfigError(f"{key}: {of} has {len(elements)} elements; the first is {of}[0]")
             elements[index] = value
-        noise = () if seed is None else (override("seed", seed),)
+        noise: tuple[str, ...] = ()
+        if seed is not None and self.philox:
+            noise = (override("seed", self.definition.seed), override("noise.flight", seed))
+        elif seed is not None:
+            noise = (override("seed", seed),)
         return (*(override(key, value) for key, value in whole.items()), *noise)
 
     def _elements(self, of: str, key: str) -> list[Any]:
@@ -189,7 +240,7 @@ class CampaignFile:
     def check(self) -> None:
         """ConfigError names a key or value that the scenario does not take, or a rate that it does not have."""
         definition = self.definition
-        for where, key, values in _extremes(definition):
+        for where, key, values in extremes(definition):
             for value in values:
                 try:
                     self._load(self.changes({key: value}))
@@ -211,7 +262,7 @@ def rates_of(scenario: ScenarioPlan) -> tuple[str, ...]:
     return (PASSED, *dict.fromkeys(metrics))
 
 
-def _extremes(definition: Definition) -> Iterator[tuple[str, str, tuple[Value, ...]]]:
+def extremes(definition: Definition) -> Iterator[tuple[str, str, tuple[Value, ...]]]:
     """Where a key is, the key, and values that the scenario must take."""
     for index, parameter in enumerate(definition.parameter):
         where, normal = f"parameter[{index}].key", parameter.normal
@@ -241,12 +292,19 @@ def find(name: str | Path) -> Path:
     )
 
 
-def read(name: str | Path | Mapping[str, Any]) -> CampaignFile:
-    """Read and check a campaign: a file, a name, or a table with the content of a file."""
+def read(name: str | Path | Mapping[str, Any], engine: str | None = None) -> CampaignFile:
+    """Read and check a campaign: a file, a name, or a table with the content of a file. `engine`: in place of the
+    file's."""
     path = IN_CODE if isinstance(name, Mapping) else find(name)
     table = dict(name) if isinstance(name, Mapping) else read_toml(path)
-    definition = convert(table, Definition, str(path))
-    return of_definition(definition, path)
+    table |= {"engine": engine} if engine else {}
+    definition = convert(with_endless(table), Definition, str(path))
+    campaign = of_definition(definition, path)
+    if definition.engine == "batch":
+        from aeroloop.campaign import batch_flights  # imports this module
+
+        campaign = replace(campaign, batch=batch_flights.check(campaign))
+    return campaign
 
 
 def of_definition(definition: Definition, path: Path) -> CampaignFile:
@@ -255,7 +313,10 @@ def of_definition(definition: Definition, path: Path) -> CampaignFile:
         asked = str((path.resolve().parent / asked).resolve())
     changes = [override("pace", "lockstep")]
     changes += [override("loop", definition.loop)] if definition.loop else []
+    changes += [override("noise.generator", "philox")] if definition.engine == "batch" else []
     try:
+        if definition.engine == "batch":
+            _check_family(named(asked))
         scenario = named(asked).changed(tuple(changes)).checked()
     except ConfigError as error:
         raise ConfigError(f"{path}: scenario: {error}") from None
@@ -263,6 +324,13 @@ def of_definition(definition: Definition, path: Path) -> CampaignFile:
     _check_plan(campaign)
     campaign.check()
     return campaign
+
+
+def _check_family(scenario: ScenarioPlan) -> None:
+    from aeroloop.batch import flights  # CasADi is slow to import
+
+    for part in parts_of(scenario.plan):
+        flights.checked(part)
 
 
 def _check_plan(campaign: CampaignFile) -> None:

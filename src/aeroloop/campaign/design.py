@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.campaign.definition import Definition, Parameter, Value
+from aeroloop.core.errors import ConfigError
 
 Array = NDArray[np.float64]
 NOISE = tuple(b"noise seeds")
@@ -27,7 +28,22 @@ SEED_BITS = 31
 class PlannedFlight:
     number: int  # from 1 on
     values: Mapping[str, Value]  # of the parameters, by key
-    seed: int
+    seed: int  # of its noise; its number in the batch where the scenario draws a batch's noise
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Flights in the order of their numbers: values by key, and the numbers of their noise in the batch."""
+
+    values: Mapping[str, Array]
+    noise: NDArray[np.uint32]
+
+    @property
+    def count(self) -> int:
+        return len(self.noise)
+
+    def part(self, first: int, end: int) -> Columns:
+        return Columns({key: own[first:end] for key, own in self.values.items()}, self.noise[first:end])
 
 
 @dataclass(frozen=True)
@@ -43,9 +59,11 @@ class Design:
 
 
 def design_of(definition: Definition) -> Design:
+    if definition.sensitivity is not None:
+        return Design(definition.sensitivity.samples * (len(definition.parameter) + 2), 1, 1)
     combinations = math.prod(len(levels) for _, levels in _grids(definition))
     each = combinations * definition.seeds_per_point
-    if definition.design == "grid":
+    if definition.design == "grid" or definition.sweep:  # of a sweep: the fault-free flights
         return Design(1, combinations, definition.seeds_per_point)
     wanted = definition.flights or 0
     points = math.ceil(wanted / each)
@@ -59,8 +77,8 @@ def design_of(definition: Definition) -> Design:
     return Design(points, combinations, definition.seeds_per_point, remark)
 
 
-def flights(definition: Definition) -> Iterator[PlannedFlight]:
-    """In the order of their numbers."""
+def flights(definition: Definition, *, philox: bool = False) -> Iterator[PlannedFlight]:
+    """In the order of their numbers. `philox`: their noise is that of a batch."""
     design = design_of(definition)
     drawn = draws(definition, design.points)
     grids = _grids(definition)
@@ -70,7 +88,48 @@ def flights(definition: Definition) -> Iterator[PlannedFlight]:
         for levels in itertools.product(*(levels for _, levels in grids)):
             at = {**own, **{key: level for (key, _), level in zip(grids, levels, strict=True)}}
             for repeat in range(design.seeds_per_point):
-                yield PlannedFlight(next(numbers), at, noise_seed(definition.seed, point, repeat))
+                own_noise = point * design.seeds_per_point + repeat
+                seed = own_noise if philox else noise_seed(definition.seed, point, repeat)
+                yield PlannedFlight(next(numbers), at, seed)
+
+
+def columns(definition: Definition) -> Columns:
+    """The same flights, for the batch engine; ValueError names a key whose values are not numbers."""
+    if definition.sensitivity is not None:
+        return sobol_columns(definition)
+    design, grids = design_of(definition), _grids(definition)
+    drawn = {key: _numbers(key, values) for key, values in draws(definition, design.points).items()}
+    each = design.combinations * design.seeds_per_point
+    values = {key: np.repeat(own, each) for key, own in drawn.items()}
+    inner = design.combinations
+    for key, levels in grids:
+        inner //= len(levels)
+        own = np.repeat(_numbers(key, levels), inner * design.seeds_per_point)
+        values[key] = np.tile(own, design.flights // len(own))
+    points = np.arange(design.points, dtype=np.uint32).repeat(each) * np.uint32(design.seeds_per_point)
+    repeats = np.tile(np.arange(design.seeds_per_point, dtype=np.uint32), design.points * design.combinations)
+    return Columns(values, points + repeats)
+
+
+def sobol_columns(definition: Definition) -> Columns:
+    """Points A, B, and A with each column in turn from B (Saltelli 2010). A has other noise than B; what differs from a
+    point of A in one column has its noise."""
+    settings = definition.sensitivity
+    assert settings is not None
+    drawn = sorted(definition.parameter, key=lambda each: each.key)
+    n, d = settings.samples, len(drawn)
+    block = _block("sobol", 2 * d, n, definition.seed)
+    A, B = block[:, :d], block[:, d:]
+    mixed = [np.where(np.arange(d) == i, B, A) for i in range(d)]
+    points = np.concatenate([A, B, *mixed])
+    noise = np.concatenate([np.arange(2 * n), *[np.arange(n)] * d]).astype(np.uint32)
+    return Columns({each.key: quantiles(each, points[:, index]) for index, each in enumerate(drawn)}, noise)
+
+
+def _numbers(key: str, values: Sequence[Value]) -> Array:
+    if any(isinstance(value, str | bool) for value in values[:1000]):
+        raise ConfigError(f"{key}: a batch varies numbers, not {values[0]!r}; expected engine = bench")
+    return np.array(values, float)
 
 
 def noise_seed(seed: int, point: int, repeat: int = 0) -> int:
@@ -105,18 +164,24 @@ def _block(design: str, dimensions: int, points: int, seed: int) -> Array:
     return scrambled
 
 
-def _values(parameter: Parameter, uniform: Array) -> list[Value]:
-    """From numbers in [0, 1)."""
+def quantiles(parameter: Parameter, uniform: Array) -> Array:
+    """Of a uniform or normal distribution, at numbers in [0, 1)."""
     if parameter.uniform is not None:
         low, high = parameter.uniform
-        return [float(value) for value in low + (high - low) * uniform]
-    if parameter.normal is not None:
-        from scipy.special import ndtri
+        return np.asarray(low + (high - low) * uniform)
+    from scipy.special import ndtri
 
-        normal = parameter.normal
-        inside = np.clip(uniform, 2.0**-53, 1.0 - 2.0**-53)
-        values = normal.mean + normal.std * ndtri(inside)
-        return [float(value) for value in (np.clip(values, *normal.clip) if normal.clip else values)]
+    normal = parameter.normal
+    assert normal is not None
+    values = normal.mean + normal.std * ndtri(np.clip(uniform, 2.0**-53, 1.0 - 2.0**-53))
+    return np.asarray(np.clip(values, *normal.clip) if normal.clip else values)
+
+
+def _values(parameter: Parameter, uniform: Array) -> Sequence[Value]:
+    """From numbers in [0, 1)."""
+    if parameter.uniform is not None or parameter.normal is not None:
+        found: list[Value] = quantiles(parameter, uniform).tolist()
+        return found
     choices = parameter.choice
     assert choices is not None
     weights = np.array(parameter.weights or (1.0,) * len(choices))

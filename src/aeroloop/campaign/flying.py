@@ -5,13 +5,8 @@ A cell depends on its settings and its seed alone, so the numbers are the same w
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -20,6 +15,7 @@ from aeroloop.analysis.statistics import Array, largest, rms
 from aeroloop.analysis.track import POSITION, QUATERNION, euler_rad
 from aeroloop.api.scenarios import scenario
 from aeroloop.campaign.plants import NONE, PLANTS, Cell, Plant
+from aeroloop.campaign.pooled import in_processes
 from aeroloop.core.scenario import Scenario
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log
@@ -62,22 +58,7 @@ def fly_all(
     cells: Sequence[Cell], seed: int = 1, *, workers: int | None = None, told: Told = lambda cell: None
 ) -> list[Flown]:
     """In the order of the cells. `workers`: processes, by default one for each processor; 1: this process."""
-    count = min(workers or len(os.sched_getaffinity(0)), len(cells))
-    if count <= 1:
-        return [_telling(partial(fly, cell, seed), cell, told) for cell in cells]
-    ours = {*multiprocessing.active_children()}
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_ignore_interrupt) as pool:
-        flights: dict[Future[Flown], Cell] = {pool.submit(fly, cell, seed): cell for cell in cells}
-        try:
-            for flight in as_completed(flights):
-                flight.result()
-                told(flights[flight])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for child in {*multiprocessing.active_children()} - ours:
-                child.terminate()
-            raise
-        return [flight.result() for flight in flights]
+    return in_processes(fly, cells, (seed,), workers=workers, told=told)
 
 
 def with_kicks(flown: Sequence[Flown]) -> dict[Cell, Numbers]:
@@ -122,14 +103,3 @@ def _axes(log: Log, plant: Plant) -> Numbers:
     settled = (since_s >= SETTLED_S[0]) & (since_s < SETTLED_S[1])
     first, *others = (factor * log.column(stream, columns.format(i))[settled] for i in range(1, count + 1))
     return {"first_axis": rms(first), "other_axes": rms(np.concatenate(others))}
-
-
-def _telling(flight: Callable[[], Flown], cell: Cell, told: Told) -> Flown:
-    flown = flight()
-    told(cell)
-    return flown
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of the terminal: the first one ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

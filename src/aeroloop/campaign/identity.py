@@ -45,10 +45,20 @@ def edition_of(plan: Plan) -> str:
     return digest.hexdigest()[:DIGITS]
 
 
-@cache
 def _package() -> str:
-    libraries = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    return f"{libraries} {_hash_of(_sources(PACKAGE), PACKAGE)}"
+    return f"{libraries()} {sources()}"
+
+
+@cache
+def libraries() -> str:
+    """Those that compute, with their versions."""
+    return " ".join(f"{name} {version(name)}" for name in LIBRARIES)
+
+
+@cache
+def sources() -> str:
+    """Hash of the package's own sources."""
+    return _hash_of(_sources(PACKAGE), PACKAGE)
 
 
 def _sources(folder: Path) -> list[Path]:

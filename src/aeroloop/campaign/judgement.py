@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from aeroloop.analysis.section import Section
 from aeroloop.analysis.summary import json_safe, versions
 from aeroloop.campaign.definition import PASSED, Definition, RateCheck, Value
+from aeroloop.campaign.fault_matrix import FaultResults, results
+from aeroloop.campaign.fault_page import table_of as fault_table
+from aeroloop.campaign.flight_phases import Stretch
 from aeroloop.campaign.search import Boundary
 from aeroloop.campaign.statistics import (
     Array,
@@ -25,6 +30,7 @@ from aeroloop.campaign.statistics import (
 from aeroloop.campaign.store import FLOWN, GAVE_UP, Row
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK
 
+EXPORTED = ("number", "state", "verdict", "seed", "attempt", "exit_code", "ended", "wall_s", "log_sha256", "why", "key")
 _LIMIT = re.compile(r"([<>=]) (.+)")
 
 
@@ -112,9 +118,10 @@ class Judged:
     total: int = 0  # flights of the design
     boundary: Boundary | None = None
     edition: str = ""
+    stretches: Sequence[Stretch] = ()  # of a sweep of faults: the phases of the fault-free flight
 
     @cached_property
-    def flown(self) -> list[Row]:
+    def flown(self) -> Sequence[Row]:
         return [row for row in self.rows if row.state == FLOWN]
 
     @cached_property
@@ -124,6 +131,11 @@ class Judged:
     @property
     def complete(self) -> bool:
         return len(self.flown) + len(self.gave_up) >= self.total
+
+    @property
+    def passed(self) -> NDArray[np.bool_]:
+        """Of the flown flights."""
+        return np.array([row.passed for row in self.flown], dtype=np.bool_)
 
     def rate(self, name: str = PASSED) -> Rate:
         if name == PASSED:
@@ -171,9 +183,12 @@ class Judged:
 
     def column(self, key: str) -> Array:
         """A parameter over the flown flights; of choices of text the number of the choice."""
-        values = [row.values.get(key) for row in self.flown]
-        texts = sorted({value for value in values if isinstance(value, str)})
+        values, texts = [row.values.get(key) for row in self.flown], self.texts(key)
         return np.array([float(texts.index(value) if isinstance(value, str) else _number(value)) for value in values])
+
+    def texts(self, key: str) -> list[str]:
+        """The choices of text of a parameter, in the order of their numbers."""
+        return sorted({value for row in self.flown if isinstance(value := row.values.get(key), str)})
 
     def metric(self, name: str) -> Array:
         return np.array([self.metrics.get(row.key, {}).get(name, math.nan) for row in self.flown])
@@ -191,6 +206,30 @@ class Judged:
                     interval = correlation_interval(correlation, count)
                     found.append(Sensitivity(key, metric, correlation, interval, count))
         return found
+
+    @cached_property
+    def faults(self) -> FaultResults | None:
+        """Of a campaign with sweeps."""
+        return results(self.flown, self.metrics, self.stretches) if self.definition.sweep else None
+
+    @property
+    def remarks(self) -> list[str]:
+        """What else is to be said with the verdict."""
+        return []
+
+    def extra_sections(self) -> Iterator[Section]:
+        """Of the report, before the distributions."""
+        yield from ()
+
+    def exported(self) -> dict[str, Sequence[Any]]:
+        """A table with a row for each flight: columns by name, None where there is no value."""
+        table: dict[str, Sequence[Any]] = {name: [getattr(row, name) for row in self.rows] for name in EXPORTED}
+        for key in self.varied:
+            table[key] = [row.values.get(key) for row in self.rows]
+        for name in dict.fromkeys(name for own in self.metrics.values() for name in own):
+            values = [self.metrics.get(row.key, {}).get(name, math.nan) for row in self.rows]
+            table[name] = [None if math.isnan(value) else value for value in values]
+        return table
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -223,6 +262,7 @@ class Judged:
                 ],
                 "boundary": None if self.boundary is None else asdict(self.boundary),
                 "sensitivity": [asdict(each) | {"interval": list(each.interval)} for each in self.sensitivities],
+                "faults": None if self.faults is None else fault_table(self.faults),
                 "edition": self.edition,
                 "versions": versions(),
             }

@@ -53,11 +53,20 @@ def wilson(successes: int, count: int, confidence: float = 0.95) -> Interval:
 def rank_correlation(x: Array, y: Array) -> float:
     """Spearman's; NaN if one of them does not vary or there are too few."""
     known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < FEWEST or np.ptp(x[known]) == 0.0 or np.ptp(y[known]) == 0.0:
-        return math.nan
-    from scipy.stats import rankdata
+    return correlation_of_ranks(ranks(x[known]), ranks(y[known]))
 
-    return float(np.corrcoef(rankdata(x[known]), rankdata(y[known]))[0, 1])
+
+def correlation_of_ranks(x: Array, y: Array) -> float:
+    if len(x) < FEWEST or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def ranks(values: Array) -> Array:
+    """From 1; equal values share their mean rank. (scipy.stats has it, and takes a second to import.)"""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    mean: Array = np.cumsum(counts) - (counts - 1) / 2.0
+    return mean[inverse]
 
 
 def correlation_interval(correlation: float, count: int, confidence: float = 0.95) -> Interval:

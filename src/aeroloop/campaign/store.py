@@ -2,6 +2,7 @@
 
 flight     one row for each flight by its content hash, whatever its state; `planned`: it belongs to the present design
 metric     its numbers, NaN as NULL
+block      flights of a batch by the thousands: their columns as bytes, in the order of their numbers
 campaign   the definition as it was read, the present edition and where the file is
 
 A row is durable before the next flight is counted (WAL, synchronous=FULL), so a killed driver loses only the flights
@@ -19,8 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from aeroloop.campaign.definition import Value
-from aeroloop.core.errors import ConfigError, StorageError
+from aeroloop.core.errors import DISK_FULL, ConfigError, StorageError, not_written
 
 DATABASE = "campaign.db"
 PLANNED, FLOWN, GAVE_UP = "planned", "flown", "gave_up"
@@ -35,6 +39,9 @@ CREATE TABLE IF NOT EXISTS flight (
   exit_code INTEGER, ended TEXT, wall_s REAL, host TEXT, log_sha256 TEXT, why TEXT, edition TEXT, planned INTEGER,
   checks TEXT);
 CREATE TABLE IF NOT EXISTS metric (key TEXT, name TEXT, value REAL, PRIMARY KEY (key, name)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS block (
+  design TEXT, first INTEGER, count INTEGER, edition TEXT, params BLOB, noise BLOB, metrics BLOB,
+  PRIMARY KEY (design, first));
 CREATE INDEX IF NOT EXISTS by_number ON flight (planned, number);
 COMMIT;
 """
@@ -95,10 +102,14 @@ class Store:
                 self._database.execute("PRAGMA synchronous=FULL")
                 self._database.executescript(_SCHEMA)
             self._database.execute("SELECT value FROM campaign LIMIT 1").fetchone()
+        except sqlite3.OperationalError as error:
+            if writes and _storage(error):
+                raise self._not_written(error) from None
+            raise ConfigError(f"{self.path}: not a campaign's database: {error}") from None
         except sqlite3.DatabaseError as error:
             raise ConfigError(f"{self.path}: not a campaign's database: {error}") from None
         except OSError as error:
-            raise ConfigError(f"{folder}: cannot be made: {error.strerror}") from None
+            raise not_written(folder, error) from None
 
     def close(self) -> None:
         self._database.close()
@@ -110,12 +121,17 @@ class Store:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield self._database
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                if self._database.in_transaction:  # SQLite itself takes back what a full disk cut short
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
         except sqlite3.OperationalError as error:
-            raise StorageError(f"{self.path}: cannot be written: {error}") from None
+            raise self._not_written(error) from None
+
+    def _not_written(self, error: sqlite3.OperationalError) -> StorageError:
+        why = DISK_FULL if error.sqlite_errorcode == sqlite3.SQLITE_FULL else str(error)
+        return StorageError(f"{self.path}: cannot be written: {why}; what was flown is kept")
 
     # What the campaign is.
 
@@ -205,6 +221,54 @@ class Store:
         asked += "WHERE planned = 0 AND state = 'flown'"
         ((others, own),) = self._database.execute(asked, (edition, edition)).fetchall()
         return int(others), int(own)
+
+    # Flights of a batch.
+
+    def add_block(self, design: str, edition: str, block: Block) -> None:
+        """One transaction; what was there from this flight on is replaced."""
+        columns = (block.params.astype("<f8"), block.noise.astype("<u4"), block.metrics.astype("<f4"))
+        with self._writing() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (design, block.first, len(block.noise), edition, *(column.tobytes() for column in columns)),
+            )
+
+    def blocks(self, design: str) -> Iterator[Block]:
+        """In the order of their first flights."""
+        asked = "SELECT first, count, params, noise, metrics FROM block WHERE design = ? ORDER BY first"
+        for first, count, params, noise, metrics in self._database.execute(asked, (design,)):
+            yield Block(
+                first,
+                np.frombuffer(params, "<f8").reshape(-1, count),
+                np.frombuffer(noise, "<u4"),
+                np.frombuffer(metrics, "<f4").reshape(-1, count),
+            )
+
+    def flown_blocks(self, design: str) -> list[tuple[int, int]]:
+        """First flight and number of flights of each."""
+        asked = "SELECT first, count FROM block WHERE design = ? ORDER BY first"
+        return [(int(first), int(count)) for first, count in self._database.execute(asked, (design,))]
+
+    def blocks_not_counted(self, design: str, edition: str) -> tuple[int, int]:
+        """Flights of other designs: of other editions, and of this one."""
+        asked = "SELECT coalesce(sum(count) FILTER (WHERE edition != ?), 0), "
+        asked += "coalesce(sum(count) FILTER (WHERE edition = ?), 0) FROM block WHERE design != ?"
+        ((others, own),) = self._database.execute(asked, (edition, edition, design)).fetchall()
+        return int(others), int(own)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Flights of a batch."""
+
+    first: int  # number of the first, from 0 on
+    params: NDArray[Any]  # (parameters, flights), of the campaign's file, in its order
+    noise: NDArray[Any]  # (flights,)
+    metrics: NDArray[Any]  # (metrics, flights)
+
+
+def _storage(error: sqlite3.OperationalError) -> bool:
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def _row(found: tuple[Any, ...]) -> Row:

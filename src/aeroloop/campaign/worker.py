@@ -14,27 +14,36 @@ import platform
 import select
 import signal
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from aeroloop.api.flying import Watcher, carry_out, verified
 from aeroloop.api.scenarios import ScenarioPlan
-from aeroloop.campaign.identity import edition_of
+from aeroloop.campaign.fault_columns import FaultColumns
+from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.store import Outcome
-from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_LINK, EXIT_OK, AeroloopError, ConfigError, LinkError
+from aeroloop.core.errors import (
+    EXIT_CHECK_FAILED,
+    EXIT_LINK,
+    EXIT_OK,
+    AeroloopError,
+    ConfigError,
+    LinkError,
+    StorageError,
+    not_written,
+)
 from aeroloop.core.fleet import Fleet, Plan
-from aeroloop.core.paths import runtime_dir
+from aeroloop.core.paths import SCENARIOS, process_folder
 from aeroloop.flight.inline import fly_inline
-from aeroloop.flight.results import summary_of
+from aeroloop.flight.results import read_log, summary_of
+from aeroloop.recording.log import Log
 
 INLINE_RUNGS = ("mil", "sil")
 LINK, LIFE = "link", "life"
@@ -45,10 +54,11 @@ class Task(msgspec.Struct, frozen=True):
     """A flight to be flown."""
 
     key: str
-    path: str
+    path: str  # absolute, or within the folder of shipped scenarios
     changes: tuple[str, ...]
     edition: str
     table: dict[str, Any] | None = None  # of a scenario without a file
+    fault_free: tuple[str, ...] | None = None  # of a sweep of faults: changes of the fault-free flight
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -62,14 +72,21 @@ class Report(msgspec.Struct, frozen=True):
 
 def fly(task: Task) -> Report:
     try:
-        plan = verified(ScenarioPlan(Path(task.path), task.changes, task.table))
-        if edition_of(plan) != task.edition:
-            raise ConfigError("a file of the scenario was changed while the campaign ran; run the campaign again")
+        plan = verified(ScenarioPlan(SCENARIOS / task.path, task.changes, task.table))
+        if edition_of(plan) != task.edition or flight_key(plan, task.edition) != task.key:
+            raise ConfigError(
+                f"{task.path}: this file, or one that it names, is another one than when the campaign began"
+            )
         began_s = time.monotonic()
-        summary = summary_of_flight(plan)
+        summary, log = flown(plan)
         wall_s = time.monotonic() - began_s
+        if task.fault_free is not None and summary["exit_code"] in RESULTS:
+            free = None if task.fault_free == task.changes else _fault_free(task).plan
+            summary["metrics"] |= _columns.of(plan, (summary, log), task.fault_free, free)
     except AeroloopError as error:
         return Report(task.key, why=str(error), exit_code=error.exit_code)
+    except OSError as error:
+        return Report(task.key, why=str(not_written(error.filename or "a file", error)), exit_code=EXIT_LINK)
     except Exception as error:
         traceback.print_exc()
         return Report(task.key, why=f"{type(error).__name__}: {error}", exit_code=EXIT_LINK)
@@ -79,13 +96,24 @@ def fly(task: Task) -> Report:
     return Report(task.key, outcome_of(summary, wall_s))
 
 
-def summary_of_flight(plan: Plan) -> dict[str, Any]:
+def flown(plan: Plan) -> tuple[dict[str, Any], Log]:
+    """Fly it; its summary and its log."""
     if inlinable(plan):
         began_s = time.monotonic()
         flight = fly_inline(plan)
-        return summary_of(plan, flight.logs[0], _outcome(flight.ended, time.monotonic() - began_s))
-    with tempfile.TemporaryDirectory(prefix="campaign-", dir=runtime_dir()) as folder:
-        return carry_out(plan, Path(folder) / "run", Watcher(notice=lambda words: None)).summary
+        return summary_of(plan, flight.logs[0], _outcome(flight.ended, time.monotonic() - began_s)), flight.logs[0]
+    with process_folder("campaign") as folder:
+        judged = carry_out(plan, folder / "run", Watcher(notice=lambda words: None))
+        if judged.exit_code != judged.summary["exit_code"]:  # it has ended, and its results could not be written
+            raise StorageError(judged.errors[-1])
+        return judged.summary, read_log(folder / "run", plan)
+
+
+_columns = FaultColumns(flown)
+
+
+def _fault_free(task: Task) -> ScenarioPlan:
+    return ScenarioPlan(SCENARIOS / task.path, task.fault_free or (), task.table)
 
 
 def _outcome(ended: str, wall_s: float) -> Mapping[str, Any]:
@@ -126,12 +154,13 @@ def serve(link: Connection) -> None:
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             task = msgspec.json.decode(link.recv_bytes(), type=Task)
-            link.send_bytes(msgspec.json.encode(asdict_report(fly(task))))
+            link.send_bytes(encoded(fly(task)))
 
 
-def asdict_report(report: Report) -> dict[str, Any]:
+def encoded(report: Report) -> bytes:
     outcome = None if report.outcome is None else asdict(report.outcome)
-    return {"key": report.key, "outcome": outcome, "why": report.why, "exit_code": report.exit_code}
+    table = {"key": report.key, "outcome": outcome, "why": report.why, "exit_code": report.exit_code}
+    return msgspec.json.encode(table)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -32,6 +32,7 @@ from aeroloop.cli import (
     pad_commands,
     progress,
     px4_module_command,
+    redundancy_commands,
     replay_commands,
     slam_commands,
     sync_commands,
@@ -400,6 +401,7 @@ app.command("pad", epilog=pad_commands.EPILOG)(pad_commands.pad)
 app.command("replay", epilog=replay_commands.EPILOG)(replay_commands.replay)
 app.command("slam", epilog=slam_commands.EPILOG)(slam_commands.slam)
 app.command("sync-table", epilog=sync_commands.EPILOG)(sync_commands.sync_table)
+app.command("redundancy-matrix", epilog=redundancy_commands.EPILOG)(redundancy_commands.redundancy_matrix)
 app.command("import", epilog=import_commands.EPILOG)(import_commands.import_aircraft)
 app.command("trajectory", epilog=trajectory_command.EPILOG)(trajectory_command.trajectory)
 app.command("video", epilog=video_commands.EPILOG)(video_commands.video)
@@ -416,10 +418,12 @@ def _write_junit(path: Path, summary: Mapping[str, Any]) -> None:
 
 
 def _show(summary: Mapping[str, Any], folder: Path, report: Path | None) -> None:
+    from aeroloop.analysis.checks import digits
+
     screen = Screen()
     table = Table("check", "value", "limit", "", header_style="bold")
     for check in summary["checks"]:
-        value = "not measured" if check["value"] is None else f"{check['value']:.4g}"
+        value = "not measured" if check["value"] is None else f"{check['value']:.{digits(check['limit'], 4)}g}"
         table.add_row(check["name"], value, check["limit"], "[green]pass[/]" if check["ok"] else "[red]FAIL[/]")
     screen.print(table)
     told = {check["name"] for check in summary["checks"]}

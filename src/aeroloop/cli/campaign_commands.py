@@ -44,6 +44,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON 
 @app.command(
     epilog="Examples:\n\n`aeroloop campaign run quad-wind`\n\n"
     "`aeroloop campaign run my-campaign.toml --workers 4 --out runs/mine`\n\n"
+    "`aeroloop campaign run tiltrotor-mass --engine batch --on gpu`\n\n"
+    "`aeroloop campaign run quad-wind --on ray://head:10001`\n\n"
+    "`aeroloop campaign run tiltrotor-faults`\n\n"
     f"`aeroloop campaign run quad-wind --limit 10 --json`\n\n{EXIT_CODES}"
 )
 def run(
@@ -51,9 +54,20 @@ def run(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Flights at a time; one for each processor, on pil for two.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(metavar="ENGINE", help="In place of the file's: `bench`, or `batch` for thousands at once."),
+    ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Fly at most so many now; the next run goes on.")
     ] = None,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="PLACE",
+            help="`local`, a ray cluster (ray://HOST:PORT, or HOST:PORT on one of its nodes), or `gpu` for batches.",
+        ),
+    ] = "local",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Its folder, runs/campaign-NAME by default; flights that it has are kept."),
@@ -62,13 +76,15 @@ def run(
 ) -> None:
     """Fly what is missing of a campaign, judge it, and write its report."""
     from aeroloop.campaign.campaigns import Campaign
+    from aeroloop.campaign.places import checked
 
-    campaign = Campaign(file, out=out)
+    campaign = Campaign(file, out=out, engine=engine)
+    checked(on, campaign.definition.engine)
     if campaign.remark:
         print_note(f"note: {campaign.remark}")
     try:
         with _shown(campaign) as told:
-            judged = campaign.run(workers=workers, limit=limit, told=told)
+            judged = campaign.run(workers=workers, limit=limit, on=on, told=told)
     except KeyboardInterrupt:
         print_note(f"interrupted: what was flown is in {campaign.folder}; the same command goes on")
         raise
@@ -217,9 +233,16 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
             bound = f"{check.bound:.4f} ({check.check.confidence:g})"
             table.add_row(plain(check.check.rate), bound, f"{check.check.at_least:g}", str(check.rate.count), mark)
         screen.print(table)
-    say(f"passed: {judged.rate().words}")
+    if judged.faults is not None:
+        from aeroloop.campaign.fault_page import summary_words
+
+        say(summary_words(judged.faults))
+    else:
+        say(f"passed: {judged.rate().words}")
     if judged.boundary is not None:
         say(plain(judged.boundary.words))
+    for words in judged.remarks:
+        say(plain(words))
     for row in judged.gave_up:
         say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}")
     others, designs = judged.not_counted

@@ -79,6 +79,7 @@ def dash(
     sys.stdout.flush()
     if open_browser:
         webbrowser.open(url)
+    from aeroloop.campaign.live_page import PAGE
     from aeroloop.dashboard.app import serve
     from aeroloop.dashboard.watched_flight import WatchedFlight
     from aeroloop.flight import routing, running
@@ -87,9 +88,8 @@ def dash(
     if flight and not with_parent and flight not in known:
         now = ", ".join(dict.fromkeys(known)) or "nothing"
         print_note(f"{flight} is not running yet: waiting for it; running now: {now}")
-    ended_by = serve(
-        WatchedFlight(runs, flight, routing.places), listener, host=host, tokens=tokens, view_only=view_only
-    )
+    watched = WatchedFlight(runs, flight, routing.places)
+    ended_by = serve(watched, listener, host=host, tokens=tokens, view_only=view_only, more=(PAGE,))
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
 
@@ -114,10 +114,11 @@ def replay(run: Path, port: int | None, open_browser: bool) -> None:
     sys.stdout.flush()
     if open_browser:
         webbrowser.open(url)
+    from aeroloop.campaign.live_page import PAGE
     from aeroloop.dashboard.app import serve
     from aeroloop.dashboard.watched_flight import WatchedFlight
 
-    ended_by = serve(WatchedFlight(folder.parent), listener, host=LOOPBACK, tokens={})
+    ended_by = serve(WatchedFlight(folder.parent), listener, host=LOOPBACK, tokens={}, more=(PAGE,))
     raise typer.Exit(128 + ended_by if ended_by else 0)
 
 

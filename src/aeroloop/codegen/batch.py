@@ -133,6 +133,11 @@ class _Lowering:
             root = self._add(Statement("sqrt", (self._add(Statement("mul", tuple(product))),)))
             pair = (takes[0], root) if operation == ca.OP_ASIN else (root, takes[0])
             return self._add(Statement("atan2", pair))
+        if operation == ca.OP_TANH:
+            # t / (t + 2) with t = exp(2 x) - 1: without a difference of near numbers, and finite for every x.
+            two = self._constant(2.0)
+            t = self._add(Statement("expm1", (self._add(Statement("mul", (takes[0], two))),)))
+            return self._add(Statement("div", (t, self._add(Statement("add", (t, two))))))
         if operation == ca.OP_ATAN:
             return self._add(Statement("atan2", (takes[0], self._constant(1.0))))
         if operation in (ca.OP_POW, ca.OP_CONSTPOW):

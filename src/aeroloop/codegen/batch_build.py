@@ -8,9 +8,13 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from aeroloop.codegen.run import host_compiler, run_tool
 from aeroloop.core.errors import ConfigError
@@ -52,6 +56,21 @@ def cuda_library(source: str, folder: Path, extra: tuple[str, ...] = ()) -> Path
 
 def loaded(built: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(built))
+
+
+def entry(built: Path, threads: int) -> Callable[[tuple[NDArray[Any], ...], NDArray[Any]], float]:
+    """The function of a compiled batch: (parameters, flights, seeds, table), metrics to fill in -> seconds."""
+    function = loaded(built).aeroloop_batch_run
+
+    def launch(arrays: tuple[NDArray[Any], ...], made: NDArray[Any]) -> float:
+        seconds = ctypes.c_double()
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*arrays, made)]
+        failed = function(*pointers[:4], len(arrays[3]), made.shape[1], threads, pointers[4], ctypes.byref(seconds))
+        if failed:
+            raise ConfigError(f"the batch failed on the GPU: CUDA error {failed}")
+        return seconds.value
+
+    return launch
 
 
 @cache

@@ -7,16 +7,25 @@
 #ifndef AEROLOOP_BATCH_RUNTIME_H
 #define AEROLOOP_BATCH_RUNTIME_H
 
+#ifdef __CUDACC_RTC__ /* compiled at run time: no headers */
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long long int64_t;
+typedef unsigned long long uint64_t;
+#else
 #include <stdint.h>
+#endif
 
 #ifdef __CUDACC__
 #define AL_FN static __device__ __forceinline__
 #define AL_TABLE static __device__ const
+#define AL_DRAW AL_FN
 #else
 #include <math.h>
 #include <string.h>
 #define AL_FN static inline __attribute__((always_inline))
 #define AL_TABLE static const
+#define AL_DRAW static __attribute__((noinline, unused))
 #endif
 
 #ifndef AL_LANES
@@ -214,6 +223,12 @@ AL_FN float al_log(float x) {
 }
 #endif
 
+/* A place in a table from a whole number, at least 0 and at most `last`; NaN is place 0. */
+AL_FN int32_t al_place(al_real x, int32_t last) {
+  x = al_select(al_lt((al_real)0, x), x, (al_real)0);
+  return (int32_t)al_select(al_lt((al_real)last, x), (al_real)last, x);
+}
+
 /* Philox4x32-10 (Salmon et al. 2011, Random123), rounds written out: an inner loop would not be vectorised. */
 AL_FN uint32_t al_mul_high(uint32_t a, uint32_t b) { return (uint32_t)(((uint64_t)a * b) >> 32); }
 #define AL_PHILOX_ROUND(k)                                                                          \
@@ -246,17 +261,21 @@ AL_FN al_real al_wave(uint32_t bits, int32_t ahead) {
 }
 #endif
 
-/* Four standard normal numbers of one key (flight, seed) and counter (step, draw, stream, 0) at normals[4 draw ...]. */
-#define AL_NORMALS(normals, flight, seed, step, draw, stream)                                       \
-  AL_EACH_LANE {                                                                                    \
-    const uint32_t key0 = AL_AT(flight, 0), key1 = AL_AT(seed, 0);                                  \
-    uint32_t c0 = (step), c1 = (draw), c2 = (stream), c3 = 0u;                                      \
-    AL_PHILOX_ROUNDS                                                                                \
-    const al_real radius0 = al_radius(c0), radius1 = al_radius(c2);                                 \
-    AL_AT(normals, 4 * (draw) + 0) = radius0 * al_wave(c1, 1);                                      \
-    AL_AT(normals, 4 * (draw) + 1) = radius0 * al_wave(c1, 0);                                      \
-    AL_AT(normals, 4 * (draw) + 2) = radius1 * al_wave(c3, 1);                                      \
-    AL_AT(normals, 4 * (draw) + 3) = radius1 * al_wave(c3, 0);                                      \
+/* Four standard normal numbers of one key (flight, seed) and counter (step, draw, stream, 0) at normals[4 draw ...].
+   One function for all calls on a processor: written out at each of them, the loop would not fit its cache of code. */
+AL_DRAW void al_normals(al_real *normals, const uint32_t *flight, const uint32_t *seed, uint32_t step, uint32_t draw,
+                        uint32_t stream) {
+  AL_EACH_LANE {
+    const uint32_t key0 = AL_AT(flight, 0), key1 = AL_AT(seed, 0);
+    uint32_t c0 = step, c1 = draw, c2 = stream, c3 = 0u;
+    AL_PHILOX_ROUNDS
+    const al_real radius0 = al_radius(c0), radius1 = al_radius(c2);
+    AL_AT(normals, 4 * draw + 0) = radius0 * al_wave(c1, 1);
+    AL_AT(normals, 4 * draw + 1) = radius0 * al_wave(c1, 0);
+    AL_AT(normals, 4 * draw + 2) = radius1 * al_wave(c3, 1);
+    AL_AT(normals, 4 * draw + 3) = radius1 * al_wave(c3, 0);
   }
+}
+#define AL_NORMALS(normals, flight, seed, step, draw, stream) al_normals(normals, flight, seed, step, draw, stream);
 
 #endif

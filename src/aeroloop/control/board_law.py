@@ -17,11 +17,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import casadi as ca
 
 from aeroloop.control.custom import BECOMES_C
+from aeroloop.control.host_law import Build, Run
 from aeroloop.core.errors import ConfigError
 
 INPUTS, OUTPUTS = ("measured", "fresh", "memory"), ("command", "memory_next", "told")
@@ -31,6 +32,17 @@ LEAST_PERIOD_S = 1e-4
 Row = Sequence[float]
 Source = Callable[[int], Sequence[Row | None] | None]
 """At a simulated time in ns: the new values of each group, None for a group without; None during a dropout of all."""
+
+
+class BoardRun(Run, Protocol):
+    """A host law with the inputs and outputs of `BoardLaw.whole` and one output more, its status; its memory has its
+    own size."""
+
+    clock_ns: Callable[[], int] | None
+    """The flight's clock in wall time, by which it may be late."""
+
+    def prepare(self) -> None:
+        """Work ahead, once the command has been sent."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,8 @@ class BoardLaw:
     source: Callable[[Any], Source] | None = None  # of a vehicle; None: its state sensors, in one group
     logs: tuple[str, ...] = ("sensors", "command")  # streams of the values sent and of the command received
     restarts: bool = False  # with a memory of zeros after values that are NaN or infinite
+    host: Callable[[Build], BoardRun] | None = None  # a host law in place of the function, which has the same shape
+    parts: tuple[ca.Function, ...] = ()  # of the host law, which become C
 
     def __post_init__(self) -> None:
         if not isinstance(self.function, ca.Function):

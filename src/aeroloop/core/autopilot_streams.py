@@ -63,6 +63,20 @@ AUTOPILOT_STATE = Stream(
         ("mission_current", "-", "current item of the mission"),
     ),
 )
+ESTIMATOR = Stream(
+    "estimator",
+    "board",
+    0.0,
+    False,  # logs of earlier versions keep their hash
+    True,
+    "the navigation filter of the virtual Pixhawk rejected three measurements of one kind in a row",
+    fields(
+        ("gate", "-", "0 magnetometer, 1 barometer, 2 position, 3 velocity, 4 height of the receiver"),
+        ("alarms", "-", "how often so far"),
+    ),
+    remembered=REMEMBERED,
+    optional=True,
+)
 BOARD_EVENT = common("board_event", producer="board", meaning="events of the virtual Pixhawk or our board")
 STATUS_TEXT = Stream(
     "status_text",

@@ -13,6 +13,10 @@ EXIT_INTERRUPTED = 130  # as shells expect after Ctrl-C
 EXIT_TERMINATED = 143  # and after SIGTERM
 
 
+DISK_FULL = "the disk is full"
+"""In the words of every error of that cause, which reach other processes as text."""
+
+
 class AeroloopError(Exception):
     """An error a user can act on: its text is one sentence, shown without a traceback.
 
@@ -50,5 +54,5 @@ def not_written(path: Path | str, error: OSError, what: str = "") -> AeroloopErr
     """Error for a file that cannot be written; `what` describes it if its name does not."""
     begin = f"{path}: {f'the {what} ' if what else ''}cannot be written"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StorageError(f"{begin}: the disk is full")
+        return StorageError(f"{begin}: {DISK_FULL}")
     return (StorageError if error.errno == errno.EIO else ConfigError)(f"{begin}: {error.strerror}")

@@ -11,14 +11,20 @@ from aeroloop.core.faults import (
     ACTUATOR_TARGETS,
     ADDING,
     BOARD,
+    BOARD_TARGETS,
+    BOARDS,
     CAMERA,
+    CHANNELLED,
+    INSTANT,
     KINDS,
     KINDS_OF,
+    LINE_TARGETS,
     MOTOR_KINDS,
     PAD,
     ROBOT_TARGETS,
     SIGHT_TARGETS,
     TARGETS,
+    VARYING,
     PlannedFault,
     Switch,
     Switched,
@@ -131,20 +137,63 @@ _ACTUATOR_FAULTS = {
     "load": ("rad/s2", 4000.0, "deceleration by an additional load"),
     "load_sine": ("rad/s2, Hz, rad", 3000.0, "deceleration by a load that oscillates, at 2 Hz unless given"),
 }
+_VARYING = {
+    ("ramp", "position"): ("m/s", 0.5, "drift of the {}"),
+    ("ramp", "velocity"): ("m/s2", 0.1, "drift of the {}"),
+    ("jump", "position"): ("m", 10.0, "jump of the {}, which fades with 10 s"),
+    ("jump", "velocity"): ("m/s", 2.0, "jump of the {}, which fades with 10 s"),
+    ("vibration", "gyro"): ("rad/s, Hz, rad", 0.5, "vibration of the {}, at 80 Hz unless given"),
+    ("vibration", "accel"): ("m/s2, Hz, rad", 10.0, "vibration of the {}, at 80 Hz unless given"),
+    ("clipped", "gyro"): ("rad/s", 0.2, "largest magnitude of each axis of the {}"),
+    ("clipped", "accel"): ("m/s2", 8.0, "largest magnitude of each axis of the {}"),
+}
+"""By kind and channel: unit, usual value, meaning."""
 _SIGHT_FAULTS = {
     "frozen": "repeats its last image",
     "dark": "every image is black, and its depth has no reading",
     "hide": "not drawn",
     "cover": "one half of it is covered",
 }
-_BOARD_FAULTS = {"hang": "the control task hangs", "reset": "reset"}
+_BOARD_FAULTS = {
+    "hang": ("", 0.0, "the control task hangs"),
+    "reset": ("", 0.0, "reset"),
+    "slow": ("s", 0.02, "commands are sent later"),
+    "dead": ("", 0.0, "sends nothing"),
+    "stuck": ("", 0.0, "repeats its last command"),
+    "bias": ("of the command", 0.1, "offset of its command"),
+    "babbling": ("", 0.0, "sends random commands"),
+    "nan": ("", 0.0, "commands are not a number"),
+    "sensor_bias": ("m", 0.5, "offset east of the position that it is sent"),
+    "reference_bias": ("m", 0.5, "offset east of the references that it receives"),
+    "unaligned": ("", 0.0, "messages between it and the other boards are lost"),
+    "wrong_image": ("", 0.0, "reports another interface at its start"),
+}
 
 
 def offers(scenario: Scenario) -> tuple[Offer, ...]:
-    """The faults available in this flight, from its family's row; and those of its cameras, of any family."""
-    reference = scenario.family.faults
-    offered: tuple[Offer, ...] = part(reference)(scenario) if reference else ()
+    """The faults that can be switched in this flight, from the rows of its family and of its controller; and those of
+    its cameras, of any family."""
+    rows = scenario.family.faults, scenario.flown_by.faults
+    offered = (offer for reference in rows if reference for offer in part(reference)(scenario))
     return (*offered, *of_sight(scenario))
+
+
+def legal(scenario: Scenario) -> tuple[Offer, ...]:
+    """All faults that can be planned: also those that a board injects into itself, by a plan of its own."""
+    return (*offers(scenario), *of_board(BOARD, scenario.controller.board_faults(scenario)))
+
+
+def of_board(target: str, kinds: Sequence[str], channels: Sequence[str] = ()) -> tuple[Offer, ...]:
+    """Faults of a board; `channels`: elements of its command, for those kinds that have a channel."""
+    found = []
+    for kind in kinds:
+        unit, value, meaning = _BOARD_FAULTS[kind]
+        names: list[tuple[str, ...]] = [(name,) for name in channels] if kind in ADDING else []
+        found += [
+            Offer(target, kind, channel, unit, value, 1 if unit else 0, f"{': '.join((target, *channel))}: {meaning}")
+            for channel in names or [()]
+        ]
+    return tuple(found)
 
 
 def of_sight(scenario: Scenario) -> tuple[Offer, ...]:
@@ -181,7 +230,14 @@ def of_sensor(target: str) -> tuple[Offer, ...]:
         for kind in ADDING
         for c in channels
     ]
-    return (*whole, *adding)
+    varying = [
+        Offer(target, kind, (c.name,), unit, value, _axes_of(kind, unit, c), f"{name}: {words.format(c.words)}")
+        for kind in KINDS_OF[target]
+        if kind in VARYING
+        for c in channels
+        for unit, value, words in (_VARYING[kind, c.name],)
+    ]
+    return (*whole, *adding, *varying)
 
 
 def of_links() -> tuple[Offer, ...]:
@@ -219,6 +275,11 @@ def of_actuators(
     return tuple(found)
 
 
+def _axes_of(kind: str, unit: str, channel: _Channel) -> int:
+    """A wave has three numbers for all axes, and a limit one."""
+    return _axes(unit) if kind in ("vibration", "clipped") else channel.axes
+
+
 def _axes(unit: str) -> int:
     """How many numbers a value of this unit may have: those of three have a unit each."""
     return len(unit.split(",")) if unit else 0
@@ -227,7 +288,7 @@ def _axes(unit: str) -> int:
 def check_planned(scenario: Scenario) -> None:
     """Check that the targets of the planned faults exist; ConfigError lists those that do."""
     planned = scenario.planned
-    known = offers(scenario) if planned else ()
+    known = legal(scenario) if planned else ()
     for where, fault in planned.items():
         key, expected = _lacking(fault, scenario, known)
         if key:
@@ -236,9 +297,10 @@ def check_planned(scenario: Scenario) -> None:
 
 def check_switch(scenario: Scenario, switch: Switch) -> None:
     """Check that a fault can be switched by hand; ConfigError lists those that can."""
-    if switch.target == BOARD:
+    known = offers(scenario)
+    if switch.target == BOARD and not any(offer.target == BOARD for offer in known):
         raise ConfigError(f"board: {switch.kind} can be planned in [[faults]], not switched manually")
-    _, expected = _lacking(switch, scenario, offers(scenario))
+    _, expected = _lacking(switch, scenario, known)
     if expected:
         raise ConfigError(expected)
 
@@ -248,7 +310,7 @@ def _lacking(fault: PlannedFault | Switch, scenario: Scenario, known: Sequence[O
     if fault.vehicle >= scenario.aircraft.count:
         return "vehicle", f"there are {scenario.aircraft.count} aircraft, the first is 0; not {fault.vehicle}"
     if fault.target == BOARD:
-        kinds = scenario.controller.board_faults(scenario)
+        kinds = [offer.kind for offer in known if offer.target == BOARD]
         if fault.kind not in kinds:
             rung = f"the board of this flight ({scenario.loop}, {scenario.pace})"
             return "kind", f"{rung} cannot {fault.kind}; expected one of: {', '.join(kinds) or 'none'}"
@@ -262,6 +324,8 @@ def _lacking(fault: PlannedFault | Switch, scenario: Scenario, known: Sequence[O
         offered = ", ".join(dict.fromkeys(offer.kind for offer in of_target))
         return "kind", f"{fault.target} cannot have {fault.kind} in this flight; expected one of: {offered}"
     names = [name for offer in alike for name in offer.channels]
+    if fault.target in LINE_TARGETS:  # of the link of one of several boards
+        names = list(dict.fromkeys(offer.target for offer in known if offer.target in BOARDS))
     if fault.channel and fault.channel not in names:
         return "channel", f"{fault.target} has no {fault.channel!r}; expected one of: {', '.join(names)}"
     meant = next((offer for offer in alike if fault.channel in offer.channels), alike[0])
@@ -277,9 +341,13 @@ def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
         return f"fault {numbers[0]}, {numbers[1]}"
     target, kind, on = TARGETS[numbers[0]], KINDS[numbers[1]], bool(row[2])
     if target in _LINES:
-        what, unit, axes = f"{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
-    elif target == BOARD:
-        return f"board: {_BOARD_FAULTS.get(kind, kind)}"
+        whose = f"{BOARDS[numbers[3] - 1]}: " if 0 < numbers[3] <= len(BOARDS) else ""
+        what, unit, axes = f"{whose}{_LINES[target]}: {kind}", _LINE_FAULTS[kind][0], 1
+    elif target in BOARD_TARGETS:
+        unit, _, meaning = _BOARD_FAULTS.get(kind, ("", 0.0, kind))
+        if kind in INSTANT:
+            return f"{target}: {meaning}"
+        what, axes = f"{target}: {meaning}", 1 if unit else 0
     elif target in SIGHT_TARGETS:
         names = [name for offer in known if (offer.target, offer.kind) == (target, kind) for name in offer.channels]
         which = f" {names[numbers[3]]}" if 0 <= numbers[3] < len(names) else ""
@@ -290,8 +358,9 @@ def words(row: Sequence[float], known: Sequence[Offer] = ()) -> str:
         name, channels = SENSORS[target]
         channel = channels[min(max(numbers[3], 0), len(channels) - 1)]
         what, unit, axes = f"{name}: {kind}", "", 0
-        if kind in ADDING:
-            what, unit, axes = f"{what} of the {channel.words}", channel.unit, channel.axes
+        if kind in CHANNELLED:
+            unit = _VARYING[kind, channel.name][0] if kind in VARYING else channel.unit
+            what, axes = f"{what} of the {channel.words}", _axes_of(kind, unit, channel)
     if not on:
         return f"{what} off"
     values = list(row[4 : 4 + axes])

@@ -12,7 +12,8 @@ from aeroloop.core.frames import Vec3
 SensorTarget = Literal["state", "imu", "magnetometer", "barometer", "gnss", "airspeed", "rangefinder"]
 LineTarget = Literal["to_plant", "to_board"]
 ActuatorTarget = Literal["rotor", "servo", "battery"]
-BoardTarget = Literal["board"]
+BoardTarget = Literal["board", "board.1", "board.2", "board.3"]
+"""The only board of a flight, or one of several."""
 RotorSensorTarget = Literal["tachometer"]
 RobotTarget = Literal["joint", "platform"]
 RobotSensorTarget = Literal["encoder"]
@@ -31,12 +32,32 @@ SensorKind = Literal["silent", "frozen", "bias", "noise"]
 LineKind = Literal["delay_s", "jitter_s", "loss", "corrupt", "duplicate", "reorder", "baud"]
 ActuatorKind = Literal["dead", "stuck", "weak", "slow", "offset", "sag"]
 BoardKind = Literal["hang", "reset"]
+BoardsKind = Literal["babbling", "nan"]
+"""Of one of several boards."""
+AmongBoardsKind = Literal["sensor_bias", "reference_bias", "unaligned", "wrong_image"]
+"""The same, of what it receives, and of what it is."""
 GnssKind = Literal["no_fix"]
+DriftKind = Literal["ramp", "jump"]
+ImuKind = Literal["vibration", "clipped"]
 MotorKind = Literal["effectiveness", "load"]
 WaveKind = Literal["load_sine"]
 RobotKind = Literal["payload", "friction"]
 SightKind = Literal["dark", "hide", "cover"]
-Kind = Literal[SensorKind, LineKind, ActuatorKind, BoardKind, GnssKind, MotorKind, WaveKind, RobotKind, SightKind]
+Kind = Literal[
+    SensorKind,
+    LineKind,
+    ActuatorKind,
+    BoardKind,
+    GnssKind,
+    MotorKind,
+    WaveKind,
+    RobotKind,
+    SightKind,
+    BoardsKind,
+    DriftKind,
+    ImuKind,
+    AmongBoardsKind,
+]
 
 SENSOR_TARGETS: tuple[str, ...] = (
     *get_args(SensorTarget),
@@ -46,7 +67,10 @@ SENSOR_TARGETS: tuple[str, ...] = (
 LINE_TARGETS: tuple[str, ...] = get_args(LineTarget)
 ACTUATOR_TARGETS: tuple[str, ...] = get_args(ActuatorTarget)
 ROBOT_TARGETS: tuple[str, ...] = get_args(RobotTarget)
-BOARD: str = get_args(BoardTarget)[0]
+BOARD_TARGETS: tuple[str, ...] = get_args(BoardTarget)
+BOARD, *BOARDS = BOARD_TARGETS
+INSTANT = ("hang", "reset")
+"""Faults of a board that happen once; it ends them itself."""
 SIGHT_TARGETS: tuple[str, ...] = get_args(SightTarget)
 """What the camera process draws; the plant only logs the switch."""
 CAMERA, PAD = SIGHT_TARGETS
@@ -62,6 +86,7 @@ TARGETS: tuple[str, ...] = (
     *ROBOT_TARGETS,
     *get_args(RobotSensorTarget),
     *SIGHT_TARGETS,
+    *BOARDS,
 )
 KINDS: tuple[str, ...] = (
     *SENSOR_KINDS,
@@ -73,18 +98,27 @@ KINDS: tuple[str, ...] = (
     *get_args(WaveKind),
     *get_args(RobotKind),
     *get_args(SightKind),
+    *get_args(BoardsKind),
+    *get_args(DriftKind),
+    *get_args(ImuKind),
+    *get_args(AmongBoardsKind),
 )
 """The index, here and in TARGETS, is the number in the log: append only."""
 
 KINDS_OF: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(SENSOR_TARGETS, SENSOR_KINDS),
-    "gnss": (*SENSOR_KINDS, *get_args(GnssKind)),
+    "gnss": (*SENSOR_KINDS, *get_args(GnssKind), *get_args(DriftKind)),
+    "imu": (*SENSOR_KINDS, *get_args(ImuKind)),
     **dict.fromkeys(LINE_TARGETS, LINE_KINDS),
     "encoder": ("frozen", "bias", "noise"),
     "rotor": ("dead", "stuck", "weak", *get_args(MotorKind), *get_args(WaveKind)),
     "servo": ("stuck", "slow", "offset"),
     "battery": ("sag",),
-    BOARD: get_args(BoardKind),
+    BOARD: (*get_args(BoardKind), "slow"),
+    **dict.fromkeys(
+        BOARDS,
+        ("dead", *get_args(BoardKind), "slow", "stuck", "bias", *get_args(BoardsKind), *get_args(AmongBoardsKind)),
+    ),
     "joint": ("load", *get_args(WaveKind), "friction"),
     "platform": ("payload",),
     CAMERA: ("frozen", "dark"),
@@ -93,7 +127,10 @@ KINDS_OF: dict[str, tuple[str, ...]] = {
 
 ADDING = ("bias", "noise")
 """The faults of a sensor that have a channel and a value."""
-WITH_CHANNEL = (*ADDING, "dead", "stuck", "weak", "slow", "offset", *get_args(MotorKind), *get_args(WaveKind))
+VARYING: tuple[str, ...] = (*get_args(DriftKind), *get_args(ImuKind))
+"""The same, for single sensors."""
+CHANNELLED = (*ADDING, *VARYING)
+WITH_CHANNEL = (*CHANNELLED, "dead", "stuck", "weak", "slow", "offset", *get_args(MotorKind), *get_args(WaveKind))
 MOTOR_KINDS: tuple[str, ...] = (*get_args(MotorKind), *get_args(WaveKind))
 """Faults of rotors whose speed is simulated."""
 LARGEST = 1e4
@@ -108,6 +145,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "effectiveness": (0.0, 1.0),
     "load": (-LARGEST, LARGEST),
     "friction": (0.0, 100.0),
+    "ramp": (-100.0, 100.0),
+    "jump": (-LARGEST, LARGEST),
+    "clipped": (0.0, LARGEST),
+    "sensor_bias": (-100.0, 100.0),
+    "reference_bias": (-100.0, 100.0),
 }
 """Limits of fault values of sensors and actuators; those of a link are the limits of its impairments."""
 RANGES_OF_THREE: dict[str, dict[str, tuple[float, float]]] = {
@@ -116,11 +158,16 @@ RANGES_OF_THREE: dict[str, dict[str, tuple[float, float]]] = {
         "a frequency (Hz)": (0.01, 50.0),
         "a phase (rad)": (-math.tau, math.tau),
     },
+    "vibration": {
+        "an amplitude": (-LARGEST, LARGEST),
+        "a frequency (Hz)": (0.01, 2000.0),
+        "a phase (rad)": (-math.tau, math.tau),
+    },
     "payload": {"a mass (kg)": (0.0, 100.0), "a place x (m)": (-10.0, 10.0), "a place y (m)": (-10.0, 10.0)},
 }
 """The same of faults whose value may be three numbers. With a single number, the first, the others are the aircraft's
 usual ones."""
-NOT_ZERO = (*ADDING, "slow", "offset", "sag", "load", "friction", *RANGES_OF_THREE)
+NOT_ZERO = (*CHANNELLED, "sensor_bias", "reference_bias", "slow", "offset", "sag", "load", "friction", *RANGES_OF_THREE)
 """A value of zero would be no fault."""
 
 
@@ -140,7 +187,8 @@ class Switch(Config, frozen=True):
         fault, kinds = f"{self.target}: {self.kind}", KINDS_OF[self.target]
         if self.kind not in kinds:
             raise ValueError(f"{self.target}: cannot have {self.kind}, expected one of: {', '.join(kinds)}")
-        if self.channel and self.kind not in WITH_CHANNEL and self.target != CAMERA:
+        of_one_board = self.target in LINE_TARGETS and self.channel in BOARDS
+        if self.channel and self.kind not in WITH_CHANNEL and self.target != CAMERA and not of_one_board:
             raise ValueError(f"{fault}: concerns the whole, so it has no channel")
         if not all(math.isfinite(value) for value in self.values):
             raise ValueError(f"{fault}: expected a finite value, not {self.value}")
@@ -217,7 +265,7 @@ class PlannedFault(Config, frozen=True):
             raise ValueError(f"to_s: a switch by hand ({self.manual}) has no end; leave it out")
         if self.to_s is not None and not self.from_s < self.to_s:
             raise ValueError(f"to_s: expected more than from_s ({self.from_s:g}), not {self.to_s:g}")
-        if self.target == BOARD and self.to_s is not None:
+        if self.target in BOARD_TARGETS and self.kind in (*INSTANT, "dead") and self.to_s is not None:
             raise ValueError(f"to_s: a board's {self.kind} has no end; leave it out")
 
     def switch(self, *, on: bool) -> Switch:
@@ -228,8 +276,8 @@ class PlannedFault(Config, frozen=True):
 
     @property
     def what(self) -> tuple[object, ...]:
-        """What can have only one fault at a time; a board's faults are instantaneous."""
-        moment = self.from_s if self.target == BOARD else None
+        """What can have only one fault at a time; some of a board's faults are instantaneous."""
+        moment = self.from_s if self.target in BOARD_TARGETS and self.kind in INSTANT else None
         return self.target, self.kind, self.channel, self.vehicle, moment
 
 

@@ -7,7 +7,11 @@ wheel. This module selects which of the two is read.
 from __future__ import annotations
 
 import os
+import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from aeroloop.core.errors import ConfigError
@@ -40,6 +44,22 @@ def runtime_dir() -> Path:
     if not stat.S_ISDIR(info.st_mode) or info.st_uid != os.getuid() or info.st_mode & 0o077:
         raise ConfigError(f"{folder}: expected a folder of mode 700 that belongs to you; remove it and try again")
     return folder
+
+
+@contextmanager
+def process_folder(kind: str) -> Iterator[Path]:
+    """A folder of this process in the runtime folder, removed with the context. Those that killed processes left are
+    removed before."""
+    base = runtime_dir()
+    for path in base.glob(f"{kind}-*-*"):
+        try:
+            os.kill(int(path.name.split("-")[1]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(path, ignore_errors=True)
+        except (OSError, ValueError):  # another user's, or not ours
+            continue
+    with tempfile.TemporaryDirectory(dir=base, prefix=f"{kind}-{os.getpid()}-") as name:
+        yield Path(name)
 
 
 def cache_dir() -> Path:

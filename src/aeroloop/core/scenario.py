@@ -24,7 +24,9 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import LINE_TARGETS, PlannedFault, overlap
 from aeroloop.core.impairment import Impairment
+from aeroloop.core.noise_source import NoiseSource
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
 from aeroloop.core.tables import MEMORY, Controller, Family, family, flown_by, made
 from aeroloop.core.view import View
 
@@ -101,6 +103,7 @@ class Common(Config, frozen=True):
         ),
     ] = False
     seed: Annotated[int, meta("-", "seed of every random stream", ge=0)] = 1
+    noise: Annotated[NoiseSource, note("generator of the random streams")] = NoiseSource()
     loop: Annotated[Rung, note("rung of the ladder; `--loop` overrides it")] = "mil"
     pace: Annotated[str, note("`lockstep`, `real`, or a speed such as `4x`; `--pace` overrides it")] = "lockstep"
     chosen: Annotated[Choice, note("which controller")] = msgspec.field(default=Choice(), name="controller")
@@ -223,6 +226,15 @@ class ControllerTables(Tables, frozen=True):
         """Period of actuator commands; None if its tables do not define it."""
         return None
 
+    @property
+    def board_processes(self) -> tuple[str, ...]:
+        """Names of the processes that write the streams of boards."""
+        return ("board",)
+
+    def with_own_streams(self, streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
+        """The streams of a flight, with those that depend on its tables."""
+        return streams
+
     def routed(self, flight: Scenario) -> bool:
         """Whether the flight has a router."""
         return False
@@ -265,6 +277,7 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
             or self._cameras_lack()
             or companion.lacking(self.cameras, self.pad, self.landing, self.slam, lockstep=self.lockstep)
             or self._autopilot_lacks()
+            or self.noise.problem(self.seed, has_batch=bool(self.family.batch))
         )
         if missing:
             raise ValueError(missing)

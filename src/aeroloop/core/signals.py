@@ -191,7 +191,12 @@ class Event(IntEnum):
     COMMAND_ACCEPTED = 30  # it was acknowledged; value: number of the command
     LANDING_TARGETS_REFUSED = 31  # the autopilot did not use a LANDING_TARGET; value: count so far
     COLLISION = 32  # value: number of the object in the world, the first is 0; -1 - n: of aircraft n of the flight
-    LAW_FALLBACK = 33  # the law found no solution; value: 1 last good command held, 2 LQR law flies, 0 solved again
+    LAW_FALLBACK = 33  # the law found no solution; value: 1 last good command held, 2 fallback law, 0 solved again
+    BOARD_SELECTED = 34  # another board flies; value: its number from 1, 0 the mid-value of several
+    BOARD_OUT = 35  # a board failed or was voted out; value: its number from 1
+    BOARD_IN = 36  # it is aligned and may fly again; value: its number from 1
+    BOARDS_DISAGREE = 37  # two boards differ by more than the band, and none can be blamed; value: 1 yes, 0 no more
+    NO_BOARD = 38  # no board has a command, the last one is held; value: 1 yes, 0 no more
 
 
 class ResetCause(IntEnum):

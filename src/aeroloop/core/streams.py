@@ -31,6 +31,7 @@ def streams_of(scenario: Scenario) -> Streams:
         streams = tuple(replace(s, producer="plant") if s.producer == "board" else s for s in streams)
     if scenario.flown_by.external:
         streams = tuple(replace(s, simulated=False) if s.producer == "board" else s for s in streams)
+    streams = scenario.controller.with_own_streams(streams)
     if scenario.controller.routed(scenario):
         streams = (*streams, *(stream for stream in ROUTER_STREAMS if stream not in streams))
     if scenario.family.changes:

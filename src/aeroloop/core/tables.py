@@ -31,6 +31,7 @@ FAMILIES: Mapping[str, str] = {
     "fixedwing": "aeroloop.families.fixedwing.family:ROW",
     "helicopter": "aeroloop.families.helicopter.family:ROW",
     "rrr": "aeroloop.families.rrr.family:ROW",
+    "freebody": "aeroloop.families.freebody.family:ROW",
 }
 """By `vehicle.kind`; the first is the default. A multirotor has two names."""
 DEFAULT_FAMILY = next(iter(FAMILIES))
@@ -75,6 +76,7 @@ class Family:
     airframe: str = ""  # (scenario) -> controllers.pixhawk.flight_law.Airframe
     pulses: str = ""  # (scenario) -> protocols.servo_pulses.PulseMap, from an autopilot's servo channels to a command
     outputs: str = ""  # (scenario) -> exchanges.mavlink_hil.Outputs; without it each motor of the airframe is a channel
+    batch: str = ""  # (scenario) -> batch.flights.Plan: its loop as one generated program; default: no batch flies it
     variants: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # fields that differ, by controller
 
     def flown_by(self, controller: str) -> Family:
@@ -119,6 +121,7 @@ class Controller:
     metrics: str = ""  # (scenario, log) -> its metrics of a flight, besides its family's
     law_key: str = ""  # key of a control law from a file (`--law`); empty: it flies none
     firmware: str = ""  # (scenario) -> codegen.images.Generated, and the name of the image of its pace on the emulator
+    faults: str = ""  # (scenario) -> core.fault_offers.Offer of its boards, which its exchange switches
     tasks: str = ""  # tuple of core.signals.Task, of its firmware, by their numbers in the stream `task`
     streams: str = ""  # tuple of core.stream.Stream that it adds to those of its aircraft
     # Its processes fly all aircraft of a scenario; otherwise each is a part of a fleet (Family.each).

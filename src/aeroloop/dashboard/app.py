@@ -10,7 +10,7 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import uvicorn
@@ -61,6 +61,7 @@ class Page:
     title: str
     icon: str
     build: Callable[[WatchedFlight], None]
+    register: Callable[[WatchedFlight], None] | None = None  # files that the page links to
 
 
 PAGES = (
@@ -75,9 +76,15 @@ PAGES = (
 
 
 def web_app(
-    watched: WatchedFlight, *, host: str, port: int, tokens: Mapping[Role, str], view_only: bool = False
+    watched: WatchedFlight,
+    *,
+    host: str,
+    port: int,
+    tokens: Mapping[Role, str],
+    view_only: bool = False,
+    more: Sequence[Page] = (),
 ) -> Guard:
-    """Pages, files and websockets behind the guard."""
+    """Pages, files and websockets behind the guard. `more`: pages of packages above this one."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -91,7 +98,7 @@ def web_app(
     camera_routes.register(outer, watched)
     layers.register(outer, lambda: watched.layers)
     replay_images.register(outer, watched.runs_dir)
-    register(watched)
+    register(watched, more)
     nicegui_app.config.socket_io_js_transports = ["websocket"]
     ui.run_with(
         outer,
@@ -109,12 +116,19 @@ def web_app(
 
 
 def serve(
-    watched: WatchedFlight, listener: socket.socket, *, host: str, tokens: Mapping[Role, str], view_only: bool = False
+    watched: WatchedFlight,
+    listener: socket.socket,
+    *,
+    host: str,
+    tokens: Mapping[Role, str],
+    view_only: bool = False,
+    more: Sequence[Page] = (),
 ) -> int:
     """Serve until SIGTERM or SIGINT; returns the signal's number."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    guarded = web_app(watched, host=host, port=listener.getsockname()[1], tokens=tokens, view_only=view_only)
+    port = listener.getsockname()[1]
+    guarded = web_app(watched, host=host, port=port, tokens=tokens, view_only=view_only, more=more)
     ended_by: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):  # the server raises them again after its end
         signal.signal(number, lambda got, _: ended_by.append(got))
@@ -136,11 +150,14 @@ def serve(
     return ended_by[0] if ended_by else 0
 
 
-def register(watched: WatchedFlight) -> None:
+def register(watched: WatchedFlight, more: Sequence[Page] = ()) -> None:
     page_runs.register(watched)
-    tabs = tuple(Tab(page.path, page.title, page.icon) for page in PAGES)
+    pages = (*PAGES, *more)
+    tabs = tuple(Tab(page.path, page.title, page.icon) for page in pages)
     page_replay.register(watched, tabs)
-    for page in PAGES:
+    for page in pages:
+        if page.register is not None:
+            page.register(watched)
         ui.page(page.path, title=f"{page.title} – Aeroloop")(_shown(watched, page, tabs))
 
 

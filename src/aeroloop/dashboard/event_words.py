@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from aeroloop.core.faults import BOARDS
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import Stream
 from aeroloop.dashboard.theme import Severity
@@ -24,6 +25,8 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.COLLISION: ("bad", "collision"),
     Event.LAW_NOT_FINITE: ("bad", "the control law returned NaN or infinity"),
     Event.LAW_FALLBACK: ("warn", "the predictive law found no solution, or has one again"),
+    Event.BOARDS_DISAGREE: ("bad", "the boards disagree by more than the band, or agree again"),
+    Event.NO_BOARD: ("bad", "no board has a command: the last one is held; or one has again"),
     Event.OVERRUN: ("warn", "control cycle overrun"),
     Event.LATE_CYCLE: ("warn", "sensor request late"),
     Event.BOARD_RESTARTED: ("bad", "the board restarted"),
@@ -41,6 +44,18 @@ EVENT_WORDS: dict[Event, tuple[Severity, str]] = {
     Event.ROTOR_LOST: ("bad", "motor failure: the autopilot flies without that rotor"),
 }
 
+BOARD_WORDS: dict[Event, tuple[Severity, str]] = {
+    Event.BOARD_SELECTED: ("warn", "{} flies now"),
+    Event.BOARD_OUT: ("bad", "{} failed or was voted out"),
+    Event.BOARD_IN: ("ok", "{} is aligned and may fly again"),
+}
+"""Events of one of several boards; their value is its number from 1, 0 the vote of several."""
+
+
+def _of_board(event: Event, number: int) -> tuple[Severity, str]:
+    severity, words = BOARD_WORDS[event]
+    return severity, words.format(BOARDS[number - 1] if 0 < number <= len(BOARDS) else "the vote of the boards")
+
 
 def description(
     stream: Stream, row: tuple[float, ...], *, several: bool, objects: Sequence[str] = ()
@@ -53,6 +68,8 @@ def description(
         known = EVENT_WORDS.get(event)
         if event is Event.COLLISION:
             known = "bad", f"collision with {_touched(values['value'], objects)}"
+        if event in BOARD_WORDS:
+            known = _of_board(event, int(values["value"]))
         whose = f"aircraft {int(values['vehicle']) + 1}: " if several else ""
     except (KeyError, ValueError, OverflowError):
         return None

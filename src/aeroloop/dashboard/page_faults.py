@@ -16,8 +16,9 @@ from aeroloop.core.errors import AeroloopError
 from aeroloop.core.fault_offers import Offer, offers, words
 from aeroloop.core.faults import (
     ACTUATOR_TARGETS,
-    ADDING,
+    BOARD_TARGETS,
     CAMERA,
+    CHANNELLED,
     LARGEST,
     LINE_TARGETS,
     RANGES,
@@ -45,6 +46,7 @@ ICONS = {
     "platform": "scale",
     "camera": "photo_camera",
     "pad": "crop_free",
+    **dict.fromkeys(BOARD_TARGETS, "developer_board"),
 }
 CSS = """
 .fault-grid { display:grid; grid-template-columns:repeat(auto-fill,minmax(340px,1fr)); gap:12px; width:100%;
@@ -80,6 +82,8 @@ def amount(offer: Offer) -> Amount | None:
     match offer.kind:
         case "silent" | "frozen" | "no_fix" | "dead" | "stuck" | "dark" | "hide" | "cover":
             return None
+        case "hang" | "reset" | "babbling" | "nan" | "unaligned" | "wrong_image":
+            return None
         case "delay_s" | "jitter_s" | "slow":
             return Amount("ms", 1000.0, 0.0, 10_000.0, 1.0)
         case "baud":
@@ -88,9 +92,9 @@ def amount(offer: Offer) -> Amount | None:
             return Amount("%", 100.0, 0.0, 100.0 * RANGES["sag"][1], 1.0)
         case "loss" | "corrupt" | "duplicate" | "reorder" | "weak" | "effectiveness":
             return Amount("%", 100.0, 0.0, 100.0, 0.1)
-        case "noise":
+        case "noise" | "clipped":
             return Amount(offer.unit, 1.0, 0.0, LARGEST, 0.0)
-        case "load_sine" | "payload":  # the first of three numbers; the others are the usual ones
+        case "load_sine" | "payload" | "vibration":  # the first of three numbers; the others are the usual ones
             low, high = next(iter(RANGES_OF_THREE[offer.kind].values()))
             return Amount(offer.unit.partition(",")[0], 1.0, low, high, 0.0)
         case "friction":
@@ -332,8 +336,10 @@ def card_of(offer: Offer) -> tuple[str, ...]:
 
 def title(offer: Offer) -> str:
     """Its short name; the group has the target's name."""
-    return offer.words.partition(": ")[2] if offer.kind in ADDING else offer.kind.removesuffix("_s").replace("_", " ")
+    return (
+        offer.words.partition(": ")[2] if offer.kind in CHANNELLED else offer.kind.removesuffix("_s").replace("_", " ")
+    )
 
 
 def caption(offer: Offer) -> str:
-    return "" if offer.kind in ADDING else offer.words.partition(": ")[2]
+    return "" if offer.kind in CHANNELLED else offer.words.partition(": ")[2]

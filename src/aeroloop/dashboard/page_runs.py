@@ -118,16 +118,17 @@ def register(watched: WatchedFlight) -> None:
 
     @app.get("/runs/{name}/report.html")
     def report(name: str) -> FileResponse:
-        return _document(runs.report(name))
+        return document(runs.report(name))
 
     @app.get("/comparisons/{number}")
     def comparison(number: int) -> FileResponse:
-        return _document(comparisons.page(number))
+        return document(comparisons.page(number))
 
     app.state.comparisons = comparisons
 
 
-def _document(path: Path | None) -> FileResponse:
+def document(path: Path | None) -> FileResponse:
+    """A report, without the rights of our pages."""
     if path is None:
         raise HTTPException(404, "There is no such report.")
     return FileResponse(path, media_type="text/html; charset=utf-8", headers=SANDBOX)

@@ -9,6 +9,7 @@ from collections import deque
 from nicegui import ui
 
 from aeroloop.dashboard import family_page, instruments, readings
+from aeroloop.dashboard.boards_panel import BoardsPanel
 from aeroloop.dashboard.camera_panel import CameraPanel
 from aeroloop.dashboard.family_page import Status
 from aeroloop.dashboard.fly_page_state import state_of
@@ -101,6 +102,7 @@ class Page:
                 self.panel = ui.html(instruments.panel(instruments.Readings()), sanitize=False).classes("w-full")
                 with card():
                     self._facts()
+                BoardsPanel(watched)
         self._follow_flight()
         self._tell()
         every(SCENE_S, self._fly)

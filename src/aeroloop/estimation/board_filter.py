@@ -15,7 +15,7 @@ Parts that are not needed in a period are not computed: each is a branch.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -51,12 +51,17 @@ class Field:
     strength_T: float
 
 
-def navigator(config: NavigationConfig, field: Field, period_s: float) -> ca.Function:
-    """(imu, magnetometer, barometer, gnss, fresh (4,), memory) -> (believed, ready, memory)."""
+def navigator(config: NavigationConfig, field: Field, period_s: float, start_m: float = 0.0) -> ca.Function:
+    """(imu, magnetometer, barometer, gnss, fresh (4,), memory) -> (believed, ready, memory).
+
+    `start_m`: height over home at which it is aligned.
+    """
     samples = [ca.MX.sym(name, size) for name, size in zip(("imu", "mag", "baro", "gnss"), SENSORS, strict=True)]
     fresh, memory = ca.MX.sym("fresh", len(SENSORS)), ca.MX.sym("memory", MEMORY)
     ready = memory[READY]
-    either = ca.Function.if_else("nav_step", _flying(config, field, period_s), _aligning(config, field, period_s))
+    either = ca.Function.if_else(
+        "nav_step", _flying(config, field, period_s), _aligning(config, field, period_s, start_m)
+    )
     after = either(ready > 0.5, *samples, fresh, memory)
     believed = _believed()(after)
     return ca.Function("navigator", [*samples, fresh, memory], [believed, after[READY], after])
@@ -67,22 +72,22 @@ def _symbols() -> list[Any]:
     return [*samples, ca.SX.sym("fresh", len(SENSORS)), ca.SX.sym("memory", MEMORY)]
 
 
-def _aligning(config: NavigationConfig, field: Field, period_s: float) -> ca.Function:
+def _aligning(config: NavigationConfig, field: Field, period_s: float, start_m: float) -> ca.Function:
     """Sums of samples at rest, and at the end of the window the resulting state."""
     inputs = _symbols()
     imu, magnetometer, barometer, _, fresh, memory = inputs
     sums = memory[SUMS] + ca.vertcat(fresh[0] * imu, fresh[1] * magnetometer, fresh[2] * barometer)
     counts = memory[COUNTS] + fresh[:3]
     divisors = ca.fmax(counts, 1)
-    rate, accel = sums[0:3] / divisors[0], sums[3:6] / divisors[0]
-    field_B, altitude = sums[6:9] / divisors[1], sums[9] / divisors[2]
+    means = Means(sums[0:3] / divisors[0], sums[3:6] / divisors[0], sums[6:9] / divisors[1], sums[9] / divisors[2])
+    rate, accel = means.rate_B, means.accel_B
     full = counts[0] >= round(config.align_s / period_s)
     still = ca.logic_and(
         ca.norm_2(rate) < config.still_rate_rad_s,
         ca.fabs(ca.norm_2(accel) - config.gravity_m_s2) < config.still_accel_m_s2,
     )
     begun = ca.logic_and(full, ca.logic_and(still, ca.logic_and(counts[1] > 0, counts[2] > 0)))
-    x, p = _first(config, field, rate, accel, field_B, altitude)
+    x, p = first(config, field, means, start_m)
     kept = ca.if_else(full, 0, 1)
     after = ca.vertcat(
         begun * x, begun * p, ca.SX.zeros(len(GATES)), kept * sums, kept * counts, begun, 0, memory[EPH], memory[EPV]
@@ -90,7 +95,18 @@ def _aligning(config: NavigationConfig, field: Field, period_s: float) -> ca.Fun
     return ca.Function("nav_align", inputs, [ca.densify(after)])
 
 
-def _first(config: NavigationConfig, field: Field, rate: Any, accel: Any, field_B: Any, altitude: Any) -> Any:
+class Means(NamedTuple):
+    """Of the samples at standstill."""
+
+    rate_B: Any
+    accel_B: Any
+    field_B: Any
+    altitude_m: Any  # pressure altitude
+
+
+def first(config: NavigationConfig, field: Field, means: Means, start_m: float) -> Any:
+    """State and covariance after the standstill."""
+    rate, accel, field_B, altitude = means
     roll = ca.atan2(accel[1], accel[2])
     pitch = ca.atan2(-accel[0], ca.sqrt(accel[1] ** 2 + accel[2] ** 2))
     across = ca.cos(roll) * field_B[1] - ca.sin(roll) * field_B[2]
@@ -107,7 +123,8 @@ def _first(config: NavigationConfig, field: Field, rate: Any, accel: Any, field_
     )
     force = ca.vertcat(0, 0, config.gravity_m_s2)
     zero = ca.SX.zeros(3)
-    x = ca.vertcat(quat, zero, zero, rate, zero, altitude, zero, zero, rate, force)
+    pos, offset = (ca.vertcat(0, 0, start_m), altitude - start_m) if start_m else (zero, altitude)
+    x = ca.vertcat(quat, zero, pos, rate, zero, offset, zero, zero, rate, force)
     spread = np.zeros(ekf.ERRORS)
     spread[ekf.D_ANGLE] = (FIRST_TILT_STD_RAD, FIRST_TILT_STD_RAD, config.heading_std_rad)
     spread[ekf.D_VEL] = FIRST_VEL_STD_M_S
@@ -133,12 +150,12 @@ def _flying(config: NavigationConfig, field: Field, period_s: float) -> ca.Funct
     x = ekf.propagate(config.gravity_m_s2)(memory[X], ca.vertcat(period_s, imu))
     since = memory[SINCE] + period_s
     due = since > config.covariance_period_s - period_s / 2
-    x, p = _branch(_moved_on(noise, config))(due, x, memory[P], since)
+    x, p = _branch(moved_on(noise, config))(due, x, memory[P], since)
     since = ca.if_else(due, 0, since)
     parts = {
-        "magnetometer": (fresh[1], magnetometer, _heading(config, field)),
-        "barometer": (fresh[2], barometer, _barometer(config)),
-        "gnss": (fresh[3], gnss, _fix(config)),
+        "magnetometer": (fresh[1], magnetometer, correct_by_field(config, field)),
+        "barometer": (fresh[2], barometer, correct_by_barometer(config)),
+        "gnss": (fresh[3], gnss, correct_by_fix(config)),
     }
     refused = memory[REFUSED] + period_s * (memory[REFUSED] > 0)
     for came, sample, correction in parts.values():
@@ -155,7 +172,7 @@ def _branch(function: ca.Function) -> ca.Function:
     return ca.Function.if_else(f"{function.name()}_due", function, keep)
 
 
-def _moved_on(noise: ekf.Noise, config: NavigationConfig) -> ca.Function:
+def moved_on(noise: ekf.Noise, config: NavigationConfig) -> ca.Function:
     x, p, since = ca.SX.sym("x", ekf.STATES), ca.SX.sym("p", ekf.TRIANGLE), ca.SX.sym("since")
     p_after = ekf.predict(noise, config.gravity_m_s2)(x, p, ca.vertcat(since, x[ekf.VEL_I]))
     emptied = ca.vertcat(x[: ekf.VEL_I.start], ca.SX.zeros(6), x[ekf.POS_I.stop :])
@@ -187,7 +204,7 @@ class _Judge:
         return ca.Function(self._name, self._inputs, [self.x, self.p, self.refused])
 
 
-def _heading(config: NavigationConfig, field: Field) -> ca.Function:
+def correct_by_field(config: NavigationConfig, field: Field) -> ca.Function:
     judge = _Judge(config, MAGNETOMETER, "nav_magnetometer")
     strength = ca.norm_2(judge.sample)
     earths = ca.fabs(strength / field.strength_T - 1) <= config.field_tolerance
@@ -197,7 +214,7 @@ def _heading(config: NavigationConfig, field: Field) -> ca.Function:
     return judge.function()
 
 
-def _barometer(config: NavigationConfig) -> ca.Function:
+def correct_by_barometer(config: NavigationConfig) -> ca.Function:
     judge = _Judge(config, BAROMETER, "nav_barometer")
     z = ca.vertcat(judge.sample, config.baro_std_m**2, 1)
     result = ekf.correct_height()(judge.x, judge.p, z, ca.SX.zeros(ekf.LATE))
@@ -205,7 +222,7 @@ def _barometer(config: NavigationConfig) -> ca.Function:
     return judge.function()
 
 
-def _fix(config: NavigationConfig) -> ca.Function:
+def correct_by_fix(config: NavigationConfig) -> ca.Function:
     judge = _Judge(config, GNSS, "nav_gnss")
     age, pos, vel = judge.sample[0], judge.sample[1:4], judge.sample[4:7]
     eph, epv = ca.fmax(judge.sample[7], config.gnss_eph_floor_m), ca.fmax(judge.sample[8], config.gnss_epv_floor_m)

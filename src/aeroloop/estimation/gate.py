@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from aeroloop.core.signals import NS
 
+ALARM_AFTER = 3
+"""One rejected measurement may be noise."""
+
 
 class Gate:
     """Gate of one kind of measurement."""
@@ -15,6 +18,9 @@ class Gate:
         """Squared ratio of the last innovation to the gate: above 1 it was rejected."""
         self.accepted_ns: int | None = None
         self.refused_since_ns: int | None = None
+        self._rejected = 0  # in a row
+        self.alarms = 0
+        """How often ALARM_AFTER measurements in a row were rejected."""
 
     def passes(self, t_ns: int, normalised2: float) -> bool:
         self.ratio = normalised2 / self._limit2
@@ -23,10 +29,12 @@ class Gate:
             return True
         if self.refused_since_ns is None:
             self.refused_since_ns = t_ns
+        self._rejected += 1
+        self.alarms += self._rejected == ALARM_AFTER
         return False
 
     def accept(self, t_ns: int) -> None:
-        self.accepted_ns, self.refused_since_ns = t_ns, None
+        self.accepted_ns, self.refused_since_ns, self._rejected = t_ns, None, 0
 
     def recent(self, t_ns: int, within_ns: int) -> bool:
         return self.accepted_ns is not None and t_ns - self.accepted_ns <= within_ns

@@ -116,6 +116,11 @@ class Navigation:
         return {name: gate.ratio for name, gate in self._gates.items()}
 
     @property
+    def gate_alarms(self) -> tuple[int, ...]:
+        """How often several measurements in a row were rejected, of each gate."""
+        return tuple(gate.alarms for gate in self._gates.values())
+
+    @property
     def accepted_ns(self) -> dict[str, int]:
         """Time at which each measurement was last accepted; without those that never were."""
         return {name: gate.accepted_ns for name, gate in self._gates.items() if gate.accepted_ns is not None}

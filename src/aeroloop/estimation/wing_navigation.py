@@ -8,6 +8,7 @@ the velocity follows airspeed, heading and the last wind.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,11 +50,17 @@ class NavigationGains:
     surprise_m_s: float = 4.0
 
 
-def esti_nav(lift: Lift, period_s: float, gains: NavigationGains | None = None) -> ca.Function:
+def esti_nav(
+    lift: Lift,
+    period_s: float,
+    gains: NavigationGains | None = None,
+    air: Callable[[Any], tuple[Any, Any]] = air,
+) -> ca.Function:
     """(state, attitude, accel_B, pressures, fix) -> (estimate, state).
 
     `state` as wing.NAVIGATION, `attitude` as wing.ATTITUDE and of this cycle, `pressures` static and dynamic in Pa,
-    `fix` is 1 or 0 for fresh or not, then pos_W and vel_W. `estimate` as wing.ESTIMATE.
+    `fix` is 1 or 0 for fresh or not, then pos_W and vel_W. `estimate` as wing.ESTIMATE. `air` gives height and density
+    of a static pressure; heights and pressures may have another origin than zero, all of them the same.
     """
     gains = gains or NavigationGains()
     state, attitude = ca.SX.sym("state", len(NAVIGATION)), ca.SX.sym("attitude", len(ATTITUDE))

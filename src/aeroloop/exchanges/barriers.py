@@ -48,12 +48,17 @@ class BatonBarrier:
         self._ahead_ns = GROUND_AHEAD_CYCLES * period_ns
         self._end_ns = end_ns
         self._granted_ns = -1
+        self.fault = 0  # for the board, with the next baton
 
     def close(self) -> None:
         """End the flight for board and ground."""
         self._board.close()
         if self._ground:
             self._ground.close()
+
+    def drop(self) -> None:
+        """End the board, and go on without it."""
+        self._board.close()
 
     def begin(self) -> None:
         """Pass the baton to the board before the flight: its start message crosses the link before impairments
@@ -70,7 +75,8 @@ class BatonBarrier:
         if self._wire.bytes_sent == self._told_bytes and t_ns < self._wake_ns:
             return
         self._told_bytes = self._wire.bytes_sent
-        self._board.pass_on(t_ns, self._told_bytes, self._number)
+        fault, self.fault = self.fault, 0
+        self._board.pass_on(t_ns, self._told_bytes, self._number, fault)
         reply = Reply(*self._board.take())
         if self._ground and reply.cycle_ns > self._granted_ns:
             self._granted_ns = min(reply.cycle_ns + self._ahead_ns, self._end_ns)

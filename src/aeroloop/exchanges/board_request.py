@@ -20,7 +20,7 @@ from aeroloop.core.signals import NS, Event
 from aeroloop.exchanges.wire import Wire
 from aeroloop.protocols.board import Actuators, BoardReport, FromBoard, MissingReports, PlantEnd, Request, Start
 from aeroloop.protocols.handshake import Presence, objection
-from aeroloop.protocols.interface import TILTROTOR
+from aeroloop.protocols.interface import TILTROTOR, Interface
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.sim.exchange import NEVER_NS, Row, Stopped
 
@@ -30,6 +30,10 @@ START_POLL_S = 0.1
 MOST_STALE_B, MOST_STALE_READS = 1_000_000, 300
 """Limits on what is read before the flight starts: a board that exceeds them never stops sending. Reads are counted,
 not time: a process that was stopped for a second has bytes of a second to read, not an endless sender."""
+
+
+class RefusedError(LinkError):
+    """The board must not fly: another interface, or another image."""
 
 
 class Flown(Protocol):
@@ -130,7 +134,7 @@ class BoardRequest:
         if t_ns >= self._counters_ns:
             self._counters_ns = (t_ns // COUNTERS_PERIOD_NS + 1) * COUNTERS_PERIOD_NS
             self._note_counters()
-        chunk = self._link.poll()
+        chunk = self._received()
         messages = self.protocol.receive(chunk) if chunk else []
         if self._barrier is None:
             messages = self._newest(messages)
@@ -140,10 +144,16 @@ class BoardRequest:
             for message in messages:
                 self._take(message, read_ns)
         elif self._barrier is None and t_ns - self._received_ns > self._settings.silence_ns:
-            raise LinkError(
-                f"the {self._settings.board} has sent nothing on {self._link.url} for "
-                f"{self._settings.silence_ns / NS:g} s (at {t_ns / NS:.2f} s of the flight)"
-            )
+            self._silent()
+
+    def _received(self) -> bytes:
+        return self._link.poll()
+
+    def _silent(self) -> None:
+        raise LinkError(
+            f"the {self._settings.board} has sent nothing on {self._link.url} for "
+            f"{self._settings.silence_ns / NS:g} s (at {self._vehicle.t_ns / NS:.2f} s of the flight)"
+        )
 
     def _newest(self, messages: list[FromBoard]) -> list[FromBoard]:
         """The newest of several queued requests: the present sensors answer no older one."""
@@ -195,21 +205,31 @@ class BoardRequest:
         claim = start.claim
         if claim is None:
             return
-        reason = objection(TILTROTOR, claim, self._settings.expected_image)
+        reason = objection(self._interface(), claim, self._settings.expected_image)
         if reason:
-            raise LinkError(reason)
+            raise RefusedError(reason)
         self._link.send(self.protocol.hello())
         if self._presence.restarted(claim, self._vehicle.t_ns):
             self.protocol.new_board()
             self._vehicle.log_event(Event.BOARD_RESTARTED, claim.cause)
 
+    def _interface(self) -> Interface:
+        return TILTROTOR
+
+    def _sensed(self) -> Row | None:
+        return self._vehicle.measured()
+
+    def _before_answer(self) -> bytes:
+        """Messages to the board ahead of the sensors."""
+        return b""
+
     def _answer(self, read_ns: int) -> None:
         period_s = (read_ns - self._request_wall_ns) / NS if self._request_wall_ns else math.nan
         self._request_wall_ns = read_ns
-        sensors = self._vehicle.measured()
+        sensors = self._sensed()
         if sensors is None:
             return
-        self._link.send(self.protocol.answer(sensors))
+        self._link.send(self._before_answer() + self.protocol.answer(sensors))
         sent_ns = time.monotonic_ns()
         t_s = self._vehicle.t_ns / NS
         self._publish["sensors"](t_s, *sensors)

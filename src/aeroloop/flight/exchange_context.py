@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,23 @@ from aeroloop.core.scenario import Scenario
 from aeroloop.core.stream import Publish
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.sim.exchange import Exchange
+from aeroloop.sim.loop import Select
 from aeroloop.sim.vehicle import Vehicle
 
 
 @dataclass(frozen=True)
-class Inlined:
-    """An exchange whose controller runs in the plant's process."""
+class Selected:
+    """The exchanges of several boards, and the selector of the command that flies."""
 
-    exchange: Exchange
+    exchanges: Sequence[Exchange]
+    select: Select
+
+
+@dataclass(frozen=True)
+class Inlined:
+    """An exchange, or several, whose controller runs in the plant's process."""
+
+    exchange: Exchange | Selected
     finish: Callable[[], None]  # logs the controller's last rows and ends it
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import struct
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.fleet import Fleet, Plan, parts_of
 from aeroloop.core.fleet_files import expanded
-from aeroloop.core.paths import runtime_dir
+from aeroloop.core.paths import process_folder
 from aeroloop.core.scenario import Scenario, with_value
 from aeroloop.core.stream import Publish, Stream
 from aeroloop.core.streams import streams_of
@@ -51,12 +50,12 @@ def fly_inline(
     if not plans:
         raise ConfigError("a flight needs at least one scenario")
     scenarios = [part for plan in plans for part in parts_of(plan if isinstance(plan, Fleet) else expanded(plan))]
-    with tempfile.TemporaryDirectory(prefix="inline-", dir=runtime_dir()) as folder:
+    with process_folder("inline") as folder:
         kept = [KeptRows(scenario) for scenario in scenarios]
         parts: list[FlightPart] = []
         try:
             for index, (scenario, rows) in enumerate(zip(scenarios, kept, strict=True)):
-                place = Path(folder) / str(index)
+                place = folder / str(index)
                 place.mkdir()
                 prefix = f"{scenario.name}/" if len(scenarios) > 1 else ""
                 part = FlightPart(_launch(scenario, place, prefix), rows.publish)

@@ -15,11 +15,11 @@ from aeroloop.core.shape import Shape
 from aeroloop.core.shape import of_scenario as shape_of
 from aeroloop.core.stream import Publish
 from aeroloop.core.tables import calling, made, part
-from aeroloop.flight.exchange_context import ExchangeContext, Inlined
+from aeroloop.flight.exchange_context import ExchangeContext, Inlined, Selected
 from aeroloop.flight.processes.common import LaunchSettings
 from aeroloop.sim.exchange import Exchange, Stopped
 from aeroloop.sim.fault_plan import FaultPlan
-from aeroloop.sim.loop import Craft
+from aeroloop.sim.loop import Craft, first
 from aeroloop.sim.vehicle import Vehicle
 from aeroloop.world.earth import Earth, Home
 from aeroloop.world.object_kinds import names as object_names
@@ -47,19 +47,20 @@ class FlightPart:
         known = change_offers(self.scenario)
         for number, vehicle in enumerate(self.vehicles):
             context = ExchangeContext(self.scenario, self.launch, number, vehicle, self._own[number], batons, notify)
-            exchange = self._exchange_of(context)
+            found = self._exchange_of(context)
+            exchanges, select = (found.exchanges, found.select) if isinstance(found, Selected) else ([found], first)
             plan = FaultPlan(self.scenario.faults_of(number), self.scenario.changes_of(number))
             end_ns, name = self.scenario.end_ns, self._name(number)
             sight = partial(sight_switch, self.scenario)
-            craft = Craft(vehicle, [exchange], end_ns, name=name, plan=plan, sight=sight)
+            craft = Craft(vehicle, exchanges, end_ns, select=select, name=name, plan=plan, sight=sight)
             craft.check = partial(checked, scenario=self.scenario, known=known)
             self.crafts.append(craft)
 
-    def _exchange_of(self, context: ExchangeContext) -> Exchange:
+    def _exchange_of(self, context: ExchangeContext) -> Exchange | Selected:
         controller = self.scenario.flown_by
         if not self.scenario.inline:
             with calling((self.build,)):
-                exchange: Exchange = part(controller.exchange)(context)
+                exchange: Exchange | Selected = part(controller.exchange)(context)
             return exchange
         with calling((self.build,)):
             inlined: Inlined = part(controller.inline)(context)

@@ -24,7 +24,7 @@ from aeroloop.models import integrate, rigid_body
 from aeroloop.models.fixedwing_tables import Lateral, LinearDrag, Parameters, Propulsion, Symmetric
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 
-__all__ = ["CONTROLS", "INPUTS", "Parameters", "airdata", "dynamics", "forces", "state_dot", "step"]
+__all__ = ["CONTROLS", "INPUTS", "Parameters", "airdata", "derivative", "dynamics", "forces", "state_dot", "step"]
 
 CONTROLS = 4
 """Aileron, elevator, rudder (rad), throttle (0..1)."""
@@ -40,19 +40,24 @@ def state_dot(p: Parameters) -> ca.Function:
     """(state (13,), controls (4,), wind_W (3,), density, gravity) -> derivative of the state."""
     state, controls = ca.SX.sym("state", STATES), ca.SX.sym("controls", CONTROLS)
     wind_W, density, gravity = ca.SX.sym("wind_W", 3), ca.SX.sym("density"), ca.SX.sym("gravity")
+    return ca.Function(
+        "state_dot",
+        [state, controls, wind_W, density, gravity],
+        [derivative(p, state, controls, wind_W, density, gravity)],
+        ["state", "controls", "wind_W", "density_kg_m3", "gravity_m_s2"],
+        ["state_dot"],
+    )
+
+
+def derivative(p: Parameters, state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, gravity: ca.SX) -> ca.SX:
+    """Of the state; mass, inertia and coefficients of `p` may be symbols."""
     quat, rate_B = state[QUAT], state[RATE]
     force_B, torque_B = _wrench_B(state, controls, wind_W, density, p)
     accel_W = rigid_body.rotation(quat) @ force_B / p.body.mass_kg - ca.vertcat(0, 0, gravity)
     # The product of inertia couples roll and yaw; rigid_body's principal axes have none.
     inertia = _inertia_B(p)
     rate_dot_B = ca.inv(inertia) @ (torque_B - ca.cross(rate_B, inertia @ rate_B))
-    return ca.Function(
-        "state_dot",
-        [state, controls, wind_W, density, gravity],
-        [ca.vertcat(state[VEL], rigid_body.quat_dot(quat, rate_B), accel_W, rate_dot_B)],
-        ["state", "controls", "wind_W", "density_kg_m3", "gravity_m_s2"],
-        ["state_dot"],
-    )
+    return ca.vertcat(state[VEL], rigid_body.quat_dot(quat, rate_B), accel_W, rate_dot_B)
 
 
 def dynamics(p: Parameters) -> ca.Function:
@@ -179,7 +184,8 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
     return thrust, shaft
 
 
-def _inertia_B(p: Parameters) -> ca.DM:
+def _inertia_B(p: Parameters) -> ca.DM | ca.SX:
     x, y, z = p.body.inertia_kgm2
     xz = p.body.product_xz_kgm2  # the tensor has -xz in axes with z down, and so +xz in ours
-    return ca.DM([[x, 0.0, xz], [0.0, y, 0.0], [xz, 0.0, z]])
+    rows = ((x, 0.0, xz), (0.0, y, 0.0), (xz, 0.0, z))
+    return ca.vertcat(*(ca.horzcat(*row) for row in rows))

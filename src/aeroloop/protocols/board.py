@@ -23,13 +23,18 @@ from aeroloop.core.signals import TASKS, Command, Event, Sensors
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 from aeroloop.protocols.handshake import Claim
-from aeroloop.protocols.interface import TILTROTOR
+from aeroloop.protocols.interface import TILTROTOR, Interface
 from aeroloop.protocols.plausible import Bounds, Plausibility
 
 REQUEST_FRAME = encode(interface.REQUEST.pack())
-HELLO_FRAME = encode(interface.HELLO.pack(TILTROTOR.revision, TILTROTOR.hash))
-LONGEST_FROM_BOARD = TILTROTOR.longest("board")
 LONGEST_FROM_PLANT = interface.ANSWER.size
+
+
+def _hello_frame(table: Interface) -> bytes:
+    return encode(interface.HELLO.pack(table.revision, table.hash))
+
+
+HELLO_FRAME = _hello_frame(TILTROTOR)
 
 LATEST_CYCLES = 8
 """Messages later than this count as duplicates."""
@@ -78,7 +83,25 @@ class MissingReports:
     count: int
 
 
-FromBoard = Start | Request | Actuators | BoardReport | MissingReports
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Of one of several boards."""
+
+    cycle: int
+    health: int
+    memory: int  # hash of the integrators with which the board computed
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Integrators:
+    """Of one of several boards, after a cycle."""
+
+    cycle: int
+    values: tuple[float, ...]
+
+
+FromBoard = Start | Request | Actuators | BoardReport | MissingReports | Heartbeat | Integrators
 
 
 class _Expectation:
@@ -120,9 +143,16 @@ class _Expectation:
 class PlantEnd:
     """The server: frames in, accepted messages out."""
 
-    def __init__(self, bounds: Bounds, suspect: Suspect, first_command: Command | None = None) -> None:
+    def __init__(
+        self,
+        bounds: Bounds,
+        suspect: Suspect,
+        first_command: Command | None = None,
+        table: Interface = TILTROTOR,
+    ) -> None:
         self.counters = Counters()
-        self._deframer = Deframer(LONGEST_FROM_BOARD, self.counters)
+        self._deframer = Deframer(table.longest("board"), self.counters)
+        self._hello = _hello_frame(table)
         self._expected = _Expectation(self.counters)
         self._plausibility = Plausibility(bounds, first_command)
         self._suspect = suspect
@@ -135,7 +165,7 @@ class PlantEnd:
         return self._sent(encode(interface.ANSWER.pack(*sensors)))
 
     def hello(self) -> bytes:
-        return self._sent(HELLO_FRAME)
+        return self._sent(self._hello)
 
     def new_board(self) -> None:
         """The board has restarted and counts its messages from the beginning."""
@@ -160,9 +190,13 @@ class PlantEnd:
             return [Start(claim)]
         told = _told(data)
         if told is None:
-            self.counters.malformed += 1
-            return []
+            return self._others(data)
         return self._in_order(data[1], told)
+
+    def _others(self, data: bytes) -> list[FromBoard]:
+        """A message that the interface of a single board does not have."""
+        self.counters.malformed += 1
+        return []
 
     def _actuators(self, command: Command) -> Actuators | None:
         if not self._expected.arrives():
@@ -216,7 +250,14 @@ _EVENT_CODES = frozenset(map(int, Event))
 class BoardEnd:
     """The client."""
 
-    def __init__(self, bounds: Bounds, suspect: Suspect, refer: Callable[[bytes], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        bounds: Bounds,
+        suspect: Suspect,
+        refer: Callable[[bytes], None] = lambda _: None,
+        table: Interface = TILTROTOR,
+    ) -> None:
+        self.table = table
         self.counters = Counters()
         self._refer = refer
         self.refused = False  # the bench uses another interface: its messages have another meaning
@@ -243,12 +284,16 @@ class BoardEnd:
             if len(data) == interface.ANSWER.size:
                 accepted = self._answer(interface.ANSWER.unpack(data)) or accepted
             elif len(data) == interface.HELLO.size and data[0] == interface.HELLO.number:
-                self.refused = self.refused or interface.HELLO.unpack(data)[1] != TILTROTOR.hash
+                self.refused = self.refused or interface.HELLO.unpack(data)[1] != self.table.hash
             elif len(data) == interface.REFERENCE.size:
                 self._refer(data)
             else:
-                self.counters.malformed += 1
+                self._others(data)
         return accepted
+
+    def _others(self, data: bytes) -> None:
+        """A message that the interface of a single board does not have."""
+        self.counters.malformed += 1
 
     def _answer(self, sensors: Sensors) -> Sensors | None:
         if self.refused or not self._expected.arrives():

@@ -32,9 +32,9 @@ class Claim:
         return Claim(*map(int, START.unpack(data)))
 
 
-def host_claim(interface: Interface, uptime_ms: int) -> Claim:
+def host_claim(interface: Interface, uptime_ms: int, cause: ResetCause = ResetCause.POWER_ON) -> Claim:
     """The identity of a board that runs these very sources."""
-    return Claim(ResetCause.POWER_ON, interface.revision, interface.hash, 0, uptime_ms)
+    return Claim(cause, interface.revision, interface.hash, 0, uptime_ms)
 
 
 def objection(interface: Interface, claim: Claim, expected_image: int) -> str | None:
@@ -79,13 +79,21 @@ class Presence:
 
     def restarted(self, claim: Claim, t_ns: int) -> bool:
         """Whether this start message reports a new start: its clock went back."""
-        booted_ns = t_ns - claim.uptime_ms * (NS // 1000)
+        newer = self.is_newer(claim, t_ns)
+        if newer or self._booted_ns is None:
+            self._booted_ns = self._boot_ns(claim, t_ns)
+        return newer
+
+    def is_newer(self, claim: Claim, t_ns: int) -> bool:
+        """Whether it reports a later start than the known one."""
         # Compared with its first start message, not its last: a board that crashes in every cycle stays close to the
         # last.
-        if self._booted_ns is not None and booted_ns - self._booted_ns <= RESTART_SLACK_NS:
-            return False
-        known, self._booted_ns = self._booted_ns is not None, booted_ns
-        return known
+        known_ns = self._booted_ns
+        return known_ns is not None and self._boot_ns(claim, t_ns) - known_ns > RESTART_SLACK_NS
+
+    @staticmethod
+    def _boot_ns(claim: Claim, t_ns: int) -> int:
+        return t_ns - claim.uptime_ms * (NS // 1000)
 
     def late_s(self, t_ns: int) -> float | None:
         """A cycle begins: the time since the previous one if it exceeds the period by half or more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 
@@ -176,6 +176,45 @@ TILTROTOR = Interface(
     },
 )
 """The tilt-rotor's: the board requests, the plant answers; `board.py` describes the order of messages."""
+
+HEARTBEAT = Message(
+    "heartbeat",
+    "board",
+    8,
+    (("cycle", "I"), ("health", "B"), ("memory", "I"), ("active", "B")),
+    "one of several boards: its cycle, whether it is healthy, the hash of the integrators with which it computed, and "
+    "whether it was told that it flies",
+)
+MOST_ALIGNED = 14
+"""Numbers of a law's memory that boards can align: a message to the board is not longer than the sensors."""
+
+
+def _integrators(count: int) -> tuple[tuple[str, str], ...]:
+    return tuple((f"integrator_{index}", "f") for index in range(count))
+
+
+def integrators_message(count: int) -> Message:
+    fields = (("cycle", "I"), *_integrators(count))
+    return Message("integrators", "board", 9, fields, "one of several boards: its law's integrators after this cycle")
+
+
+def align_message(count: int) -> Message:
+    fields = (("cycle", "I"), ("active", "B"), ("take", "B"), *_integrators(count))
+    meaning = "to one of several boards, before the sensors: whether it flies, and integrators to take if `take` is 1"
+    return Message("align", "plant", 130, fields, meaning)
+
+
+def redundant(count: int) -> Interface:
+    """The interface of the tilt-rotor's board where several fly, with this number of integrators. Images of flights
+    with one board do not have these messages."""
+    more = (HEARTBEAT, integrators_message(count), align_message(count))
+    return replace(
+        TILTROTOR,
+        revision=2,
+        messages=(*TILTROTOR.messages, *more),
+        sizes={**TILTROTOR.sizes, "ALIGNED_COUNT": count},
+    )
+
 
 DEGREES = 1e7
 """Latitude and longitude are integers of 1e-7 degrees, as receivers give them."""

@@ -4,7 +4,7 @@ The link carries the same bytes at every pace. Lockstep adds a baton beside it: 
 with the number of bytes its sender has put on the link by a simulated time. The receiver of the baton first reads
 exactly that many, so no race between the kernel and the clock can change a flight.
 
-    plant ──(t, bytes)──▶ board      the board's timer, and the plant's answers up to t
+    plant ──(t, bytes)──▶ board      the board's timer, and the plant's answers up to t; a fault for it, if there is one
     plant ◀─(Reply)────── board      what the board sent now, what it will have sent at its next timer
     plant ──(t)─────────▶ ground     you may send the references of all cycles up to t
     ground ─(t, bytes)──▶ board      the one for t is on the reference link
@@ -18,7 +18,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from aeroloop.core.errors import LinkError
 
@@ -147,6 +147,20 @@ class Turns(Protocol):
         baton."""
 
 
+@runtime_checkable
+class Injected(Protocol):
+    """A board that the plant can make fail."""
+
+    def inject(self, code: int) -> None:
+        """A fault, with its next turn."""
+
+
+def _turn(turns: Turns, t_ns: int, plant_bytes: int, fault: int) -> Reply:
+    if fault and isinstance(turns, Injected):
+        turns.inject(fault)
+    return turns.take(t_ns, plant_bytes)
+
+
 class WorkTurns:
     """The turns of a board that sends its messages at once: `work` is called with the time of each turn, and returns
     the time of the next one without bytes. The board must read and write on `link`."""
@@ -171,8 +185,8 @@ class InlineBaton:
         self._reply: tuple[int, ...] = ()
 
     def pass_on(self, *numbers: int) -> None:
-        t_ns, plant_bytes, *_ = numbers
-        self._reply = self._turns.take(t_ns, plant_bytes)
+        t_ns, plant_bytes, _, fault = (*numbers, 0, 0)[:4]
+        self._reply = _turn(self._turns, t_ns, plant_bytes, fault)
 
     def take(self) -> tuple[int, ...]:
         return self._reply
@@ -184,7 +198,7 @@ def take_turns(plant: Baton, boards: Sequence[Turns], stopped: Callable[[], bool
     """Alternate the boards of a process with the plant, until the plant ends."""
     while not stopped():
         try:
-            t_ns, plant_bytes, number, *_ = plant.take()
-            plant.pass_on(*boards[number].take(t_ns, plant_bytes))
+            t_ns, plant_bytes, number, fault = plant.take()
+            plant.pass_on(*_turn(boards[number], t_ns, plant_bytes, fault))
         except PeerGoneError:
             break

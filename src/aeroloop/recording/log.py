@@ -25,7 +25,7 @@ from mcap.records import Channel, Header, McapRecord, Message, Metadata, Schema
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
-from aeroloop.core.errors import ConfigError, StorageError
+from aeroloop.core.errors import DISK_FULL, ConfigError, StorageError
 from aeroloop.core.signals import NS
 from aeroloop.core.stream import Stream
 
@@ -193,7 +193,7 @@ class LogWriter:
         error = self._sink.error
         if error is not None:
             full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            reason = "the disk is full" if full else error.strerror
+            reason = DISK_FULL if full else error.strerror
             raise StorageError(f"{self._path}: the log cannot be continued: {reason}") from error
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from aeroloop.core.config import Config, meta
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec, Vec3
+from aeroloop.sensors.streams import Streams as Streams
 
 BLOCK = 128
 """Samples drawn at once: long enough to be cheap, short enough not to delay a tick."""
@@ -59,21 +59,6 @@ class Errors(Config, frozen=True):
             raise ValueError("white_std: expected white_std or white_density, not both")
         if self.range is not None and not self.range[0] < self.range[1]:
             raise ValueError(f"range: expected the least value first, not {self.range}")
-
-
-@dataclass(frozen=True, slots=True)
-class Streams:
-    """Random streams by name: draws of one never change another, nor does adding or removing one."""
-
-    seed: int
-    path: tuple[str, ...] = ()
-
-    def child(self, name: str) -> Streams:
-        return Streams(self.seed, (*self.path, name))
-
-    def generator(self, name: str) -> np.random.Generator:
-        key = "/".join((*self.path, name)).encode()
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=tuple(key)))
 
 
 class Noise:
@@ -144,7 +129,7 @@ class Channel:
         self._rows: list[Any] = self._noise.block(BLOCK).tolist()
         self._index = -1  # of the last used row
         self._quantum = errors.quantum
-        self._low, self._high = errors.range or (-math.inf, math.inf)
+        self._low, self._high = self._range = errors.range or (-math.inf, math.inf)
         self._rng_fault = streams.generator("fault")
         self._disturbed = False
         self._fault_bias = self._fault_std = np.zeros(axes)
@@ -153,6 +138,10 @@ class Channel:
         """Add this bias, and noise of this size, from now on."""
         self._disturbed = bool(bias.any() or std.any())
         self._fault_bias, self._fault_std = bias, std
+
+    def clip(self, largest: float) -> None:
+        """Limit the magnitude of the values to this from now on; infinite: to the channel's own range."""
+        self._low, self._high = max(self._range[0], -largest), min(self._range[1], largest)
 
     def measure3(self, x: float, y: float, z: float, steps: int) -> Vec3:
         """Three axes; `steps` sample periods after the last call."""

@@ -15,6 +15,7 @@ from aeroloop.core.config import meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import ADDING, Switch, Switched
 from aeroloop.core.frames import Quat, Vec, Vec3, euler_from_quat, euler_rates_from_body
+from aeroloop.core.noise_source import Normals
 from aeroloop.core.signals import SENSOR_COUNT, Sensors, Truth
 from aeroloop.sensors.fitted import FittedSensors
 from aeroloop.sensors.schedule import Name
@@ -94,12 +95,14 @@ class StateSensors:
         config: TiltrotorSensors,
         rng: np.random.Generator,
         read: Callable[[Truth], Sensors | None] = ideal,
+        noise: Normals | None = None,
     ) -> None:
-        """`read` returns the values; None while there are none."""
+        """`read` returns the values; None while there are none. `noise`: in place of the numbers of `rng`, which then
+        draws those of faults alone."""
         self._read = read
         self._std = config.stds
         self._noisy = bool(self._std.any())
-        self._rng = rng
+        self._noise: Normals = noise or rng
         (self._rng_fault,) = rng.spawn(1)  # so that a fault does not change the noise after it
         self._faults: dict[tuple[str, str], tuple[float, ...]] = {}
         self._frozen: Sensors | None = None
@@ -110,7 +113,7 @@ class StateSensors:
         if measured is None:
             return None
         if self._noisy:
-            measured = tuple((self._std * self._rng.standard_normal(SENSOR_COUNT) + measured).tolist())
+            measured = tuple((self._std * self._noise.standard_normal(SENSOR_COUNT) + measured).tolist())
         return self._with_faults(measured) if self._faults else measured
 
     def switch(self, switch: Switch) -> Switched:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections import deque
 from pathlib import Path
@@ -12,11 +13,12 @@ import numpy as np
 
 from aeroloop.core.config import Config, convert, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import ADDING, Switch, Switched
+from aeroloop.core.faults import CHANNELLED, Switch, Switched, three
 from aeroloop.core.frames import Vec
-from aeroloop.core.signals import Air, Place, RigidState
+from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
+from aeroloop.sensors.fault_errors import TIMED, VIBRATION, error
 from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
 from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
@@ -95,13 +97,14 @@ def _presets() -> dict[str, Any]:
     return tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True)
 class _Disturbance:
-    """An active fault, with its value for each axis of its channel."""
+    """An active fault, with its value for each axis of its channel, or of a vibration its three numbers."""
 
     kind: str
     channel: Channel
     values: tuple[float, ...]
+    began_ns: int | None = None  # time of its first sample
 
 
 class _Post:
@@ -123,11 +126,13 @@ class _Post:
         channels = self.instrument.channels
         where = f"fault of {self.name}"
         name = _channel(switch.channel, channels, where)
-        whole = switch.kind not in ADDING
+        whole = switch.kind not in CHANNELLED
         key = switch.kind, "" if whole else name
         values: tuple[float, ...] = ()
         if switch.on:
-            if not whole:
+            if switch.kind == "vibration":
+                values = three(switch.values, VIBRATION)
+            elif not whole:
                 values = _values(switch.value, channels[name], f"{where}: channel {name}")
             if self._fault_free:
                 self._last = None  # of an earlier fault: the sensor would freeze to an old value
@@ -160,9 +165,12 @@ class _Post:
     def _sample_disturbed(self, scene: Scene, steps: int) -> None:
         """Take a sample and queue it with the effect of its faults, unless one suppresses it."""
         active = list(self._switched.values())
-        if active != self._active:
+        timed = [fault for fault in active if fault.kind in TIMED]
+        for fault in timed:
+            fault.began_ns = scene.state.t_ns if fault.began_ns is None else fault.began_ns
+        if timed or active != self._active:
             self._active = active
-            self._disturb()
+            self._disturb(scene.state.t_ns)
         self._fault_free = not active
         # A failed sensor continues to sample without delivery, so that its later noise does not depend on the fault.
         fresh = self.instrument.measure(scene, steps)
@@ -174,14 +182,19 @@ class _Post:
         if "silent" not in kinds:
             self._under_way.append(sent)
 
-    def _disturb(self) -> None:
+    def _disturb(self, t_ns: int) -> None:
         if isinstance(self.instrument, Gnss):
             self.instrument.lost = any(fault.kind == "no_fix" for fault in self._active)
         for channel in self.instrument.channels.values():
             mine = [fault for fault in self._active if fault.channel is channel]
             bias = np.array([fault.values for fault in mine if fault.kind == "bias"])
             noise = np.array([fault.values for fault in mine if fault.kind == "noise"])
-            channel.disturb(_summed(bias, channel.axes), _summed(noise**2, channel.axes) ** 0.5)
+            added = _summed(bias, channel.axes)
+            for fault in mine:
+                if fault.began_ns is not None:
+                    added = added + error(fault.kind, fault.values, channel.axes, (t_ns - fault.began_ns) / NS)
+            channel.disturb(added, _summed(noise**2, channel.axes) ** 0.5)
+            channel.clip(min((fault.values[0] for fault in mine if fault.kind == "clipped"), default=math.inf))
 
 
 def _summed(rows: Vec, axes: int) -> Vec:

@@ -72,6 +72,15 @@ class Exchange(Protocol):
 
 
 @runtime_checkable
+class BoardFaults(Protocol):
+    """An exchange that switches the faults of its boards, which its controller's row offers (`faults`). A board behind
+    another exchange has its own plan."""
+
+    def switch_board(self, switch: Switch) -> Switched:
+        """Switch a fault of a board on or off; ConfigError if that is not possible."""
+
+
+@runtime_checkable
 class Operated(Protocol):
     """An exchange whose controller takes user commands."""
 

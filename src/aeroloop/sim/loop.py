@@ -19,12 +19,12 @@ from typing import Any, Protocol
 
 from aeroloop.core.changes import Change, Values
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import BOARD, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
+from aeroloop.core.faults import BOARD_TARGETS, LINE_TARGETS, SIGHT_TARGETS, Switch, Switched, log_row
 from aeroloop.core.frames import Vec3
 from aeroloop.core.operator import Order
 from aeroloop.core.shape import Shape
 from aeroloop.sim.encounters import encounters
-from aeroloop.sim.exchange import Exchange, Operated, Row, Stopped
+from aeroloop.sim.exchange import BoardFaults, Exchange, Operated, Row, Stopped
 from aeroloop.sim.fault_plan import Action, FaultPlan
 from aeroloop.sim.vehicle import Vehicle
 
@@ -101,14 +101,24 @@ class Craft:
         """Switch a fault of the aircraft or of its link now; ConfigError if that is not possible."""
         if switch.target in SIGHT_TARGETS:
             return self.sight(switch)
+        if switch.target in BOARD_TARGETS:
+            return self._switch_board(switch)
         return self.exchanges[0].switch(switch) if switch.target in LINE_TARGETS else self.vehicle.switch(switch)
+
+    def _switch_board(self, switch: Switch) -> Switched:
+        """By the exchange that can; any other board has its own fault plan, and only the row is logged here."""
+        able = (exchange for exchange in self.exchanges if isinstance(exchange, BoardFaults))
+        found = next(able, None)
+        if found is not None:
+            return found.switch_board(switch)
+        return Switched(0, switch.values if switch.on else ())
 
     def schedule(self, action: Action) -> None:
         """Done by hand before the next step of the vehicle's grid; ConfigError if that is not possible."""
         if isinstance(action, Change):
             self.check(action)
-        elif action.target == BOARD:
-            raise ConfigError(f"board: {action.kind} can be planned in [[faults]], not switched manually")
+        elif action.target in BOARD_TARGETS and not any(isinstance(each, BoardFaults) for each in self.exchanges):
+            raise ConfigError(f"{action.target}: {action.kind} can be planned in [[faults]], not switched manually")
         step_ns = self.vehicle.step_ns
         self.plan.add((self.vehicle.t_ns // step_ns + 1) * step_ns, action)
 
@@ -142,9 +152,7 @@ class Craft:
             self.vehicle.change(action.key, values)
             self.vehicle.note_change((number, *(*values, 0.0, 0.0)[:3]))
         else:
-            # An emulated board has its own fault plan; only the row is logged here.
-            switched = Switched() if action.target == BOARD else self.switch(action)
-            self.vehicle.note_fault(log_row(action, switched))
+            self.vehicle.note_fault(log_row(action, self.switch(action)))
 
 
 class Pace(Protocol):

@@ -17,13 +17,13 @@ import math
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated
+from typing import Annotated, Any
 
 import casadi as ca
-import numpy as np
 
 from aeroloop.core.config import Config, meta
 from aeroloop.core.frames import Vec3
+from aeroloop.core.noise_source import Normals
 from aeroloop.world.flight_model import Runner
 
 FT_M = 0.3048
@@ -130,10 +130,17 @@ def _follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX
     )
 
 
+def stationary(a: Any, b: Any, c: Any, d: Any, e: Any) -> tuple[Any, ...]:
+    """u, z1 and z2 of v and of w from unit normals: the covariance of (z1, z2) is ((1/2, 1/4), (1/4, 1/4))."""
+    v = b / _ROOT_2, b / (2.0 * _ROOT_2) + c / (2.0 * _ROOT_2)
+    w = d / _ROOT_2, d / (2.0 * _ROOT_2) + e / (2.0 * _ROOT_2)
+    return (a, *v, *w)
+
+
 class Dryden:
     """The turbulent part of the wind at the aircraft; stationary from the first sample on."""
 
-    def __init__(self, config: Turbulence, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
+    def __init__(self, config: Turbulence, rng: Normals, run: Callable[[ca.Function], Runner]) -> None:
         """`rng` belongs to this object alone: it draws ahead, in blocks. `run` makes the step callable, compiled or
         not."""
         self._rng = rng
@@ -143,10 +150,7 @@ class Dryden:
         self._moment = moment.data
         self._after, self._wind = step.outputs[0][:_STATES], step.outputs[0][_STATES:]
         a, b, c, d, e = rng.standard_normal(_DRAWS).tolist()
-        # Stationary covariance of (z1, z2): ((1/2, 1/4), (1/4, 1/4)).
-        v = b / _ROOT_2, b / (2.0 * _ROOT_2) + c / (2.0 * _ROOT_2)
-        w = d / _ROOT_2, d / (2.0 * _ROOT_2) + e / (2.0 * _ROOT_2)
-        self._after[:] = (a, *v, *w, 0.0, 0.0)
+        self._after[:] = (*stationary(a, b, c, d, e), 0.0, 0.0)
         self._draws: list[float] = []
         self._next = 0
 

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Annotated, Literal
 
 import casadi as ca
-import numpy as np
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.core.noise_source import Normals
 from aeroloop.core.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
 from aeroloop.world.flight_model import Runner
@@ -66,7 +66,7 @@ class WindConfig(Config, frozen=True):
 class Wind:
     """The wind at one aircraft; call `step` once per tick."""
 
-    def __init__(self, config: WindConfig, rng: np.random.Generator, run: Callable[[ca.Function], Runner]) -> None:
+    def __init__(self, config: WindConfig, rng: Normals, run: Callable[[ca.Function], Runner]) -> None:
         """`rng` belongs to this wind alone. It feeds only the turbulence, by the same number of draws at every step.
         `run` makes the turbulence's step callable, compiled or not."""
         self._steady = config.steady_W

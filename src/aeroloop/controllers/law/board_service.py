@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-import os
 import select
 import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +16,7 @@ from pathlib import Path
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
 from aeroloop.core.errors import ConfigError, LinkError
-from aeroloop.core.paths import runtime_dir
+from aeroloop.core.paths import process_folder
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingPty
 from aeroloop.links.loopback import open_loopback
@@ -41,9 +39,7 @@ def serve(
     image: Path, place: LinkUrl, how_to_fly: str, say: Callable[[str], None], stopped: Callable[[], bool]
 ) -> None:
     """Run the image until `stopped`; its board link is the pty at `place`, which may carry references as well."""
-    _clear_away_dead_boards()
-    with tempfile.TemporaryDirectory(dir=runtime_dir(), prefix=f"board-{os.getpid()}-") as name:
-        folder = Path(name)
+    with process_folder("board") as folder:
         wire = LinkUrl("loopback", path=str(folder / "line.sock"), listen=True)
         place = replace(place, path=place.path or str(folder / "pty"))
         pty = LastingPty(place)
@@ -61,17 +57,6 @@ def serve(
             emulator.stop()
             uart.close()
             pty.close()
-
-
-def _clear_away_dead_boards() -> None:
-    """Remove what a killed service left."""
-    for path in runtime_dir().glob("board-*-*"):
-        try:
-            os.kill(int(path.name.split("-")[1]), 0)
-        except ProcessLookupError:
-            shutil.rmtree(path, ignore_errors=True)
-        except (OSError, ValueError):
-            continue
 
 
 def _pump(emulator: Emulator, uart: Link, pty: LastingPty, stopped: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from aeroloop.boards.monitor import Monitor
 from aeroloop.boards.qemu import Emulator, escaped, realtime_command
+from aeroloop.controllers.law.board_files import board_folder, board_links
 from aeroloop.controllers.law.request_tables import injected
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import NS
@@ -40,13 +41,20 @@ def line_device(url: str) -> str:
 
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
-    references = line_device(launch.reference_server) if launch.reference_server else "null"
-    devices = line_device(launch.link_client), references
-    monitor_path = launch.folder_path / "monitor.sock"
+    run_emulator(0, launch, supervisor)
+
+
+def run_emulator(number: int, launch: LaunchSettings, supervisor: SupervisorLink) -> None:
+    """The board with this number of several, or the only one."""
+    link_client, reference_server = board_links(launch, number)
+    folder = board_folder(launch.folder_path, number)
+    references = line_device(reference_server) if reference_server else "null"
+    devices = line_device(link_client), references
+    monitor_path = folder / "monitor.sock"
     supervisor.await_message("open")
     for refused in enter_realtime(BOARD_PRIORITY):  # QEMU inherits the priority
         supervisor.send("remark", message=f"emulator: {refused}")
-    emulator = Emulator(realtime_command(Path(launch.image), *devices, monitor_path), launch.folder_path)
+    emulator = Emulator(realtime_command(Path(launch.image), *devices, monitor_path), folder)
     try:
         monitor = Monitor(monitor_path, emulator)
         supervisor.send("ready")

@@ -16,7 +16,7 @@ from aeroloop.exchanges.board_period import BoardPeriod, MissionRequest
 from aeroloop.exchanges.board_request import BoardRequest
 from aeroloop.exchanges.operator import OperatorLine
 from aeroloop.exchanges.wire import Turn, Wire, impaired_wire
-from aeroloop.flight.exchange_context import ExchangeContext
+from aeroloop.flight.exchange_context import ExchangeContext, Selected
 from aeroloop.links.base import Link
 from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
@@ -25,8 +25,15 @@ from aeroloop.protocols.framing import FrameCutter
 from aeroloop.realtime.lockstep import Baton
 from aeroloop.sensors.collect import Readings
 
+NEXT_BOARD = 1_000_003
+"""Between the seeds of two boards' links."""
 
-def request(context: ExchangeContext) -> BoardRequest:
+
+def request(context: ExchangeContext) -> BoardRequest | Selected:
+    if context.scenario.controller.redundancy is not None:
+        from aeroloop.controllers.law import redundant_boards  # which uses this module
+
+        return redundant_boards.request(context)
     link: Link = open_link(context.launch.link_server)
     if context.launch.relay_references:
         link = Relayed(link, LastingServer(context.launch.reference_server))
@@ -41,8 +48,16 @@ def request_behind(
     context: ExchangeContext, bare: Link, board: BoardBaton | None, ground: GroundBaton | None
 ) -> BoardRequest:
     """The exchange with a board that has its own timer, in lockstep with its batons."""
+    settings = request_settings(context)
+    turn = None
+    if board is not None:
+        turn = Turn(board, ground=ground, period_ns=settings.period_ns, end_ns=settings.end_ns)
+    return BoardRequest(context.vehicle, framed_wire(context, bare, turn), settings, context.publish)
+
+
+def request_settings(context: ExchangeContext) -> board_request.Settings:
     scenario: RequestScenario = context.scenario
-    settings = board_request.Settings(
+    return board_request.Settings(
         bounds=offered(scenario.kind, "command_bounds"),
         first_command=context.vehicle.command,
         period_ns=round(scenario.controller.control.period_s * NS),
@@ -52,10 +67,6 @@ def request_behind(
         expected_image=context.launch.image_id,
         board="emulated board" if scenario.loop == "pil" else "board",
     )
-    turn = None
-    if board is not None:
-        turn = Turn(board, ground=ground, period_ns=settings.period_ns, end_ns=settings.end_ns)
-    return BoardRequest(context.vehicle, framed_wire(context, bare, turn), settings, context.publish)
 
 
 def period(context: ExchangeContext) -> BoardPeriod:
@@ -97,7 +108,8 @@ def plant_baton(context: ExchangeContext) -> Baton:
     return Baton(context.batons["board"], "board")
 
 
-def framed_wire(context: ExchangeContext, bare: Link, turn: Turn | None) -> Wire:
-    """The link of a board with our frames, with the scenario's impairments."""
+def framed_wire(context: ExchangeContext, bare: Link, turn: Turn | None, number: int = 0) -> Wire:
+    """The link of a board with our frames, with the scenario's impairments; `number` of several has its own draws."""
     vehicle, scenario = context.vehicle, context.scenario
-    return impaired_wire(bare, scenario.link, lambda: vehicle.t_ns, scenario.seed, turn=turn, cut=FrameCutter)
+    seed = scenario.seed + number * NEXT_BOARD
+    return impaired_wire(bare, scenario.link, lambda: vehicle.t_ns, seed, turn=turn, cut=FrameCutter)

@@ -5,7 +5,8 @@ It follows the simulation clock: in lockstep the plant's baton, in wall time the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from aeroloop.controllers.law.request_tables import RequestScenario, RequestTables
@@ -24,6 +25,7 @@ from aeroloop.ground.stick import Pilot, Stick
 from aeroloop.ground.stick_recording import RecordedSource, Recorder
 from aeroloop.ground.trajectories import Point, as_reference, build, joined, reference_at
 from aeroloop.links.base import Link
+from aeroloop.links.branched import Branched
 from aeroloop.links.open import open_link
 from aeroloop.protocols.reference import encode_reference
 from aeroloop.realtime.flight_clock import ClockIn
@@ -129,20 +131,41 @@ class Windows:
             yield t_ns, self._sent_bytes
 
 
+class InlineGround:
+    """The ground's batons, to the plant and to the board."""
+
+    def __init__(self, windows: Windows) -> None:
+        self._windows = windows
+        self._sent: deque[tuple[int, int]] = deque()
+
+    def pass_on(self, *numbers: int) -> None:
+        self._sent.extend(self._windows.grant(numbers[0]))
+
+    def take(self) -> tuple[int, ...]:
+        return self._sent.popleft()
+
+    def close(self) -> None: ...
+
+
 def setpoint_publisher(topics: Topics, scenario: Scenario) -> Publish:
     """The position of the flight's only aircraft."""
     return numbered({"setpoint": topics.publisher(named(scenario)["setpoint"]).send}, 0)["setpoint"]
 
 
-def run_lockstep(windows: Windows, plant: Baton, board: Baton) -> None:
-    """Run until the plant ends, not until SIGTERM."""
-    while True:
+def run_lockstep(windows: Windows, plant: Baton, boards: Sequence[Baton]) -> None:
+    """Run until the plant ends, or the last board, not until SIGTERM."""
+    present = list(boards)
+    while present:
         try:
             granted_ns, *_ = plant.take()
-            for sent in windows.grant(granted_ns):
-                board.pass_on(*sent)
         except PeerGoneError:
             return
+        for sent in windows.grant(granted_ns):
+            for board in tuple(present):
+                try:
+                    board.pass_on(*sent)
+                except PeerGoneError:
+                    present.remove(board)
 
 
 def run_wall(
@@ -161,6 +184,13 @@ def _send(reference: Reference, t_ns: int, link: Link, publish: Publish) -> None
     publish(t_ns / NS, *reference.row())
 
 
+def reference_link(launch: LaunchSettings) -> Link:
+    """To the board, or to each of several."""
+    first = open_link(launch.reference_client)
+    others = [open_link(reference_client) for *_, reference_client in launch.board_links]
+    return Branched([first, *others]) if others else first
+
+
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     scenario: RequestScenario = launch.flown_by(RequestTables)
     source = build_source(scenario)
@@ -169,7 +199,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     publish = setpoint_publisher(topics, scenario)
     clock = topics.subscriber(named(scenario)["clock"]) if not scenario.lockstep else None
     with claim(launch.reference_client, scenario.controller.ground.source):
-        link = open_link(launch.reference_client)
+        link = reference_link(launch)
         if clock is not None:
             _send(source(0), 0, link, publish)  # received before the board's first cycle
         supervisor.send("ready")
@@ -177,9 +207,9 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         try:
             if clock is None:
                 plant = Baton(batons["plant"], "plant", ClockIn(launch.folder_path).held)
-                board = Baton(batons["board"], "board")
+                boards = [Baton(batons[name], name) for name in scenario.controller.board_processes]
                 windows = Windows(source, link, publish, round(scenario.controller.control.period_s * NS))
-                run_lockstep(windows, plant, board)
+                run_lockstep(windows, plant, boards)
             else:
                 run_wall(source, link, publish, clock)
             supervisor.send("done")

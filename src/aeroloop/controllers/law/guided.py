@@ -9,6 +9,7 @@ It requires a family's `airframe`. Rotors are stopped until the estimator is ali
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,13 @@ from typing import Any
 import casadi as ca
 
 from aeroloop.control import cascade
-from aeroloop.control.board_law import BoardLaw, Group, Row, TelemetryRow
+from aeroloop.control.board_law import BoardLaw, BoardRun, Group, Row, TelemetryRow
 from aeroloop.control.clipping import nan_shown, within
+from aeroloop.control.host_law import Build
 from aeroloop.control.quad_toolkit import SETPOINT, STATE, YAW
+from aeroloop.controllers.law import guided_nonlinear
 from aeroloop.controllers.law.guided_design import Design, own_law
+from aeroloop.controllers.law.guided_host import GuidedHost
 from aeroloop.controllers.law.guided_tables import GuidedScenario
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS
@@ -28,6 +32,7 @@ from aeroloop.estimation import board_filter
 from aeroloop.estimation.board_filter import BELIEVED, SENSORS, Field, navigator
 from aeroloop.estimation.config import NavigationConfig
 from aeroloop.ground.flight_plan import planned
+from aeroloop.ground.trajectories import build
 from aeroloop.sensors.barometer import BarometerSample
 from aeroloop.sensors.gnss import GnssSample
 from aeroloop.sensors.imu import ImuSample
@@ -46,12 +51,21 @@ full thrust, if the law has an attitude loop."""
 
 def board_law(scenario: GuidedScenario) -> BoardLaw:
     control = scenario.controller.control
-    _, inner = designed(scenario)
-    function = composed(inner, navigator(NavigationConfig(), field_at(scenario), control.period_s))
+    design, inner = designed(scenario)
+    start_m = start_W(scenario)[2] if scenario.aircraft.starts_in_air else 0.0
+    estimator = navigator(NavigationConfig(), field_at(scenario), control.period_s, start_m)
     aboard = scenario.aircraft.aboard
     slow = (aboard.magnetometer, aboard.barometer, aboard.gnss)
     rates_hz = (0.0, *(sensor.rate_hz for sensor in slow if sensor is not None), control.setpoint_hz)
     every = max(1, round(1 / (TELEMETRY_HZ * control.period_s)))
+    host: Callable[[Build], BoardRun] | None = None
+    parts: tuple[ca.Function, ...] = ()
+    if control.host_only:
+        law = guided_nonlinear.host_law(design, control.nmpc, inner)
+        believe = believed(estimator)
+        inner = two_outputs(inner)  # the attitude setpoint would be the fallback's
+        host, parts = partial(GuidedHost, believe, law), (believe, *law.parts, law.fallback)
+    function = composed(inner, estimator)
     return BoardLaw(
         function,
         control.period_s,
@@ -59,6 +73,8 @@ def board_law(scenario: GuidedScenario) -> BoardLaw:
         tells=(TelemetryRow("estimate", ESTIMATED, every), _asked_for(function, every)),
         source=partial(Readings, scenario),
         logs=(),  # the vehicle logs samples and commands
+        host=host,
+        parts=parts,
     )
 
 
@@ -85,6 +101,12 @@ def built_in(design: Design) -> ca.Function:
     return nan_shown(ca.Function("cascade", [state, setpoint, memory], [motors, memory_next, asked]))
 
 
+def two_outputs(inner: ca.Function) -> ca.Function:
+    """The law without the attitude that it asks for."""
+    symbols = [ca.MX.sym(name, inner.size1_in(i)) for i, name in enumerate(("state", "setpoint", "memory"))]
+    return ca.Function("law", symbols, inner.call(symbols)[:2])
+
+
 def composed(inner: ca.Function, estimator: ca.Function) -> ca.Function:
     """The whole board: (measured, fresh, memory) -> (command, memory, telemetry)."""
     sizes = (*SENSORS, WANTED)
@@ -94,7 +116,7 @@ def composed(inner: ca.Function, estimator: ca.Function) -> ca.Function:
     wanted = samples.pop()
     believed, ready, estimator_after = estimator(*samples, fresh[: len(SENSORS)], memory[: board_filter.MEMORY])
     setpoint, armed = wanted[:SETPOINT], wanted[SETPOINT] > 0.5
-    down = _touched_down(believed, setpoint, memory[board_filter.MEMORY])
+    down = touched_down(believed, setpoint, memory[board_filter.MEMORY])
     flies = ca.logic_and(ca.logic_and(armed, ready > 0.5), ca.logic_not(down))
     rest = memory[board_filter.MEMORY + 1 :]
     motors, rest_after, *asked = inner.call([believed[:STATE], setpoint, rest])
@@ -105,7 +127,23 @@ def composed(inner: ca.Function, estimator: ca.Function) -> ca.Function:
     return ca.Function("guided", [measured, fresh, memory], [ca.if_else(flies, within(motors, 0, 1), 0), after, told])
 
 
-def _touched_down(believed: Any, setpoint: Any, before: Any) -> Any:
+def believed(estimator: ca.Function) -> ca.Function:
+    """The board without its law: (measured, fresh, memory) -> (state, setpoint, flies or not, memory, telemetry)."""
+    sizes = (*SENSORS, WANTED)
+    measured, fresh = ca.MX.sym("measured", sum(sizes)), ca.MX.sym("fresh", len(sizes))
+    memory = ca.MX.sym("memory", board_filter.MEMORY + 1)
+    samples = ca.vertsplit(measured, [sum(sizes[:i]) for i in range(len(sizes) + 1)])
+    wanted = samples.pop()
+    motion, ready, after = estimator(*samples, fresh[: len(SENSORS)], memory[: board_filter.MEMORY])
+    setpoint, armed = wanted[:SETPOINT], wanted[SETPOINT] > 0.5
+    down = touched_down(motion, setpoint, memory[board_filter.MEMORY])
+    flies = ca.logic_and(ca.logic_and(armed, ready > 0.5), ca.logic_not(down))
+    told = ca.vertcat(motion[0:10], motion[13:17], setpoint[0:6])
+    outputs = [motion[:STATE], setpoint, flies, ca.vertcat(after, down), told]
+    return ca.Function("believed", [measured, fresh, memory], [ca.densify(output) for output in outputs])
+
+
+def touched_down(believed: Any, setpoint: Any, before: Any) -> Any:
     """On the ground: a descent is commanded, but the aircraft is at rest above its setpoint, whatever its estimated
     height."""
     descends = setpoint[5] < DESCENDS_M_S
@@ -118,14 +156,20 @@ def field_at(scenario: GuidedScenario) -> Field:
     return Field(math.atan2(y, x), math.hypot(x, y, z))
 
 
+def start_W(scenario: GuidedScenario) -> Vec3:
+    """Where a plan begins in the air, and where the board takes itself to be: at the trajectory's first point."""
+    return build(scenario.controller.ground.trajectory)(0.0).pos_W
+
+
 class Readings:
     """Sensor samples since the previous period, and the plan's setpoint when due; a `Source`."""
 
     def __init__(self, scenario: GuidedScenario, vehicle: Vehicle[Any, Any]) -> None:
         self._inbox = vehicle.tap()
         self._earth = Earth(scenario.aircraft.home)
-        start_W: Vec3 = (*vehicle.state.pos_W[:2], 0.0)
-        self._wanted = planned(scenario.controller.ground, start_W)
+        on_ground_W: Vec3 = (*vehicle.state.pos_W[:2], 0.0)
+        first_W = start_W(scenario) if scenario.aircraft.starts_in_air else on_ground_W
+        self._wanted = planned(scenario.controller.ground, first_W)
         self._every_ns = round(NS / scenario.controller.control.setpoint_hz)
         self._due_ns = 0
         self._begun = False

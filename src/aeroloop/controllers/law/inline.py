@@ -3,10 +3,9 @@ switches."""
 
 from __future__ import annotations
 
-from collections import deque
-
+from aeroloop.controllers.law import redundant_boards
 from aeroloop.controllers.law.exchange import period_behind, request_behind
-from aeroloop.controllers.law.ground_process import Windows, build_source
+from aeroloop.controllers.law.ground_process import InlineGround, Windows, build_source
 from aeroloop.controllers.law.period_process import PeriodServer, build_board, turns
 from aeroloop.controllers.law.period_tables import PeriodScenario
 from aeroloop.controllers.law.request_lockstep import LockstepTurns
@@ -18,24 +17,10 @@ from aeroloop.links.memory import memory_pair
 from aeroloop.realtime.lockstep import InlineBaton
 
 
-class InlineGround:
-    """The ground's batons, to the plant and to the board."""
-
-    def __init__(self, windows: Windows) -> None:
-        self._windows = windows
-        self._sent: deque[tuple[int, int]] = deque()
-
-    def pass_on(self, *numbers: int) -> None:
-        self._sent.extend(self._windows.grant(numbers[0]))
-
-    def take(self) -> tuple[int, ...]:
-        return self._sent.popleft()
-
-    def close(self) -> None: ...
-
-
 def request(context: ExchangeContext) -> Inlined:
     scenario: RequestScenario = context.scenario
+    if scenario.controller.redundancy is not None:
+        return redundant_boards.inline(context)
     shell = Shell(scenario, context.publish, context.launch.image, context.launch.folder_path)
     plant_end, board_end = memory_pair()
     ground_end, references = memory_pair()

@@ -7,6 +7,7 @@ from typing import Any
 
 from aeroloop.codegen.images import Generated, build_image, build_program
 from aeroloop.controllers.law import router_links
+from aeroloop.controllers.law.host_parts import compile_parts
 from aeroloop.controllers.law.period_tables import PeriodScenario
 from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.errors import ConfigError
@@ -18,6 +19,11 @@ RELAYED = "loopback://"
 """The reference link of an external board without one: the plant forwards references."""
 
 REQUEST_BOARD = Role("board", "aeroloop.controllers.law.request_process", ("plant", "ground"))
+SEVERAL_BOARDS = tuple(
+    Role(name, f"aeroloop.controllers.law.{main}", ("plant", "ground"), vital=False, without="this board")
+    for name, main in (("board", "request_process"), ("board_2", "board_2_process"), ("board_3", "board_3_process"))
+)
+"""Those of a flight with several: the flight goes on without one, and the plant ends it without any."""
 GROUND = Role("ground", "aeroloop.controllers.law.ground_process", ("plant", "board"))
 EMULATOR = Role("emulator", "aeroloop.controllers.law.emulator_process")
 """The board of rung pil in real time: QEMU uses the links directly."""
@@ -25,8 +31,11 @@ PERIOD_BOARD = Role("board", "aeroloop.controllers.law.period_process", ("plant"
 
 
 def request_roles(scenario: RequestScenario) -> tuple[Role, ...]:
-    found = []
-    if scenario.loop == "pil" and not scenario.lockstep:
+    found: list[Role] = []
+    redundancy = scenario.controller.redundancy
+    if redundancy is not None:
+        found += SEVERAL_BOARDS[: redundancy.boards]
+    elif scenario.loop == "pil" and not scenario.lockstep:
         found.append(EMULATOR)
     elif scenario.loop != "hil":
         found.append(REQUEST_BOARD)
@@ -42,6 +51,7 @@ def request(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
         raise ConfigError(f"link.url: {link_server} is a link to an external board; fly it with --loop hil")
     reference_server, reference_client = _reference_ends(scenario, folder)
     return {
+        "board_links": _more_links(scenario, folder),
         "link_server": link_server,
         "link_client": link_client or "",
         "reference_server": reference_server,
@@ -49,7 +59,19 @@ def request(scenario: RequestScenario, folder: Path) -> dict[str, Any]:
         "relay_references": scenario.loop == "hil" and scenario.controller.ground.url == RELAYED,
         **_firmware(scenario),
         **router_links.settings(scenario, folder),
+        **_host_law(scenario),
     }
+
+
+def _host_law(scenario: RequestScenario) -> dict[str, Any]:
+    """No settings: the C of a host law is compiled here, since its processes must be ready within a minute."""
+    if scenario.controller.control.host_only:
+        law, _ = offered(scenario.kind, "law", scenario)
+        if law.ahead:
+            law.ahead()
+        if scenario.loop == "sil":
+            compile_parts(law.name, (*law.parts, law.fallback))
+    return {}
 
 
 def period_roles(scenario: PeriodScenario) -> tuple[Role, ...]:
@@ -69,10 +91,21 @@ def period(scenario: PeriodScenario, folder: Path) -> dict[str, Any]:
     return {"link_server": server, "link_client": client or "", **built, **router_links.settings(scenario, folder)}
 
 
-def _reference_ends(scenario: RequestScenario, folder: Path) -> tuple[str, str]:
+def _more_links(scenario: RequestScenario, folder: Path) -> list[tuple[str, str, str, str]]:
+    """Link and reference link of each board after the first."""
+    redundancy, found = scenario.controller.redundancy, []
+    for number in redundancy.numbers[1:] if redundancy is not None else ():
+        server, client = ends(scenario.link_url, folder=folder, name=f"link_{number + 1}")
+        if client is None:
+            raise ConfigError(f"link.url: {server} is a link to an external board; several boards need loop mil to pil")
+        found.append((server, client, *_reference_ends(scenario, folder, f"ref_{number + 1}")))
+    return found
+
+
+def _reference_ends(scenario: RequestScenario, folder: Path, name: str = "ref") -> tuple[str, str]:
     """The URLs on which the board receives references, and on which the ground sends them."""
     url = scenario.controller.ground.url
-    server, client = ends(url, folder=folder, name="ref")
+    server, client = ends(url, folder=folder, name=name)
     if scenario.loop != "hil":
         if client is None:
             raise ConfigError(f"ground.url: {url} is a link to an external board; fly it with --loop hil")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Protocol
 
 from aeroloop.boards.host import Done
-from aeroloop.controllers.law.request_shell import Shell
+from aeroloop.controllers.law.request_shell import Failing, Shell
 from aeroloop.core.signals import NS
+from aeroloop.exchanges import board_faults
 from aeroloop.flight.processes.common import stop
 from aeroloop.links.base import Link
 from aeroloop.protocols.board import REQUEST_FRAME
+from aeroloop.protocols.framing import Counters, Deframer, encode
+from aeroloop.protocols.interface import REFERENCE
 from aeroloop.realtime.lockstep import Baton, Reply, StampedLink, take_turns
 
 
@@ -30,6 +34,18 @@ class Turn:
         self._held = b""  # bytes that a board which is still busy will have sent by then
         self.cycle_ns = 0
         self.ahead = b""
+        self._slow_ns = 0  # added to the execution time of each cycle
+        self._references = BiasedReferences()
+
+    def inject(self, code: int) -> None:
+        """A fault of one of several boards, which the plant switches."""
+        kind, on, value = board_faults.decoded(code)
+        if kind == "slow":
+            self._slow_ns = round(value * NS) if on else 0
+        elif kind == "reference_bias":
+            self._references.bias_m = value if on else 0.0
+        elif isinstance(self._board, Failing):
+            self._board.inject(kind)
 
     def take(self, now_ns: int, references: bytes, link: bytes, round_trip_ns: int) -> bytes:
         """The bytes that the board sends now; `ahead` is the request of its next cycle, if it is already known."""
@@ -38,10 +54,12 @@ class Turn:
         timer_ns = board.next_timer_ns if self._promised and now_ns >= board.next_timer_ns else None
         if timer_ns is not None:
             self._promised = False
-        done = board.step(now_ns, references, timer_ns, link)
+        done = board.step(now_ns, self._references.changed(references), timer_ns, link)
         if done.answered:
+            if self._slow_ns:
+                done = replace(done, busy_ns=done.busy_ns + self._slow_ns, delayed=True)
             self._shell.note_cycle(now_ns, round_trip_ns, 0, done.busy_ns)
-            if done.busy_ns > self._shell.period_ns or self._counts_time:
+            if done.delayed or done.busy_ns > self._shell.period_ns or self._counts_time:
                 self._hold(done, now_ns)
                 return out
         out += done.now
@@ -72,6 +90,23 @@ class Turn:
             self._board.skip(missed_ns // self._shell.period_ns + 1)
 
 
+class BiasedReferences:
+    """The references that one of several boards receives, moved east by a fault."""
+
+    def __init__(self) -> None:
+        self.bias_m = 0.0
+        self._deframer = Deframer(REFERENCE.size, Counters())
+
+    def changed(self, chunk: bytes) -> bytes:
+        if not self.bias_m or not chunk:
+            return chunk
+        moved = b""
+        for data in self._deframer.feed(chunk):
+            t_ms, x_m, *rest = REFERENCE.unpack(data)
+            moved += encode(REFERENCE.pack(int(t_ms), x_m + self.bias_m, *rest))
+        return moved
+
+
 class GroundBaton(Protocol):
     def take(self) -> tuple[int, ...]:
         """Time of the next reference, and the number of bytes of references sent up to it."""
@@ -90,6 +125,9 @@ class LockstepTurns:
         self._referred_ns = self._announced_ns = -1
         # The ground sends no references for cycles after the flight.
         self._last_ns = round(shell.scenario.duration_s * NS) // shell.period_ns * shell.period_ns
+
+    def inject(self, code: int) -> None:
+        self._turn.inject(code)
 
     def take(self, t_ns: int, plant_bytes: int) -> Reply:
         """Take the plant's baton; returns the reply."""

@@ -9,9 +9,12 @@ import select
 import time
 
 from aeroloop.boards.host import HostBoard
+from aeroloop.controllers.law import emulator_process
+from aeroloop.controllers.law.board_files import board_folder, board_links
 from aeroloop.controllers.law.request_lockstep import run_lockstep
 from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.controllers.law.request_tables import RequestScenario, RequestTables
+from aeroloop.core.redundancy import PER_BOARD, process_name, stream_name
 from aeroloop.core.stream import numbered
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
@@ -31,6 +34,7 @@ def run_wall(shell: Shell, link: Link, references: Link, clock: ClockIn) -> None
     board, period_ns = shell.host, shell.period_ns
     assert board is not None, "in wall time the emulated board has its own process"
     timer_ns = clock.now_ns()
+    shell.in_wall_time(clock.now_ns)
     dressed = shell.dress_references(references, lambda: board.next_timer_ns)
     while not stop():
         late_ns = _wait_until(timer_ns, board, link, clock)
@@ -55,6 +59,7 @@ def run_wall(shell: Shell, link: Link, references: Link, clock: ClockIn) -> None
                     speed = clock.state.speed
                     shell.note_work(t_ns, round(period_ns / speed))
                     shell.note_cycle(t_ns, time.monotonic_ns() - sent_ns, round(late_ns / speed))
+                    shell.prepare()
                     break
 
 
@@ -70,15 +75,26 @@ def _wait_until(timer_ns: int, board: HostBoard, link: Link, clock: ClockIn) -> 
 
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    run_board(0, launch, supervisor, batons)
+
+
+def run_board(number: int, launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
+    """The board with this number of several, or the only one."""
+    if launch.scenario.loop == "pil" and not launch.scenario.lockstep:
+        emulator_process.run_emulator(number, launch, supervisor)
+        return
     if launch.scenario.lockstep:
         share_core(launch.core_draw)  # with the emulator, which inherits it: the two alternate
     scenario: RequestScenario = launch.flown_by(RequestTables)
     topics = Topics(launch.folder_path, wait=scenario.lockstep)
-    publish = {s.name: topics.publisher(s).send for s in writes("board", streams_of(scenario), scenario.loop)}
-    shell = Shell(scenario, numbered(publish, 0), launch.image, launch.folder_path)
+    own = writes(process_name(number), streams_of(scenario), scenario.loop)
+    rows = numbered({s.name: topics.publisher(s).send for s in own}, 0)
+    publish = {name: rows[its_own] for name in PER_BOARD if (its_own := stream_name(name, number)) in rows}
+    shell = Shell(scenario, publish, launch.image, board_folder(launch.folder_path, number))
     supervisor.await_message("open")
-    references = LastingServer(launch.reference_server)
-    link = open_link(launch.link_client)
+    link_client, reference_server = board_links(launch, number)
+    references = LastingServer(reference_server)
+    link = open_link(link_client)
     supervisor.send("ready")
     supervisor.await_message("start")
     try:
@@ -89,7 +105,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
             run_lockstep(shell, link, references, plant, ground)
         else:
             for refused in enter_realtime(BOARD_PRIORITY):
-                supervisor.send("remark", message=f"board: {refused}")
+                supervisor.send("remark", message=f"{process_name(number)}: {refused}")
             run_wall(shell, link, references, ClockIn(launch.folder_path, scenario.speed))
         supervisor.send("done")
     finally:  # also when the plant has closed the link before the stop request

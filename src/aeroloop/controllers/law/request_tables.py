@@ -8,11 +8,15 @@ from typing import Annotated, ClassVar, Protocol
 from aeroloop.boards.config import Board, Control, Emulator, Fault
 from aeroloop.controllers.routing import RoutedTables
 from aeroloop.core.config import convert, note
-from aeroloop.core.faults import BOARD
+from aeroloop.core.faults import BOARD, INSTANT
 from aeroloop.core.frames import Vec3
+from aeroloop.core.redundancy import Redundancy, process_name, streams_with
 from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario, value_at
 from aeroloop.core.signals import NS
+from aeroloop.core.stream import Stream
+from aeroloop.core.tables import MEMORY, offered
 from aeroloop.ground.config import Ground
+from aeroloop.links.url import parse
 
 
 class RequestTables(RoutedTables, frozen=True):
@@ -29,6 +33,9 @@ class RequestTables(RoutedTables, frozen=True):
     board: Annotated[Board, note("behaviour of the board")] = Board()
     emulator: Annotated[Emulator, note("the emulated board, rung `pil`")] = Emulator()
     ground: Annotated[Ground, note("source of references")] = Ground()
+    redundancy: Annotated[
+        Redundancy | None, note("two or three boards fly the aircraft (docs/redundancy.md); left out: one")
+    ] = None
 
     def __post_init__(self) -> None:
         if abs(self.control.period_s * 1000 - round(self.control.period_s * 1000)) > 1e-9:
@@ -42,10 +49,20 @@ class RequestTables(RoutedTables, frozen=True):
         # The flight ends with the last whole control period.
         return round(flight.duration_s - self.control.period_s - flight.aircraft.step_s / 2, 9)
 
+    @property
+    def board_processes(self) -> tuple[str, ...]:
+        numbers = self.redundancy.numbers if self.redundancy else range(1)
+        return tuple(process_name(number) for number in numbers)
+
+    def with_own_streams(self, streams: tuple[Stream, ...]) -> tuple[Stream, ...]:
+        return streams_with(streams, self.redundancy) if self.redundancy else streams
+
     def board_faults(self, flight: Common) -> tuple[str, ...]:
-        if flight.loop != "pil":
-            return ()
-        return ("hang", "reset") if flight.lockstep else ("reset",)
+        if self.redundancy is not None:
+            return ()  # each of several is a target of its own
+        if flight.lockstep:
+            return ("hang", "reset", "slow")
+        return ("reset",) if flight.loop == "pil" else ()
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         board = [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
@@ -72,9 +89,27 @@ RequestScenario = Scenario[Referenced, RequestTables]
 
 def injected(scenario: Scenario) -> tuple[Fault, ...]:
     """The faults of an emulated board: those planned with all others, and those of its own table, if it has one."""
-    planned = (fault for fault in scenario.faults if fault.target == BOARD)
+    planned = (fault for fault in scenario.faults if fault.target == BOARD and fault.kind in INSTANT)
     common = (convert({"at_s": fault.from_s, "kind": fault.kind}, Fault, "faults") for fault in planned)
     return (*(value_at(scenario, "emulator.faults") or ()), *common)
+
+
+def _several_lack(scenario: RequestScenario, redundancy: Redundancy) -> str:
+    """Why several boards cannot fly; empty: they can."""
+    if scenario.loop == "hil":
+        return "redundancy: a physical board has one link in a flight; expected loop mil, sil or pil"
+    control = scenario.controller.control
+    if control.host_only:
+        return f"redundancy: boards with the law {control.law} cannot be aligned; expected mpc, dlqr or dlqr-heading"
+    if scenario.controller.emulator.faults:
+        return "emulator.faults: several boards have their faults in [[faults]], with target board.1 and so on"
+    link = parse(scenario.link.url, template=True) if scenario.link.url not in ("", MEMORY) else None
+    if link is not None and (link.path or link.port):
+        return f"link.url: {redundancy.boards} boards need a link each; expected loopback://, pty:// or a port 0"
+    elements = len(offered(scenario.kind, "command_bounds").low)
+    if len(redundancy.band) not in (1, elements):
+        return f"redundancy.band: expected one number, or {elements}; not {len(redundancy.band)}"
+    return ""
 
 
 def needs(scenario: RequestScenario) -> str:
@@ -83,6 +118,11 @@ def needs(scenario: RequestScenario) -> str:
     step_s = scenario.aircraft.step_s
     if round(control.period_s * NS) % round(step_s * NS):
         return f"control.period_s: expected a multiple of world.step_s ({step_s} s), not {control.period_s}"
+    if control.host_only and scenario.loop in ("pil", "hil"):
+        return (
+            f"control.law: {control.law} needs the host's processor and flies on mil and sil, not on {scenario.loop}; "
+            "expected mpc, dlqr or dlqr-heading for a board"
+        )
     if scenario.lockstep and scenario.loop == "hil":
         return "pace: a physical board has its own clock; fly hil with --pace real"
     if scenario.loop == "pil" and scenario.pace not in ("lockstep", "real"):
@@ -90,6 +130,9 @@ def needs(scenario: RequestScenario) -> str:
     hangs = any(fault.kind == "hang" for fault in scenario.controller.emulator.faults)
     if scenario.loop == "pil" and not scenario.lockstep and hangs:
         return "emulator.faults: hang can be injected in lockstep only; in real time use reset"
+    several = scenario.controller.redundancy
+    if several is not None and (lacking := _several_lack(scenario, several)):
+        return lacking
     if ground.impair.active and (scenario.loop == "hil" or (scenario.loop == "pil" and not scenario.lockstep)):
         return "ground.impair: an external board has its own reference link; use link.to_board"
     if scenario.lockstep and ground.source == "external":

@@ -20,6 +20,9 @@ REQUEST = Controller(
     exchange="aeroloop.controllers.law.exchange:request",
     inline="aeroloop.controllers.law.inline:request",
     firmware="aeroloop.controllers.law.launch:firmware",
+    faults="aeroloop.controllers.law.redundant_boards:fault_offers",
+    metrics="aeroloop.controllers.law.redundancy_report:metrics",
+    sections="aeroloop.controllers.law.redundancy_report:sections",
 )
 """Requires of a family: `law` (scenario -> CasADi function, boards.host.Behaviour), `command_bounds` and `image`."""
 PERIOD = Controller(

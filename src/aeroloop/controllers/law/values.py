@@ -14,6 +14,7 @@ from aeroloop.control.board_law import BoardLaw, Source
 from aeroloop.control.flown_law import law_file
 from aeroloop.controllers.law import router_links
 from aeroloop.controllers.law.exchange import framed_wire, plant_baton
+from aeroloop.controllers.law.host_parts import compile_parts
 from aeroloop.controllers.law.launch import EMULATOR
 from aeroloop.controllers.law.values_board import ValuesServer, build_board, by_baton, law_of, shape_of, turns
 from aeroloop.controllers.law.values_image import LOCKSTEP, UART, check_line, generate
@@ -56,8 +57,11 @@ def launch(scenario: ValuesScenario, folder: Path) -> dict[str, Any]:
 
 def firmware(scenario: ValuesScenario) -> tuple[Generated, str]:
     """The image of the emulated board of a flight."""
+    law = law_of(scenario)
+    if law.host:
+        raise ConfigError("control.law: nmpc needs the host's processor and does not become firmware; expected cascade")
     try:
-        generated = generate(law_of(scenario))
+        generated = generate(law)
     except ConfigError as error:
         own = law_file(scenario)  # a law that the host can fly may not fit the board: the error names its file
         raise ConfigError(f"{own}: {error}" if own and own not in str(error) else str(error)) from None
@@ -66,6 +70,8 @@ def firmware(scenario: ValuesScenario) -> tuple[Generated, str]:
 
 def _firmware(scenario: ValuesScenario) -> dict[str, Any]:
     law = law_of(scenario)  # whether there is one, on every rung
+    if law.host and scenario.loop == "sil":
+        compile_parts("nmpc", law.parts)
     if scenario.loop not in ("pil", "hil"):
         return {}
     if scenario.loop == "pil" and not scenario.lockstep:

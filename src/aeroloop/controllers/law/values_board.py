@@ -10,18 +10,18 @@ from typing import Protocol
 from aeroloop.boards.cadence import Cadence
 from aeroloop.boards.config import Fault
 from aeroloop.boards.emulated import GrantedBoard, StepPipe
-from aeroloop.codegen.evaluate import Evaluator
-from aeroloop.codegen.host import compiled
+from aeroloop.codegen.host import on_rung
 from aeroloop.control.board_law import BoardLaw
 from aeroloop.control.flown_law import flown_law
+from aeroloop.control.host_law import Run
 from aeroloop.controllers.law.request_tables import injected
 from aeroloop.controllers.law.values_tables import ValuesScenario
 from aeroloop.core.frames import Vec
-from aeroloop.core.paths import cache_dir
 from aeroloop.core.signals import NS, Event
 from aeroloop.links.base import Link
 from aeroloop.protocols import values
 from aeroloop.protocols.handshake import host_claim
+from aeroloop.realtime.flight_clock import ClockIn
 from aeroloop.realtime.lockstep import BEFORE_NS, WorkTurns
 
 LARGEST_SENT = 3.4e38
@@ -44,6 +44,9 @@ class Board(Protocol):
     def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
         """A control period: its bytes, and the values in them -> the bytes that the board sends in it."""
 
+    def prepare(self) -> None:
+        """Work ahead, once its bytes have been sent."""
+
     def close(self) -> None: ...
 
 
@@ -53,7 +56,10 @@ class HostLaw:
 
     def __init__(self, law: BoardLaw, rung: str, shape: values.Shape | None = None) -> None:
         self._law = law
-        self._run = Evaluator(compiled(law.whole, cache_dir()) if rung == "sil" else law.whole)
+        build = on_rung(rung)
+        self.hosted = law.host(build) if law.host else None
+        self._run: Run = self.hosted or build(law.whole)
+        self._fallback = 0.0
         self._end = values.BoardEnd(shape or shape_of(law))
         ends = [sum(law.sizes[: index + 1]) for index in range(len(law.sizes))]
         self._places = [slice(end - size, end) for end, size in zip(ends, law.sizes, strict=True)]
@@ -102,7 +108,7 @@ class HostLaw:
                 measured[self._places[index]] = group
         out = self._front(measured, fresh)
         run()
-        command, memory_next, _ = run.outputs
+        command, memory_next = run.outputs[:2]
         bad = [i for row in (memory_next, command) for i, value in enumerate(row) if not abs(value) <= LARGEST_SENT]
         if bad:
             out += self._end.event(Event.LAW_NOT_FINITE, bad[-1])
@@ -110,7 +116,13 @@ class HostLaw:
         else:
             memory[:] = memory_next
             self._command = tuple(command.tolist())
-        return out
+        return out + self._status()
+
+    def _status(self) -> bytes:
+        """A host law's change between its solution, its last good command, and its fallback."""
+        level = float(self.hosted.outputs[3][0]) if self.hosted else 0.0
+        changed, self._fallback = level != self._fallback, level
+        return self._end.event(Event.LAW_FALLBACK, level) if changed else b""
 
     def _front(self, measured: Vec, fresh: Vec) -> bytes:
         """What a board with drivers of its own makes of the values before the law reads them; what it reports."""
@@ -123,6 +135,10 @@ class HostLaw:
                 out += self._end.row(index, told[at : at + row.size])
             at += row.size
         return out
+
+    def prepare(self) -> None:
+        if self.hosted and self.hosted.clock_ns:  # in lockstep it does the same when it is called
+            self.hosted.prepare()
 
     def close(self) -> None: ...
 
@@ -143,6 +159,8 @@ class EmulatedLaw:
         self._t_ns += self._period_ns
         return self._board.step(chunk, fault=self._faults.pop().kind if due else "").bytes
 
+    def prepare(self) -> None: ...
+
     def close(self) -> None:
         self._board.close()
 
@@ -151,7 +169,10 @@ def build_board(scenario: ValuesScenario, image: str, folder: Path) -> Board:
     law = law_of(scenario)
     if scenario.loop == "pil":
         return EmulatedLaw(law, Path(image), scenario.controller.emulator.shift, folder, injected(scenario))
-    return HostLaw(law, scenario.loop)
+    board = HostLaw(law, scenario.loop)
+    if board.hosted and not scenario.lockstep:
+        board.hosted.clock_ns = ClockIn(folder, scenario.speed).now_ns
+    return board
 
 
 class ValuesServer:
@@ -200,6 +221,7 @@ class ValuesServer:
             out += self._listener.done(came[-1].cycle)
         if out:
             self._link.send(out)
+        self._board.prepare()
 
 
 def by_baton(scenario: ValuesScenario) -> bool:

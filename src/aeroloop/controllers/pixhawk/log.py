@@ -54,6 +54,7 @@ class PixhawkLog:
         self._counts = SignalCounts({**sensors, **rates}, publish["telemetry_count"])
         self._imu = self._counts["IMU"]
         self._fixes = self._not_finite = self._dead_rotor = self._bad_targets = 0
+        self._gate_alarms = pixhawk.navigation.gate_alarms
         self._parameters = pixhawk.parameters
         self._numbers = {name: number for number, name in enumerate(by_number(self._parameters.names))}
         self._values = {name: self._parameters.get(name) for name in self._numbers}
@@ -76,6 +77,8 @@ class PixhawkLog:
         if pixhawk.law_not_finite != self._not_finite:
             self._not_finite = pixhawk.law_not_finite
             self._log_event(t_ns, Event.LAW_NOT_FINITE, self._not_finite)
+        if (alarms := pixhawk.navigation.gate_alarms) != self._gate_alarms:
+            self._note_estimator(t_ns, alarms)
         if pixhawk.dead_rotor != self._dead_rotor:
             self._dead_rotor = pixhawk.dead_rotor
             self._log_event(t_ns, Event.ROTOR_LOST, self._dead_rotor)
@@ -143,6 +146,12 @@ class PixhawkLog:
         level = (x + east, y + north) if setpoint.hold_xy else (math.nan, math.nan)
         height = z + up if setpoint.hold_z else math.nan
         self._publish["setpoint"](t_ns / NS, *level, height, *setpoint.vel_W, *attitude)
+
+    def _note_estimator(self, t_ns: int, alarms: tuple[int, ...]) -> None:
+        for gate, (count, before) in enumerate(zip(alarms, self._gate_alarms, strict=True)):
+            if count != before and "estimator" in self._publish:
+                self._publish["estimator"](t_ns / NS, gate, count)
+        self._gate_alarms = alarms
 
     def _note_state(self, t_ns: int) -> None:
         self._publish["autopilot_state"](t_ns / NS, *self._pixhawk.logic.state)

@@ -126,6 +126,8 @@ PoseScenario = Scenario[Posed, PoseTables]
 def needs(scenario: PoseScenario) -> str:
     """What does not fit; empty if all does."""
     pose, period_s = scenario.controller.pose, scenario.controller.control.period_s
+    if scenario.controller.control.host_only:
+        return "control.law: the pose board flies firmware; expected cascade, not nmpc"
     if pose.format == "extended" and pose.board == "paper":
         return "pose.format: the board knows the paper's types 1 to 4 only (pose.board); expected paper, not extended"
     try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
+
+import msgspec
 
 from aeroloop.actuators.servos import Limits
 from aeroloop.cad.drawn import DrawnPart
@@ -41,6 +43,24 @@ def load(name: str) -> Airframe:
     airframe, source = parameter_files.load(name, FOLDER, Airframe)
     _check(airframe, source)
     return airframe
+
+
+def scaled(airframe: Airframe, mass: Any, inertia: Any, thrust: Any) -> Airframe:
+    """With factors on mass, inertias and the propeller's thrust; numbers or symbols."""
+    body, propulsion = airframe.body, airframe.propulsion
+    made: Airframe = msgspec.structs.replace(
+        airframe,
+        body=msgspec.structs.replace(
+            body,
+            mass_kg=mass * body.mass_kg,
+            inertia_kgm2=tuple(inertia * value for value in body.inertia_kgm2),
+            product_xz_kgm2=inertia * body.product_xz_kgm2,
+        ),
+        propulsion=msgspec.structs.replace(
+            propulsion, thrust_fit=tuple(thrust * value for value in propulsion.thrust_fit)
+        ),
+    )
+    return made
 
 
 def _check(airframe: Airframe, source: str) -> None:

@@ -19,14 +19,15 @@ from aeroloop.core.frames import Vec3
 from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
-from aeroloop.families.fixedwing.airframe import Airframe
+from aeroloop.families.fixedwing.airframe import Airframe, scaled
 from aeroloop.families.fixedwing.planning_map import ground_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
-from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables
+from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables, Scale
 from aeroloop.families.fixedwing.start_and_goal import places
 from aeroloop.families.fixedwing.trim import Trim, trim
 from aeroloop.models import fixedwing
-from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.streams import Streams
+from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -41,9 +42,18 @@ def vehicle(
 ) -> Vehicle[SurfaceEffort, RigidState]:
     mission = scenario.aircraft.mission
     start_m = places(scenario).start_m
-    pos_W = (start_m[0] + mission.loiter_radius_m, start_m[1], mission.height_m)
+    dx, dy, dz = scenario.aircraft.world.start_offset_W
+    pos_W = (start_m[0] + mission.loiter_radius_m + dx, start_m[1] + dy, mission.height_m + dz)
     start = Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W)
-    return assembled(scenario, start, Streams(scenario.seed), FixedWingRows(publish))
+    return assembled(scenario, start, _random_streams(scenario), FixedWingRows(publish))
+
+
+def _random_streams(scenario: FixedWingScenario) -> Streams:
+    if scenario.noise.generator != "philox":
+        return Streams(scenario.seed)
+    from aeroloop.families.fixedwing.batch_sampling import channels  # not needed by most flights
+
+    return random_streams(scenario.seed, scenario.noise, channels(scenario))
 
 
 def level_flight(tables: FixedWingTables) -> Trim:
@@ -62,12 +72,14 @@ def assembled(
     throttle: float | None = None,
 ) -> Vehicle[SurfaceEffort, RigidState]:
     """`carried`: what moves the aircraft until it flies; `throttle`: at the start, if not that of level flight."""
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
+    nominal, scale = airframes.load(scenario.aircraft.vehicle.airframe), scenario.aircraft.vehicle.scale
+    airframe = nominal if scale == Scale() else scaled(nominal, scale.mass, scale.inertia, scale.thrust)
     atmosphere = Atmosphere(scenario.aircraft.world.day)
     flying = level_flight(scenario.aircraft)
     if throttle is not None:
         flying = replace(flying, controls=(*flying.controls[:3], throttle))
-    world, servos = build_world(airframe, start, fastest, at=flying)
+    # A scaled aircraft is interpreted: compiling equations that one flight needs would take longer than the flight.
+    world, servos = build_world(airframe, start, fastest if airframe is nominal else Evaluator, at=flying)
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),

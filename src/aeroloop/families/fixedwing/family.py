@@ -12,6 +12,7 @@ PILOTED = {
     "sections": "",
     "setpoint": "",
     "operator": "",
+    "batch": "",
     "page": "aeroloop.families.fixedwing.piloted.page:PAGE",
     "route": "aeroloop.families.fixedwing.route:MISSION",
 }
@@ -47,4 +48,5 @@ ROW = Family(
     page="aeroloop.families.fixedwing.page:PAGE",
     importer="aeroloop.families.fixedwing.from_cad:IMPORTER",
     route="aeroloop.families.fixedwing.route:GOAL",
+    batch="aeroloop.families.fixedwing.batch:plan",
 )

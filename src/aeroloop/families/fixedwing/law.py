@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import casadi as ca
 
@@ -46,6 +47,7 @@ class WingLaw:
         return self.esti_atti, self.esti_nav, self.cntr, self.pfol
 
 
+@lru_cache(maxsize=8)
 def wing_law(
     airframe: Airframe,
     *,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
 from aeroloop.planning.elevation import Elevation
-from aeroloop.planning.planner import Planner
+from aeroloop.planning.planner import Planner, PlannerSettings
 from aeroloop.world.elevation_map import ElevationConfig, ElevationMap, elevation_map
 
 Heights = NDArray[np.integer]
@@ -33,8 +33,12 @@ def ceiling_m(tables: FixedWingTables) -> float:
 
 def planning_map(tables: FixedWingTables) -> Elevation:
     """The ground as known to planner and firmware of a flight."""
-    settings = tables.planner
-    return _planning_map(tables.world.terrain, settings.resolution.finest, ceiling_m(tables), settings.blocked_above_m)
+    return raised_map(tables.world.terrain, tables.planner, ceiling_m(tables))
+
+
+def raised_map(terrain: ElevationConfig, settings: PlannerSettings, highest_m: float) -> Elevation:
+    """The same of a terrain, for flights over ground of at most `highest_m`."""
+    return _planning_map(terrain, settings.resolution.finest, highest_m, settings.blocked_above_m)
 
 
 def planner_of(scenario: FixedWingScenario) -> Planner:

@@ -11,7 +11,7 @@ from aeroloop.controllers.pixhawk.tables import AutopilotTables
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.fault_offers import Offer, of_actuators
 from aeroloop.core.fleet import seed_of
-from aeroloop.core.frames import GRAVITY_M_S2
+from aeroloop.core.frames import GRAVITY_M_S2, Vec3
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
 from aeroloop.core.wing_signals import SURFACES
 from aeroloop.families.fixedwing.channels import Channels
@@ -28,11 +28,24 @@ Metres2 = tuple[float, float]
 MOST_BANK_RAD = math.radians(30.0)
 LEAST_BOUND_M = 8000.0
 BEYOND_CORNERS_M = 1200.0
+LEAST_SCALE, MOST_SCALE = 0.1, 10.0
 NEEDED: tuple[Name, ...] = ("imu", "magnetometer", "barometer", "gnss", "airspeed")
 """Sensors that the estimation on the board needs."""
 *SERVOS, PROPELLER = SURFACES
 ROTORS = (PROPELLER,)
 """Actuator names of faults: by their index in a command."""
+
+
+def _factor(of: str) -> Any:
+    return meta("-", f"factor on {of}", ge=LEAST_SCALE, le=MOST_SCALE)
+
+
+class Scale(Config, frozen=True):
+    """The simulated aircraft over its airframe file. Trim and law are those of the file, and do not know of it."""
+
+    mass: Annotated[float, _factor("the mass")] = 1.0
+    inertia: Annotated[float, _factor("the moments of inertia")] = 1.0
+    thrust: Annotated[float, _factor("the propeller's thrust")] = 1.0
 
 
 class FixedWing(Config, frozen=True):
@@ -42,6 +55,7 @@ class FixedWing(Config, frozen=True):
     airframe: Annotated[str, note("`aerosonde`, `anaconda`, or the path of your own parameter file (.toml)")] = (
         "aerosonde"
     )
+    scale: Annotated[Scale, note("the simulated aircraft over its airframe file")] = Scale()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[
         float, meta("m", "distance between their starts and goals, in a line to the east, if given", gt=0, le=1e5)
@@ -55,6 +69,7 @@ class FixedWingWorld(CommonWorld, frozen=True):
         lat_deg=36.366, lon_deg=-84.346117, alt_m=0.0
     )
     terrain: Annotated[ElevationConfig, note("the ground")] = JacksboroMap()
+    start_offset_W: Annotated[Vec3, meta("m", "added to the start position")] = (0.0, 0.0, 0.0)
     bound_m: Annotated[
         float,
         meta(

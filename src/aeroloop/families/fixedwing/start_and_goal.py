@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aeroloop.core.errors import ConfigError
-from aeroloop.families.fixedwing.planning_map import ceiling_m, ground_of, planning_map
+from aeroloop.families.fixedwing.planning_map import ceiling_m, ground_of, planning_map, raised_map
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables, Metres2
 from aeroloop.planning.cells import STEPS, Cell, Resolution
 from aeroloop.planning.elevation import Elevation
 from aeroloop.planning.lifting import forward
 from aeroloop.planning.planner import Planner, PlannerSettings
+from aeroloop.world.elevation_map import ElevationConfig
 
 TRIES = 2000
 ROUND = 72
@@ -47,14 +48,14 @@ def _places(tables: FixedWingTables, seed: int) -> StartAndGoal:
         _check_start(tables, mission.start_m)
     if mission.goal_m is not None:
         _check_goal(tables, planner, mission.goal_m)
-    reach = _Reach(planner)
     if mission.start_m is not None and mission.goal_m is not None:
-        if not (reach.joined(mission.goal_m, mission.start_m) and planner.plan(mission.start_m, mission.goal_m).found):
+        if not _connected(world.terrain, tables.planner, ceiling_m(tables), mission.start_m, mission.goal_m):
             raise ConfigError(
                 f"mission.goal_m: no path leads from the start to {mission.goal_m[0]:g}, {mission.goal_m[1]:g} over "
                 f"ground below {ceiling_m(tables):g} m; expected a goal that can be reached at this height"
             )
         return StartAndGoal(mission.start_m, mission.goal_m)
+    reach = _Reach(planner)
     # Drawn among cells with a low mean, then checked against the highest ground in them: a seed keeps its positions.
     ground = ground_of(world.terrain)
     rooms = [
@@ -84,6 +85,15 @@ def _places(tables: FixedWingTables, seed: int) -> StartAndGoal:
         f"{mission.apart_m:g} m apart and with a path between them; expected a higher planner.blocked_above_m "
         f"({planner.settings.blocked_above_m} m), a smaller mission.apart_m, or other positions in start_m and goal_m"
     )
+
+
+@lru_cache(maxsize=8)
+def _connected(
+    terrain: ElevationConfig, settings: PlannerSettings, highest_m: float, start_m: Metres2, goal_m: Metres2
+) -> bool:
+    """Searched once by what it depends on: flights of a campaign differ in wind, mass and seed."""
+    planner = Planner(raised_map(terrain, settings, highest_m), _full_grid(settings))
+    return _Reach(planner).joined(goal_m, start_m) and planner.plan(start_m, goal_m).found
 
 
 def _full_grid(settings: PlannerSettings) -> PlannerSettings:

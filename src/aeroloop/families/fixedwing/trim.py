@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -47,6 +48,7 @@ class Trim:
         return np.array([*pos_W, *self.quat_WB(yaw_rad), *vel_W, *self.rate_B])
 
 
+@lru_cache(maxsize=32)
 def trim(
     airframe: Airframe,
     airspeed_m_s: float | None = None,

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import resources
 from typing import Annotated
 
+import msgspec
 import mujoco
 import numpy as np
 
@@ -20,6 +21,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air
 from aeroloop.families.multirotor import laden_world, rotor_law
+from aeroloop.families.multirotor import scale as scales
 from aeroloop.families.multirotor.payload import Laden, Payload, laden
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
@@ -99,6 +101,12 @@ def load(name: str) -> Airframe:
     return airframe
 
 
+def scaled(airframe: Airframe, scale: scales.Scale) -> Airframe:
+    """The simulated aircraft; the controller's airframe is without these factors."""
+    body, rotors = scales.scaled(airframe.body, airframe.rotors, scale)
+    return airframe if body is airframe.body else msgspec.structs.replace(airframe, body=body, rotors=rotors)
+
+
 def flown(scenario: QuadrotorScenario) -> Airframe:
     return load(scenario.aircraft.vehicle.airframe)
 
@@ -119,6 +127,11 @@ def check(scenario: QuadrotorScenario) -> None:
     if (payload := scenario.aircraft.payload) is not None:
         laden_world.check(airframe.body.mass_kg, payload, airframe.rotors, airframe.motors.speed_max_rad_s)
     pulses(scenario)
+    factors = scenario.aircraft.vehicle.scale.rotors
+    if factors and len(factors) != airframe.rotors.count:
+        raise ConfigError(
+            f"vehicle.scale.rotors: expected {airframe.rotors.count} factors, one for each rotor, not {len(factors)}"
+        )
 
 
 def _check(airframe: Airframe, source: str) -> None:
@@ -271,14 +284,18 @@ def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]
     return motors
 
 
-def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, float]]:
-    """Current of the motors (A) and thrust of all rotors (N)."""
+def supply_factors(airframe: Airframe) -> tuple[float, float]:
+    """Current over density and the sum of the cubes of the speeds; thrust over density and that of the squares."""
     rotors = airframe.rotors
-    per_density = rotors.thrust_Ns2 / rotors.density_kg_m3
     # Proportional to the shaft power; the file's torques would need several times the current of such a battery.
     hovering = float(np.sum(quadrotor.hover_speeds_rad_s(airframe.flight) ** 3)) * rotors.density_kg_m3
-    per_power = airframe.supply.hover_A / hovering
-    shares = rotors.shares
+    return airframe.supply.hover_A / hovering, rotors.thrust_Ns2 / rotors.density_kg_m3
+
+
+def supply(airframe: Airframe) -> Callable[[RotorEffort, Air], tuple[float, float]]:
+    """Current of the motors (A) and thrust of all rotors (N)."""
+    per_power, per_density = supply_factors(airframe)
+    shares = airframe.rotors.shares
 
     def drawn(effort: RotorEffort, air: Air) -> tuple[float, float]:
         thrust = power = 0.0

@@ -11,11 +11,14 @@ from aeroloop.actuators.faults import ActuatorFaults, Channel
 from aeroloop.actuators.motor_noise import NoisyMotors
 from aeroloop.actuators.motors import Motors, RotorEffort, command_at, weakened
 from aeroloop.codegen.host import fastest
+from aeroloop.controllers.law.guided_tables import GuidedTables
 from aeroloop.core.bounds import leaves
+from aeroloop.core.scenario import narrowed
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import rotor_law
 from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.multirotor.batch_channels import drawn
 from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
 from aeroloop.families.multirotor.rotor_drive import (
@@ -27,8 +30,8 @@ from aeroloop.families.multirotor.rotor_drive import (
     free_motor,
 )
 from aeroloop.families.multirotor.rows import MultirotorRows
-from aeroloop.families.multirotor.scenario import QuadrotorScenario
-from aeroloop.sensors.noise import Streams
+from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
+from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
@@ -40,7 +43,10 @@ from aeroloop.world.wind import Wind
 
 
 def random_streams(scenario: QuadrotorScenario, number: int) -> Streams:
-    return Streams(scenario.seed).child(f"vehicle-{number}") if number else Streams(scenario.seed)
+    own = narrowed(scenario, MultirotorTables, GuidedTables)
+    channels = drawn(own) if own is not None and scenario.noise.generator == "philox" else None
+    made = streams(scenario.seed, scenario.noise, channels)
+    return made.child(f"vehicle-{number}") if number else made
 
 
 def actuator_faults(airframe: Airframe, motion: MultirotorMotion, differing: Differing) -> ActuatorFaults:
@@ -84,17 +90,21 @@ def vehicle(
 ) -> Vehicle[RotorEffort, RigidState]:
     """Aircraft number `number`, with its own random streams. Not `compiled`: MuJoCo steps it in free air too, as it
     does with a payload."""
-    airframe = airframes.load(scenario.aircraft.vehicle.airframe)
-    streams = random_streams(scenario, number)
+    designed = airframes.load(scenario.aircraft.vehicle.airframe)
+    airframe = airframes.scaled(designed, scenario.aircraft.vehicle.scale)
+    random = random_streams(scenario, number)
     ground = terrain(scenario.aircraft.world.terrain)
     payload = scenario.aircraft.payload
     start_m = scenario.aircraft.start_m(number)
     around_home = scenario.aircraft.world.room
     room = None if around_home is None else around_home.layout
     world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload, room)
+    stand = scenario.aircraft.world.stand
+    if stand is not None:
+        world.resume(stand.motion)
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     earth, atmosphere = Earth(scenario.aircraft.world.home), Atmosphere(scenario.aircraft.world.day)
-    wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
+    wind = Wind(scenario.aircraft.world.wind, random.generator("wind"), fastest)
     around = Surroundings(earth, atmosphere, wind, world.state(0), ground_m)
     driven = scenario.aircraft.has_drive
     moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if driven else airframe
@@ -105,16 +115,18 @@ def vehicle(
     differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
     faults = actuator_faults(airframe, motion, differing)
     noise = scenario.aircraft.vehicle.motor_noise
-    noisy = NoisyMotors(motion, noise, airframe.rotors.count, streams.generator("motors")) if noise else motion
+    noisy = NoisyMotors(motion, noise, airframe.rotors.count, random.generator("motors")) if noise else motion
     wiring = Wiring(
         differing, speed_law(scenario, differing), faults, round(rotor_law.period_s(scenario.aircraft) * NS)
     )
     drive = RotorDrive(motion, noisy.drive, wiring, publish) if driven else None
-    scene = MotionScene(motion, airframes.supply(airframe), ground_m)
-    sensors = Suite(scenario.aircraft.aboard, streams)
+    scene = MotionScene(motion, airframes.supply(designed), ground_m)
+    sensors = Suite(scenario.aircraft.aboard, random)
     bound_m = scenario.aircraft.world.bound_m
     stopped = (0.0,) * airframe.rotors.count
     standing = world.motion
+    held_ns = round(stand.until_s * NS) if stand is not None else 0
+    motion.hold(held_ns)
 
     def sense(state: RigidState, effort: RotorEffort) -> list[Sample]:
         scene.state, scene.effort, scene.force_B = state, effort, motion.force_B()
@@ -125,6 +137,7 @@ def vehicle(
 
     def restart() -> None:
         motion.reset(standing, stopped)
+        motion.hold(held_ns)
         if drive is not None:
             drive.restart()
 

@@ -33,5 +33,5 @@ ROW = Family(
     page="aeroloop.families.multirotor.page:PAGE",
     importer="aeroloop.families.multirotor.from_cad:IMPORTER",
     route="aeroloop.families.multirotor.route:MISSION",
-    variants={"law": PLANNED, "pose": PLANNED},
+    variants={"law": {**PLANNED, "batch": "aeroloop.families.multirotor.batch:plan"}, "pose": PLANNED},
 )

@@ -75,12 +75,17 @@ class MultirotorMotion:
         self._wind_W: Vec3 = (0.0, 0.0, 0.0)
         self._cell: Vec3 = (0.0, 0.0, 0.0)  # its middle
         self._high = False
+        self._held_ns = -1  # time for which it is still held; below 0 it is free
         self._row: Sequence[float] = self._world.motion
         """The last step's `Columns`; near the ground the motion alone."""
 
     def drive(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
         if dt_ns != self._dt_ns:
             self._set_step(dt_ns)
+        if self._held_ns > 0:
+            self._held_ns = max(self._held_ns - dt_ns, 0)
+            return self._motors.step(command, dt_ns)
+        self._held_ns = -1
         row = self._row
         rises_m_s = row[9]
         # As `Rigid` searches contacts; false for a height that is NaN.
@@ -113,6 +118,10 @@ class MultirotorMotion:
         self._row, self._high = tuple(motion), False
         x, y, z, _, _, _, _, vx, vy, vz = motion[:10]
         self._around.move(0, 0, (x, y, z), (vx, vy, vz))
+
+    def hold(self, for_ns: int) -> None:
+        """Hold the aircraft where it is, at rest, from now on; its rotors may turn."""
+        self._held_ns = for_ns or -1
 
     def carry(self, values: Sequence[float]) -> None:
         """A point mass at the centre of mass from now on, in kg, in place of an earlier one."""
@@ -179,7 +188,7 @@ class MultirotorMotion:
         return self._around.ground_m
 
     def touching(self) -> bool:
-        return not self._high and self._world.touching
+        return not self._high and self._held_ns < 0 and self._world.touching
 
     def force_B(self) -> Vec3:
         """Specific force in the centre of mass."""

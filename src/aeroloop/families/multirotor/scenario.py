@@ -15,6 +15,8 @@ from aeroloop.core.geodesy import moved
 from aeroloop.core.scenario import FamilyTables, Scenario, with_value
 from aeroloop.families.multirotor.payload import Payload
 from aeroloop.families.multirotor.rotor_tables import MotorsTable, RotorSynchronisation
+from aeroloop.families.multirotor.scale import Scale
+from aeroloop.families.multirotor.stand import Stand
 from aeroloop.sensors.fitted import FittedSensors, fitted_out
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
@@ -32,6 +34,7 @@ class Multirotor(Config, frozen=True):
     airframe: Annotated[
         str, note("`iris`, `hexarotor`, `rfly`, `rfly-e0`, or the path of your own parameter file (.toml)")
     ] = "iris"
+    scale: Annotated[Scale, note("errors of the aircraft's own numbers, which no controller knows")] = Scale()
     motor_noise: Annotated[
         float,
         meta("-", "standard deviation of each motor's command over the command, varying within 0.05 s", ge=0, le=0.5),
@@ -62,10 +65,13 @@ class Outdoors(CommonWorld, frozen=True):
 
     terrain: Annotated[TerrainConfig, note("the ground")] = Level()
     room: Annotated[RoomConfig | None, note("a room around home, with textures and walls; left out: open air")] = None
+    stand: Annotated[Stand | None, note("holds the aircraft in the air at first; left out: it is on the ground")] = None
     bound_m: Annotated[float, meta("m", "the flight ends as diverged farther than this from the origin", gt=0)] = 2000.0
 
     def __post_init__(self) -> None:
         CommonWorld.__post_init__(self)
+        if self.stand is not None and not isinstance(self.terrain, Level):
+            raise ValueError('stand: it is on level ground; expected terrain.kind = "flat"')
         if self.room is not None and not isinstance(self.terrain, Level):
             raise ValueError('room: its floor is level; expected terrain.kind = "flat"')
         if self.room is not None and not self.room.is_free(0.0, 0.0):
@@ -104,6 +110,10 @@ class MultirotorTables(FamilyTables, frozen=True):
     def aboard(self) -> SensorSet:
         """The sensors that are fitted."""
         return self.sensors.flown
+
+    @property
+    def starts_in_air(self) -> bool:
+        return self.world.stand is not None
 
     @property
     def has_drive(self) -> bool:

@@ -18,8 +18,16 @@ FILE = "families/tiltrotor/model.xml"
 DRAG_CENTRE = "drag_centre"
 
 
-def build(p: Parameters, step_s: float, terrain: Ground | None = None, *, in_air: bool = False) -> mujoco.MjModel:
-    """`in_air`: with the three actuators of the drag, after those of the aircraft."""
+def build(
+    p: Parameters,
+    step_s: float,
+    terrain: Ground | None = None,
+    *,
+    in_air: bool = False,
+    strength: tuple[float, float] = (1.0, 1.0),
+) -> mujoco.MjModel:
+    """`in_air`: with the three actuators of the drag, after those of the aircraft. `strength`: factors on the rotors'
+    thrusts and torques."""
     spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
     spec.option.timestep = step_s
     # A NaN state must persist: MuJoCo would reset the aircraft to the origin and continue.
@@ -38,7 +46,8 @@ def build(p: Parameters, step_s: float, terrain: Ground | None = None, *, in_air
         pod.ipos, pod.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]  # unset, they would copy pos and quat
         pod.explicitinertial = True
         # A rotor's force acts along the pod's z axis and its torque about it, in proportion.
-        spec.actuator(f"thrust_{side}").gear = [0.0, 0.0, 1.0, 0.0, 0.0, p.spin[i] * p.drag_to_thrust_m]
+        torque_m = strength[i] * p.spin[i] * p.drag_to_thrust_m
+        spec.actuator(f"thrust_{side}").gear = [0.0, 0.0, strength[i], 0.0, 0.0, torque_m]
     if in_air:
         fuselage.add_site(name=DRAG_CENTRE, pos=p.drag_centre_B_m)
         for axis in range(3):

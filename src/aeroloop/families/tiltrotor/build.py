@@ -14,13 +14,15 @@ from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, Command, Effort, Place, Truth
 from aeroloop.families.tiltrotor import airframe
-from aeroloop.families.tiltrotor.design import parameters
+from aeroloop.families.tiltrotor.batch_channels import CHANNELS
+from aeroloop.families.tiltrotor.design import parameters, scaled
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
 from aeroloop.families.tiltrotor.scenario import ROTORS, SERVOS, TiltrotorScenario
 from aeroloop.families.tiltrotor.sensing import Sensing
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.models.tiltrotor import equilibrium
-from aeroloop.sensors.noise import Streams
+from aeroloop.sensors.streams import Streams
+from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -46,8 +48,10 @@ def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tu
     """The aircraft in hover at the start of the flight, and the command that holds it there."""
     p = parameters(scenario.aircraft.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
-    table = scenario.aircraft.world
-    world = Multibody(airframe.build(p, table.step_s, ground, in_air=table.has_drag))
+    table, scale = scenario.aircraft.world, scenario.aircraft.vehicle.scale
+    flown = scaled(p, scale.mass, scale.inertia)
+    strength = scale.thrust_right, scale.thrust_left
+    world = Multibody(airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength))
     attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), table.start_yaw_rad)
     pos_W, vel_W = start_W(scenario)
     world.reset(pos_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=vel_W)
@@ -97,7 +101,7 @@ def vehicle(
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     world, hover = build_world(scenario, ground)
     start = world.state(0)
-    streams = Streams(scenario.seed)
+    streams = random_streams(scenario.seed, scenario.noise, CHANNELS)
     around, wind = surroundings(scenario, start, streams, ground_m)
     actuators = LaggedActuators(scenario.aircraft.actuators, hover)
     rng = np.random.default_rng([scenario.seed, 1])

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import casadi as ca
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from aeroloop.boards.config import Control, Predictive
 from aeroloop.boards.host import Behaviour
 from aeroloop.control import custom, lqr, mpc
+from aeroloop.control.host_law import HostLawDesign
 from aeroloop.control.toolkit import REFERENCED
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
@@ -22,6 +28,7 @@ from aeroloop.core.frames import Vec
 from aeroloop.core.signals import NS
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.models import delay, linear, tiltrotor
+from aeroloop.protocols.interface import MOST_ALIGNED
 
 FILE = "families/tiltrotor/params.toml"
 PREDICTIVE = Predictive()
@@ -52,6 +59,7 @@ class ParameterFile(Struct, frozen=True, forbid_unknown_fields=True):
     plausible: PlausibleRows
 
 
+@cache
 def parameter_file() -> ParameterFile:
     text = resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8")
     return convert(tomllib.loads(text), ParameterFile, FILE)
@@ -62,6 +70,17 @@ def parameters(name: str) -> tiltrotor.Parameters:
     if name not in sets:
         raise ConfigError(f"vehicle.parameters: unknown set {name!r}, expected one of: {', '.join(sets)}")
     return sets[name]
+
+
+def scaled(p: tiltrotor.Parameters, mass: Any, inertia: Any) -> tiltrotor.Parameters:
+    """The set with factors on masses and inertias, which may be symbols."""
+    return replace(
+        p,
+        fuselage_mass_kg=mass * p.fuselage_mass_kg,
+        pod_mass_kg=tuple(mass * m for m in p.pod_mass_kg),
+        fuselage_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in p.fuselage_inertia_kgm2),
+        pod_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in p.pod_inertia_kgm2),
+    )
 
 
 @dataclass(frozen=True)
@@ -137,10 +156,12 @@ class Design:
 
 def flight_law(control: Control, plan: Design) -> ca.Function:
     """The law of a scenario: the user's file if one is named, else a built-in one."""
+    if control.host_only:
+        raise ConfigError(f"control.law: {control.law} is not one CasADi function; expected mpc, dlqr or dlqr-heading")
     return custom.load(Path(control.law_file), plan) if control.law_file else plan.law(control.law, control.mpc)
 
 
-def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function, Behaviour]:
+def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function | HostLawDesign, Behaviour]:
     """Settings of the board: the law, the aircraft's data and the board's behaviour."""
     control, board = scenario.controller.control, scenario.controller.board
     plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
@@ -151,7 +172,34 @@ def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function, Behaviour]:
         bounds=parameter_file().plausible.sensors,
         config=board,
     )
-    return flight_law(control, plan), behaviour
+    if control.host_only:
+        return host_law(scenario, plan), behaviour
+    law = flight_law(control, plan)
+    if scenario.controller.redundancy is not None:
+        behaviour = dataclasses.replace(behaviour, integrators=integrators(control, law))
+    return law, behaviour
+
+
+def integrators(control: Control, law: ca.Function) -> int:
+    """How many numbers at the beginning of the law's memory several boards align: a built-in law's integrals, all of
+    the memory of a law of a file."""
+    if not control.law_file:
+        return len(lqr.INTEGRATED)
+    count = int(law.size1_in(2))
+    if count > MOST_ALIGNED:
+        raise ConfigError(
+            f"redundancy: {control.law_file} has a memory of {count} numbers; several boards can align {MOST_ALIGNED}"
+        )
+    return count
+
+
+def host_law(scenario: TiltrotorScenario, plan: Design) -> HostLawDesign:
+    """A law of `boards.config.HOST_LAWS`."""
+    from aeroloop.families.tiltrotor import mppi_law, nonlinear
+
+    if scenario.controller.control.law == "mppi":
+        return mppi_law.law(scenario, plan)
+    return nonlinear.host_law(parameters(scenario.aircraft.vehicle.parameters), plan, scenario.controller.control.nmpc)
 
 
 def command_bounds() -> Plausible:
@@ -159,6 +207,13 @@ def command_bounds() -> Plausible:
 
 
 def design(parameter_set: str, weight_set: str, period_s: float) -> Design:
+    """A copy for each caller, since a law of the user's may write into its arrays."""
+    return deepcopy(_designed(parameter_set, weight_set, period_s))
+
+
+@lru_cache(maxsize=8)
+def _designed(parameter_set: str, weight_set: str, period_s: float) -> Design:
+    """Computed once: a worker of a campaign flies one design many times."""
     p = parameters(parameter_set)
     weights = parameter_file().weights
     if weight_set not in weights:

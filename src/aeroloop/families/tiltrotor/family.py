@@ -23,4 +23,5 @@ ROW = Family(
     shape="aeroloop.families.tiltrotor.shape:shape",
     page="aeroloop.families.tiltrotor.page:PAGE",
     route="aeroloop.families.tiltrotor.route:ROUTE",
+    batch="aeroloop.families.tiltrotor.batch:plan",
 )

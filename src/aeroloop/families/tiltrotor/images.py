@@ -8,17 +8,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import casadi as ca
+
 from aeroloop.boards.config import Control
 from aeroloop.codegen.embedded import EmbeddedC, content_hash, embedded
 from aeroloop.codegen.images import Generated, check_period, floats
 from aeroloop.control import mpc
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.redundancy import Health
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Event
-from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameter_file
+from aeroloop.families.tiltrotor.design import Design, design, flight_law, integrators, parameter_file
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
-from aeroloop.protocols.interface import TILTROTOR
+from aeroloop.protocols.interface import TILTROTOR, redundant
 from aeroloop.protocols.interface_c import c_header
 from aeroloop.protocols.plausible import Bounds
 from aeroloop.protocols.reference import LATEST_MS, ReferenceBounds
@@ -31,7 +34,10 @@ def generate(scenario: TiltrotorScenario) -> Generated:
     plan = design(
         scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
     )
-    law = _law(scenario.controller.control, plan)
+    function, law = _law(scenario.controller.control, plan)
+    table = TILTROTOR
+    if scenario.controller.redundancy is not None:
+        table = redundant(integrators(scenario.controller.control, function))
     hover = tuple(plan.u_eq.tolist())
     config = config_header(scenario, hover, plan.safe_command(scenario.controller.board.safe_thrust_ratio))
     image_id = content_hash(law.c, law.h, config)
@@ -39,7 +45,7 @@ def generate(scenario: TiltrotorScenario) -> Generated:
         "law.c": law.c,
         "law.h": law.h,
         "config.h": config,
-        "interface.h": c_header(TILTROTOR),
+        "interface.h": c_header(table),
         "image.h": f"#define IMAGE_ID 0x{image_id:08x}u\n",
     }
     return Generated(files, image_id)
@@ -50,9 +56,10 @@ def image(scenario: TiltrotorScenario) -> tuple[Generated, str]:
     return generate(scenario), LOCKSTEP if scenario.lockstep else UART
 
 
-def _law(control: Control, plan: Design) -> EmbeddedC:
+def _law(control: Control, plan: Design) -> tuple[ca.Function, EmbeddedC]:
     try:
-        return embedded(flight_law(control, plan))
+        law = flight_law(control, plan)
+        return law, embedded(law)
     except ConfigError as error:
         own = control.law_file  # a law that the host can fly may not fit single precision: the error names its file
         raise ConfigError(f"{own}: {error}" if own and own not in str(error) else str(error)) from None
@@ -72,6 +79,7 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
         f"#define REFERENCE_LATEST_MS {LATEST_MS}u",
         f"#define LINE_BAUD {DEFAULT_BAUD}u",
         *(_status() if scenario.controller.control.predictive else ()),
+        *(_several() if scenario.controller.redundancy is not None else ()),
         f"#define HOVER_COMMAND {floats(hover)}",
         f"#define SAFE_COMMAND {floats(safe)}",
         *_bounds("SENSOR", parameter_file().plausible.sensors),
@@ -85,6 +93,11 @@ def config_header(scenario: TiltrotorScenario, hover: tuple[float, ...], safe: t
 def _status() -> list[str]:
     """Of a law with a third output: its size, and the event of a change of what flies."""
     return [f"#define LAW_STATUS {mpc.STATUS_SIZE}u", f"#define EVENT_LAW_FALLBACK {Event.LAW_FALLBACK:d}u"]
+
+
+def _several() -> list[str]:
+    """Of one of several boards: it sends heartbeats, and takes integrators."""
+    return ["#define REDUNDANT 1", *(f"#define HEALTH_{health.name} {health:d}u" for health in Health)]
 
 
 def _bounds(name: str, bounds: Bounds) -> list[str]:

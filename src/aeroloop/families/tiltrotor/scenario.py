@@ -28,11 +28,25 @@ ROTORS, SERVOS = ("rotor_right", "rotor_left"), ("tilt_right", "tilt_left")
 """The actuators in the order of a command, as named in faults. A servo's command is its torque."""
 
 
+def _factor(of: str) -> Any:
+    return meta("-", f"factor on {of}", ge=0.1, le=10.0)
+
+
+class Scale(Config, frozen=True):
+    """The simulated aircraft over its parameter set. The law is designed for the set, and does not know of it."""
+
+    mass: Annotated[float, _factor("the masses of fuselage and pods")] = 1.0
+    inertia: Annotated[float, _factor("their inertias")] = 1.0
+    thrust_right: Annotated[float, _factor("the right rotor's thrust and torque")] = 1.0
+    thrust_left: Annotated[float, _factor("the left rotor's thrust and torque")] = 1.0
+
+
 class Vehicle(Config, frozen=True):
     """The aircraft of the flight."""
 
     kind: Annotated[Literal["tiltrotor"], note("family of aircraft")] = "tiltrotor"
     parameters: Annotated[str, note("parameter set in the vehicle's `params.toml`")] = "cad"
+    scale: Annotated[Scale, note("the simulated aircraft over its parameter set")] = Scale()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[
         float, meta("m", "distance between them and between their references, in a line to the east", gt=0, le=1000)
@@ -48,6 +62,7 @@ class World(CommonWorld, frozen=True):
     ] = None
     terrain: Annotated[TerrainConfig, note("the ground")] = Level()
     start_pos_W: Annotated[Vec3 | None, meta("m", "start position, at equilibrium; by default on the reference")] = None
+    start_offset_W: Annotated[Vec3, meta("m", "added to the start position")] = (0.0, 0.0, 0.0)
     start: Annotated[
         Literal["rest", "moving"],
         note("`rest`: hovering; `moving`: with the reference's velocity, so that the flight starts without a step"),

@@ -55,7 +55,7 @@ class Sensing:
         read: Callable[[Truth], Sensors | None] = (
             ideal if self._estimator is None else partial(estimated, self._estimator)
         )
-        self._state = StateSensors(aircraft.sensors, rng, read)
+        self._state = StateSensors(aircraft.sensors, rng, read, streams.in_batch("state"))
         self._before = start
         self.measure = self._state.sample
 

@@ -13,7 +13,8 @@ def start_W(scenario: TiltrotorScenario) -> tuple[Vec3, Vec3]:
     """Position and velocity."""
     table = scenario.aircraft.world
     on_path = build_path(scenario.controller.ground.trajectory)(0.0)
-    return table.start_pos_W or on_path.pos_W, on_path.vel_W if table.start == "moving" else (0.0, 0.0, 0.0)
+    (x, y, z), (dx, dy, dz) = table.start_pos_W or on_path.pos_W, table.start_offset_W
+    return (x + dx, y + dy, z + dz), on_path.vel_W if table.start == "moving" else (0.0, 0.0, 0.0)
 
 
 def check(scenario: TiltrotorScenario) -> None:

@@ -48,6 +48,8 @@ class LaunchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference_server: str = ""
     reference_client: str = ""
     relay_references: bool = False  # the board has one link: references are sent on it, through the plant
+    # Of each board after the first: link and reference link, the server's URL and the client's.
+    board_links: Sequence[Sequence[str]] = ()
     image: str = ""  # firmware for the emulated board
     image_id: int = 0  # image ID that the board must report; 0 accepts any
     vehicle_links: Sequence[tuple[str, str]] = ()  # of each autopilot: server's and client's URL; "": external

@@ -30,7 +30,7 @@ READS = ("the link of each controller",)
 def publishers(launch: LaunchSettings, topics: Topics) -> dict[str, Publisher]:
     """Publishers of the streams that the plant writes for one part, by name."""
     scenario = launch.scenario
-    writers = ("plant", "board", "ground") if scenario.inline else ("plant",)
+    writers = ("plant", *scenario.controller.board_processes, "ground") if scenario.inline else ("plant",)
     streams = [stream for writer in writers for stream in writes(writer, streams_of(scenario), scenario.loop)]
     return {stream.name: topics.publisher(stream) for stream in streams}
 

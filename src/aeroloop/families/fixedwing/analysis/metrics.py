@@ -49,6 +49,7 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
     cross_m = _truly_cross_m(log)
     guided = _step_at(log, log.column("guidance", "t_s"))
     following = np.isin(guided, FOLLOWING)
+    loitering = (guided == Step.LOITER) & (log.column("guidance", "t_s") >= SETTLED_S)
     return {
         **generic.metrics(log, scenario),
         "arrived": _arrived(log),
@@ -57,6 +58,8 @@ def metrics(log: Log, scenario: FixedWingScenario) -> dict[str, float]:
         "cross_track_rms_m": rms(cross_m[following]),
         "cross_track_max_m": largest(np.abs(cross_m[following])),
         "cross_track_transient_rms_m": rms(cross_m[guided == Step.TRANSIENT]),
+        "cross_track_loiter_rms_m": rms(cross_m[loitering]),
+        "cross_track_loiter_max_m": largest(np.abs(cross_m[loitering])),
         "cross_track_board_rms_m": rms(log.column("guidance", "cross_m")[following]),
         "roll_max_deg": largest(roll_deg),
         "roll_p99_deg": _percentile(roll_deg, 99),

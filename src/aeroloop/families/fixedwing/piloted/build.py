@@ -56,6 +56,8 @@ def check(scenario: PilotedWingScenario) -> None:
         why = str(error).removeprefix("trim: ")
         raise ConfigError(f"mission.airspeed_m_s: {why} (vehicle.airframe: {tables.vehicle.airframe})") from None
     rows(tables.channels, scenario.flown_by.name)
+    if any(tables.world.start_offset_W):
+        raise ConfigError("world.start_offset_W: this aircraft starts on its catapult; expected mission.start_m")
     half_m = tables.world.terrain.side_units * tables.world.terrain.unit_m / 2
     for number in range(tables.count):
         east_m, north_m = tables.start_m(number)

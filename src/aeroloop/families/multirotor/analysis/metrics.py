@@ -41,7 +41,7 @@ def metrics(log: Log, scenario: QuadrotorScenario) -> dict[str, float]:
     measured = rates(log, scenario)
     of_vehicles = [
         {**_flown(flight, scenario), **_rates([rate for rate in measured if rate.vehicle == flight.number])}
-        for flight in flights(log, scenario.aircraft.vehicle.count)
+        for flight in flights(log, scenario)
     ]
     if scenario.flown_by.tells:
         own = [name for name in of_vehicles[0] if not name.startswith(OF_AN_AUTOPILOT)]

@@ -57,7 +57,7 @@ MODE_COLORS = {
 
 def flight_pictures(log: Log, scenario: QuadrotorScenario) -> list[Picture]:
     """Figures of the whole flight, then of its single vehicle; several have their own with `vehicle_pictures`."""
-    aircraft = flights(log, scenario.aircraft.vehicle.count)
+    aircraft = flights(log, scenario)
     drawn = path_pictures(
         _paths(aircraft, scenario),
         "Trajectory",

@@ -61,7 +61,7 @@ def rates(log: Log, scenario: QuadrotorScenario) -> list[Rate]:
     """Of every signal that was counted anywhere."""
     return [
         _rate(flight, at, number, scenario)
-        for flight in flights(log, scenario.aircraft.vehicle.count)
+        for flight in flights(log, scenario)
         for at, stream in COUNTED_AT.items()
         for number in range(len(LINK_SIGNALS))
         if np.any(flight.column(stream, "count")[flight.column(stream, "signal") == number] > 0)

@@ -42,7 +42,7 @@ TRACKING_NOTE = (
 
 
 def sections(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) -> list[Section]:
-    aircraft = flights(log, scenario.aircraft.vehicle.count)
+    aircraft = flights(log, scenario)
     several = len(aircraft) > 1
     return [
         Section("verdict", "", _remarks(aircraft, scenario, summary)),

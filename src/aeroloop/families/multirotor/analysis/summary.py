@@ -32,7 +32,7 @@ PARAMETERS = tuple(by_number({row.name for row in TABLE} | {gain.name for gain i
 
 
 def details(log: Log, scenario: QuadrotorScenario) -> dict[str, Any]:
-    of_vehicles = flights(log, scenario.aircraft.vehicle.count)
+    of_vehicles = flights(log, scenario)
     return {
         "timing": generic.step_timing(log),
         "load": scenario.busy_processes,

@@ -50,7 +50,7 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         "implausible_sensors": happened(log, Event.IMPLAUSIBLE_SENSORS, "board_event"),
         "implausible_commands": happened(log, Event.IMPLAUSIBLE_COMMAND),
         "law_not_finite": happened(log, Event.LAW_NOT_FINITE, "board_event"),
-        "law_fallbacks": fallbacks(log),
+        "law_fallbacks": board.fallbacks(log),
         "references_lost": happened(log, Event.REFERENCE_LOST, "board_event"),
         "overruns": board.overruns(log),
         "late_cycles": happened(log, Event.LATE_CYCLE),
@@ -59,11 +59,6 @@ def metrics(log: Log, scenario: TiltrotorScenario) -> dict[str, float]:
         **board.metrics(log),
         "worst_cycle_max_s": largest(log.column("cpu", "worst_cycle_s")),
     }
-
-
-def fallbacks(log: Log) -> float:
-    """Changes to another law than the predictive one: to the last good command, and to the LQR law."""
-    return float(np.sum(event_values(log, Event.LAW_FALLBACK, "board_event") > 0))
 
 
 def flown(log: Log) -> TruthLog:

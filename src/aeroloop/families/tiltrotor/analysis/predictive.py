@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from aeroloop.analysis.board import fallbacks
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Block, Column, Note, Table
 from aeroloop.codegen.evaluate import Evaluator
@@ -15,7 +16,6 @@ from aeroloop.codegen.host import fastest
 from aeroloop.control import mpc
 from aeroloop.core.frames import Vec
 from aeroloop.core.signals import REFERENCE_COUNT, SENSOR_COUNT
-from aeroloop.families.tiltrotor.analysis.metrics import fallbacks
 from aeroloop.families.tiltrotor.design import design, flight_law
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
@@ -60,3 +60,32 @@ def blocks(scenario: TiltrotorScenario, log: Log) -> list[Block]:
         Table(COLUMNS, rows),
         Note("The residual is that of the law evaluated again on logged sensors and setpoints."),
     ]
+
+
+def nonlinear_blocks(scenario: TiltrotorScenario, log: Log) -> list[Block]:
+    """Of the law `nmpc`."""
+    settings = scenario.controller.control.nmpc
+    rows = [
+        (
+            "Bounds on roll, and on yaw from its reference",
+            f"{settings.roll_max_deg:g}, {settings.yaw_error_max_deg:g} deg",
+        ),
+        ("Horizon", f"{settings.steps} steps of {settings.step_s * 1e3:g} ms"),
+        ("Quadratic programs in each control period", "1"),
+        ("Fallbacks that the board reported", number(fallbacks(log))),
+    ]
+    return [Table(COLUMNS, rows)]
+
+
+def sampled_blocks(scenario: TiltrotorScenario, log: Log) -> list[Block]:
+    """Of the law `mppi`."""
+    settings = scenario.controller.control.mppi
+    bounds = f"{settings.roll_max_deg:g}, {settings.yaw_error_max_deg:g} deg"
+    rows = [
+        ("Rollouts in each control period", f"{settings.rollouts} ({settings.engine})"),
+        ("Bounds on roll, and on yaw from its reference", bounds),
+        ("Horizon", f"{settings.steps} steps of {settings.step_s * 1e3:g} ms, {settings.knots} knots"),
+        ("Noise at a knot", f"{settings.thrust_std_N:g} N, {settings.torque_std_Nm:g} N m"),
+        ("Fallbacks that the board reported", number(fallbacks(log))),
+    ]
+    return [Table(COLUMNS, rows)]

@@ -60,6 +60,10 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
         found.append(Section("paper", "Comparison with the paper's claims", _paper(scenario, log, summary["metrics"])))
     if scenario.controller.control.predictive:
         found.append(Section("predictive", "Predictive control", predictive.blocks(scenario, log)))
+    if scenario.controller.control.law == "nmpc" and scenario.controller.control.host_only:
+        found.append(Section("predictive", "Predictive control", predictive.nonlinear_blocks(scenario, log)))
+    if scenario.controller.control.sampled:
+        found.append(Section("predictive", "Predictive control", predictive.sampled_blocks(scenario, log)))
     return [
         *found,
         Section("link-budget", "Board link and control period", link_budget.blocks(scenario, summary["links"])),
@@ -70,6 +74,8 @@ def sections(scenario: TiltrotorScenario, log: Log, summary: Mapping[str, Any]) 
 def delay_margin(scenario: TiltrotorScenario) -> DelayMargin | None:
     """Of the law that flew; None of one that has no derivative in hover."""
     control = scenario.controller.control
+    if control.host_only:
+        return None
     plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
     radius = (
         plan.own_delay_radius(flight_law(control, plan))

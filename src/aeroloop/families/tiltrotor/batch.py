@@ -1,47 +1,44 @@
 """The tilt-rotor's flight as a batch: design model, Runge-Kutta 4, the scenario's law, the reference as a table.
 
-    cycle: control, then three plant steps of four stages and a sample of the metrics
+    cycle: three plant steps of four stages and a sample of the metrics, then control
 
-A command acts `link.delay_steps` plant steps after its cycle began. White noise of the
-measured state is drawn from Philox, stream 0. What the bench has and this loop has not (air, an estimated state, lag of
-the actuators, terrain) is refused when the loop is built.
+The board's request takes `link.to_plant.delay_s` to the plant, and so does its command: sensors are read that long
+after the board's timer, and their command acts as long again after that. A cycle is the time between two readings; the
+first one is the time before the first reading, with the command of hover. Where a command changes within a plant step,
+the step has the mean of both over time. White noise of the measured state is drawn from Philox, stream `STATE`. What
+the bench has and this loop has not (air, an estimated state, lag of the actuators, terrain) is refused when the loop is
+built.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import Any
 
 import casadi as ca
 import numpy as np
-from msgspec.structs import replace
 
+from aeroloop.batch.flights import Plan
 from aeroloop.batch.layout import Layout
 from aeroloop.batch.loop import Call, Loop, Repeat
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
-from aeroloop.families.tiltrotor.design import design, flight_law, parameters
+from aeroloop.core.impairment import Impairment
+from aeroloop.core.scenario import with_value
+from aeroloop.core.signals import SENSOR_COUNT
+from aeroloop.families.tiltrotor.batch_channels import STATE
+from aeroloop.families.tiltrotor.design import design, flight_law, parameters, scaled
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models import tiltrotor
 from aeroloop.world.terrain import Level
 
-HELD = 3
-"""Commands that are kept: the newest and those of the two cycles before."""
-
-PARAMETERS = {
-    "vehicle.scale.mass": 1.0,
-    "vehicle.scale.inertia": 1.0,
-    "vehicle.scale.thrust_right": 1.0,
-    "vehicle.scale.thrust_left": 1.0,
-    "link.delay_steps": 0.0,
-    "start.offset_W[0]": 0.0,
-    "start.offset_W[1]": 0.0,
-    "start.offset_W[2]": 0.0,
-}
-"""Numbers of a flight, with their values in the scenario: factors, plant steps and m."""
+SCALES = ("mass", "inertia", "thrust_right", "thrust_left")
+DELAY = "link.to_plant.delay_s"
+OFFSET = "world.start_offset_W"
+PARAMETERS = (*(f"vehicle.scale.{name}" for name in SCALES), DELAY, *(f"{OFFSET}[{axis}]" for axis in range(3)))
+"""Keys of the scenario that may differ between flights."""
 
 METRICS = (
     "pos_x_rms_m",
@@ -59,38 +56,70 @@ METRICS = (
 )
 """Names of summary.json where it has them."""
 
+SCALE_RANGE = (0.1, 10.0)
+
 _STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 """Runge-Kutta 4: position of the next stage, and weight of this one."""
 
 
-def loop(scenario: TiltrotorScenario) -> Loop:
+_BOARD = "overruns board_restarts late_cycles sensor_losses safe_commands implausible_sensors implausible_commands"
+ALWAYS = dict.fromkeys((*_BOARD.split(), "law_not_finite", "references_lost", "board_messages_lost"), 0.0)
+"""Metrics of the bench that no flight of a batch changes: in lockstep on a sound link no board is late or lost."""
+
+
+def plan(scenario: TiltrotorScenario) -> Plan:
     """The flight of a scenario; ConfigError for what a batch cannot fly."""
     _check(scenario)
-    return _Tiltrotor(scenario).loop()
+    return Plan(
+        _Tiltrotor(scenario).loop(),
+        table(scenario),
+        _values(scenario),
+        ranges={
+            **{f"vehicle.scale.{name}": SCALE_RANGE for name in SCALES},
+            DELAY: (0.0, scenario.controller.control.period_s),  # a later request finds the board in its next cycle
+        },
+        always=ALWAYS,
+    )
 
 
-def limits(scenario: TiltrotorScenario) -> dict[str, tuple[float, float]]:
-    """Least and greatest values of those parameters that are whole numbers."""
-    steps = round(scenario.controller.control.period_s / scenario.aircraft.world.step_s)
-    return {"link.delay_steps": (0, steps * (HELD - 1))}
+def _values(scenario: TiltrotorScenario) -> dict[str, float]:
+    """The parameters in the scenario."""
+    own = scenario.aircraft
+    scales = [float(getattr(own.vehicle.scale, name)) for name in SCALES]
+    numbers = (*scales, scenario.link.to_plant.delay_s, *own.world.start_offset_W)
+    return dict(zip(PARAMETERS, numbers, strict=True))
+
+
+COLUMNS = 20
 
 
 def table(scenario: TiltrotorScenario) -> Vec:
-    """(cycles, 12) The reference of each cycle (8), the position of the next one (3), and 1 where it is compared."""
+    """(cycles + 1, 20) The reference of the control at the end of a cycle (8), the positions of the reference at its
+    beginning, one period later and two periods later (9), the time that the flight and its references last from its
+    beginning (2), and 0 in the first cycle, which is the time before the first reading."""
     period_s = scenario.controller.control.period_s
     path = build_path(scenario.controller.ground.trajectory)
     cycles = round(scenario.duration_s / period_s)
-    points = [path(cycle * period_s) for cycle in range(cycles + 1)]
+    points = [path(cycle * period_s) for cycle in range(cycles + 2)]
     rows = []
-    for cycle, (now, after) in enumerate(pairwise(points)):
+    for cycle in range(cycles + 1):
+        now, began = points[cycle], max(0, cycle - 1)
         reference = (*now.pos_W, now.yaw_rad, *now.vel_W, now.yaw_rate_rad_s)
-        rows.append((*reference, *after.pos_W, float(cycle + 1 < cycles)))
+        positions = [value for point in points[began : began + 3] for value in point.pos_W]
+        left_s = ((cycles - began) * period_s, (cycles - 1 - began) * period_s)
+        rows.append((*reference, *positions, *left_s, float(cycle > 0)))
     return np.array(rows)
 
 
 def _check(scenario: TiltrotorScenario) -> None:
-    aircraft = scenario.aircraft
+    aircraft, link = scenario.aircraft, scenario.link
+    only_delay = Impairment(delay_s=link.to_plant.delay_s)
     refused = {
+        "link.to_board": link.to_board.active,
+        "link.to_plant": link.to_plant != only_delay,
+        "faults": bool(scenario.planned),
+        "changes": bool(scenario.changes),
+        "world.objects": bool(aircraft.world.objects or aircraft.world.scene),
         "world.drag": aircraft.world.has_drag,
         "world.terrain": aircraft.world.terrain != Level(),
         "sensors.fitted": bool(aircraft.sensors.fitted),
@@ -100,7 +129,7 @@ def _check(scenario: TiltrotorScenario) -> None:
     }
     for key, is_refused in refused.items():
         if is_refused:
-            raise ConfigError(f"{key}: a batch of the tilt-rotor flies without it; use the engine `bench`")
+            raise ConfigError(f"{key}: a batch of the tilt-rotor flies without it; expected engine = bench")
 
 
 class _Tiltrotor:
@@ -119,7 +148,7 @@ class _Tiltrotor:
                 "stage": 16,  # where the next derivative is taken
                 "sum": 16,  # of the weighted derivatives
                 "memory": self._law.numel_in(2),
-                "commands": 4 * HELD,  # newest first
+                "commands": 8,  # the newest, and that of the cycle before
                 "effort": 4,  # of this step
                 "squares": 5,
                 "largest": 4,
@@ -127,54 +156,59 @@ class _Tiltrotor:
                 "sampled": 1,
                 "saturated": 1,
                 "alive": 1,
+                "duration": 1,  # of the whole flight, s
             }
         )
 
     def loop(self) -> Loop:
-        stage_rows = tuple((c * self._step_s, w * self._step_s) for c, w in _STAGES)
-        sample_rows = tuple(((j + 1) / self._steps, float(j)) for j in range(self._steps))
+        step_rows = tuple((float(j + 1),) for j in range(self._steps))
         step = (
-            Call(self._limited(), rows=sample_rows),
-            Repeat(len(_STAGES), (Call(self._stage(), rows=stage_rows),)),
-            Call(self._sample(), rows=sample_rows),
+            Call(self._limited(), rows=step_rows),
+            Repeat(len(_STAGES), (Call(self._stage(), rows=_STAGES),)),
+            Call(self._sample(), rows=step_rows),
         )
         return Loop(
             start=self._start(),
-            cycle=(Call(self._control()), Repeat(self._steps, step)),
+            cycle=(Repeat(self._steps, step), Call(self._control(), stream=STATE)),
             finish=self._finish(),
-            parameters=tuple(PARAMETERS),
+            parameters=PARAMETERS,
             metrics=METRICS,
-            table_columns=12,
+            table_columns=COLUMNS,
             steps_per_cycle=self._steps,
         )
 
+    def _dt_s(self, row: Any) -> Any:
+        """Length of a plant step; in the first cycle the steps fill the time before the first reading."""
+        first_s = self._own[DELAY] / self._steps
+        return row[19] * self._step_s + (1 - row[19]) * first_s
+
+    def _at_s(self, row: Any, steps: Any) -> Any:
+        """Time since the board's timer at the end of the cycle's plant step number `steps`."""
+        return row[19] * self._own[DELAY] + steps * self._dt_s(row)
+
     def _start(self) -> ca.Function:
-        pos_W, vel_W = start_W(self._scenario)
-        offset_W = ca.vertcat(*(self._own[f"start.offset_W[{i}]"] for i in range(3)))
+        pos_W, vel_W = start_W(with_value(self._scenario, OFFSET, (0.0, 0.0, 0.0)))
+        offset_W = ca.vertcat(*(self._own[f"{OFFSET}[{axis}]"] for axis in range(3)))
         q = ca.SX(ca.DM(self._plan.q_eq))
         q[:3] = ca.DM(pos_W) + offset_W
         q[5] = self._scenario.aircraft.world.start_yaw_rad
         x = ca.vertcat(q, ca.DM(vel_W), ca.DM.zeros(5))
         zeros = {name: ca.SX.zeros(size) for name, size in self._parts.sizes.items()}
-        hover = ca.repmat(ca.DM(self._plan.u_eq), HELD)
+        hover = ca.repmat(ca.DM(self._plan.u_eq), 2)
         state = self._parts.whole({**zeros, "x": x, "stage": x, "sum": x, "commands": hover, "alive": ca.SX(1)})
         return ca.Function("start", [self._params], [state], ["params"], ["state"])
 
     def _control(self) -> ca.Function:
-        s, row = self._parts, ca.SX.sym("table", 12)
+        s, row = self._parts, ca.SX.sym("table", COLUMNS)
         stds = _noise(self._scenario)
-        normals = {"normals": ca.SX.sym("normals", 16)} if stds.any() else {}
+        normals = {"normals": ca.SX.sym("normals", SENSOR_COUNT)} if stds.any() else {}
         sensors = s["x"] + (ca.DM(stds) * normals["normals"] if normals else 0)
         command, memory = self._law(sensors, row[:8], s["memory"])
-        kept = ca.vertcat(command, s["commands"][: 4 * (HELD - 1)])
+        kept = ca.vertcat(command, s["commands"][:4])
         return s.event("control", {"table": row, **normals}, {"memory": memory, "commands": kept})
 
-    def _acting(self, step: Any) -> tuple[Any, Any]:
-        """The limited command in this plant step of the cycle, and whether a limit was met."""
-        commands = ca.vertsplit(self._parts["commands"], 4)
-        command = commands[0]
-        for age, older in enumerate(commands[1:]):
-            command = ca.if_else(self._own["link.delay_steps"] > step + age * self._steps + 0.5, older, command)
+    def _limits(self, command: Any) -> tuple[Any, Any]:
+        """The command within the actuators' limits, and whether one was met."""
         limits = self._scenario.aircraft.actuators
         high = ca.DM([limits.thrust_max_N, limits.thrust_max_N, limits.torque_max_Nm, limits.torque_max_Nm])
         low = ca.DM([0.0, 0.0, -limits.torque_max_Nm, -limits.torque_max_Nm])
@@ -183,45 +217,45 @@ class _Tiltrotor:
         return effort, limited
 
     def _limited(self) -> ca.Function:
-        """Begins a plant step: the command that acts in it, and a count of those with an actuator at its limit."""
-        s, row = self._parts, ca.SX.sym("row", 2)
-        effort, limited = self._acting(row[1])
+        """Begins a plant step: the effort in it, and a count of those at whose end an actuator is at its limit. The
+        newest command acts in a part of the step, from 0 to 1, the one before in the rest."""
+        s, step = self._parts, ca.SX.sym("row", 1)
+        (newest, was_limited), (older, older_limited) = map(self._limits, ca.vertsplit(s["commands"], 4))
+        share = ca.fmin(ca.fmax(step - self._own[DELAY] / self._step_s, 0), 1)
+        effort = older + share * (newest - older)
+        limited = ca.if_else(share > 0, was_limited, older_limited)
         saturated = s["saturated"] + ca.logic_and(s["alive"], limited)
-        return s.event("limited", {"params": self._params, "row": row}, {"effort": effort, "saturated": saturated})
+        return s.event("limited", {"params": self._params, "row": step}, {"effort": effort, "saturated": saturated})
 
     def _stage(self) -> ca.Function:
         """One stage of Runge-Kutta: the derivative, its part in the sum, and where the next one is taken."""
-        s, row = self._parts, ca.SX.sym("row", 2)
+        s, row, cycle = self._parts, ca.SX.sym("row", 2), ca.SX.sym("table", COLUMNS)
         q, qd = s["stage"][:8], s["stage"][8:]
         M, h, B = tiltrotor.matrices(self._scaled(), q, qd)
         strength = ca.vertcat(*(self._own[f"vehicle.scale.thrust_{side}"] for side in ("right", "left")), 1, 1)
         force = B @ (strength * s["effort"]) - h
         D, LT, order = ca.ldl(M, False)  # symmetric: fewer operations than the QR of `ca.solve`
         derivative = ca.vertcat(qd, ca.ldl_solve(force, D, LT, order))
+        part = self._dt_s(cycle) * derivative
         return s.event(
             "stage",
-            {"params": self._params, "row": row},
-            {"stage": s["x"] + row[0] * derivative, "sum": s["sum"] + row[1] * derivative},
+            {"params": self._params, "row": row, "table": cycle},
+            {"stage": s["x"] + row[0] * part, "sum": s["sum"] + row[1] * part},
         )
 
     def _scaled(self) -> tiltrotor.Parameters:
         """The parameter set with this flight's mass and inertias."""
         own = parameters(self._scenario.aircraft.vehicle.parameters)
-        mass, inertia = self._own["vehicle.scale.mass"], self._own["vehicle.scale.inertia"]
-        scaled: tiltrotor.Parameters = replace(
-            own,
-            fuselage_mass_kg=mass * own.fuselage_mass_kg,
-            pod_mass_kg=tuple(mass * m for m in own.pod_mass_kg),
-            fuselage_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in own.fuselage_inertia_kgm2),
-            pod_inertia_kgm2=tuple(tuple(inertia * i for i in row) for row in own.pod_inertia_kgm2),
-        )
-        return scaled
+        return scaled(own, self._own["vehicle.scale.mass"], self._own["vehicle.scale.inertia"])
 
     def _sample(self) -> ca.Function:
         """Ends a plant step: the new state, whether the aircraft still flies, and its part in the metrics."""
-        s, row, reference = self._parts, ca.SX.sym("row", 2), ca.SX.sym("table", 12)
-        x = s["sum"]
-        error_W = x[:3] - (reference[:3] + row[0] * (reference[8:11] - reference[:3]))
+        s, step, row = self._parts, ca.SX.sym("row", 1), ca.SX.sym("table", COLUMNS)
+        x, at_s = s["sum"], self._at_s(row, step)
+        first, second, third = ca.vertsplit(row[8:17], 3)
+        periods = at_s / self._plan.period_s
+        later = [ca.fmin(ca.fmax(periods - n, 0), 1) for n in range(2)]
+        error_W = x[:3] - (first + later[0] * (second - first) + later[1] * (third - second))
         distance_m = ca.sqrt(ca.sumsqr(error_W))
         angles = ca.vertcat(x[3], x[4], x[5])
         bound_m = self._scenario.aircraft.world.bound_m
@@ -229,10 +263,13 @@ class _Tiltrotor:
         pods_valid = ca.logic_and(ca.fabs(x[6]) < math.pi, ca.fabs(x[7]) < math.pi)
         within = ca.logic_and(ca.sumsqr(x[:3]) <= bound_m**2, ca.logic_and(upright, pods_valid))
         alive = ca.logic_and(s["alive"], within)
-        counted = ca.logic_and(alive, reference[11])
+        until_s = at_s - self._step_s / 4  # rounding
+        flown = ca.logic_and(alive, until_s <= row[17])
+        compared = ca.logic_and(alive, until_s <= row[18])
+        sampled, counted = ca.logic_and(flown, row[19]), ca.logic_and(compared, row[19])
         squares = ca.vertcat(error_W * error_W, x[3] * x[3], x[5] * x[5])
-        largest = ca.vertcat(ca.if_else(counted, distance_m, 0), ca.if_else(alive, ca.fabs(angles), 0))
-        weights = [counted] * 3 + [alive] * 2
+        largest = ca.vertcat(ca.if_else(compared, distance_m, 0), ca.if_else(flown, ca.fabs(angles), 0))
+        weights = [counted] * 3 + [sampled] * 2
         added = ca.vertcat(*(ca.if_else(w, e, 0) for w, e in zip(weights, ca.vertsplit(squares), strict=True)))
         changes = {
             "x": x,
@@ -240,10 +277,11 @@ class _Tiltrotor:
             "squares": s["squares"] + added,
             "largest": ca.fmax(s["largest"], largest),
             "compared": s["compared"] + counted,
-            "sampled": s["sampled"] + alive,
+            "sampled": s["sampled"] + sampled,
             "alive": alive,
+            "duration": ca.if_else(row[19], s["duration"], row[17]),
         }
-        return s.event("sample", {"row": row, "table": reference}, changes)
+        return s.event("sample", {"params": self._params, "row": step, "table": row}, changes)
 
     def _finish(self) -> ca.Function:
         s = self._parts
@@ -257,7 +295,7 @@ class _Tiltrotor:
             degrees * s["largest"][1:],
             s["saturated"],
             1 - s["alive"],
-            self._step_s * s["sampled"],
+            ca.if_else(s["alive"], s["duration"], self._step_s * s["sampled"]),
         )
         return ca.Function("finish", [s.symbol], [made], ["state"], ["metrics"])
 

@@ -1,0 +1,30 @@
+"""The servos of `servos.py` as symbols, for batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import casadi as ca
+
+from aeroloop.actuators.servos import Limits
+
+
+def servos(limits: Limits, at: Any, command: Any, dt_s: float) -> tuple[Any, Any, Any]:
+    """(positions (4,), finite command (4,)) -> positions after `dt_s`, their means, and whether a command was beyond a
+    limit."""
+    after, mean, beyond = [], [], ca.SX(0)
+    for index, (low, high, rate, lag) in enumerate(
+        zip(limits.low, limits.high, limits.rate_per_s, limits.lag_s, strict=True)
+    ):
+        begin, wanted = at[index], command[index]
+        target = ca.fmin(ca.fmax(wanted, low), high)
+        beyond = ca.logic_or(beyond, ca.logic_or(wanted < low, wanted > high))
+        way = target - begin
+        run_s = ca.fmin(ca.fmax(ca.fabs(way) / rate - lag, 0), dt_s)  # at the rate limit
+        run = ca.if_else(way < 0, -rate, rate) * run_s
+        swept = (begin + run / 2) * run_s
+        way, left_s = way - run, dt_s - run_s
+        rest = way * ca.exp(-left_s / lag) if lag > 0.0 else ca.if_else(left_s > 0, 0, way)
+        after.append(target - rest)
+        mean.append((swept + target * left_s - (way - rest) * lag) / dt_s)
+    return ca.vertcat(*after), ca.vertcat(*mean), beyond

@@ -1,0 +1,119 @@
+"""The failure matrix of several boards as text, JSON and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aeroloop.analysis import page
+from aeroloop.analysis.page import Document, number
+from aeroloop.analysis.section import Block, Column, Facts, Note, Section, Table, Text
+from aeroloop.campaign.redundancy_matrix import COMBINATIONS, Result
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, not_written
+from aeroloop.core.redundancy import board_name
+from aeroloop.flight.results import REPORT, SUMMARY, as_text
+
+NUMBERS = (
+    "Each cell is a flight with the failure at 4 s of board.1, or as its name says, against the undisturbed flight of "
+    "the same boards. Targets: no more than one control period without a command, 1 mm and 0.1 deg, and a command that "
+    "differs by at most 0.1 N in the five control periods after the failure. Two boards cannot tell which of them "
+    "lies: that is detected, not resolved."
+)
+
+
+def title(mode: str, boards: int) -> str:
+    return f"{mode}, {boards} boards"
+
+
+def short(result: Result) -> str:
+    return result.outcome if result.ok else f"{result.outcome} (not as expected)"
+
+
+def write(folder: Path, results: Sequence[Result], about: str) -> Path:
+    """Returns the path of the page."""
+    texts = {SUMMARY: as_text(summary(results, about)), REPORT: render(results, about)}
+    for name, text in texts.items():
+        try:
+            (folder / name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise not_written(folder / name, error) from None
+    return folder / REPORT
+
+
+def summary(results: Sequence[Result], about: str) -> dict[str, object]:
+    rows = [
+        {
+            "failure": one.cell.failure,
+            "mode": one.cell.mode,
+            "boards": one.cell.boards,
+            "outcome": one.outcome,
+            "command_jump_N": one.jump_N,
+            "cycles_held": one.held,
+            "apart_m": one.apart_m,
+            "apart_deg": one.apart_deg,
+            "checks_pass": one.checks_pass,
+            "blamed": [board_name(board) for board in one.blamed],
+            "ok": one.ok,
+        }
+        for one in results
+    ]
+    return {"about": about, "passed": all(one.ok for one in results), "cells": rows}
+
+
+def render(results: Sequence[Result], about: str) -> str:
+    failed = [one for one in results if not one.ok]
+    style, word = page.verdict(EXIT_CHECK_FAILED if failed else EXIT_OK)
+    verdict: list[Block] = [
+        Text(f"{word}. {len(results) - len(failed)} of {len(results)} cells are as expected. {about}")
+    ]
+    if failed:
+        verdict.append(Facts([f"{one.cell.failure}, {title(*one.cell[:2])}: {one.outcome}" for one in failed]))
+    return page.render(
+        Document(
+            title="Failures of several boards",
+            heading="Failures of several boards",
+            subtitle="standby and vote of two and three boards",
+            style=style,
+            verdict=Section("verdict", "", verdict),
+            sections=[_matrix(results), *(_numbers(results, mode, boards) for mode, boards in COMBINATIONS)],
+        )
+    )
+
+
+def _matrix(results: Sequence[Result]) -> Section:
+    by_cell = {one.cell: one for one in results}
+    names = list(dict.fromkeys(one.cell.failure for one in results))
+    columns = [Column("Failure", "name"), *(Column(title(*each), "text") for each in COMBINATIONS)]
+    rows = [
+        (name, *(short(next(r for c, r in by_cell.items() if c == (*each, name))) for each in COMBINATIONS))
+        for name in names
+    ]
+    return Section("matrix", "Outcome", [Table(columns, rows), Note(NUMBERS)])
+
+
+def _numbers(results: Sequence[Result], mode: str, boards: int) -> Section:
+    columns = [
+        Column("Failure", "name"),
+        Column("Command differs (N)"),
+        Column("Periods held"),
+        Column("Apart (mm)"),
+        Column("Apart (deg)"),
+        Column("Checks", "text"),
+        Column("Blamed", "text"),
+        Column("Outcome", "text"),
+    ]
+    rows = [
+        (
+            one.cell.failure,
+            number(one.jump_N, digits=3),
+            number(one.held),
+            number(one.apart_m, 1e3, digits=3),
+            number(one.apart_deg, digits=3),
+            "pass" if one.checks_pass else "–",
+            ", ".join(board_name(board) for board in one.blamed) or "–",
+            short(one),
+        )
+        for one in results
+        if one.cell[:2] == (mode, boards)
+    ]
+    return Section(f"{mode}-{boards}", title(mode, boards).capitalize(), [Table(columns, rows)])

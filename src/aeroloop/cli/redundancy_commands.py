@@ -1,0 +1,95 @@
+"""`aeroloop redundancy-matrix`: failures of one of several boards, flown on the bench and written as a matrix."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from aeroloop.cli import progress
+from aeroloop.cli.console import plain
+from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
+
+if TYPE_CHECKING:
+    from aeroloop.campaign.redundancy_matrix import Cell, Result
+
+EPILOG = (
+    "Examples:\n\n`aeroloop redundancy-matrix`\n\n"
+    "`aeroloop redundancy-matrix --loop pil --out runs/boards`\n\n"
+    "`aeroloop redundancy-matrix --failures 'dead,bias of 1 N' --json`\n\n"
+    "Exit codes: 0 every cell is as good as its boards can be, 1 one is not, 2 bad usage."
+)
+
+
+def redundancy_matrix(
+    scenario: Annotated[str, typer.Argument(help="A scenario of the tilt-rotor; its own faults are left out.")] = (
+        "tiltrotor-spiral"
+    ),
+    failures: Annotated[
+        str, typer.Option(metavar="NAMES", help="Failures, with commas, as the matrix names them; empty for all.")
+    ] = "",
+    loop: Annotated[str, typer.Option(help="mil, sil or pil.")] = "mil",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random stream.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Flights at a time; one for each processor.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
+) -> None:
+    """Fly every failure of a board against standby and vote of two and three boards, and write who was blamed and what
+    it cost."""
+    from aeroloop.api.flying import RUNS
+    from aeroloop.campaign import redundancy_matrix as matrix
+    from aeroloop.campaign import redundancy_page
+    from aeroloop.campaign.sync_table import make_folder
+    from aeroloop.flight.results import as_text
+
+    wanted = [name.strip() for name in failures.split(",") if name.strip()]
+    known = [failure.name for failure in matrix.FAILURES]
+    for name in wanted:
+        if name not in known:
+            raise ConfigError(f"--failures {name}: expected one of: {', '.join(known)}")
+    if loop not in ("mil", "sil", "pil"):
+        raise ConfigError(f"--loop {loop}: expected mil, sil or pil")
+    cells = matrix.cells(wanted)
+    matrix.scenario_of(cells[0], scenario, loop, seed)  # refused before a folder is made
+    folder = out or RUNS / f"redundancy-matrix-{datetime.now():%Y%m%d-%H%M%S}"
+    make_folder(folder)
+    done = 0
+    with progress.counted("redundancy-matrix", len(cells), "flights") as told:
+
+        def flown(cell: Cell) -> None:
+            nonlocal done
+            done += 1
+            told(done, f"{cell.mode} {cell.boards} {cell.failure}")
+
+        results = matrix.judged(matrix.fly_all(cells, scenario, loop, seed, workers=workers, told=flown))
+    about = f"{len(cells)} flights of {scenario} on {loop}, seed {seed}."
+    report = redundancy_page.write(folder, results, about)
+    if as_json:
+        sys.stdout.write(as_text(redundancy_page.summary(results, about)))
+    else:
+        _show(results, report)
+    raise typer.Exit(EXIT_OK if all(one.ok for one in results) else EXIT_CHECK_FAILED)
+
+
+def _show(results: Sequence[Result], report: Path) -> None:
+    from aeroloop.campaign.redundancy_matrix import COMBINATIONS
+    from aeroloop.campaign.redundancy_page import title
+
+    table = Table("failure", *(title(*each) for each in COMBINATIONS), header_style="bold")
+    for name in dict.fromkeys(one.cell.failure for one in results):
+        row = [one for one in results if one.cell.failure == name]
+        table.add_row(name, *(f"[{'green' if one.ok else 'red'}]{plain(one.outcome)}[/]" for one in row))
+    screen = Console()
+    screen.print(table)
+    failed = sum(not one.ok for one in results)
+    verdict = f"[red]{failed} not as expected[/]" if failed else "[green]all as expected[/]"
+    screen.print(f"{len(results)} cells: {verdict}", highlight=False)
+    screen.print(f"report: {plain(str(report))}", highlight=False, soft_wrap=True)

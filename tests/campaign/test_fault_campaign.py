@@ -1,0 +1,99 @@
+"""A campaign of faults with real flights of a second: columns, equal rows, replay, and boards that fail on the host."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aeroloop
+from aeroloop.api.scenarios import scenario
+from aeroloop.campaign.fault_outcome import Result
+from aeroloop.core.errors import ConfigError
+from aeroloop.core.signals import Event, ResetCause
+from aeroloop.flight.inline import fly_inline
+from aeroloop.recording.log import Log
+
+SHORT: dict[str, Any] = {
+    "name": "short",
+    "summary": "A second of the spiral",
+    "duration_s": 1.2,
+    "world": {"start": "moving"},
+    "ground": {"trajectory": {"kind": "spiral"}},
+    "checks": [{"metric": "pos_max_m", "below": 0.5}],
+}
+SWEEP = {"target": ["state", "servo"], "kind": ["silent", "slow"], "at": [0.3], "lasts_s": [0.3, "inf"]}
+
+
+def campaign(out: Path, **more: Any) -> aeroloop.Campaign:
+    return aeroloop.Campaign({"name": "faults", "scenario": SHORT, "sweep": [SWEEP], **more}, out=out)
+
+
+def found(judged: Any) -> list[tuple[Any, ...]]:
+    return [(row.number, row.values, row.log_sha256, sorted(judged.metrics[row.key].items())) for row in judged.flown]
+
+
+def test_a_sweep_is_flown_judged_and_replayed(tmp_path: Path) -> None:
+    judged = campaign(tmp_path / "one").run(workers=1)
+    assert (len(judged.flown), len(judged.gave_up), judged.complete) == (1 + 3 * 2, 0, True)
+    first = {row.number: judged.metrics[row.key] for row in judged.flown}
+    assert first[1]["false_alarms"] == 0.0
+    # Without sensors from 0.3 s on: the board misses the answer of its next cycle, and holds its command for 60 ms.
+    silent = first[2]
+    log = fly_inline(campaign(tmp_path / "one").plan_of(2)[1].plan).logs[0]
+    told = {code: t_s for t_s, _, code, _ in log.rows["board_event"].tolist()}
+    assert silent["noticed_s"] == round(told[Event.SENSORS_LOST] - 0.3, 9)
+    assert silent["acted_s"] == round(told[Event.SAFE_COMMAND] - 0.3, 9)
+    assert judged.faults is not None
+    assert judged.faults.by_phase["state silent, 0.3 s long"]
+    assert campaign(tmp_path / "one").replay(4, report=False).equal
+    assert campaign(tmp_path / "one").report().is_file()
+    again = campaign(tmp_path / "two").run(workers=2)
+    assert found(again) == found(judged)
+    assert campaign(tmp_path / "one").run(workers=1).summary["faults"] == judged.summary["faults"]
+
+
+def test_a_scenario_with_faults_of_its_own_is_refused(tmp_path: Path) -> None:
+    own = {**SHORT, "faults": [{"target": "battery", "kind": "sag", "value": 0.1, "from_s": 0.5}]}
+    with pytest.raises(ConfigError, match="scenario: plans faults of its own; expected one without"):
+        campaign(tmp_path, scenario=own).run(workers=1)
+
+
+def failing(kind: str, **more: Any) -> Log:
+    fault = {"target": "board", "kind": kind, "from_s": 0.5, **more}
+    return fly_inline(scenario({**SHORT, "faults": [fault]}).plan).logs[0]
+
+
+def events(log: Log, stream: str) -> list[list[float]]:
+    return [[t_s, code, value] for t_s, _, code, value in log.rows[stream].tolist()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause", "back_s"), [("reset", ResetCause.COMMANDED, 0.516), ("hang", ResetCause.WATCHDOG, 0.564)]
+)
+def test_a_board_on_the_host_restarts_without_memory(kind: str, cause: ResetCause, back_s: float) -> None:
+    """A hang lasts until the watchdog has waited for four periods."""
+    log = failing(kind)
+    assert [back_s, Event.BOARD_RESTARTED, cause] in events(log, "event")
+    t_s = log.column("command", "t_s")
+    assert not np.any((t_s > 0.504) & (t_s < back_s))
+    assert np.any(np.isclose(t_s, back_s, rtol=0.0, atol=1e-9))
+    assert log.rows["fault"][0, 0] == 0.5
+
+
+def test_a_slow_board_sends_its_commands_later_and_recovers() -> None:
+    log = failing("slow", value=0.004, to_s=0.8)
+    late_s = np.round(log.column("command", "t_s") % 0.012, 9)
+    t_s = log.column("command", "t_s")
+    assert set(late_s[(t_s > 0.52) & (t_s < 0.79)].tolist()) == {0.004}
+    assert set(np.minimum(late_s, 0.012 - late_s)[(t_s < 0.49) | (t_s > 0.82)].round(6).tolist()) == {0.0}
+    assert log.rows["fault"][0, 6] == 0.004
+    overrun = failing("slow", value=0.02, to_s=0.8)
+    assert any(code == Event.OVERRUN and value == 0.02 for _, code, value in events(overrun, "board_event"))
+    assert any(code == Event.LATE_CYCLE for _, code, _ in events(overrun, "event"))
+
+
+def test_the_outcome_names_are_the_specified_ones() -> None:
+    assert [each.words for each in Result] == ["unaffected", "degraded", "failsafe and safe", "failed check", "lost"]
