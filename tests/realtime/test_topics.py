@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from stream_tables import MULTIROTOR
 
 from aeroloop.core.paths import runtime_dir
+from aeroloop.realtime import topics as topics_module
 from aeroloop.realtime.topics import BUFFERED_RECORDS, HELD_S, LOCKSTEP_HELD_S, Publisher, Subscriber, Topics, sweep
 
 STREAM = MULTIROTOR["imu"]
@@ -99,6 +105,79 @@ def test_losses_are_counted_in_rows(folder: Path) -> None:
     publisher.flush()
     assert len(taken(subscriber)) == 1
     assert subscriber.lost == 3 * BATCH
+
+
+SLOW_READER = """
+import sys, time
+from pathlib import Path
+from aeroloop.families.multirotor.streams import STREAMS
+from aeroloop.realtime.topics import Topics
+
+folder, batch, rows = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+stream = next(stream for stream in STREAMS if stream.name == "imu")
+topics = Topics(folder, wait=True)
+subscriber = topics.subscriber(stream, batch=batch)
+print("ready", flush=True)
+numbers = []
+while len(numbers) < rows and not subscriber.lost:
+    time.sleep(0.05)
+    numbers += [stream.packing.unpack(record)[1] for record in subscriber.records()]
+print(subscriber.lost, numbers == [float(n) for n in range(rows)], flush=True)
+"""
+"""A program, since a forked process would share iceoryx2's state with this one."""
+
+
+@contextmanager
+def slow_readers(folder: Path, count: int, batch: int, rows: int) -> Iterator[list[subprocess.Popen[str]]]:
+    """Their buffers are full most of the time."""
+    command = [sys.executable, "-c", SLOW_READER, str(folder), str(batch), str(rows)]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(count)]
+    try:
+        assert [line(reader) for reader in readers] == ["ready"] * count
+        yield readers
+    finally:
+        for reader in readers:
+            reader.kill()
+            reader.communicate()
+
+
+def line(reader: subprocess.Popen[str]) -> str:
+    assert reader.stdout is not None
+    return reader.stdout.readline().strip()
+
+
+@pytest.mark.parametrize("batch", [1, 64])
+def test_in_lockstep_full_subscribers_are_waited_for(folder: Path, batch: int) -> None:
+    """Two of them, so that what one has already comes again, and must not be read twice."""
+    rows = 4 * BUFFERED_RECORDS
+    with slow_readers(folder, 2, batch, rows) as readers:
+        publisher = Topics(folder, wait=True).publisher(STREAM, batch=batch)
+        for n in range(rows):
+            publisher.send(*row(n, 0.0))
+        publisher.flush()
+        assert publisher.sent == rows
+        assert [line(reader) for reader in readers] == ["0 True"] * 2
+
+
+def test_a_subscriber_that_was_killed_is_not_waited_for(folder: Path) -> None:
+    with slow_readers(folder, 1, 1, BUFFERED_RECORDS**2) as (reader,):
+        os.kill(reader.pid, signal.SIGSTOP)
+        publisher = Topics(folder, wait=True).publisher(STREAM, batch=1)
+        for n in range(BUFFERED_RECORDS):
+            publisher.send(*row(n, 0.0))
+        reader.kill()
+        reader.wait()
+        for n in range(100):
+            publisher.send(*row(n, 0.0))  # would wait for ever
+
+
+def test_a_process_that_has_to_end_does_not_wait_for_ever(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics_module, "LAST_WAIT_S", 0.01)
+    topics = Topics(folder, wait=True, stopped=lambda: True)
+    publisher, subscriber = topics.publisher(STREAM, batch=1), topics.subscriber(STREAM, batch=1)
+    for n in range(BUFFERED_RECORDS + 3):
+        publisher.send(*row(n, 0.0))
+    assert len(taken(subscriber)) == BUFFERED_RECORDS
 
 
 def test_all_publishers_are_flushed_at_the_end(folder: Path) -> None:

@@ -3,6 +3,10 @@
 In lockstep a publisher waits for a full subscriber, so nothing is lost. In real time it never waits; each
 sample carries the number of its first record, so a subscriber knows how many it missed.
 
+The waiting is done here: with iceoryx2's own strategy (RetryUntilDelivered, 0.10) samples for a full subscriber were
+lost after all, without an error. A sample that not every subscriber has taken is sent again; those that have it already
+know it by its sender and number.
+
 Sending a sample costs far more than writing a record into it. So where a plant runs many times faster than real time,
 records are sent in batches: several in one sample, none of them held longer than HELD_S of the stream's own time. In
 lockstep, where no process acts on a topic, every fast stream is batched, and for longer.
@@ -11,9 +15,11 @@ lockstep, where no process acts on a topic, every fast stream is batched, and fo
 from __future__ import annotations
 
 import ctypes
+import secrets
 import shutil
 import struct
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -31,12 +37,18 @@ LOCKSTEP_BATCH = 64
 FAST_HZ = 16.0
 """Rows of a slower stream would wait too long for a full batch."""
 MOST_SUBSCRIBERS = 4
+RETRY_S = 0.0005
+"""Between attempts while a subscriber is full."""
+CLEAN_UP_S = 0.25
+"""How often a waiting publisher looks for subscribers whose process has died: they stay full."""
+LAST_WAIT_S = 2.0
+"""How long a process that has been told to end still waits for a full subscriber."""
 
 iox2.set_log_level(iox2.LogLevel.Fatal)
 
 
-_HEAD = struct.Struct("<2d")
-"""Number of the sample's first record, and how many it holds."""
+_HEAD = struct.Struct("<3d")
+"""Number of the sender, number of the sample's first record, and how many it holds."""
 
 
 def _payload_type(stream: Stream, batch: int) -> type[ctypes.Structure]:
@@ -49,7 +61,7 @@ def _payload_type(stream: Stream, batch: int) -> type[ctypes.Structure]:
         f"Records_{stream.name}",
         (ctypes.Structure,),
         {
-            "_fields_": [("values", ctypes.c_double * (2 + batch * len(stream.fields)))],
+            "_fields_": [("values", ctypes.c_double * (3 + batch * len(stream.fields)))],
             "type_name": staticmethod(type_name),
         },
     )
@@ -57,14 +69,20 @@ def _payload_type(stream: Stream, batch: int) -> type[ctypes.Structure]:
 
 class Publisher:
     def __init__(
-        self, service: Any, bell: Any | None, stream: Stream, *, wait: bool, batch: int = 1, held_s: float = HELD_S
+        self,
+        service: Any,
+        bell: Any | None,
+        stream: Stream,
+        *,
+        waits_until: Callable[[], bool] | None,
+        batch: int = 1,
+        held_s: float = HELD_S,
     ) -> None:
-        strategy = iox2.BackpressureStrategy
-        self._port = (
-            service.publisher_builder()
-            .backpressure_strategy(strategy.RetryUntilDelivered if wait else strategy.DiscardData)
-            .create()
-        )
+        """`waits_until`: when to stop waiting for a full subscriber; None: never wait."""
+        self._service, self._waits_until = service, waits_until
+        self._port = service.publisher_builder().backpressure_strategy(iox2.BackpressureStrategy.DiscardData).create()
+        self._sender = float(secrets.randbits(52))
+        self._subscribers = MOST_SUBSCRIBERS  # that took the last sample; more until the first one is sent
         self._notifier = bell.notifier_builder().create() if bell else None
         self._sample = _payload_type(stream, batch)()
         self._pack, self._size = stream.packing.pack_into, stream.packing.size
@@ -102,12 +120,29 @@ class Publisher:
         count = (self._end - _HEAD.size) // self._size
         if not count:
             return
-        _HEAD.pack_into(self._sample, 0, self.sent, count)
+        _HEAD.pack_into(self._sample, 0, self._sender, self.sent, count)
         self.sent += count
         self._end = _HEAD.size
-        self._port.send_copy(self._sample)
+        took = self._port.send_copy(self._sample)
+        if took < self._subscribers and self._waits_until is not None:
+            took = self._insist(took, self._waits_until)
+        self._subscribers = took
         if self._notifier:
             self._notifier.notify()
+
+    def _insist(self, took: int, stopped: Callable[[], bool]) -> int:
+        """Send until all subscribers that are alive took the sample at once; returns their number."""
+        began_s = cleaned_s = time.monotonic()
+        while took < self._service.dynamic_config.number_of_subscribers:
+            time.sleep(RETRY_S)
+            now_s = time.monotonic()
+            if stopped() and now_s - began_s > LAST_WAIT_S:
+                break
+            if now_s - cleaned_s > CLEAN_UP_S:
+                self._service.try_cleanup_dead_nodes()
+                cleaned_s = now_s
+            took = self._port.send_copy(self._sample)
+        return took
 
 
 def numbered(publishers: Mapping[str, Publisher], vehicle: int) -> dict[str, Publish]:
@@ -123,7 +158,7 @@ class Subscriber:
         self._listener = bell.listener_builder().create() if bell else None
         self._size = stream.packing.size
         self._total = _HEAD.size + batch * self._size
-        self._next_sequence: float | None = None
+        self._sender, self._next_sequence = -1.0, 0.0
 
     def records(self) -> Iterator[bytes]:
         """Everything that has arrived, as packed rows."""
@@ -131,10 +166,13 @@ class Subscriber:
         while (sample := self._port.receive()) is not None:
             data = ctypes.string_at(sample.payload_ptr, self._total)
             sample.delete()
-            sequence, count = _HEAD.unpack_from(data)
-            if self._next_sequence is not None:
-                # A lower number is another publisher's first: the reference link has a new sender.
-                self.lost += max(0, int(sequence - self._next_sequence))
+            sender, sequence, count = _HEAD.unpack_from(data)
+            if sender != self._sender:  # the first, or the reference link has a new one
+                self._sender = sender
+            elif sequence < self._next_sequence:
+                continue  # sent again for another subscriber
+            else:
+                self.lost += int(sequence - self._next_sequence)
             self._next_sequence = sequence + count
             for at in range(_HEAD.size, _HEAD.size + int(count) * size, size):
                 yield data[at : at + size]
@@ -154,10 +192,16 @@ class Topics:
     """The topics of one flight; `folder` is private to it, so that flights stay separate."""
 
     def __init__(
-        self, folder: Path, *, wait: bool, lockstep: bool | None = None, held_s: float = LOCKSTEP_HELD_S
+        self,
+        folder: Path,
+        *,
+        wait: bool,
+        lockstep: bool | None = None,
+        held_s: float = LOCKSTEP_HELD_S,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`wait` for a full subscriber: normally in a flight in `lockstep`; all its processes must use the same value.
-        `held_s`: how long a row may wait for others in lockstep.
+        """`wait` for a full subscriber, unless `stopped`: normally in a flight in `lockstep`. `held_s`: how long a row
+        may wait for others in lockstep.
 
         LinkError, here and when a topic is opened, names what is missing on the machine.
         """
@@ -171,7 +215,8 @@ class Topics:
                 .signal_handling_mode(iox2.SignalHandlingMode.Disabled)
                 .create(iox2.ServiceType.Ipc)
             )
-        self._wait, self._lockstep = wait, wait if lockstep is None else lockstep
+        self._waits_until = stopped if wait else None
+        self._lockstep = wait if lockstep is None else lockstep
         self._held_s = held_s if self._lockstep else HELD_S
         self._publishers: list[Publisher] = []
 
@@ -181,7 +226,12 @@ class Topics:
         with _in_words():
             service = self._service(stream, batch)
             publisher = Publisher(
-                service, self._bell(stream), stream, wait=self._wait, batch=batch, held_s=self._held_s
+                service,
+                self._bell(stream),
+                stream,
+                waits_until=self._waits_until,
+                batch=batch,
+                held_s=self._held_s,
             )
         self._publishers.append(publisher)
         return publisher

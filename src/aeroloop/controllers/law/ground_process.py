@@ -195,7 +195,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     scenario: RequestScenario = launch.flown_by(RequestTables)
     source = build_source(scenario)
     supervisor.await_message("open")
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     publish = setpoint_publisher(topics, scenario)
     clock = topics.subscriber(named(scenario)["clock"]) if not scenario.lockstep else None
     with claim(launch.reference_client, scenario.controller.ground.source):

@@ -86,7 +86,7 @@ def run_board(number: int, launch: LaunchSettings, supervisor: SupervisorLink, b
     if launch.scenario.lockstep:
         share_core(launch.core_draw)  # with the emulator, which inherits it: the two alternate
     scenario: RequestScenario = launch.flown_by(RequestTables)
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     own = writes(process_name(number), streams_of(scenario), scenario.loop)
     rows = numbered({s.name: topics.publisher(s).send for s in own}, 0)
     publish = {name: rows[its_own] for name in PER_BOARD if (its_own := stream_name(name, number)) in rows}

@@ -264,7 +264,7 @@ def answer_samples(fleet: Sequence[Aircraft]) -> None:
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     scenario: AutopilotScenario = launch.flown_by(AutopilotTables)
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     publish = {stream.name: topics.publisher(stream) for stream in writes("board", streams_of(scenario), scenario.loop)}
     if scenario.lockstep:
         share_core(launch.core_draw)  # with the plant, which waits during our work

@@ -168,7 +168,7 @@ def serve(fleet: list[Aircraft], clock: TimeIn, stopped: Callable[[], bool], *, 
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     scenario: AutopilotScenario = launch.flown_by(AutopilotTables)
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     written = writes("board", streams_of(scenario), scenario.loop)
     publish = {stream.name: topics.publisher(stream).send for stream in written}
     supervisor.await_message("open")

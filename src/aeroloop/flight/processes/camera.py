@@ -296,7 +296,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         from aeroloop.flight.companion_view import write_origin
 
         stations[scenario.watched_camera].told_first = partial(write_origin, launch.folder_path)
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     (stream,) = CAMERA_STREAMS
 
     def warn(words: str) -> None:

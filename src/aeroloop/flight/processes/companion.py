@@ -199,7 +199,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
     assert index is not None
     camera = scenario.cameras[index]
     supervisor.await_message("open")
-    topics = Topics(launch.folder_path, wait=scenario.lockstep)
+    topics = Topics(launch.folder_path, wait=scenario.lockstep, stopped=stop)
     if scenario.slam is not None:
         publish = {stream.name: topics.publisher(stream).send for stream in SLAM_STREAMS}
         frames = FrameIn(socket.socket(fileno=batons["camera"]), launch.folder_path / RING)

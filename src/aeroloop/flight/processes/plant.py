@@ -46,7 +46,7 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
         share_core(launch.core_draw)
     for warning in (warning for each in own for warning in each.warnings):
         supervisor.send("remark", message=warning)
-    topics = [Topics(each.folder_path, wait=lockstep, held_s=_held_s(each.scenario)) for each in own]
+    topics = [Topics(each.folder_path, wait=lockstep, held_s=_held_s(each.scenario), stopped=stop) for each in own]
     rows = [publishers(each, of_part) for each, of_part in zip(own, topics, strict=True)]
     parts = [FlightPart(each, partial(numbered, publish)) for each, publish in zip(own, rows, strict=True)]
 
