@@ -9,7 +9,10 @@ nothing of the package is imported, so that any two versions of it can be compar
 Hashes depend on the machine: each kind of machine has a table of its own in flights.json. On a new one run `against`
 the last revision that recorded, then `record`. `against` compares speed as well: both fly in turns. `--link
 loopback://` gives plant and board a process each; with `--inline` the working tree flies by `fly_inline`, without
-processes and recorder.
+processes and recorder. Flights that REVISION does not have are named and left out. For speed alone, whatever became of
+names and hashes since:
+
+    python tests/recorded/recorded_flights.py against REVISION --speed --length full --times 5
 """
 
 from __future__ import annotations
@@ -40,6 +43,8 @@ from mcap.stream_reader import StreamReader
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
+BAD_USAGE = 2
+"""The exit code of a flight that its scenario, family or controller does not have."""
 SHORT_S = {
     "tiltrotor": 3.0,
     "quad": 10.0,
@@ -165,13 +170,24 @@ def fly_inline(flight: Flight, *, full: bool) -> Flown:
         timeout=GUARD_S,
         check=False,
     )
-    assert done.returncode == 0, f"{flight.name}: {done.stderr}"
+    if done.returncode:
+        raise FailedError(f"{flight.name} inline: {done.stderr}")
     flown = json.loads(done.stdout)
     return Flown(flown["log_sha256"], {"log": flown["log_sha256"]}, flown["factor"])
 
 
+class RefusedError(Exception):
+    """An older revision does not have this flight: its reason, in its words."""
+
+
+class FailedError(Exception):
+    """A flight gave no result."""
+
+
 def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> Flown:
     """With the package of `source`, which may be another revision's."""
+    if not (source / "scenarios" / f"{flight.scenario}.toml").is_file():
+        raise RefusedError(f"no scenario {flight.scenario}")
     with tempfile.TemporaryDirectory(prefix="aeroloop-recorded-") as folder:
         out = Path(folder) / "run"
         short = [] if full else [word for setting in flight.short for word in ("--set", setting)]
@@ -188,7 +204,10 @@ def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> F
             timeout=GUARD_S,
             check=False,
         )
-        assert done.returncode in (0, 1), f"{flight.name}: {done.stderr}"
+        if done.returncode == BAD_USAGE and source != ROOT:
+            raise RefusedError(" ".join(done.stderr.split()))
+        if done.returncode not in (0, 1) or not done.stdout:
+            raise FailedError(f"{flight.name} in {source}: exit code {done.returncode}: {done.stderr}")
         summary = json.loads(done.stdout)
         return Flown(summary["log_sha256"], stream_hashes(out / "flight.mcap"), summary["real_time_factor"] or 0.0)
 
@@ -340,30 +359,103 @@ def record(only: str, lengths: tuple[str, ...]) -> None:
     RECORDS.write_text(json.dumps({"machines": machines}, indent=1) + "\n")
 
 
-def against(revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool) -> bool:
-    def pair(full: bool) -> tuple[Flown, Flown]:
-        before = fly(flight, full=full, source=tree, link=link)
-        if not inline:
-            return before, fly(flight, full=full, link=link)
-        return replace(before, streams={"log": before.log_sha256}), fly_inline(flight, full=full)
+@dataclass(frozen=True)
+class Pairs:
+    """Flights of two revisions in turns, so that what else the machine does meets both."""
 
-    same = True
+    flight: Flight
+    length: str
+    flown: tuple[tuple[Flown, Flown], ...]
+    failed: str = ""
+
+    @property
+    def ratios(self) -> list[float]:
+        """How many times as fast the second is, of each pair whose speed is known."""
+        return [after.factor / before.factor for before, after in self.flown if before.factor]
+
+    @property
+    def different(self) -> list[str]:
+        """Streams that are not equal."""
+        before, after = self.flown[0]
+        names = {**before.streams, **after.streams}
+        return sorted(name for name in names if before.streams.get(name) != after.streams.get(name))
+
+    def told(self) -> str:
+        before, after = self.flown[0]
+        ratio = statistics.median(self.ratios) if self.ratios else math.nan
+        words = f"DIFFERENT: {', '.join(self.different)}" if self.different else "equal"
+        factors = f"{before.factor:6.1f}x -> {after.factor:6.1f}x  ratio {ratio:5.2f}"
+        return f"{self.flight.name:34} {self.length:5} {factors}  {words}"
+
+
+def in_pairs(
+    revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool
+) -> Iterator[Pairs]:
+    """Fly with a revision and with the working tree, the one first and then the other; what the revision does not have
+    is named and left out."""
+
+    def of_base(flight: Flight, full: bool) -> Flown:
+        flown = fly(flight, full=full, source=tree, link=link)
+        return replace(flown, streams={"log": flown.log_sha256}) if inline else flown
+
+    def of_tree(flight: Flight, full: bool) -> Flown:
+        return fly_inline(flight, full=full) if inline else fly(flight, full=full, link=link)
+
+    def pair(flight: Flight, full: bool, base_first: bool) -> tuple[Flown, Flown]:
+        if base_first:
+            before = of_base(flight, full)
+            return before, of_tree(flight, full)
+        after = of_tree(flight, full)
+        return of_base(flight, full), after
+
     with checkout(revision) as tree:
         for flight in flights():
             if only not in flight.name:
                 continue
             for length in lengths:
-                pairs = [pair(length == "full") for _ in range(times)]
-                before, after = pairs[0]
-                ratio = statistics.median(b.factor / a.factor for a, b in pairs if a.factor)
-                different = sorted(
-                    n for n in {**before.streams, **after.streams} if before.streams.get(n) != after.streams.get(n)
-                )
-                same = same and not different
-                words = "equal" if not different else f"DIFFERENT: {', '.join(different)}"
-                factors = f"{pairs[0][0].factor:6.1f}x -> {pairs[0][1].factor:6.1f}x  ratio {ratio:5.2f}"
-                print(f"{flight.name:34} {length:5} {factors}  {words}", flush=True)
-    return same
+                try:
+                    flown = tuple(pair(flight, length == "full", n % 2 == 0) for n in range(times))
+                except RefusedError as why:
+                    print(f"{flight.name}: not flown by {revision}: {why}", file=sys.stderr, flush=True)
+                    break
+                except FailedError as why:
+                    yield Pairs(flight, length, (), str(why))
+                else:
+                    yield Pairs(flight, length, flown)
+
+
+def against(every: Iterable[Pairs]) -> bool:
+    """Whether any was flown, and all streams of all flights are equal."""
+    verdicts = []
+    for pairs in every:
+        print(pairs.failed or pairs.told(), flush=True)
+        verdicts.append(not pairs.failed and not pairs.different)
+    return bool(verdicts) and all(verdicts)
+
+
+def speeds(every: Iterable[Pairs]) -> bool:
+    """A Markdown table of the ratios of speed and how far they spread; False: a flight failed, or none was flown."""
+    print("| flight | length | before | after | ratio | least | most | pairs |\n|---|---|---|---|---|---|---|---|")
+    slower, failed, count = [], 0, 0
+    for pairs in every:
+        ratios = pairs.ratios
+        if not ratios:
+            print(f"| {pairs.flight.name} | {pairs.length} | - | - | not measured | | | 0 |", flush=True)
+            print(pairs.failed or "the flight has no speed", file=sys.stderr, flush=True)
+            failed += 1
+            continue
+        before, after = (statistics.median(flown.factor for flown in side) for side in zip(*pairs.flown, strict=True))
+        ratio = statistics.median(ratios)
+        print(
+            f"| {pairs.flight.name} | {pairs.length} | {before:.1f}x | {after:.1f}x | {ratio:.2f} | {min(ratios):.2f} "
+            f"| {max(ratios):.2f} | {len(ratios)} |",
+            flush=True,
+        )
+        count += 1
+        if ratio < 1.0:
+            slower.append(f"{pairs.flight.name} {pairs.length} ({ratio:.2f})")
+    print(f"\nAt least as fast: {count - len(slower)} of {count}. Slower: {', '.join(slower) or 'none'}.")
+    return count > 0 and not failed
 
 
 def main() -> None:
@@ -375,11 +467,14 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=1, help="pairs of flights for the ratio of speeds")
     parser.add_argument("--link", default="", help="fly over this link instead of the scenario's")
     parser.add_argument("--inline", action="store_true", help="fly the working tree by fly_inline")
+    parser.add_argument("--speed", action="store_true", help="a table of the ratios of speed; hashes may differ")
     given = parser.parse_args()
     lengths = ("short", "full") if given.length == "both" else (given.length,)
     if given.do == "record":
         record(given.only, lengths)
-    elif not against(given.revision, given.only, lengths, given.times, given.link, inline=given.inline):
+        return
+    every = in_pairs(given.revision, given.only, lengths, given.times, given.link, inline=given.inline)
+    if not (speeds if given.speed else against)(every):
         sys.exit(1)
 
 
