@@ -184,8 +184,9 @@ class FailedError(Exception):
     """A flight gave no result."""
 
 
-def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> Flown:
-    """With the package of `source`, which may be another revision's."""
+def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "", hashes: bool = True) -> Flown:
+    """With the package of `source`, which may be another revision's; decoding a log for `hashes` may take longer than
+    the flight."""
     if not (source / "scenarios" / f"{flight.scenario}.toml").is_file():
         raise RefusedError(f"no scenario {flight.scenario}")
     with tempfile.TemporaryDirectory(prefix="aeroloop-recorded-") as folder:
@@ -209,7 +210,8 @@ def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> F
         if done.returncode not in (0, 1) or not done.stdout:
             raise FailedError(f"{flight.name} in {source}: exit code {done.returncode}: {done.stderr}")
         summary = json.loads(done.stdout)
-        return Flown(summary["log_sha256"], stream_hashes(out / "flight.mcap"), summary["real_time_factor"] or 0.0)
+        streams = stream_hashes(out / "flight.mcap") if hashes else {}
+        return Flown(summary["log_sha256"], streams, summary["real_time_factor"] or 0.0)
 
 
 def stream_hashes(log: Path) -> dict[str, str]:
@@ -388,33 +390,43 @@ class Pairs:
         return f"{self.flight.name:34} {self.length:5} {factors}  {words}"
 
 
-def in_pairs(
-    revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool
-) -> Iterator[Pairs]:
+@dataclass(frozen=True)
+class Both:
+    """How flights are flown in pairs."""
+
+    link: str
+    inline: bool
+    hashes: bool
+
+    def base(self, flight: Flight, tree: Path, *, full: bool) -> Flown:
+        flown = fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes and not self.inline)
+        return replace(flown, streams={"log": flown.log_sha256}) if self.inline else flown
+
+    def ours(self, flight: Flight, *, full: bool) -> Flown:
+        if self.inline:
+            return fly_inline(flight, full=full)
+        return fly(flight, full=full, link=self.link, hashes=self.hashes)
+
+    def pair(self, flight: Flight, tree: Path, *, full: bool, base_first: bool) -> tuple[Flown, Flown]:
+        if base_first:
+            before = self.base(flight, tree, full=full)
+            return before, self.ours(flight, full=full)
+        after = self.ours(flight, full=full)
+        return self.base(flight, tree, full=full), after
+
+
+def in_pairs(revision: str, only: str, lengths: tuple[str, ...], times: int, both: Both) -> Iterator[Pairs]:
     """Fly with a revision and with the working tree, the one first and then the other; what the revision does not have
     is named and left out."""
-
-    def of_base(flight: Flight, full: bool) -> Flown:
-        flown = fly(flight, full=full, source=tree, link=link)
-        return replace(flown, streams={"log": flown.log_sha256}) if inline else flown
-
-    def of_tree(flight: Flight, full: bool) -> Flown:
-        return fly_inline(flight, full=full) if inline else fly(flight, full=full, link=link)
-
-    def pair(flight: Flight, full: bool, base_first: bool) -> tuple[Flown, Flown]:
-        if base_first:
-            before = of_base(flight, full)
-            return before, of_tree(flight, full)
-        after = of_tree(flight, full)
-        return of_base(flight, full), after
-
     with checkout(revision) as tree:
         for flight in flights():
             if only not in flight.name:
                 continue
             for length in lengths:
                 try:
-                    flown = tuple(pair(flight, length == "full", n % 2 == 0) for n in range(times))
+                    flown = tuple(
+                        both.pair(flight, tree, full=length == "full", base_first=n % 2 == 0) for n in range(times)
+                    )
                 except RefusedError as why:
                     print(f"{flight.name}: not flown by {revision}: {why}", file=sys.stderr, flush=True)
                     break
@@ -473,7 +485,8 @@ def main() -> None:
     if given.do == "record":
         record(given.only, lengths)
         return
-    every = in_pairs(given.revision, given.only, lengths, given.times, given.link, inline=given.inline)
+    both = Both(given.link, inline=given.inline, hashes=not given.speed)
+    every = in_pairs(given.revision, given.only, lengths, given.times, both)
     if not (speeds if given.speed else against)(every):
         sys.exit(1)
 
