@@ -18,27 +18,22 @@ names and hashes since:
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import os
-import platform
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from mcap.stream_reader import StreamReader
+from log_hashes import digest, stream_hashes
+from machine_fingerprint import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
@@ -88,9 +83,6 @@ NOT_IN_LOCKSTEP = (
     "quad-px4-mission",
     "tiltrotor-joystick",
 )
-PROCESSOR_STREAMS = ("cpu", "task", "pose_cost")
-PROCESSOR_COLUMNS = ("latency_s", "work_s")
-"""What the emulated processor's instruction count decides: it moves with every change of firmware or compiler."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +128,8 @@ class Flown:
     def record(self) -> dict[str, str]:
         """As it is kept."""
         return {
-            "flight": _digest(f"{name} {value}" for name, value in sorted(self.flight.items())),
-            "processor": _digest(f"{name} {value}" for name, value in sorted(self.processor.items())),
+            "flight": digest(f"{name} {value}" for name, value in sorted(self.flight.items())),
+            "processor": digest(f"{name} {value}" for name, value in sorted(self.processor.items())),
             **{f"stream {name}": value for name, value in sorted(self.streams.items())},
         }
 
@@ -214,91 +206,6 @@ def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "", hash
         return Flown(summary["log_sha256"], streams, summary["real_time_factor"] or 0.0)
 
 
-def stream_hashes(log: Path) -> dict[str, str]:
-    """A hash of each simulated stream that has rows."""
-    names: dict[int, tuple[str, list[str]]] = {}
-    rows: dict[str, list[list[float]]] = {}
-    fields: dict[str, list[str]] = {}
-    schemas: dict[int, Any] = {}
-    with log.open("rb") as file:
-        for record in StreamReader(file).records:
-            match type(record).__name__:
-                case "Schema" if record.encoding == "jsonschema":  # others are topics for other programs
-                    schemas[record.id] = json.loads(record.data)
-                case "Channel" if record.metadata.get("simulated") == "true":
-                    columns = list(schemas[record.schema_id]["properties"])
-                    names[record.id] = (record.topic, columns)
-                    fields[record.topic] = columns
-                case "Message" if record.channel_id in names:
-                    topic, columns = names[record.channel_id]
-                    values = json.loads(record.data)
-                    row = [math.nan if values[column] is None else values[column] for column in columns]
-                    rows.setdefault(topic, []).append(row)
-    return hashed({topic: (fields[topic], np.array(values, dtype="<f8")) for topic, values in rows.items()})
-
-
-def hashed(tables: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> dict[str, str]:
-    """A hash of each stream, given its columns and rows."""
-    found: dict[str, str] = {}
-    for topic, (columns, table) in tables.items():
-        measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
-        if topic.rpartition("/")[2] in PROCESSOR_STREAMS:  # of a fleet's part too
-            found[f"processor {topic}"] = _hash(table)
-            continue
-        if measured:
-            found[f"processor {topic}"] = _hash(table[:, measured])
-        found[topic] = table_hash(columns, table)
-    return found
-
-
-def table_hash(columns: Sequence[str], table: np.ndarray) -> str:
-    """Of a stream without what the emulated processor measured of itself."""
-    measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
-    return _hash(np.delete(table, measured, axis=1))
-
-
-def _hash(table: np.ndarray) -> str:
-    settled = np.where(np.isnan(table), np.nan, table)
-    return f"{len(table)}:{hashlib.sha256(np.ascontiguousarray(settled.astype('<f8')).tobytes()).hexdigest()[:16]}"
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
-
-
-@cache
-def fingerprint() -> dict[str, str]:
-    """What the hashes depend on besides our code."""
-    return {
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "libc": " ".join(platform.libc_ver()),
-        **{name: version(name) for name in ("casadi", "mujoco", "numpy", "scipy", "pymap3d", "pygeomag")},
-        "arithmetic": _arithmetic(),
-        "compiler": _first_line("gcc", "-dumpfullversion"),
-        "cross_compiler": _first_line("arm-none-eabi-gcc", "-dumpfullversion"),
-        "emulator": _first_line("qemu-system-arm", "--version"),
-    }
-
-
-def _arithmetic() -> str:
-    """Of what libm and numpy's kernels give here: both choose their code by the processor that they find."""
-    x = np.linspace(-7.0, 7.0, 1001)
-    libm = [f(v) for v in x for f in (math.sin, math.cos, math.tan, math.atan, math.exp, math.tanh)]
-    libm += [math.pow(abs(v) + 0.1, 1.37) for v in x]
-    rng = np.random.default_rng(1)
-    a = rng.standard_normal((40, 40))
-    kernels = [np.sin(x), np.exp(x), np.hypot(x, 3.0 * x), a @ a, np.linalg.inv(a), rng.standard_normal(100)]
-    parts = [np.array(libm), *(np.ravel(k) for k in kernels)]
-    return hashlib.sha256(np.concatenate(parts).astype("<f8").tobytes()).hexdigest()[:16]
-
-
-def _first_line(*command: str) -> str:
-    if shutil.which(command[0]) is None:
-        return "none"
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.partition("\n")[0].strip()
-
-
 def recorded() -> list[dict[str, Any]]:
     """For each machine on which flights were recorded its fingerprint, and the hashes of flights by name and length."""
     machines: list[dict[str, Any]] = json.loads(RECORDS.read_text())["machines"]
@@ -334,9 +241,16 @@ def checkout(revision: str) -> Iterator[Path]:
             subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True, capture_output=True)
 
 
-def record(only: str, lengths: tuple[str, ...]) -> None:
+def record(only: str, lengths: tuple[str, ...], *, missing: bool) -> None:
     """In the table of this machine. Where a hash changes, those of other machines are of another flight, and go."""
     machines = recorded() if RECORDS.exists() else []
+    known = {
+        (name, length)
+        for machine in machines
+        for name, hashes in machine["flights"].items()
+        for length in hashes
+        if missing
+    }
     own = next((each for each in machines if each["fingerprint"] == fingerprint()), None)
     if own is None:
         own = {"fingerprint": fingerprint(), "flights": {}}
@@ -346,6 +260,8 @@ def record(only: str, lengths: tuple[str, ...]) -> None:
             continue
         entry = own["flights"].setdefault(flight.name, {})
         for length in lengths:
+            if (flight.name, length) in known:
+                continue
             began_s = time.monotonic()
             flown = fly(flight, full=length == "full")
             verdict = "new" if length not in entry else "same" if entry[length] == flown.record() else "changed"
@@ -475,6 +391,7 @@ def main() -> None:
     parser.add_argument("do", choices=("record", "against"))
     parser.add_argument("revision", nargs="?", default="HEAD")
     parser.add_argument("--only", default="", help="flights whose name contains this, such as 'quad-hover mil'")
+    parser.add_argument("--missing", action="store_true", help="record what no machine has recorded")
     parser.add_argument("--length", choices=("short", "full", "both"), default="both")
     parser.add_argument("--times", type=int, default=1, help="pairs of flights for the ratio of speeds")
     parser.add_argument("--link", default="", help="fly over this link instead of the scenario's")
@@ -483,7 +400,7 @@ def main() -> None:
     given = parser.parse_args()
     lengths = ("short", "full") if given.length == "both" else (given.length,)
     if given.do == "record":
-        record(given.only, lengths)
+        record(given.only, lengths, missing=given.missing)
         return
     both = Both(given.link, inline=given.inline, hashes=not given.speed)
     every = in_pairs(given.revision, given.only, lengths, given.times, both)
