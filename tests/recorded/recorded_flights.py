@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from log_hashes import digest, stream_hashes
+from log_hashes import hashed as hashed  # for the tests
 from machine_fingerprint import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from log_hashes import hashed
-from recorded_flights import RECORDS, ROOT, Flight, Flown, checkout, flights, fly, recorded, recorded_here
+from recorded_flights import RECORDS, ROOT, Flight, Flown, checkout, flights, fly, hashed, recorded, recorded_here
 
 from aeroloop.core.fleet import parts_of, prefix
 from aeroloop.core.fleet_files import load_plan
