@@ -26,7 +26,15 @@ def alone(name: str, duration_s: float) -> str:
     return log_sha256(log)
 
 
-PROCESSES = ("tiltrotor-noisy-link mil", "tiltrotor-spiral sil", "quad-hover sil", "fixedwing-loiter mil")
+PROCESSES = (
+    "tiltrotor-noisy-link mil",
+    "tiltrotor-spiral sil",
+    "tiltrotor-spiral pil",
+    "quad-hover sil",
+    "fixedwing-loiter mil",
+    "heli-hover mil",
+    "rrr-circle mil",
+)
 
 
 @pytest.mark.parametrize(
