@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ from hypothesis.internal.conjecture import providers
 
 LONG = ("web", "scenarios", "equivalence", "recorded", "features", "package", "test_benchmarks.py")
 """Folders and files whose tests fly; all others take moments."""
+
+# Its modules import one another as a script does, and tests elsewhere use them too.
+sys.path.append(str(Path(__file__).with_name("recorded")))
 
 # Workers and the flights that they start share few cores: threads of numpy's own would only be in their way.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"

@@ -9,37 +9,38 @@ nothing of the package is imported, so that any two versions of it can be compar
 Hashes depend on the machine: each kind of machine has a table of its own in flights.json. On a new one run `against`
 the last revision that recorded, then `record`. `against` compares speed as well: both fly in turns. `--link
 loopback://` gives plant and board a process each; with `--inline` the working tree flies by `fly_inline`, without
-processes and recorder.
+processes and recorder. Flights that REVISION does not have are named and left out. For speed alone, whatever became of
+names and hashes since:
+
+    python tests/recorded/recorded_flights.py against REVISION --speed --length full --times 5
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import math
 import os
-import platform
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from mcap.stream_reader import StreamReader
+from log_hashes import digest, stream_hashes
+from log_hashes import hashed as hashed  # for the tests
+from machine_fingerprint import fingerprint
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = Path(__file__).with_name("flights.json")
 GUARD_S = 900.0
+BAD_USAGE = 2
+"""The exit code of a flight that its scenario, family or controller does not have."""
 SHORT_S = {
     "tiltrotor": 3.0,
     "quad": 10.0,
@@ -83,9 +84,6 @@ NOT_IN_LOCKSTEP = (
     "quad-px4-mission",
     "tiltrotor-joystick",
 )
-PROCESSOR_STREAMS = ("cpu", "task", "pose_cost")
-PROCESSOR_COLUMNS = ("latency_s", "work_s")
-"""What the emulated processor's instruction count decides: it moves with every change of firmware or compiler."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +129,8 @@ class Flown:
     def record(self) -> dict[str, str]:
         """As it is kept."""
         return {
-            "flight": _digest(f"{name} {value}" for name, value in sorted(self.flight.items())),
-            "processor": _digest(f"{name} {value}" for name, value in sorted(self.processor.items())),
+            "flight": digest(f"{name} {value}" for name, value in sorted(self.flight.items())),
+            "processor": digest(f"{name} {value}" for name, value in sorted(self.processor.items())),
             **{f"stream {name}": value for name, value in sorted(self.streams.items())},
         }
 
@@ -165,13 +163,25 @@ def fly_inline(flight: Flight, *, full: bool) -> Flown:
         timeout=GUARD_S,
         check=False,
     )
-    assert done.returncode == 0, f"{flight.name}: {done.stderr}"
+    if done.returncode:
+        raise FailedError(f"{flight.name} inline: {done.stderr}")
     flown = json.loads(done.stdout)
     return Flown(flown["log_sha256"], {"log": flown["log_sha256"]}, flown["factor"])
 
 
-def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> Flown:
-    """With the package of `source`, which may be another revision's."""
+class RefusedError(Exception):
+    """An older revision does not have this flight: its reason, in its words."""
+
+
+class FailedError(Exception):
+    """A flight gave no result."""
+
+
+def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "", hashes: bool = True) -> Flown:
+    """With the package of `source`, which may be another revision's; decoding a log for `hashes` may take longer than
+    the flight."""
+    if not (source / "scenarios" / f"{flight.scenario}.toml").is_file():
+        raise RefusedError(f"no scenario {flight.scenario}")
     with tempfile.TemporaryDirectory(prefix="aeroloop-recorded-") as folder:
         out = Path(folder) / "run"
         short = [] if full else [word for setting in flight.short for word in ("--set", setting)]
@@ -188,94 +198,13 @@ def fly(flight: Flight, *, full: bool, source: Path = ROOT, link: str = "") -> F
             timeout=GUARD_S,
             check=False,
         )
-        assert done.returncode in (0, 1), f"{flight.name}: {done.stderr}"
+        if done.returncode == BAD_USAGE and source != ROOT:
+            raise RefusedError(" ".join(done.stderr.split()))
+        if done.returncode not in (0, 1) or not done.stdout:
+            raise FailedError(f"{flight.name} in {source}: exit code {done.returncode}: {done.stderr}")
         summary = json.loads(done.stdout)
-        return Flown(summary["log_sha256"], stream_hashes(out / "flight.mcap"), summary["real_time_factor"] or 0.0)
-
-
-def stream_hashes(log: Path) -> dict[str, str]:
-    """A hash of each simulated stream that has rows."""
-    names: dict[int, tuple[str, list[str]]] = {}
-    rows: dict[str, list[list[float]]] = {}
-    fields: dict[str, list[str]] = {}
-    schemas: dict[int, Any] = {}
-    with log.open("rb") as file:
-        for record in StreamReader(file).records:
-            match type(record).__name__:
-                case "Schema" if record.encoding == "jsonschema":  # others are topics for other programs
-                    schemas[record.id] = json.loads(record.data)
-                case "Channel" if record.metadata.get("simulated") == "true":
-                    columns = list(schemas[record.schema_id]["properties"])
-                    names[record.id] = (record.topic, columns)
-                    fields[record.topic] = columns
-                case "Message" if record.channel_id in names:
-                    topic, columns = names[record.channel_id]
-                    values = json.loads(record.data)
-                    row = [math.nan if values[column] is None else values[column] for column in columns]
-                    rows.setdefault(topic, []).append(row)
-    return hashed({topic: (fields[topic], np.array(values, dtype="<f8")) for topic, values in rows.items()})
-
-
-def hashed(tables: Mapping[str, tuple[Sequence[str], np.ndarray]]) -> dict[str, str]:
-    """A hash of each stream, given its columns and rows."""
-    found: dict[str, str] = {}
-    for topic, (columns, table) in tables.items():
-        measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
-        if topic.rpartition("/")[2] in PROCESSOR_STREAMS:  # of a fleet's part too
-            found[f"processor {topic}"] = _hash(table)
-            continue
-        if measured:
-            found[f"processor {topic}"] = _hash(table[:, measured])
-        found[topic] = table_hash(columns, table)
-    return found
-
-
-def table_hash(columns: Sequence[str], table: np.ndarray) -> str:
-    """Of a stream without what the emulated processor measured of itself."""
-    measured = [i for i, name in enumerate(columns) if name in PROCESSOR_COLUMNS]
-    return _hash(np.delete(table, measured, axis=1))
-
-
-def _hash(table: np.ndarray) -> str:
-    settled = np.where(np.isnan(table), np.nan, table)
-    return f"{len(table)}:{hashlib.sha256(np.ascontiguousarray(settled.astype('<f8')).tobytes()).hexdigest()[:16]}"
-
-
-def _digest(lines: Iterable[str]) -> str:
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:32]
-
-
-@cache
-def fingerprint() -> dict[str, str]:
-    """What the hashes depend on besides our code."""
-    return {
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "libc": " ".join(platform.libc_ver()),
-        **{name: version(name) for name in ("casadi", "mujoco", "numpy", "scipy", "pymap3d", "pygeomag")},
-        "arithmetic": _arithmetic(),
-        "compiler": _first_line("gcc", "-dumpfullversion"),
-        "cross_compiler": _first_line("arm-none-eabi-gcc", "-dumpfullversion"),
-        "emulator": _first_line("qemu-system-arm", "--version"),
-    }
-
-
-def _arithmetic() -> str:
-    """Of what libm and numpy's kernels give here: both choose their code by the processor that they find."""
-    x = np.linspace(-7.0, 7.0, 1001)
-    libm = [f(v) for v in x for f in (math.sin, math.cos, math.tan, math.atan, math.exp, math.tanh)]
-    libm += [math.pow(abs(v) + 0.1, 1.37) for v in x]
-    rng = np.random.default_rng(1)
-    a = rng.standard_normal((40, 40))
-    kernels = [np.sin(x), np.exp(x), np.hypot(x, 3.0 * x), a @ a, np.linalg.inv(a), rng.standard_normal(100)]
-    parts = [np.array(libm), *(np.ravel(k) for k in kernels)]
-    return hashlib.sha256(np.concatenate(parts).astype("<f8").tobytes()).hexdigest()[:16]
-
-
-def _first_line(*command: str) -> str:
-    if shutil.which(command[0]) is None:
-        return "none"
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.partition("\n")[0].strip()
+        streams = stream_hashes(out / "flight.mcap") if hashes else {}
+        return Flown(summary["log_sha256"], streams, summary["real_time_factor"] or 0.0)
 
 
 def recorded() -> list[dict[str, Any]]:
@@ -313,9 +242,16 @@ def checkout(revision: str) -> Iterator[Path]:
             subprocess.run(["git", "-C", ROOT, "worktree", "remove", "--force", tree], check=True, capture_output=True)
 
 
-def record(only: str, lengths: tuple[str, ...]) -> None:
+def record(only: str, lengths: tuple[str, ...], *, missing: bool) -> None:
     """In the table of this machine. Where a hash changes, those of other machines are of another flight, and go."""
     machines = recorded() if RECORDS.exists() else []
+    known = {
+        (name, length)
+        for machine in machines
+        for name, hashes in machine["flights"].items()
+        for length in hashes
+        if missing
+    }
     own = next((each for each in machines if each["fingerprint"] == fingerprint()), None)
     if own is None:
         own = {"fingerprint": fingerprint(), "flights": {}}
@@ -325,6 +261,8 @@ def record(only: str, lengths: tuple[str, ...]) -> None:
             continue
         entry = own["flights"].setdefault(flight.name, {})
         for length in lengths:
+            if (flight.name, length) in known:
+                continue
             began_s = time.monotonic()
             flown = fly(flight, full=length == "full")
             verdict = "new" if length not in entry else "same" if entry[length] == flown.record() else "changed"
@@ -340,30 +278,113 @@ def record(only: str, lengths: tuple[str, ...]) -> None:
     RECORDS.write_text(json.dumps({"machines": machines}, indent=1) + "\n")
 
 
-def against(revision: str, only: str, lengths: tuple[str, ...], times: int, link: str, *, inline: bool) -> bool:
-    def pair(full: bool) -> tuple[Flown, Flown]:
-        before = fly(flight, full=full, source=tree, link=link)
-        if not inline:
-            return before, fly(flight, full=full, link=link)
-        return replace(before, streams={"log": before.log_sha256}), fly_inline(flight, full=full)
+@dataclass(frozen=True)
+class Pairs:
+    """Flights of two revisions in turns, so that what else the machine does meets both."""
 
-    same = True
+    flight: Flight
+    length: str
+    flown: tuple[tuple[Flown, Flown], ...]
+    failed: str = ""
+
+    @property
+    def ratios(self) -> list[float]:
+        """How many times as fast the second is, of each pair whose speed is known."""
+        return [after.factor / before.factor for before, after in self.flown if before.factor]
+
+    @property
+    def different(self) -> list[str]:
+        """Streams that are not equal."""
+        before, after = self.flown[0]
+        names = {**before.streams, **after.streams}
+        return sorted(name for name in names if before.streams.get(name) != after.streams.get(name))
+
+    def told(self) -> str:
+        before, after = self.flown[0]
+        ratio = statistics.median(self.ratios) if self.ratios else math.nan
+        words = f"DIFFERENT: {', '.join(self.different)}" if self.different else "equal"
+        factors = f"{before.factor:6.1f}x -> {after.factor:6.1f}x  ratio {ratio:5.2f}"
+        return f"{self.flight.name:34} {self.length:5} {factors}  {words}"
+
+
+@dataclass(frozen=True)
+class Both:
+    """How flights are flown in pairs."""
+
+    link: str
+    inline: bool
+    hashes: bool
+
+    def base(self, flight: Flight, tree: Path, *, full: bool) -> Flown:
+        flown = fly(flight, full=full, source=tree, link=self.link, hashes=self.hashes and not self.inline)
+        return replace(flown, streams={"log": flown.log_sha256}) if self.inline else flown
+
+    def ours(self, flight: Flight, *, full: bool) -> Flown:
+        if self.inline:
+            return fly_inline(flight, full=full)
+        return fly(flight, full=full, link=self.link, hashes=self.hashes)
+
+    def pair(self, flight: Flight, tree: Path, *, full: bool, base_first: bool) -> tuple[Flown, Flown]:
+        if base_first:
+            before = self.base(flight, tree, full=full)
+            return before, self.ours(flight, full=full)
+        after = self.ours(flight, full=full)
+        return self.base(flight, tree, full=full), after
+
+
+def in_pairs(revision: str, only: str, lengths: tuple[str, ...], times: int, both: Both) -> Iterator[Pairs]:
+    """Fly with a revision and with the working tree, the one first and then the other; what the revision does not have
+    is named and left out."""
     with checkout(revision) as tree:
         for flight in flights():
             if only not in flight.name:
                 continue
             for length in lengths:
-                pairs = [pair(length == "full") for _ in range(times)]
-                before, after = pairs[0]
-                ratio = statistics.median(b.factor / a.factor for a, b in pairs if a.factor)
-                different = sorted(
-                    n for n in {**before.streams, **after.streams} if before.streams.get(n) != after.streams.get(n)
-                )
-                same = same and not different
-                words = "equal" if not different else f"DIFFERENT: {', '.join(different)}"
-                factors = f"{pairs[0][0].factor:6.1f}x -> {pairs[0][1].factor:6.1f}x  ratio {ratio:5.2f}"
-                print(f"{flight.name:34} {length:5} {factors}  {words}", flush=True)
-    return same
+                try:
+                    flown = tuple(
+                        both.pair(flight, tree, full=length == "full", base_first=n % 2 == 0) for n in range(times)
+                    )
+                except RefusedError as why:
+                    print(f"{flight.name}: not flown by {revision}: {why}", file=sys.stderr, flush=True)
+                    break
+                except FailedError as why:
+                    yield Pairs(flight, length, (), str(why))
+                else:
+                    yield Pairs(flight, length, flown)
+
+
+def against(every: Iterable[Pairs]) -> bool:
+    """Whether any was flown, and all streams of all flights are equal."""
+    verdicts = []
+    for pairs in every:
+        print(pairs.failed or pairs.told(), flush=True)
+        verdicts.append(not pairs.failed and not pairs.different)
+    return bool(verdicts) and all(verdicts)
+
+
+def speeds(every: Iterable[Pairs]) -> bool:
+    """A Markdown table of the ratios of speed and how far they spread; False: a flight failed, or none was flown."""
+    print("| flight | length | before | after | ratio | least | most | pairs |\n|---|---|---|---|---|---|---|---|")
+    slower, failed, count = [], 0, 0
+    for pairs in every:
+        ratios = pairs.ratios
+        if not ratios:
+            print(f"| {pairs.flight.name} | {pairs.length} | - | - | not measured | | | 0 |", flush=True)
+            print(pairs.failed or "the flight has no speed", file=sys.stderr, flush=True)
+            failed += 1
+            continue
+        before, after = (statistics.median(flown.factor for flown in side) for side in zip(*pairs.flown, strict=True))
+        ratio = statistics.median(ratios)
+        print(
+            f"| {pairs.flight.name} | {pairs.length} | {before:.1f}x | {after:.1f}x | {ratio:.2f} | {min(ratios):.2f} "
+            f"| {max(ratios):.2f} | {len(ratios)} |",
+            flush=True,
+        )
+        count += 1
+        if ratio < 1.0:
+            slower.append(f"{pairs.flight.name} {pairs.length} ({ratio:.2f})")
+    print(f"\nAt least as fast: {count - len(slower)} of {count}. Slower: {', '.join(slower) or 'none'}.")
+    return count > 0 and not failed
 
 
 def main() -> None:
@@ -371,15 +392,20 @@ def main() -> None:
     parser.add_argument("do", choices=("record", "against"))
     parser.add_argument("revision", nargs="?", default="HEAD")
     parser.add_argument("--only", default="", help="flights whose name contains this, such as 'quad-hover mil'")
+    parser.add_argument("--missing", action="store_true", help="record what no machine has recorded")
     parser.add_argument("--length", choices=("short", "full", "both"), default="both")
     parser.add_argument("--times", type=int, default=1, help="pairs of flights for the ratio of speeds")
     parser.add_argument("--link", default="", help="fly over this link instead of the scenario's")
     parser.add_argument("--inline", action="store_true", help="fly the working tree by fly_inline")
+    parser.add_argument("--speed", action="store_true", help="a table of the ratios of speed; hashes may differ")
     given = parser.parse_args()
     lengths = ("short", "full") if given.length == "both" else (given.length,)
     if given.do == "record":
-        record(given.only, lengths)
-    elif not against(given.revision, given.only, lengths, given.times, given.link, inline=given.inline):
+        record(given.only, lengths, missing=given.missing)
+        return
+    both = Both(given.link, inline=given.inline, hashes=not given.speed)
+    every = in_pairs(given.revision, given.only, lengths, given.times, both)
+    if not (speeds if given.speed else against)(every):
         sys.exit(1)
 
 

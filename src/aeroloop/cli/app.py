@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
 
-import msgspec
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -22,9 +19,11 @@ from aeroloop.cli import (
     board_commands,
     camera_commands,
     campaign_commands,
+    compare_command,
     dash_commands,
     export_commands,
-    flown_commands,
+    flight_result,
+    ground_commands,
     import_commands,
     landing_commands,
     live_commands,
@@ -40,11 +39,9 @@ from aeroloop.cli import (
     video_commands,
 )
 from aeroloop.cli.console import Program, notes, plain, print_error, print_note, program, run_program
-from aeroloop.core import config, scenario_files, trust
-from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_USAGE, ConfigError
-from aeroloop.core.fleet import AIRCRAFT
+from aeroloop.core import scenario_files, trust
+from aeroloop.core.errors import EXIT_USAGE, ConfigError
 from aeroloop.flight import results
-from aeroloop.ground.config import Ground
 
 if TYPE_CHECKING:
     from aeroloop.flight.supervisor import Flight
@@ -82,24 +79,6 @@ app.add_typer(board_commands.app, name="board")
 app.add_typer(camera_commands.app, name="camera")
 app.add_typer(campaign_commands.app, name="campaign")
 
-SAME_END_S = 0.1
-"""A flight in real time may end one cycle early or late."""
-
-RUNGS = {
-    "mil": "the law as a model in Python",
-    "sil": "the law as C on this host",
-    "pil": "the firmware on an emulated Cortex-M4",
-    "hil": "an external board or autopilot",
-}
-
-INCIDENTS = (
-    *("law_not_finite", "implausible_commands", "implausible_sensors", "sensor_losses", "safe_commands"),
-    *("references_lost", "late_cycles", "overruns", "board_restarts", "board_messages_lost", "log_lost_rows"),
-    *("failsafes", "rotors_lost", "autopilot_losses", "autopilot_restarts", "actuators_refused", "commands_refused"),
-    "landing_targets_refused",
-)
-"""Metrics that count incidents; each is printed once."""
-
 Trusted = Annotated[
     bool,
     typer.Option(
@@ -111,13 +90,6 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Set any key of the scenario, e.g. link.to_plant.delay_s=0.006"),
 ]
-
-
-class Screen(Console):
-    """Standard output whose reader may close it early: the exit code of the verdict must not depend on that."""
-
-    def on_broken_pipe(self) -> None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def main() -> None:
@@ -227,11 +199,11 @@ def fly(
             watcher = flying.Watcher(prepared, lambda: progress.shown(flight_plan), print_note, failed=print_error)
             judged = flying.carry_out(flight_plan, folder, watcher, report=with_report, paused=paused)
         if junit:
-            _write_junit(junit, judged.summary)
+            flight_result.write_junit(junit, judged.summary)
         if as_json:
             sys.stdout.write(results.as_text(judged.summary))
         else:
-            _show(judged.summary, judged.folder, judged.report)
+            flight_result.show(judged.summary, judged.folder, judged.report)
         for error in judged.errors:
             print_error(error)
         if dash and sys.stdin.isatty() and not as_json and judged.exit_code not in flying.SIGNALS:
@@ -263,55 +235,7 @@ def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder tha
     typer.echo(results.report_again(run))
 
 
-@app.command(
-    epilog="Examples:\n\n"
-    "`aeroloop compare runs/spiral-mil runs/spiral-sil`\n\n"
-    "`aeroloop compare runs/spiral-mil runs/spiral-sil runs/spiral-pil --within 0.005`\n\n"
-    "`aeroloop compare before after --out compare.html --json`\n\n"
-    "`aeroloop compare flight.bin runs/quad-mission-mil`\n\n"
-    "`aeroloop compare flight.ulg table.csv --map columns.toml --from 20 --to 80`"
-)
-def compare(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Two or more folders that `aeroloop fly` made; or two logs: a run, .bin, .log, .ulg, .csv.",
-        ),
-    ],
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The .html page; by default beside the first run.")
-    ] = None,
-    within: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="M", help="Fail, exit code 1, where a run is farther than this from the first."),
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the numbers as JSON alone on standard output.")
-    ] = False,
-    table: flown_commands.TableName = None,
-    from_s: flown_commands.FromTime = None,
-    to_s: flown_commands.ToTime = None,
-    max_lag_s: flown_commands.MaxLag = None,
-    mappings: flown_commands.Mappings = None,
-) -> None:
-    """Compare runs: how far each flew from the first, and all metrics on one page. Compare logs, flown or simulated:
-    aligned in time, each signal scored."""
-    of_logs = flown_commands.LogOptions(table, from_s, to_s, max_lag_s, tuple(mappings or ()))
-    if of_logs.given or any(run.is_file() for run in runs):
-        flown_commands.compare_logs(runs, out, of_logs, within, as_json=as_json)
-        return
-    page = out or results.comparison_path(runs)
-    comparison = results.compare_runs(runs, page)
-    if as_json:
-        typer.echo(json.dumps(comparison, indent=2, allow_nan=False))
-    else:
-        _show_comparison(comparison, page)
-    compared = comparison.get(AIRCRAFT, [comparison])
-    farther = [words for each in compared for words in _farther_than(within, each)] if within is not None else []
-    if farther:
-        print_error(f"not within {within:g} m of {compared[0]['runs'][0]['label']}: {', '.join(farther)}")
-        raise typer.Exit(EXIT_CHECK_FAILED)
+app.command("compare", epilog=compare_command.EPILOG)(compare_command.compare)
 
 
 @app.command()
@@ -326,72 +250,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print the findi
         Console().print(render(findings))
 
 
-Wanted = Annotated[str, typer.Option("--flight", metavar="ID", help="Which flight, if several are running.")]
-ReferenceLink = Annotated[
-    str | None, typer.Option("--link", metavar="URL", help="Reference link; by default the running flight's.")
-]
-
-
-@app.command(
-    "base-station",
-    epilog="Examples, with a flight in another terminal (`aeroloop fly tiltrotor-joystick`):\n\n"
-    "`aeroloop base-station`\n\n"
-    "`aeroloop base-station --trajectory circle --set radius_m=2 --no-feedforward`",
-)
-def base_station(
-    trajectory: Annotated[
-        str | None, typer.Option(help="spiral, hover, circle, lemniscate or waypoints; by default the scenario's.")
-    ] = None,
-    overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the trajectory.")
-    ] = None,
-    feedforward: Annotated[
-        bool | None,
-        typer.Option("--feedforward/--no-feedforward", help="Send the path's velocity too; by default as flown."),
-    ] = None,
-    wanted: Wanted = "",
-    link: ReferenceLink = None,
-) -> None:
-    """Stream a trajectory to the board of a running flight, in step with its clock."""
-    from aeroloop.controllers.law.ground_station import drive, find_flight
-
-    launch, ground = find_flight(wanted)
-    table: dict[str, Any] = {"source": "base-station"}
-    if feedforward is not None:
-        table["velocity_feedforward"] = feedforward
-    if trajectory:
-        table["trajectory"] = {"kind": trajectory}
-    elif overrides:
-        table["trajectory"] = msgspec.to_builtins(ground.trajectory)
-    config.apply_overrides(table, tuple(f"trajectory.{override}" for override in overrides or ()))
-    chosen = config.convert({**msgspec.to_builtins(ground), **table}, Ground, "base-station")
-    drive(launch, chosen, link or launch.reference_client, None, print_note)
-
-
-@app.command(epilog="Examples: `aeroloop joystick`, `aeroloop joystick --map my-stick.toml --record flight.stick`")
-def joystick(
-    device: Annotated[str, typer.Option(help="/dev/input/event*; by default the first stick found.")] = "",
-    axis_map: Annotated[str, typer.Option("--map", metavar="FILE", help="Axis map; by default the one we ship.")] = "",
-    recording: Annotated[str, typer.Option(metavar="FILE", help="Fly a recorded stick instead of a real one.")] = "",
-    record: Annotated[Path | None, typer.Option(metavar="FILE", help="Record the stick while flying.")] = None,
-    wanted: Wanted = "",
-    link: ReferenceLink = None,
-) -> None:
-    """Fly the aircraft of a running flight with a joystick."""
-    from aeroloop.controllers.law.ground_station import drive, find_flight
-
-    launch, ground = find_flight(wanted)
-    chosen = msgspec.structs.replace(
-        ground,
-        source="joystick",
-        joystick_device=device,
-        joystick_map=axis_map,
-        joystick_recording=recording,
-    )
-    drive(launch, chosen, link or launch.reference_client, record, print_note)
-
-
 # After those above: --help lists commands in this order, and flying comes first.
+app.command("base-station", epilog=ground_commands.BASE_STATION_EPILOG)(ground_commands.base_station)
+app.command("joystick", epilog=ground_commands.JOYSTICK_EPILOG)(ground_commands.joystick)
 app.command("dash", epilog=dash_commands.EPILOG)(dash_commands.dash)
 app.command("landings", epilog=landing_commands.EPILOG)(landing_commands.landings)
 app.command("live", epilog=live_commands.EPILOG)(live_commands.live)
@@ -406,98 +267,6 @@ app.command("import", epilog=import_commands.EPILOG)(import_commands.import_airc
 app.command("trajectory", epilog=trajectory_command.EPILOG)(trajectory_command.trajectory)
 app.command("video", epilog=video_commands.EPILOG)(video_commands.video)
 app.command("new", epilog=new_aircraft.EPILOG)(new_aircraft.new)
-
-
-def _write_junit(path: Path, summary: Mapping[str, Any]) -> None:
-    from aeroloop.analysis.summary import junit_xml
-
-    try:
-        path.write_text(junit_xml(summary), encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"--junit {path}: cannot be written: {error.strerror}") from None
-
-
-def _show(summary: Mapping[str, Any], folder: Path, report: Path | None) -> None:
-    from aeroloop.analysis.checks import digits
-
-    screen = Screen()
-    table = Table("check", "value", "limit", "", header_style="bold")
-    for check in summary["checks"]:
-        value = "not measured" if check["value"] is None else f"{check['value']:.{digits(check['limit'], 4)}g}"
-        table.add_row(check["name"], value, check["limit"], "[green]pass[/]" if check["ok"] else "[red]FAIL[/]")
-    screen.print(table)
-    told = {check["name"] for check in summary["checks"]}
-    counts = {name: count for name, count in summary["metrics"].items() if _incident(name) and name not in told}
-    incidents = ", ".join(f"{name} {count:g}" for name, count in counts.items() if count)
-    if incidents:
-        screen.print(f"[yellow]incidents in flight[/]: {incidents}", highlight=False, soft_wrap=True)
-    for own in summary.get(AIRCRAFT, [summary]):
-        failed = [plan for plan in own.get("plans", ()) if plan["why"]]
-        if not failed:
-            continue
-        words = f"{len(failed)} of {len(own['plans'])} plans failed; last reason: {failed[-1]['why']}"
-        screen.print(f"[yellow]{words}[/]", highlight=False, soft_wrap=True)
-    verdict = "[green]passed[/]" if summary["ok"] else f"[red]{'failed' if summary['exit_code'] == 1 else 'aborted'}[/]"
-    factor = summary["real_time_factor"]
-    speed = f", {factor:.1f} times real time" if factor else ""
-    rung = f"rung {summary['loop']} ({', '.join(RUNGS[rung] for rung in summary['loop'].split('+'))})"
-    screen.print(
-        f"{summary['scenario']} on {rung}: {verdict} ({summary['ended']}{speed})", highlight=False, soft_wrap=True
-    )
-    missed = summary["timing"]["missed_deadlines"]
-    if missed:
-        deadlines = "deadline" if missed == 1 else "deadlines"
-        screen.print(f"[yellow]{missed} {deadlines} missed[/]: this machine was too slow at times")
-    where = report or f"{folder} (no report yet: aeroloop report {folder})"
-    screen.print(f"{'report' if report else 'run'}: {plain(str(where))}", highlight=False, soft_wrap=True)
-
-
-def _incident(metric: str) -> bool:
-    """A metric name, also of a fleet's part: `wing/log_lost_rows`."""
-    return metric.rpartition("/")[2] in INCIDENTS
-
-
-def _show_comparison(comparison: dict[str, Any], page: Path) -> None:
-    screen = Screen()
-    for each in comparison.get(AIRCRAFT, [comparison]):
-        _show_differences(screen, each)
-    screen.print(f"page: {plain(str(page))}", highlight=False, soft_wrap=True)
-
-
-def _show_differences(screen: Screen, comparison: dict[str, Any]) -> None:
-    """The comparison of runs of one scenario, or of a fleet's part."""
-    whose = f"{plain(comparison['name'])}: " if "name" in comparison else ""
-    first = comparison["runs"][0]
-    screen.print(f"{whose}differences to {plain(first['label'])}", highlight=False)
-    table = Table("", *(plain(difference["label"]) for difference in comparison["differences"]), header_style="bold")
-    for key in comparison["differences"][0]:
-        if key not in ("label", "to"):
-            values = [difference[key] for difference in comparison["differences"]]
-            table.add_row(key, *("not known" if value is None else f"{value:.5g}" for value in values))
-    screen.print(table)
-    for run in comparison["runs"]:
-        verdict = "[green]passed[/]" if run["ok"] else f"[red]not passed[/] ({plain(run['ended'])})"
-        screen.print(f"{plain(run['label'])}: {plain(run['name'])}, {verdict}", highlight=False, soft_wrap=True)
-    screen.print("log hashes are equal" if comparison["log_hashes_equal"] else "log hashes differ", highlight=False)
-    for remark in comparison["remarks"]:
-        screen.print(f"note: {plain(remark)}", highlight=False, soft_wrap=True)
-
-
-def _farther_than(within_m: float, comparison: dict[str, Any]) -> list[str]:
-    """An unknown distance is not within the limit, nor is one that is known for part of the flight only."""
-    farther = []
-    first_s = comparison["runs"][0]["flown_s"]
-    for run, difference in zip(comparison["runs"][1:], comparison["differences"], strict=True):
-        distance_m, flown_s = difference["position_max_m"], max(first_s, run["flown_s"])
-        if distance_m is None or distance_m > within_m:
-            why = "unknown distance" if distance_m is None else f"{distance_m:.4g} m"
-        elif flown_s - difference["to_s"] > SAME_END_S:
-            why = f"compared up to {difference['to_s']:g} s of {flown_s:g} s only"
-        else:
-            continue
-        whose = f"{comparison['name']} " if "name" in comparison else ""
-        farther.append(f"{whose}{difference['label']} ({why})")
-    return farther
 
 
 if __name__ == "__main__":

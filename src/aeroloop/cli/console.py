@@ -25,6 +25,13 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 """Errors of a device that accepts no more output."""
 
 
+class Screen(Console):
+    """Standard output whose reader may close it early: the exit code of the verdict must not depend on that."""
+
+    def on_broken_pipe(self) -> None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 class StoppedError(AeroloopError):
     """Ctrl-C or SIGTERM, as a sentence with the exit code that shells expect."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from importlib import import_module, resources
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.first_flight import FirstFlight
 from aeroloop.core.paths import EXAMPLES
+from aeroloop.core.tables import family, part
 
 EPILOG = "Examples: `aeroloop new multirotor my-quad`, `aeroloop new family my_rocket`"
 EXAMPLE = EXAMPLES / "aircraft" / "sled"
@@ -45,14 +46,13 @@ def new(
     typer.echo(f"fly it: aeroloop fly {next(iter(files))}")
 
 
-def _of_airframe(family: str, shipped: str) -> Callable[[Path], Mapping[Path, str]]:
+def _of_airframe(kind: str) -> Callable[[Path], Mapping[Path, str]]:
     """A copy of a shipped airframe with the first flight of its family, which is imported when it is needed."""
 
     def files(folder: Path) -> Mapping[Path, str]:
-        first = import_module(f"aeroloop.families.{family}.first_flight")
-        airframe = resources.files(f"aeroloop.families.{family}").joinpath(shipped).read_text(encoding="utf-8")
-        named = first.flight(f"{plain(folder.name)}-{Path(first.FILE).stem}")
-        return {folder / first.FILE: named, folder / AIRFRAME: airframe}
+        first: FirstFlight = part(family(kind).first_flight)
+        named = first.flight(f"{plain(folder.name)}-{Path(first.file).stem}")
+        return {folder / first.file: named, folder / AIRFRAME: first.airframe.read_text(encoding="utf-8")}
 
     return files
 
@@ -93,8 +93,8 @@ def plain(name: str) -> str:
 
 
 TEMPLATES: Mapping[str, Callable[[Path], Mapping[Path, str]]] = {
-    "multirotor": _of_airframe("multirotor", "iris.toml"),
-    "fixedwing": _of_airframe("fixedwing", "aerosonde.toml"),
+    "multirotor": _of_airframe("multirotor"),
+    "fixedwing": _of_airframe("fixedwing"),
     "family": _of_family,
     "examples": _of_examples,
 }

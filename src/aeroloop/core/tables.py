@@ -64,6 +64,7 @@ class Family:
     faults: str = ""  # (scenario) -> core.fault_offers.Offer, those that can be switched in flight
     changes: str = ""  # (scenario) -> core.changes.ChangeOffer, quantities that can be set in flight
     importer: str = ""  # cad.imported.Importer: writes its airframes from CAD files; default: it has none
+    first_flight: str = ""  # core.first_flight.FirstFlight: what `aeroloop new` writes; default: nothing
     route: str = ""  # ground.route_offer.RouteOffer: takes paths of the trajectory creator; default: it takes none
     mavlink_type: int = 0  # MAV_TYPE in the heartbeat of our boards; 0: generic
     # Parts that controllers require (`offered`); a family has those of its own controllers.

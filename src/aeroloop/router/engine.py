@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Self
 
 from aeroloop.core.signals import NS
-from aeroloop.router.access import COMMANDS, RELIABLE
+from aeroloop.router.access import COMMANDS
 from aeroloop.router.access_control import AccessControl, able_to_command
 from aeroloop.router.config import RouterConfig
-from aeroloop.router.decisions import MOST_ADDRESSES, MOST_DECISIONS, Decision, Target
+from aeroloop.router.decisions import Decision, Target
 from aeroloop.router.duplicates import Duplicates
 from aeroloop.router.intervals import ACK, Intervals
 from aeroloop.router.links import RouterLink, open_links
@@ -27,9 +27,9 @@ from aeroloop.router.peers import Peer
 from aeroloop.router.ports import Port, StreamPort
 from aeroloop.router.probes import Probes
 from aeroloop.router.routes import Routes
+from aeroloop.router.selection import Selection
 from aeroloop.router.statistics import SAMPLE_NS, LinkInfo, LinkMessage, LinkState, PeerState
 from aeroloop.router.table import Table
-from aeroloop.router.targets import ADDRESSES
 from aeroloop.router.watching import Watched
 from aeroloop.router.wire import Keyed
 
@@ -37,9 +37,6 @@ PERIODIC_NS = NS // 20
 SOON_NS = NS // 500
 GIVE_UP_NS = NS // 10
 """An incomplete frame is discarded after this time without bytes."""
-V2_KEY_SIZE = 5
-V2_PAYLOAD_AT, V1_PAYLOAD_AT = 10, 6
-V2_NUMBER_AT, V1_NUMBER_AT = 4, 2
 OWN = 0
 """Number for the router's own frames in the duplicate filter: they must not be forwarded either."""
 
@@ -78,6 +75,9 @@ class Router:
         self._closed = False
         self.peer_timeout_ns = round(config.peer_timeout_s * NS)
         self._links: list[RouterLink] = open_links(self, config, self._simulated, unix_ns, notify)
+        self._selection = Selection(
+            self._peers, self._links, self._routes, self._table, self._own_messages, self._access, self._probes
+        )
 
     def open(self) -> None:
         """Start to open every endpoint; one that cannot be opened is retried later and is not an error."""
@@ -265,14 +265,14 @@ class Router:
         for key, frame in frames:
             decision = decisions.get(key)
             if decision is None:
-                decision = self._decide(peer, key, frame)
+                decision = self._selection.decide(peer, key, frame, now_ns)
             size = len(frame)
             record = decision.record
             record.count += 1
             record.size += size
             record.seen_ns = now_ns
             if decision.epoch != self._epoch:
-                decision.as_vehicle = self._says_it_is_a_vehicle(peer, decision)
+                decision.as_vehicle = self._selection.as_vehicle(peer, decision)
             if decision.as_vehicle:
                 self._refuse_vehicle(peer, decision, frame)
                 continue
@@ -303,7 +303,7 @@ class Router:
                 decision.passed_size += size
                 decision.passed_ns = now_ns
                 continue
-            targets = self._addressed(peer, decision, frame) if decision.system_at else decision.targets
+            targets = self._selection.addressed(peer, decision, frame) if decision.system_at else decision.targets
             if decision.reliable:
                 self._send_reliable(peer, decision, frame, targets)
                 continue
@@ -361,61 +361,6 @@ class Router:
         words = f"no route to system {system}" if link is None else f"link {self._links[link].config.name} lost"
         self._access.nobody(peer, decision, frame, words)
 
-    def _decide(self, peer: Peer, key: bytes, frame: bytes) -> Decision:
-        """The part of a decision that does not depend on the other peers."""
-        if len(peer.decisions) >= MOST_DECISIONS:
-            for old in peer.decisions.values():
-                old.settle()
-            peer.decisions.clear()
-            peer.numbering.clear()
-        decision = Decision(key, peer.link.record(key, self._now_ns, outbound=False))
-        if peer.protocol == "mavlink":
-            second = len(key) == V2_KEY_SIZE
-            decision.payload_at = V2_PAYLOAD_AT if second else V1_PAYLOAD_AT
-            decision.number_at = V2_NUMBER_AT if second else V1_NUMBER_AT
-            decision.numbering = peer.numbering.setdefault(key[:2], [(frame[decision.number_at] - 1) & 0xFF, 0])
-            decision.urgent = self._simulated.urgent(peer.link.number, decision.message)
-            decision.reliable = decision.message in RELIABLE
-            address = None if decision.urgent else ADDRESSES.get(decision.message)
-            if address is not None:
-                decision.system_at = decision.payload_at + address.system_at
-                if address.component_at is not None:
-                    decision.component_at = decision.payload_at + address.component_at
-            decision.probe = self._probes.check(decision)
-            decision.check = decision.probe or self._access.check(peer, decision)
-        else:
-            decision.check = self._access.check(peer, decision)
-        peer.decisions[key] = decision
-        return decision
-
-    def _compile(self, peer: Peer, decision: Decision) -> None:
-        """Select the current targets of such frames, and learn that their sender is on this link."""
-        if peer.protocol == "mavlink" and peer.role != "simulator":
-            vehicle_link = peer.link.number if peer.role == "vehicle" else None
-            if self._routes.learn(peer.number, decision.system, decision.component, vehicle_link):
-                self._epoch += 1
-        decision.settle()
-        decision.targets = tuple(
-            target for other in self._peers.values() if (target := self._target(peer, other, decision)) is not None
-        )
-        decision.absent = tuple(link.statistics for link in self._links if self._missed_at(peer, link, decision))
-        decision.plain = None
-        if not decision.reliable and not decision.system_at and all(t.limiter is None for t in decision.targets):
-            urgent = decision.urgent
-            decision.plain = tuple(
-                (target.queue.first if urgent else target.queue.items).append for target in decision.targets
-            )
-        decision.addressed = {}
-        decision.epoch = self._epoch
-
-    def _says_it_is_a_vehicle(self, peer: Peer, decision: Decision) -> bool:
-        """A companion may share its vehicle's system, under another component."""
-        return (
-            peer.role not in ("vehicle", "simulator")
-            and peer.protocol == "mavlink"
-            and self._routes.is_vehicle(decision.system, decision.component)
-        )
-
     def _refuse_vehicle(self, peer: Peer, decision: Decision, frame: bytes) -> None:
         """Nothing is learned or recorded from it: otherwise the vehicle's own frame would count as a duplicate."""
         if self._duplicates.known(frame):
@@ -423,61 +368,14 @@ class Router:
         else:
             self._access.not_a_vehicle(peer, decision)
 
-    def _missed_at(self, peer: Peer, link: RouterLink, decision: Decision) -> bool:
-        """Whether such frames go to a link that had a peer and has none now."""
-        config = link.config
-        if link.port.peers or not link.statistics.frames_in or config.protocol != peer.protocol:
-            return False
-        return self._rate_hz(peer, link.statistics.number, decision) is None and link.port is not peer.port
-
-    def _rate_hz(self, peer: Peer, link: int, decision: Decision) -> float | None:
-        sender = decision.system, decision.component
-        return self._table.rate_hz(peer.link.number, link, decision.message, *sender, reliable=decision.reliable)
-
-    def _target(self, peer: Peer, other: Peer, decision: Decision) -> Target | None:
-        if other is peer or other.protocol != peer.protocol:
-            return None
-        message, system, component = decision.message, decision.system, decision.component
-        rate_hz = self._rate_hz(peer, other.link.number, decision)
-        if rate_hz == 0:
-            return None
-        limiter = None
-        if rate_hz is not None:
-            limiter = self._table.limiter(other.number, message, system, component, rate_hz)
-        return Target(other.queue, limiter, other.link.record(decision.key, self._now_ns, outbound=True), other)
-
-    def _addressed(self, peer: Peer, decision: Decision, frame: bytes) -> tuple[Target, ...]:
-        """A message for one system is sent on the links where that system was received; for an unknown system, to the
-        vehicles."""
-        address = decision.address(frame)
-        if not address[0]:
-            return decision.targets
-        targets = decision.addressed.get(address)
-        if targets is None:
-            where = self._routes.towards(*address)
-            if peer.role != "vehicle" and self._routes.last_at(address[0]) is not None:
-                where = self._routes.exactly(*address)  # its companion is not the vehicle
-            if address == (self._own_messages.system, self._own_messages.component):
-                targets = ()
-            elif where is not None:
-                targets = tuple(target for target in decision.targets if target.peer.number in where)
-            elif peer.role == "vehicle":
-                targets = decision.targets
-            else:
-                # A vehicle that has disconnected is expected on the same link again.
-                link = self._routes.last_at(address[0])
-                targets = tuple(
-                    target
-                    for target in decision.targets
-                    if target.peer.role == "vehicle" and link in (None, target.peer.link.number)
-                )
-            # To the only system that a simulator has, its vehicle's, there is no route from the vehicle.
-            others = tuple(target for target in targets if target.peer.role != "simulator")
-            targets = others + tuple(target for target in decision.targets if target.peer.role == "simulator")
-            if len(decision.addressed) >= MOST_ADDRESSES:
-                decision.addressed.clear()
-            decision.addressed[address] = targets
-        return targets
+    def _compile(self, peer: Peer, decision: Decision) -> None:
+        """Select the current targets of such frames, and learn that their sender is on this link."""
+        if peer.protocol == "mavlink" and peer.role != "simulator":
+            vehicle_link = peer.link.number if peer.role == "vehicle" else None
+            if self._routes.learn(peer.number, decision.system, decision.component, vehicle_link):
+                self._epoch += 1
+        self._selection.select(peer, decision, self._now_ns)
+        decision.epoch = self._epoch
 
     # Periodic work.
 

@@ -47,6 +47,7 @@ ROW = Family(
     setpoint="aeroloop.families.fixedwing.streams:SETPOINT",
     page="aeroloop.families.fixedwing.page:PAGE",
     importer="aeroloop.families.fixedwing.from_cad:IMPORTER",
+    first_flight="aeroloop.families.fixedwing.first_flight:FIRST",
     route="aeroloop.families.fixedwing.route:GOAL",
     batch="aeroloop.families.fixedwing.batch:plan",
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from aeroloop.core.first_flight import FirstFlight
+
 FILE = "loiter.toml"
 TEXT = """\
 name = "{name}"
@@ -28,3 +32,6 @@ below = 10.0
 
 def flight(name: str, airspeed_m_s: float = 20.0, radius_m: float = 150.0) -> str:
     return TEXT.format(name=name, airspeed_m_s=airspeed_m_s, radius_m=radius_m)
+
+
+FIRST = FirstFlight(FILE, flight, Path(__file__).with_name("aerosonde.toml"))

@@ -32,6 +32,7 @@ ROW = Family(
     shape="aeroloop.families.multirotor.shape:shape",
     page="aeroloop.families.multirotor.page:PAGE",
     importer="aeroloop.families.multirotor.from_cad:IMPORTER",
+    first_flight="aeroloop.families.multirotor.first_flight:FIRST",
     route="aeroloop.families.multirotor.route:MISSION",
     variants={"law": {**PLANNED, "batch": "aeroloop.families.multirotor.batch:plan"}, "pose": PLANNED},
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from aeroloop.core.first_flight import FirstFlight
+
 FILE = "hover.toml"
 TEXT = """\
 name = "{name}"
@@ -34,3 +38,6 @@ equals = 0.0
 
 def flight(name: str) -> str:
     return TEXT.format(name=name)
+
+
+FIRST = FirstFlight(FILE, flight, Path(__file__).with_name("iris.toml"))
