@@ -10,6 +10,7 @@ actuators is mostly that wait.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import pickle
 import socket
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +46,10 @@ SAME_RATE = Aim(0.995, at_least=True)
 OTHERS_HZ, BATCH = 5000.0, 25
 """Telemetry for a station that never reads, and how many frames a datagram has."""
 DIRECT, ROUTED, STALLED = "direct", "router", "router, a ground station that never reads"
+COLUMNS = (
+    *("flight", "signal", "set, Hz", "sent, Hz", "error, %", "received, Hz", "error, %"),
+    *("lost", "delay, median, ms", "99th percentile, ms"),
+)
 
 
 @dataclass
@@ -68,10 +74,12 @@ class Signal:
 class Flight:
     signals: dict[str, Signal]
     dropped: int  # frames that the queue of the stalled ground station had no room for
+    set_hz: Mapping[str, float]  # by signal, those that have a set rate
 
 
 def run(quick: bool) -> Outcome:
     outcome = Outcome()
+    table = [COLUMNS, ("---",) * len(COLUMNS)]
     links = {"TCP": LINKS["TCP"]} if quick else LINKS
     for name, url in links.items():
         for busy in (0, os.cpu_count() or 1):
@@ -80,13 +88,30 @@ def run(quick: bool) -> Outcome:
             flown = {way: _flown(url, busy, way, quick) for way in ways}
             for way in ways:
                 _note_rates(outcome, f"{name}, {load}, {way}", flown[way].signals)
+                table += by_signal(f"{name}, {load}, {way}", flown[way])
             for way in ways[1:]:
                 _note_delays(outcome, f"{name}, {load}, {way}", flown[way].signals, flown[DIRECT].signals)
             if STALLED in flown:
                 outcome.notes.append(
                     f"{name}: {flown[STALLED].dropped} frames dropped for the station that never reads"
                 )
+    outcome.notes += [f"| {' | '.join(cells)} |" for cells in table]
     return outcome
+
+
+def by_signal(what: str, flight: Flight) -> list[tuple[str, ...]]:
+    """Rates at both ends with their errors from the set one, loss and delay of each signal of a flight."""
+    cells = []
+    for name, signal in flight.signals.items():
+        set_hz, delays_ms = flight.set_hz.get(name), signal.delays_ms
+        rates: list[str] = []
+        for times in (signal.sent, signal.received):
+            rate_hz = _rate_hz(times)
+            rates += [f"{rate_hz:.2f}", f"{100 * (rate_hz / set_hz - 1):+.3f}" if set_hz else "-"]
+        lost = f"{signal.lost} of {len(signal.sent)}"
+        delays = [f"{of(delays_ms):.3f}" for of in (median, _p99)]
+        cells.append((what, name, f"{set_hz:g}" if set_hz else "-", *rates, lost, *delays))
+    return cells
 
 
 def _note_rates(outcome: Outcome, what: str, flown: dict[str, Signal]) -> None:
@@ -135,7 +160,10 @@ def _flown(url: str, busy: int, way: str, quick: bool) -> Flight:
         if done.returncode:
             raise RuntimeError(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
         flown = signals(Path(folder) / "plant.pickle", Path(folder) / "board.pickle")
-        return Flight(flown, _dropped(Path(folder) / "run") if way == STALLED else 0)
+        run = Path(folder) / "run"
+        summary = json.loads((run / "summary.json").read_text("utf-8"))
+        set_hz = {rate["signal"]: rate["set_hz"] for rate in summary["rates"] if rate["set_hz"]}
+        return Flight(flown, _dropped(run) if way == STALLED else 0, set_hz)
 
 
 class StalledStation:

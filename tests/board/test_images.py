@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from images import FILES, IMAGES, images, make, make_all
 
+from aeroloop.codegen.image_symbols import share
+from aeroloop.codegen.images import Generated, build_image, image_sizes, kept_image
+from aeroloop.core.errors import AeroloopError
+
 FLASH_B, RAM_B = 1 << 20, 128 << 10
 FLASH_AT, RAM_AT = 0x0800_0000, 0x2000_0000
 
@@ -81,3 +85,31 @@ def test_without_the_set_up_it_says_how_to_get_it(tmp_path: Path) -> None:
     done = make(f"BUILD={tmp_path}", "PYTHON=/no/such/python")
     assert done.returncode != 0
     assert "run `make firmware` in the folder above" in done.stderr
+
+
+@pytest.mark.parametrize("image", ["tiltrotor-lockstep-qemu", "preemption-qemu"])
+def test_the_kernels_share_is_what_the_compilers_own_tools_say(image: str) -> None:
+    elf = images() / f"{image}.elf"
+    lines = (line.split() for line in tool("readelf", "-sW", str(elf)).splitlines())
+    sizes = [int(line[2]) for line in lines if line[3:4] == ["FUNC"] and re.match("kernel_|account$", line[7])]
+    found = share(elf, "kernel.c", "kernel_")
+    assert (found.part_B, found.flash_B) == (sum(sizes), image_sizes(elf)[0])
+    assert len(sizes) > 5 and 0.1 < found.pct < 30.0
+
+
+def test_what_is_no_image_has_no_symbols(tmp_path: Path) -> None:
+    for data in (b"", b"words", (images() / "preemption-qemu.elf").read_bytes()[:2000]):
+        (tmp_path / "bad.elf").write_bytes(data)
+        with pytest.raises(AeroloopError, match=r"bad\.elf: not an image with symbols"):
+            share(tmp_path / "bad.elf", "kernel.c", "kernel_")
+
+
+def test_an_image_is_at_hand_once_it_was_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    generated = images() / "generated"
+    files = {path.name: path.read_text("utf-8") for path in generated.iterdir()}
+    of_law = Generated(files, 1)
+    assert kept_image(of_law, "preemption-qemu") is None and not list(tmp_path.rglob("*.elf"))
+    built = build_image(of_law, "preemption-qemu")
+    assert kept_image(of_law, "preemption-qemu") == built
+    assert kept_image(Generated({**files, "more.h": ""}, 1), "preemption-qemu") is None

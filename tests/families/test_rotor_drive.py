@@ -138,6 +138,20 @@ def test_a_measured_nan_holds_the_last_command() -> None:
     assert all(math.isfinite(value) for row in rig.rows["rotor_law"] for value in row[1:5])
 
 
+def test_limits_do_not_hide_that_the_law_has_gone_wrong() -> None:
+    """Finite speeds whose sums overflow: NaN inside, which the limits of the speeds would turn into numbers."""
+    rig = Rig(MotorsTable(spread=SPREAD), law=True)
+    rig.fly(HALF, 200)
+    rig.fly(HALF, 1, measured=(1e308, 1e308, -1e308, 1e308))
+    before = rig.asked()
+    rig.fly((0.6,) * 4, 1)
+    assert rig.asked() == before and all(map(math.isfinite, rig.motion.speed_rad_s))
+    assert rig.rows["event"] == [(rig.t_ns / 1e9 - 0.002, Event.LAW_NOT_FINITE, 0)]
+    rig.fly(HALF, 1000)
+    assert list(rig.motion.speed_rad_s) == pytest.approx([600.0] * 4, abs=1.0)
+    assert len(rig.rows["event"]) == 1
+
+
 def test_without_a_tachometer_the_setpoint_is_asked() -> None:
     rig = Rig(MotorsTable(spread=SPREAD), law=True)
     rig.fly(HALF, 200)

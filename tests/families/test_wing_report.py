@@ -20,13 +20,15 @@ from aeroloop.analysis import compare_page
 from aeroloop.analysis.compare import Run, compare
 from aeroloop.analysis.drawing import panels
 from aeroloop.analysis.report import render_report
+from aeroloop.analysis.section import Table
 from aeroloop.analysis.summary import summarise
+from aeroloop.codegen.image_symbols import Share
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK
 from aeroloop.core.scenario_files import of_table
 from aeroloop.core.signals import Event
 from aeroloop.core.streams import logged
 from aeroloop.core.wing_signals import WING_TASKS, PlanStatus, Step
-from aeroloop.families.fixedwing.analysis import maps, plots, report
+from aeroloop.families.fixedwing.analysis import claims, maps, plots, report
 from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain
 from aeroloop.families.fixedwing.planning_map import planner_of
 from aeroloop.families.fixedwing.scenario import FixedWingScenario, FixedWingTables
@@ -262,6 +264,24 @@ def test_the_papers_claims_stand_beside_a_flight_of_the_firmware() -> None:
     cooperative = a_scenario(loop="pil", board={"scheduler": "cooperative"})
     assert "paper's kernel" not in text_of(page(cooperative, log))
     assert "paper's kernel" not in text_of(page(a_scenario(), a_log()))
+
+
+def test_the_kernels_share_of_the_code_is_in_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    monkeypatch.setattr(claims, "kept_image", lambda generated, name: kept.append(name))
+    scenario, log = a_scenario(loop="pil"), a_log(firmware=True)
+    assert kernel_row(scenario, log) == ("Kernel in the code", "5 to 10 kB of 190 kB, 5.26 %", "-")
+    assert kept == ["wing-lockstep-qemu"]
+    monkeypatch.setattr(claims, "kept_image", lambda generated, name: Path("wing.elf"))
+    monkeypatch.setattr(claims, "share", lambda elf, file, prefix: Share(604, 100_732))
+    assert kernel_row(scenario, log)[2] == "604 B of 100.7 kB, 0.60 %"
+    assert claims.kernel_share(a_scenario()) is None, "a flight without an image"
+
+
+def kernel_row(scenario: FixedWingScenario, log: Log) -> tuple[str, ...]:
+    [section] = claims.sections(scenario, log, summary_of(scenario, log)["board"])
+    [table] = [block for block in section.blocks if isinstance(block, Table)]
+    return tuple(table.rows[-1])
 
 
 def test_two_flights_are_compared() -> None:

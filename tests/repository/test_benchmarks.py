@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import inline
+from benchmarks import hil_router, inline
 from benchmarks.command import Flown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -243,3 +243,17 @@ def test_a_result_file_that_cannot_be_written_is_refused_before_anything_is_meas
 def test_the_readme_names_every_benchmark() -> None:
     readme = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in readme for name in (*ROWS, *NOT_RUN_HERE))
+
+
+def test_loss_delay_and_rate_of_each_signal_of_the_hil_link() -> None:
+    """A magnetometer at 50 Hz of which every tenth sample is lost, and 2 ms on the way."""
+    sent = {t_us: 1000 * t_us for t_us in range(0, 2_000_000, 20_000)}
+    received = {t_us: at + 2_000_000 for t_us, at in sent.items() if t_us % 200_000 != 20_000}
+    signals = {"magnetometer": hil_router.Signal(sent, received), "actuators": hil_router.Signal(sent, sent)}
+    cells = hil_router.by_signal("UDP", hil_router.Flight(signals, 0, {"magnetometer": 50.0}))
+    assert cells[0] == (
+        *("UDP", "magnetometer", "50", "50.00", "+0.000", "44.95", "-10.101"),
+        *("10 of 100", "2.000", "2.000"),
+    )
+    assert cells[1][2:] == ("-", "50.00", "-", "50.00", "-", "0 of 100", "0.000", "0.000")
+    assert {len(line) for line in cells} == {len(hil_router.COLUMNS)}

@@ -1,5 +1,5 @@
-"""docs/papers.md: every figure and table of the papers has a row, every row a command that exists, and the numbers of
-the rows marked as checked come out."""
+"""docs/papers.md: every figure and table of the papers has a row, every row a command that exists, commands without a
+flight run, and the numbers of the rows marked as checked come out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 import typer
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from aeroloop.analysis.family import metrics_of
 from aeroloop.api import flying, scenarios
 from aeroloop.campaign.plants import PLANTS, selected
 from aeroloop.cli.app import app
-from aeroloop.core import scenario_files
+from aeroloop.core.fleet import Plan
+from aeroloop.core.scenario import Scenario
 from aeroloop.flight.inline import fly_inline
 from benchmarks.__main__ import BENCHMARKS
 from tools import paper_numbers
@@ -29,6 +31,10 @@ COLUMNS = 6
 CODE = re.compile(r"`([^`]+)`")
 NUMBER = re.compile(r"(\w+) = (-?\d+(?:\.(\d+))?)")
 TOOLS = "python -m tools.paper_numbers "
+SOON = ("list", "doctor", "trajectory", "import", "export")
+"""Commands of aeroloop that take a second or two and end by themselves."""
+YES, SOAK = "yes", "soak"
+"""Last cell of a row whose numbers `make test`, or because its flight is long `make soak`, compares."""
 PARTS = re.compile(r"(Fig\.|Tables?) ((?:\d[\d.]*[ab]?(?:, | and | to )?)+)")
 
 
@@ -54,7 +60,7 @@ class Row:
     what: str
     command: str
     cells: tuple[str, ...]
-    checked: bool
+    checked: str
 
     @property
     def numbers(self) -> list[re.Match[str]]:
@@ -76,8 +82,8 @@ def _row(paper: str, line: str) -> Row:
     assert len(cells) == COLUMNS, f"expected {COLUMNS} cells: {line}"
     commands = CODE.findall(cells[1])
     assert len(commands) == 1 and cells[1] == f"`{commands[0]}`", f"expected one command: {line}"
-    assert cells[5] in ("", "yes"), line
-    return Row(paper, cells[0], commands[0], cells[2:5], cells[5] == "yes")
+    assert cells[5] in ("", YES, SOAK), line
+    return Row(paper, cells[0], commands[0], cells[2:5], cells[5])
 
 
 def _all_commands() -> list[str]:
@@ -127,8 +133,8 @@ def test_a_command_is_one_that_there_is(command: str, monkeypatch: pytest.Monkey
             pytest.fail(f"unknown program: {command}")
 
 
-def _parse(words: list[str]) -> None:
-    """By the command line's own parser; nothing runs."""
+def _parsed(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """The command's name and what it is given, by the command line's own parser; nothing runs."""
     command: Any = get_command(app)
     context = typer.Context(command)
     name = ""
@@ -140,6 +146,11 @@ def _parse(words: list[str]) -> None:
     assert not rest
     missing = [each.name for each in command.params if each.required and not given.get(each.name)]
     assert not missing, f"required: {missing}"
+    return name, given
+
+
+def _parse(words: list[str]) -> None:
+    name, given = _parsed(words)
     if name == "fly":
         _choose(given)
     elif name == "sync-table":
@@ -151,12 +162,12 @@ def _parse(words: list[str]) -> None:
         assert (ROOT / given["file"]).is_file()
 
 
-def _choose(given: dict[str, Any]) -> None:
-    """The scenario, its keys and the rung; nothing is built."""
+def _choose(given: dict[str, Any]) -> Plan:
+    """The scenario with its keys and the rung; nothing is built."""
     options = {key: given.get(key) for key in ("loop", "link", "pace", "law", "view", "companion")}
     seed = int(given["seed"]) if given.get("seed") else None
     asked = scenarios.named(given["name"]).changed(tuple(given.get("overrides") or ()))
-    flying.verified(flying.choose(asked, **options, seed=seed, watched=bool(given.get("dash"))))
+    return flying.verified(flying.choose(asked, **options, seed=seed, watched=bool(given.get("dash"))))
 
 
 @pytest.mark.parametrize(
@@ -177,7 +188,28 @@ def test_a_wrong_word_would_be_noticed(words: str, reason: str) -> None:
 
 
 def test_a_row_is_checked_if_and_only_if_it_has_numbers() -> None:
-    assert [row.what for row in rows() if row.checked != bool(row.numbers)] == []
+    assert [row.what for row in rows() if bool(row.checked) != bool(row.numbers)] == []
+
+
+def test_the_same_command_is_checked_in_one_place() -> None:
+    """Else a long flight would be flown in `make test` for another row."""
+    places = {(row.command, row.checked) for row in rows() if row.checked}
+    assert len(places) == len({command for command, _ in places})
+
+
+def _soon() -> list[str]:
+    said = (shlex.split(command) for command in _all_commands())
+    return [shlex.join(words[1:]) for words in said if words[0] == "aeroloop" and words[1] in SOON]
+
+
+@pytest.mark.parametrize("command", _soon())
+def test_a_command_without_a_flight_runs(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a checkout's root, whose files it reads and where it writes nothing here."""
+    monkeypatch.chdir(tmp_path)
+    for folder in ("scenarios", "examples"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    done = CliRunner().invoke(app, shlex.split(command), catch_exceptions=False)
+    assert done.exit_code == 0 and done.output
 
 
 @cache
@@ -185,14 +217,22 @@ def came_out(command: str) -> dict[str, float]:
     """The numbers of a command, without processes."""
     if command.startswith(TOOLS):
         return paper_numbers.NUMBERS[command.removeprefix(TOOLS)]()
-    program, verb, name = shlex.split(command)
-    assert (program, verb) == ("aeroloop", "fly"), f"a checked row flies a scenario as it is: {command}"
-    scenario = scenario_files.load(scenario_files.find(name))
-    (log,) = fly_inline(scenario).logs
-    return metrics_of(scenario, log)
+    program, *words = shlex.split(command)
+    name, given = _parsed(words)
+    assert (program, name) == ("aeroloop", "fly"), f"a checked row flies a scenario: {command}"
+    plan = _choose(given)
+    assert isinstance(plan, Scenario), f"a checked row flies one aircraft: {command}"
+    (log,) = fly_inline(plan).logs
+    return metrics_of(plan, log)
 
 
-@pytest.mark.parametrize("command", sorted({row.command for row in rows() if row.checked}))
+def _checked(where: str) -> list[str]:
+    return sorted({row.command for row in rows() if row.checked == where})
+
+
+@pytest.mark.parametrize(
+    "command", [*_checked(YES), *(pytest.param(command, marks=pytest.mark.soak) for command in _checked(SOAK))]
+)
 def test_the_numbers_of_a_checked_row_come_out(command: str) -> None:
     numbers = came_out(command)
     for row in rows():

@@ -154,10 +154,10 @@ def _files(log: Path, out: Path | None) -> tuple[Path, Path]:
 
 def _check_flies(file: Path) -> None:
     """A fit may end at numbers that no aircraft has: said now rather than at take-off."""
-    from aeroloop.families.multirotor import airframe
+    from aeroloop.reflight import fitted_airframe
 
     try:
-        airframe.load(str(file))
+        fitted_airframe.check(file)
     except ConfigError as error:
         print_note(f"the fitted airframe does not fly: {error}")
 

@@ -73,6 +73,15 @@ def build_image(generated: Generated, image: str) -> Path:
     return _built(generated, f"{image}.elf", compiler, [image])
 
 
+def kept_image(generated: Generated, image: str) -> Path | None:
+    """The image's ELF file if it was built before on this machine, by these sources; nothing is built."""
+    compiler = shutil.which(COMPILER)
+    if compiler is None or not FIRMWARE.is_dir():
+        return None
+    found = cache_dir() / "images" / _key(compiler, generated) / f"{image}.elf"
+    return found if found.is_file() else None
+
+
 def build_program(generated: Generated, image: str) -> Path:
     """The application of an image as a program of this host; each kind has a makefile in `firmware/host`."""
     application, compiler = _application(image), host_compiler()

@@ -4,11 +4,13 @@ error. It flies as it is."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
 from aeroloop.core.config import Config, override
+from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.reflight.replay import Number, Replayed
 
@@ -34,6 +36,11 @@ def toml(replayed: Replayed) -> str:
                 f"{override(key, _rounded(value)).replace('=', ' = ', 1)} # {_source(replayed, f'{table}.{key}', unit)}"
             )
     return "\n".join(lines) + "\n"
+
+
+def check(file: Path) -> None:
+    """ConfigError if the airframe of the file cannot fly."""
+    airframes.load(str(file))
 
 
 def fly_command(replayed: Replayed, file: str) -> str:

@@ -21,6 +21,7 @@ from aeroloop.actuators.motors import Motor, RotorEffort, command_at
 from aeroloop.actuators.motors import gains as motor_gains
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.control import synchronisation
+from aeroloop.control.clipping import nan_shown
 from aeroloop.control.synchronisation import Axes
 from aeroloop.control.synchronisation_gains import Gains
 from aeroloop.core.faults import Switch, Switched
@@ -80,23 +81,28 @@ class Differing:
 
 
 class SpeedLaw:
-    """The law with its memory. A measured value that is NaN holds the last command and starts the law afresh."""
+    """The law with its memory. A measured value that is NaN holds the last command and starts the law afresh.
+
+    So does a law that has gone wrong inside; its limits do not hide that, the command then is not finite.
+    """
 
     def __init__(
         self, axes: Axes, gains: Gains, coupling: synchronisation.Coupling, run: Callable[..., Evaluator]
     ) -> None:
-        self._law = run(synchronisation.law(axes, coupling))
+        self._law = run(nan_shown(synchronisation.law(axes, coupling)))
         self._beta, self._coupling = gains.beta, coupling
         self._matrix = synchronisation.coupling_matrix(axes.count, coupling)
         self._y, self._ref, self._memory, given = self._law.inputs
         self._u, self._next, self._rho, _, self._weights = self._law.outputs
         given[:] = gains
+        self.failed: int | None = None  # rotor for which the law has just returned NaN or infinity, from 0
         self.period_ns = round(axes.period_s * NS)
 
     def reset(self) -> None:
         self._memory[:] = 0.0
 
     def __call__(self, measured: Sequence[float], wanted: Sequence[float], last: list[float]) -> list[float]:
+        self.failed = None
         if not all(map(math.isfinite, measured)):
             self.reset()
             return last
@@ -104,6 +110,10 @@ class SpeedLaw:
         self._law()
         self._memory[:] = self._next
         asked: list[float] = self._u.tolist()
+        self.failed = next((rotor for rotor, speed in enumerate(asked) if not math.isfinite(speed)), None)
+        if self.failed is not None:
+            self.reset()
+            return last
         return asked
 
     @property
@@ -205,6 +215,8 @@ class RotorDrive:
             self._asked = wanted
         else:
             self._asked = law(self._measured, wanted, self._asked)
+            if law.failed is not None:
+                self._events(self._t_ns / NS, Event.LAW_NOT_FINITE, law.failed)
         self._log(wanted)
 
     def _log(self, wanted: list[float]) -> None:
@@ -212,7 +224,7 @@ class RotorDrive:
         errors = [r - w for r, w in zip(wanted, self._motion.speed_rad_s, strict=True)]
         sync = synchronisation.synchronisation_error(errors)
         unknown = (math.nan,) * len(errors)
-        on = law if law is not None and any(wanted) else None
+        on = law if law is not None and law.failed is None and any(wanted) else None
         rows = (wanted, self._asked, errors, sync, on.surface if on is not None else unknown)
         self._rows(t_s, *(value for row in rows for value in (*row, *absent)))
         if on is not None and self._count % WEIGHTS_EVERY == 0:

@@ -16,15 +16,19 @@ import numpy as np
 
 from aeroloop.analysis.page import number
 from aeroloop.analysis.section import Column, Note, Section, Table
+from aeroloop.codegen.image_symbols import Share, share
+from aeroloop.codegen.images import kept_image
+from aeroloop.families.fixedwing.images import image
 from aeroloop.families.fixedwing.scenario import FixedWingScenario
 from aeroloop.recording.log import Log
 
 COLUMNS = (Column("", "name"), Column("Paper", "text"), Column("This flight", "text"))
+KERNEL_FILE, KERNEL_PREFIX = "kernel.c", "kernel_"
 BEGINS, PREEMPTS = "hils_rx", "hils_tx"
 NOTE = (
     "The paper's processor is an 8-bit controller at 30 MHz. The load is comparable only on a processor as slow as "
-    "that: scenario fixedwing-paper, 0.98 million instructions a second. The kernel's share of the code is not in a "
-    "log: docs/papers.md has it."
+    "that: scenario fixedwing-paper, 0.98 million instructions a second. The kernel's share is that of its functions "
+    "in the emulated board's image, by the image's symbols, where that is on the machine that makes this report."
 )
 
 
@@ -32,10 +36,19 @@ def sections(scenario: FixedWingScenario, log: Log, board: Mapping[str, Any] | N
     """`board` is that part of summary.json. Empty unless the paper's tasks flew on our firmware."""
     if board is None or board["scheduler"] != "preemptive" or scenario.controller.control.law_file:
         return []
-    return [Section("paper", "Comparison with the paper's claims", [Table(COLUMNS, rows(log, board)), Note(NOTE)])]
+    table = Table(COLUMNS, rows(log, board, kernel_share(scenario)))
+    return [Section("paper", "Comparison with the paper's claims", [table, Note(NOTE)])]
 
 
-def rows(log: Log, board: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def kernel_share(scenario: FixedWingScenario) -> Share | None:
+    """Of the emulated board's image; None: it is not on this machine, or the flight had another board."""
+    if scenario.loop != "pil":
+        return None
+    elf = kept_image(*image(scenario))
+    return share(elf, KERNEL_FILE, KERNEL_PREFIX) if elf is not None else None
+
+
+def rows(log: Log, board: Mapping[str, Any], kernel: Share | None) -> list[tuple[str, str, str]]:
     """Quantity, the paper's value, and this flight's number."""
     period_s = board["period_s"]
     runs = {task["name"]: task["runs"] for task in board["tasks"]}
@@ -55,6 +68,11 @@ def rows(log: Log, board: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             f"at most {number(longest_period_s(log), scale=1e3, digits=3)} ms, mean of a second",
         ),
         ("Cycles whose servos were late", "not given", number(board["missed_cycles"])),
+        (
+            "Kernel in the code",
+            "5 to 10 kB of 190 kB, 5.26 %",
+            f"{kernel.part_B} B of {kernel.flash_B / 1000:.1f} kB, {kernel.pct:.2f} %" if kernel else "-",
+        ),
     ]
 
 
