@@ -38,7 +38,7 @@ def run_up(loop: JsonLoop) -> None:
 
 
 def rotor_speed(loop: JsonLoop) -> float:
-    speed: float = loop.vehicle._stages.motion.rotors.state[4]
+    speed: float = loop.vehicle._stages.motion.motion.rotors.state[4]
     return speed
 
 

@@ -22,6 +22,7 @@ from aeroloop.core.signals import Origin
 A_M = 6378137.0  # WGS-84: semi-major axis
 F = 1.0 / 298.257223563  # flattening
 B_M = A_M * (1.0 - F)  # semi-minor axis
+EARTH_RATE_RAD_S = 7.292115e-5
 E2 = F * (2.0 - F)  # first eccentricity, squared
 EP2 = E2 / (1.0 - E2)  # second eccentricity, squared
 _EP2_B, _E2_A = EP2 * B_M, E2 * A_M

@@ -185,7 +185,4 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
 
 
 def _inertia_B(p: Parameters) -> ca.DM | ca.SX:
-    x, y, z = p.body.inertia_kgm2
-    xz = p.body.product_xz_kgm2  # the tensor has -xz in axes with z down, and so +xz in ours
-    rows = ((x, 0.0, xz), (0.0, y, 0.0), (xz, 0.0, z))
-    return ca.vertcat(*(ca.horzcat(*row) for row in rows))
+    return ca.vertcat(*(ca.horzcat(*row) for row in p.body.inertia_rows_kgm2))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
 
 Positive = Annotated[float, meta("-", "positive", gt=0)]
 Alpha = Annotated[float, meta("1/rad", "derivative by angle of attack", ge=-1000, le=1000)]
@@ -28,6 +29,12 @@ class Body(Config, frozen=True):
     mass_kg: Annotated[float, meta("kg", "mass with everything on board", gt=0)]
     inertia_kgm2: Annotated[tuple[Positive, Positive, Positive], meta("kg m2", "moments about x, y and z")]
     product_xz_kgm2: Annotated[float, meta("kg m2", "integral of x z dm with z down; couples roll and yaw")]
+
+    @property
+    def inertia_rows_kgm2(self) -> tuple[Vec3, Vec3, Vec3]:
+        x, y, z = self.inertia_kgm2
+        xz = self.product_xz_kgm2  # the tensor has -xz in axes with z down, and so +xz in ours
+        return (x, 0.0, xz), (0.0, y, 0.0), (xz, 0.0, z)
 
 
 class Wing(Config, frozen=True):

@@ -21,7 +21,6 @@ from aeroloop.models.rigid_body import POS, QUAT, RATE, VEL, quat_dot, rotation
 
 MU_M3_S2 = 3.986004418e14
 J2 = 1.08262982e-3
-EARTH_RATE_RAD_S = 7.292115e-5
 
 Field = Literal["j2", "inverse-square"]
 

@@ -1,5 +1,8 @@
 """Gyroscope and accelerometer.
 
+The gyroscope measures the rate relative to inertial space: where the earth's rotation is simulated, that of the body
+relative to the earth plus the earth's.
+
 The accelerometer measures specific force, f = R_BW (a - g): +g upwards at rest, zero in free fall. Away from the centre
 of mass, at `lever_B`, it also measures the rotation: alpha x r + w x (w x r), where alpha is the change of the body
 rate since the last sample.
@@ -75,6 +78,7 @@ class Imu:
         self.channels = {"gyro": self._gyro, "accel": self._accel}
         self._gyro_response, self._accel_response = config.gyro.response(), config.accel.response()
         self._lever_B = config.lever_B if config.lever_B != ZERO else None
+        self.turn_W: Vec3 | None = None  # rate of the earth's rotation, which gyroscopes measure too
         self._last: tuple[int, Vec3] | None = None
 
     def measure(self, scene: Scene, steps: int) -> ImuSample:
@@ -84,6 +88,9 @@ class Imu:
             lx, ly, lz = self._of_rotation(t_ns, rate_B, self._lever_B)
             fx, fy, fz = fx + lx, fy + ly, fz + lz
         p, q, r = rate_B
+        if self.turn_W is not None:
+            ep, eq, er = times(scene.R_BW, *self.turn_W)
+            p, q, r = p + ep, q + eq, r + er
         if self._gyro_response is not None:
             p, q, r = times(self._gyro_response, p, q, r)
         if self._accel_response is not None:

@@ -14,7 +14,7 @@ import numpy as np
 from aeroloop.core.config import Config, convert, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import CHANNELLED, Switch, Switched, three
-from aeroloop.core.frames import Vec
+from aeroloop.core.frames import Vec, Vec3
 from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
@@ -222,12 +222,15 @@ class Suite:
     In lockstep, step to `next_ns`; then every sample is taken and delivered at its exact nanosecond.
     """
 
-    def __init__(self, sensors: SensorSet, streams: Streams) -> None:
+    def __init__(self, sensors: SensorSet, streams: Streams, turn_W: Vec3 | None = None) -> None:
+        """`turn_W`: rate of the earth's rotation (rad/s), None where it is not simulated."""
         self._posts: list[_Post] = []
         for name in NAMES:
             config = getattr(sensors, name)
             if config is not None:
                 self._posts.append(_Post(name, config, streams))
+                if isinstance(imu := self._posts[-1].instrument, Imu):
+                    imu.turn_W = turn_W
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """Time of the next sampling or delivery."""

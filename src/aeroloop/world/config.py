@@ -7,8 +7,9 @@ from typing import Annotated
 from msgspec import Meta
 
 from aeroloop.core.config import Config, meta, note
+from aeroloop.core.frames import Vec3
 from aeroloop.world.atmosphere import Day
-from aeroloop.world.earth import Home
+from aeroloop.world.earth import Home, turn_W
 from aeroloop.world.object_kinds import SceneName, scene_objects
 from aeroloop.world.objects import MOST_OBJECTS, WorldObject, check
 from aeroloop.world.wind import WindConfig
@@ -19,6 +20,9 @@ class CommonWorld(Config, frozen=True):
 
     step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
+    earth_rotation: Annotated[
+        bool, note("the earth turns: gyroscopes measure its rate, and moving aircraft are deflected (Coriolis)")
+    ] = False
     day: Annotated[Day, note("the air at sea level")] = Day()
     wind: Annotated[WindConfig, note("wind")] = WindConfig()
     scene: Annotated[SceneName, note("objects of a ready world around the origin; empty: none (docs/worlds.md)")] = ""
@@ -30,6 +34,11 @@ class CommonWorld(Config, frozen=True):
         tuple[float, float],
         meta("m", "origin of objects and scene, east and north of home; set for aircraft of fleets"),
     ] = (0.0, 0.0)
+
+    @property
+    def turn_W(self) -> Vec3 | None:
+        """Rate of the earth's rotation in rad/s; None where it is not simulated."""
+        return turn_W(self.home) if self.earth_rotation else None
 
     def __post_init__(self) -> None:
         check(self.objects, scene_objects(self.scene))

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import AeroloopError
 from aeroloop.core.frames import Vec3
-from aeroloop.core.geodesy import A_M, E2, F, TangentPlane
+from aeroloop.core.geodesy import A_M, E2, EARTH_RATE_RAD_S, F, TangentPlane
 from aeroloop.core.signals import Place, new_tuple
 from aeroloop.world.magnetic import MagneticModel, edition
 
@@ -44,7 +44,7 @@ class Home(Config, frozen=True):
 
     lat_deg: Annotated[float, meta("deg", "geodetic latitude, WGS-84", ge=-90, le=90)] = 47.397742
     lon_deg: Annotated[float, meta("deg", "longitude, WGS-84", ge=-180, le=180)] = 8.545594
-    alt_m: Annotated[float, meta("m", "height above mean sea level", ge=-500, le=9000)] = 488.0
+    alt_m: Annotated[float, meta("m", "height above mean sea level", ge=-500, le=20_000)] = 488.0
     geoid_height_m: Annotated[
         float, meta("m", "mean sea level above the WGS-84 ellipsoid; 0 makes both heights equal", ge=-110, le=90)
     ] = 0.0
@@ -52,6 +52,12 @@ class Home(Config, frozen=True):
 
     def __post_init__(self) -> None:
         edition(self.date)
+
+
+def turn_W(home: Home) -> Vec3:
+    """The earth's rotation in the axes of W, rad/s."""
+    lat_rad = math.radians(home.lat_deg)
+    return 0.0, EARTH_RATE_RAD_S * math.cos(lat_rad), EARTH_RATE_RAD_S * math.sin(lat_rad)
 
 
 def normal_gravity_m_s2(sin_lat: Any, ellipsoid_height_m: Any, maths: Any = math) -> Any:

@@ -62,6 +62,11 @@ class FlightModel:
         self._after[:] = self._state
         self._accel_W = accel_W
 
+    def displace(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue from there; the acceleration of the last step stays."""
+        self._state = [*pos_W, *self._state[3:7], *vel_W, *rate_B]
+        self._after[:] = self._state
+
     def exchange(self, step: Runner) -> None:
         """Continue the present motion with other equations of motion."""
         self._run, self._dt_ns = step, 0

@@ -71,8 +71,12 @@ class Rigid(Generic[E]):
         """Continue after an impact; the state's acceleration in the last step has the change of velocity, that from
         which the next step is extrapolated has not."""
         x, y, z = ((after - before) * self._per_s for after, before in zip(vel_W, self._qvel[:3], strict=True))
-        self.resume([*pos_W, *self._qpos[3:], *vel_W, *rate_B, *self._qacc])
+        self.displace(pos_W, vel_W, rate_B)
         self.kick_W = (x, y, z)
+
+    def displace(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue from there; the acceleration of the last step stays."""
+        self.resume([*pos_W, *self._qpos[3:], *vel_W, *rate_B, *self._qacc])
 
     @property
     def mass_kg(self) -> float:

@@ -56,6 +56,7 @@ def _check(scenario: FixedWingScenario) -> None:
         "link.to_board": link.to_board.active,
         "link.to_plant": link.to_plant.active,
         "vehicle.count": aircraft.vehicle.count > 1,
+        "world.earth_rotation": world.earth_rotation,
         "world.objects": bool(world.objects or world.scene),
         "world.wind.table": bool(wind.table),
         "world.wind.gusts": bool(wind.gusts),

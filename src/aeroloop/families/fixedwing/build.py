@@ -29,6 +29,7 @@ from aeroloop.models import fixedwing
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
+from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -95,7 +96,8 @@ def assembled(
         heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
         world.exchange(Evaluator(fixedwing.step(msgspec.structs.replace(airframe, body=heavier))))
 
-    sensors = Suite(scenario.aircraft.aboard, streams)
+    turn_W = scenario.aircraft.world.turn_W
+    sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
     bound_m = scenario.aircraft.world.reach_m
 
     def crashed(t_ns: int, state: RigidState) -> str | None:
@@ -108,7 +110,7 @@ def assembled(
         body.restart()  # type: ignore[attr-defined]
 
     stages = Stages(
-        motion=Driven(servos, body),
+        motion=on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=leaves(bound_m),

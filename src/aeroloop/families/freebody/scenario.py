@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.core.geodesy import EARTH_RATE_RAD_S
 from aeroloop.core.scenario import FamilyTables, Scenario
 from aeroloop.models.free_body import Field
 from aeroloop.models.rigid_body import LEAST_KG, Moment
@@ -38,7 +39,7 @@ class World(Config, frozen=True):
     radius_m: Annotated[float, meta("m", "radius of the earth if it is a sphere", gt=1e6, le=1e7)] = 6371007.2
     gravitation: Annotated[Field, note("`j2`: with the earth's oblateness; `inverse-square`: that of a sphere")] = "j2"
     earth_rate_rad_s: Annotated[float, meta("rad/s", "rotation of the earth; 0: it does not turn", ge=0, le=1e-3)] = (
-        7.292115e-5
+        EARTH_RATE_RAD_S
     )
     wind_W: Annotated[Vec3, meta("m/s", "wind to the east, to the north and up, at height 0")] = (0.0, 0.0, 0.0)
     wind_gradient_per_s: Annotated[Vec3, meta("1/s", "its change per metre of height")] = (0.0, 0.0, 0.0)

@@ -26,6 +26,7 @@ from aeroloop.sensors.rows import row_of
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
+from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -206,7 +207,7 @@ def assembled(
         return "crashed" if met is not None and math.hypot(*state.vel_W) > hard_m_s else met
 
     stages: Stages[Effort, RigidState] = Stages(
-        motion=motion,
+        motion=on_earth(motion, table.turn_W, motion.body.inertia_kgm2, motion.body.displace),
         surroundings=around,
         sense=lambda state, effort: sensing.sense(state, effort.thrust_N[0]),
         lost=lambda state: out_of_control(state, table.bound_m),

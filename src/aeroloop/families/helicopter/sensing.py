@@ -115,7 +115,11 @@ class Sensing:
         streams: noise.Streams,
     ) -> None:
         """`ground_m` is given if the ground is not flat."""
-        self._instruments, self._around, self._suite = instruments, around, Suite(tables.aboard, streams)
+        self._instruments, self._around, self._suite = (
+            instruments,
+            around,
+            Suite(tables.aboard, streams, tables.world.turn_W),
+        )
         self._ground_m = ground_m if tables.aboard.rangefinder is not None else None
         self._estimator = NavigationUnit(tables.world.home, start) if tables.sensors.state == "estimated" else None
 

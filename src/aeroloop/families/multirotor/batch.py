@@ -158,6 +158,7 @@ def check(scenario: BatchScenario) -> None:
         "world.terrain": world.terrain != Level(),
         "world.room": world.room is not None,
         "world.scene": bool(world.scene),
+        "world.earth_rotation": world.earth_rotation,
         "world.objects": bool(world.objects),
         "world.wind.table": bool(world.wind.table),
         "world.wind.gusts": bool(world.wind.gusts),

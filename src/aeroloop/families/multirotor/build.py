@@ -34,6 +34,7 @@ from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorSce
 from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.collisions import Solid
+from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -121,7 +122,8 @@ def vehicle(
     )
     drive = RotorDrive(motion, noisy.drive, wiring, publish) if driven else None
     scene = MotionScene(motion, airframes.supply(designed), ground_m)
-    sensors = Suite(scenario.aircraft.aboard, random)
+    turn_W = scenario.aircraft.world.turn_W
+    sensors = Suite(scenario.aircraft.aboard, random, turn_W)
     bound_m = scenario.aircraft.world.bound_m
     stopped = (0.0,) * airframe.rotors.count
     standing = world.motion
@@ -142,7 +144,7 @@ def vehicle(
             drive.restart()
 
     stages: Stages[RotorEffort, RigidState] = Stages(
-        motion=drive or noisy,
+        motion=on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace),
         surroundings=motion,
         sense=sense,
         lost=leaves(bound_m),

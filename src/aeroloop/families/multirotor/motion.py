@@ -128,6 +128,15 @@ class MultirotorMotion:
         self._inputs["body"][0] = self._empty_kg + values[0]
         self._world.carry(values)
 
+    def displace(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
+        """Continue from there; the acceleration of the last step, and what accelerometers measure of it, stays."""
+        if not self._high:
+            self._world.displace(pos_W, vel_W, rate_B)
+            self._row = self._world.motion
+            return
+        self._row = (*pos_W, *self._row[3:7], *vel_W, *rate_B, *self._row[13:])
+        self._output[:3], self._output[7:13] = pos_W, (*vel_W, *rate_B)
+
     def strike(self, pos_W: Vec3, vel_W: Vec3, rate_B: Vec3) -> None:
         """Continue after an impact; the acceleration of the last step has the change of velocity."""
         if not self._high:

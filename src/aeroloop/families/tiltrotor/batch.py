@@ -119,6 +119,7 @@ def _check(scenario: TiltrotorScenario) -> None:
         "link.to_plant": link.to_plant != only_delay,
         "faults": bool(scenario.planned),
         "changes": bool(scenario.changes),
+        "world.earth_rotation": aircraft.world.earth_rotation,
         "world.objects": bool(aircraft.world.objects or aircraft.world.scene),
         "world.drag": aircraft.world.has_drag,
         "world.terrain": aircraft.world.terrain != Level(),

@@ -24,6 +24,7 @@ from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sim.collisions import Solid
+from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
@@ -117,7 +118,7 @@ def vehicle(
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
     stages = Stages(
-        motion=Driven(actuators, body),
+        motion=on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike),
         surroundings=around,
         sense=sensing.sense,
         lost=lambda truth: out_of_control(truth, table.bound_m),

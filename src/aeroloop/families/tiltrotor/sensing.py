@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from aeroloop.core.faults import Switch, Switched
+from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Effort, NavEstimate, RigidState, Sensors, Truth
 from aeroloop.families.tiltrotor.scenario import TiltrotorTables
 from aeroloop.sensors.noise import Streams
@@ -22,6 +23,7 @@ from aeroloop.sensors.rangefinder import Beam, beam_ground_m
 from aeroloop.sensors.state import StateSensors, ideal, state_row
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.navigation_unit import NavigationUnit
+from aeroloop.world.earth_rotation import coriolis_W
 from aeroloop.world.surroundings import GroundHeight, Surroundings
 
 
@@ -48,7 +50,8 @@ class Sensing:
     ) -> None:
         """`rng` is for the state sensors; `ground_m` is given if the ground is not flat."""
         fitted = aircraft.aboard
-        self._around, self._suite = around, Suite(fitted, streams)
+        self._turn_W = aircraft.world.turn_W
+        self._around, self._suite = around, Suite(fitted, streams, self._turn_W)
         self._ground_m = ground_m if fitted.rangefinder is not None else None
         is_estimated = aircraft.sensors.state == "estimated"
         self._estimator = NavigationUnit(aircraft.world.home, start) if is_estimated else None
@@ -65,7 +68,7 @@ class Sensing:
         around = self._around
         if around is None:
             return []
-        state = _rigid(truth, before)
+        state = _rigid(truth, before, self._turn_W)
         terrain_m = beam_ground_m(state, self._ground_m) if self._ground_m is not None else 0.0
         samples = self._suite.sample(
             state, around.air, around.place, thrust_N=sum(effort.thrust_N), terrain_m=terrain_m
@@ -85,10 +88,14 @@ class Sensing:
         return self._state.switch(switch) if switch.target == "state" else self._suite.switch(switch)
 
 
-def _rigid(truth: Truth, before: Truth) -> RigidState:
-    """The fuselage's motion; its acceleration is the mean since the previous step, so that its sum is the velocity."""
+def _rigid(truth: Truth, before: Truth, turn_W: Vec3 | None) -> RigidState:
+    """The fuselage's motion; its acceleration is the mean since the previous step, so that its sum is the velocity,
+    but without the Coriolis acceleration, which no accelerometer measures."""
     t_ns, pos_W, quat_WB, vel_W, rate_B, _, _ = truth
     per_s = NS / (t_ns - before.t_ns) if t_ns > before.t_ns else 0.0
     (x, y, z), (was_x, was_y, was_z) = vel_W, before.vel_W
     accel_W = ((x - was_x) * per_s, (y - was_y) * per_s, (z - was_z) * per_s)
+    if turn_W is not None:
+        cx, cy, cz = coriolis_W(turn_W, (0.5 * (x + was_x), 0.5 * (y + was_y), 0.5 * (z + was_z)))
+        accel_W = (accel_W[0] - cx, accel_W[1] - cy, accel_W[2] - cz)
     return RigidState(t_ns, pos_W, quat_WB, vel_W, rate_B, accel_W)
