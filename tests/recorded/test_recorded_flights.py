@@ -32,7 +32,13 @@ ALIKE = (
     "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels
     *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
     *("heli-hover sil", "heli-hover pil"),  # heli-square sil and pil
-    *("quad-sync-load mil", "quad-pose-paper sil"),  # quad-sync-weak mil; quad-pose sil
+    *("quad-sync-load mil", "quad-pose-paper sil", "quad-pose-paper pil"),  # quad-sync-weak mil; quad-pose sil and pil
+    *(
+        f"tiltrotor-{name} {rung}"
+        for name in ("delay-6ms", "delay-12ms", "spiral-rest", "wind")
+        for rung in ("sil", "pil")
+    ),  # tiltrotor-spiral sil and pil; on mil each of them
+    "tiltrotor-noisy-link sil",  # tiltrotor-noisy-link mil and pil
 )
 """Flights that differ only in settings from others of their rung: behind `make soak`; `make flights` flies them too."""
 
