@@ -29,7 +29,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("aeroloop", deadline=None, print_blob=True, derandomize=True)
+settings.register_profile("aeroloop", deadline=None, print_blob=True, derandomize=True, max_examples=50)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=1000)
 profile = os.environ.get("HYPOTHESIS_PROFILE", "aeroloop")
 settings.load_profile(profile)

@@ -155,7 +155,7 @@ def _without_identity(stream: bytes) -> list[Message]:
     ]
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(cycles(), min_size=6, max_size=40))
 def test_firmware_and_python_board_are_twins(
     board_process: HostProcess, script: list[tuple[int, list[tuple[str, bytes]]]]

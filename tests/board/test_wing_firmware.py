@@ -310,6 +310,7 @@ def test_the_images_fit_the_memory_of_the_paper_s_board() -> None:
         assert ram <= wing_images.MOST_RAM_BYTES
 
 
+@pytest.mark.soak  # short: tests/features refuses a stale board, tests/protocols another interface
 def test_a_board_of_another_interface_is_refused_in_one_sentence(tmp_path: Path) -> None:
     made, hash_ = generated(), f"0x{WING.hash:08x}u"
     header = made.files["interface.h"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,28 @@ def campaign(out: Path, **more: Any) -> aeroloop.Campaign:
     return aeroloop.Campaign(table, out=out)
 
 
-def test_rows_are_the_same_with_one_and_four_workers(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def six(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Flown once; tests that write get a copy."""
+    folder = tmp_path_factory.mktemp("campaign") / "six"
     seen: list[Progress] = []
-    one = campaign(tmp_path / "one").run(workers=1, told=seen.append)
-    four = campaign(tmp_path / "four").run(workers=4)
+    campaign(folder).run(workers=1, told=seen.append)
     assert seen[-1].words.startswith("6 of 6 flights, 0 failed, 0 gave up")
-    assert rows(tmp_path / "one") == rows(tmp_path / "four")
+    return folder
+
+
+@pytest.fixture
+def flown(six: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(six, tmp_path / "flown"))
+
+
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.soak)])
+def test_rows_are_the_same_with_one_and_several_workers(flown: Path, tmp_path: Path, workers: int) -> None:
+    one = campaign(flown).status()
+    several = campaign(tmp_path / "several").run(workers=workers)
+    assert rows(flown) == rows(tmp_path / "several")
     assert len({row.log_sha256 for row in one.flown}) == 6
-    assert (one.exit_code, one.rate().words) == (EXIT_OK, four.rate().words)
+    assert (one.exit_code, one.rate().words) == (EXIT_OK, several.rate().words)
     assert one.rate().words == "100 % (6 of 6), 95 % interval 54.1 % to 100 %"
 
 
@@ -45,22 +60,21 @@ def test_what_was_flown_is_not_flown_again_and_more_flights_go_on(tmp_path: Path
     assert (len(fewer.flown), fewer.not_counted) == (3, (0, 4))
 
 
-def test_another_edition_is_kept_and_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    campaign(tmp_path, flights=2).run(workers=1)
-    store = Store(tmp_path, writes=True)
+def test_another_edition_is_kept_and_not_counted(flown: Path) -> None:
+    store = Store(flown, writes=True)
     store.plan([("0" * 24, 1, {}, 1)], "of another law")
     store._database.execute("UPDATE flight SET state = 'flown' WHERE key = ?", ("0" * 24,))
     store.close()
-    judged = campaign(tmp_path, flights=2).run(workers=1)
-    assert (len(judged.flown), judged.not_counted) == (2, (1, 0))
+    judged = campaign(flown).run(workers=1)
+    assert (len(judged.flown), judged.not_counted) == (6, (1, 0))
 
 
-def test_checks_hold_by_their_lower_bound(tmp_path: Path) -> None:
+def test_checks_hold_by_their_lower_bound(flown: Path) -> None:
     strict = [{"rate": "passed", "at_least": 0.7}, {"rate": "pos_max_m", "at_least": 0.6}]
-    judged = campaign(tmp_path, check=strict).run(workers=1)
+    judged = campaign(flown, check=strict).run(workers=1)
     assert [check.ok for check in judged.checks] == [False, True]  # 6 of 6: at least 0.607
     assert judged.exit_code == EXIT_CHECK_FAILED
-    assert campaign(tmp_path, check=strict[1:]).run(workers=1).exit_code == EXIT_OK
+    assert campaign(flown, check=strict[1:]).run(workers=1).exit_code == EXIT_OK
 
 
 def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path) -> None:
@@ -75,24 +89,25 @@ def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path
     assert long.run(workers=1).exit_code == EXIT_LINK  # not tried again
 
 
-def test_a_replay_has_the_stored_hash(tmp_path: Path) -> None:
-    own = campaign(tmp_path, flights=2)
-    own.run(workers=1)
-    opened = aeroloop.open_campaign(tmp_path)
+def test_a_replay_has_the_stored_hash(flown: Path) -> None:
+    opened = aeroloop.open_campaign(flown)
     replay = opened.replay(2, report=False)
     assert replay.equal
     assert replay_exit_code(replay) == EXIT_OK
-    store = Store(tmp_path, writes=True)
+    store = Store(flown, writes=True)
     store._database.execute("UPDATE flight SET log_sha256 = 'another' WHERE number = 2")
     store.close()
     replay = opened.replay(2, report=False)
     assert replay.words.startswith("log_sha256 differs: ")
     assert replay_exit_code(replay) == EXIT_CHECK_FAILED
-    with pytest.raises(ConfigError, match="no flight 3; expected 1 to 2"):
-        opened.replay(3)
+    with pytest.raises(ConfigError, match="no flight 7; expected 1 to 6"):
+        opened.replay(7)
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGKILL, marks=pytest.mark.soak), signal.SIGINT],  # killed: test_campaign_faults.py
+)
 def test_an_ended_driver_loses_no_row_and_leaves_no_process(tmp_path: Path, number: int) -> None:
     mark = f"{tmp_path.name}-{number}"
     write_files(tmp_path, flights=40)
@@ -121,9 +136,9 @@ def test_two_drivers_of_one_folder_are_refused(tmp_path: Path) -> None:
         campaign(tmp_path, flights=1).run(workers=1)
 
 
-def test_the_flight_of_a_campaign_is_the_flight_of_fly(tmp_path: Path) -> None:
-    judged = campaign(tmp_path / "campaign", flights=1).run(workers=1)
-    (row,) = judged.flown
+def test_the_flight_of_a_campaign_is_the_flight_of_fly(six: Path, tmp_path: Path) -> None:
+    judged = aeroloop.open_campaign(six).status()
+    row = judged.flown[0]
     run = fly(SHORT, seed=row.seed, set=dict(row.values), out=tmp_path / "run")
     assert run.log_sha256 == row.log_sha256
     stored = judged.metrics[row.key]

@@ -161,7 +161,10 @@ def test_the_update_is_the_formula(plan: Design, regulator: Regulator, sampling:
     assert sampled.effective == pytest.approx(expected.sum() ** 2 / (expected**2).sum(), rel=1e-3)
 
 
-@pytest.mark.parametrize(("lanes", "threads"), [(8, 2), (16, 3)])
+@pytest.mark.parametrize(
+    ("lanes", "threads"),
+    [pytest.param(8, 2, marks=pytest.mark.soak), (16, 3)],  # other lanes in short: test_batch_tiltrotor.py
+)
 def test_lanes_and_threads_do_not_change_a_bit(
     plan: Design, regulator: Regulator, sampling: mppi.Sampling, lanes: int, threads: int
 ) -> None:

@@ -475,7 +475,7 @@ def any_message(draw: Any) -> Any:
     return kind(**values)
 
 
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(st.lists(any_message(), min_size=1, max_size=4))
 def test_no_message_of_the_dialect_does_harm(messages: list[Any]) -> None:
     bench = Bench(links=2)
@@ -493,7 +493,7 @@ def test_no_message_of_the_dialect_does_harm(messages: list[Any]) -> None:
     assert len(bench.peers[1].arrived) > silent, "it goes on speaking, also to who said nothing"
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.sampled_from(sorted(mavlink.mavlink_map)), st.binary(max_size=255), st.booleans())
 def test_no_payload_with_a_good_checksum_does_harm(msg_id: int, payload: bytes, old: bool) -> None:
     """Longer and shorter than the dialect says, with any bytes in texts; as a frame of MAVLink 1 and 2."""

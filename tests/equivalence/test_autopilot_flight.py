@@ -132,7 +132,7 @@ def prepare(
     return flight[0]
 
 
-@pytest.mark.parametrize(("flown_s", "height_m"), [(100, 15.0), pytest.param(300, 19.0, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("flown_s", "height_m"), [(80, 15.0), pytest.param(300, 19.0, marks=pytest.mark.soak)])
 def test_minutes_in_lockstep_without_a_complaint(flown_s: int, height_m: float) -> None:
     flight = prepare(seed=1, armed_s=(6.0, 285.0))
     highest_m = farthest_m = 0.0

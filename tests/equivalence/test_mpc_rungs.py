@@ -128,6 +128,7 @@ def test_c_is_the_law_over_a_flight(
     assert 0 < single < SINGLE
 
 
+@pytest.mark.soak  # short: with a wrong gain, below
 def test_tolerance_sees_one_iteration_less(plan: Design, flight: Log, tmp_path: Path) -> None:
     function, inputs = plan.law("mpc"), inputs_of(flight)
     other = single_precision(plan.law("mpc", Predictive(iterations=4)), tmp_path)

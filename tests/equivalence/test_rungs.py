@@ -37,16 +37,15 @@ def limits(summary: dict[str, Any]) -> list[tuple[str, str]]:
     return [(check["name"], check["limit"]) for check in summary["checks"]]
 
 
-def test_all_rungs_fly_the_same_spiral(tmp_path: Path, record_property: pytest.RecordProperty) -> None:
+@pytest.mark.parametrize("duration_s", [9.0, pytest.param(60.0, marks=pytest.mark.soak)])
+def test_all_rungs_fly_the_same_spiral(
+    tmp_path: Path, duration_s: float, record_property: pytest.RecordProperty
+) -> None:
     runs = {rung: tmp_path / rung for rung in RUNGS}
-    summaries = {
-        rung: json.loads(
-            aeroloop("fly", "tiltrotor-spiral", "--no-report", "--loop", rung, "--json", "--out", str(run))
-        )
-        for rung, run in runs.items()
-    }
+    fly = ("fly", "tiltrotor-spiral", "--no-report", "--json", "--set", f"duration_s={duration_s}")
+    summaries = {rung: json.loads(aeroloop(*fly, "--loop", rung, "--out", str(run))) for rung, run in runs.items()}
     assert [summary["loop"] for summary in summaries.values()] == list(RUNGS)
-    assert all(summary["metrics"]["flown_s"] == 60.0 for summary in summaries.values())
+    assert all(summary["metrics"]["flown_s"] == duration_s for summary in summaries.values())
     assert limits(summaries["mil"]) == limits(summaries["sil"]) == limits(summaries["pil"])
 
     mil_m = positions_m(runs["mil"])

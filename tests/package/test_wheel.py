@@ -43,6 +43,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.soak  # short: every file of the checkout is in the wheel, below
 def test_source_distribution_and_checkout_build_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
     checkout = copied_checkout(tmp_path / "checkout")
     assert contents(built_wheel(checkout, tmp_path)) == contents(wheel)

@@ -90,7 +90,7 @@ def installed(wheel: Path, folder: Path) -> Environment:
     dependencies = linked(_closure(_requirements(site)), folder / "dependencies")
     (site / "dependencies.pth").write_text(f"{dependencies}\n")
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    own = {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = {"HOME": str(folder / "home"), "XDG_CACHE_HOME": str(folder / "cache")}
     (folder / "home").mkdir()
     return Environment(here, python, {**variables, **own})
 

@@ -3,7 +3,7 @@
 A short flight of each is flown within this process, which is the same to the bit (tests/equivalence/test_one_time.py)
 and costs a quarter; `make flights` flies each to its end as a user does, with its processes.
 Where no machine like this one has recorded a flight, flights of the revision that recorded them stand in for the
-hashes: both are flown here, and compared.
+hashes: both are flown here, in the same way, and compared.
 """
 
 from __future__ import annotations
@@ -13,12 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorded_flights import RECORDS, ROOT, Flight, Flown, checkout, flights, fly, hashed, recorded, recorded_here
-
-from aeroloop.core.fleet import parts_of, prefix
-from aeroloop.core.fleet_files import load_plan
-from aeroloop.core.scenario_files import find
-from aeroloop.flight.inline import fly_inline
+from inline_flights import Base, flown_inline
+from recorded_flights import RECORDS, ROOT, Flight, checkout, flights, fly, recorded, recorded_here
 
 ALIKE = (
     *("quad-camera mil", "quad-camera sil"),  # quad-terrain: a camera does not change the flight
@@ -36,7 +32,13 @@ ALIKE = (
     "quad-landing-moving mil",  # quad-landing mil: without frames yet, the rest of the flight depends on pixels
     *("rrr-payload mil", "rrr-square mil", "rrr-weak mil"),  # rrr-circle and rrr-all mil
     *("heli-hover sil", "heli-hover pil"),  # heli-square sil and pil
-    *("quad-sync-load mil", "quad-pose-paper sil"),  # quad-sync-weak mil; quad-pose sil
+    *("quad-sync-load mil", "quad-pose-paper sil", "quad-pose-paper pil"),  # quad-sync-weak mil; quad-pose sil and pil
+    *(
+        f"tiltrotor-{name} {rung}"
+        for name in ("delay-6ms", "delay-12ms", "spiral-rest", "wind")
+        for rung in ("sil", "pil")
+    ),  # tiltrotor-spiral sil and pil; on mil each of them
+    "tiltrotor-noisy-link sil",  # tiltrotor-noisy-link mil and pil
 )
 """Flights that differ only in settings from others of their rung: behind `make soak`; `make flights` flies them too."""
 
@@ -52,20 +54,16 @@ def base() -> Iterator[Path]:
         yield tree
 
 
+@pytest.fixture(scope="module")
+def base_process(base: Path) -> Iterator[Base]:
+    process = Base(base)
+    yield process
+    process.close()
+
+
 def test_every_shipped_flight_is_recorded() -> None:
     known = {name for machine in recorded() for name in machine["flights"]}
     assert sorted(flight.name for flight in flights()) == sorted(known)
-
-
-def flown_here(flight: Flight) -> Flown:
-    plan = load_plan(find(flight.scenario), (*flight.short, f'loop="{flight.rung}"'))
-    tables = {
-        f"{prefix(plan, part)}{stream.name}": (log.columns[stream.name], log.rows[stream.name])
-        for part, log in zip(parts_of(plan), fly_inline(plan).logs, strict=True)
-        for stream in log.streams
-        if stream.simulated and len(log.rows[stream.name])
-    }
-    return Flown("", hashed(tables), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -77,10 +75,12 @@ def flown_here(flight: Flight) -> Flown:
 )
 def test_flight_is_the_recorded_one(flight: Flight, request: pytest.FixtureRequest) -> None:
     full = request.config.getoption("--full")
-    flown = (fly(flight, full=True) if full else flown_here(flight)).record()
+    flown = (fly(flight, full=True) if full else flown_inline(flight)).record()
     expected = recorded_here(flight, "full" if full else "short")
-    if expected is None:
-        expected = fly(flight, full=full, source=request.getfixturevalue("base")).record()
+    if expected is None and full:
+        expected = fly(flight, full=True, source=request.getfixturevalue("base")).record()
+    elif expected is None:
+        expected = request.getfixturevalue("base_process").fly(flight).record()
     different = {
         name: (expected.get(name), flown.get(name))
         for name in {**expected, **flown}

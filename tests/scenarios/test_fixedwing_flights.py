@@ -123,7 +123,7 @@ def test_the_firmware_finds_the_same_cells_and_flies_the_same_way(errand: Run, f
         assert np.max(np.abs(apart[0] - apart[1])) < 0.5, axis
 
 
-@pytest.mark.parametrize("seed", [14, 20])
+@pytest.mark.parametrize("seed", [14, pytest.param(20, marks=pytest.mark.soak)])
 def test_it_gets_there_between_other_places(seed: int) -> None:
     ended, metrics = flown("fixedwing-hierarchical", f"seed={seed}", *NEAR)
     assert (ended, metrics["arrived"]) == ("completed", 1.0)

@@ -20,6 +20,7 @@ def listening(port: int) -> str:
     return f"tcp://127.0.0.1:{port}?listen"
 
 
+@pytest.mark.soak  # short: test_px4_process.py
 def test_an_outside_autopilot_takes_off_and_lands(tmp_path: Path) -> None:
     port = free_port()
     autopilot = OutsideAutopilot(port)

@@ -86,6 +86,7 @@ def test_off_its_rail_it_has_diverged(bench: Bench, sled: Path) -> None:
     assert summary(bench, "run")["ended"] == "diverged"
 
 
+@pytest.mark.soak  # short: test_fly_dash.py, and test_new_aircraft.py for a family outside the package
 def test_it_has_a_page(bench: Bench, sled: Path) -> None:
     flight = bench.start(
         "fly", "mine/sled.toml", "--no-report", "--set", "duration_s=600", "--dash", "--dash-port", "0", "--out", "run"

@@ -9,6 +9,7 @@ from typing import Any
 
 import casadi as ca
 import px4_bus
+import pytest
 from px4_bus import Bus, SilLaw
 from px4_rows import as_received, fly_on, sample, step
 from quad_runs import FLIGHT_GUARD_S, collect, command, free_port
@@ -84,6 +85,7 @@ class OnBus(Evaluator):
         self.outputs[2][0] = 1.0
 
 
+@pytest.mark.soak  # short: tests/controllers/test_px4_module.py, step by step
 def test_it_arms_takes_off_flies_the_mission_and_lands_as_in_sil_to_the_bit(tmp_path: Path) -> None:
     exported = px4_bus.exported(tmp_path / "module")
     bus = Bus(px4_bus.built(exported, tmp_path / "build"), exported)

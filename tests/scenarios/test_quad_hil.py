@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from emulation import LAWS, NO_CHECKS, end, fly, serve
 
 from aeroloop.codegen.images import build_image, variants
@@ -19,6 +20,7 @@ SETTINGS = (*NO_CHECKS, "--set", "duration_s=5", "--set", "ground.takeoff_s=1.5"
 HIL = ("fly", "quad-law-hover", "--no-report", "--loop", "hil", *SETTINGS)
 
 
+@pytest.mark.soak  # short: test_rrr_hil.py serves a board of this kind, tests/features refuses a stale one
 def test_a_served_board_takes_off_and_another_law_is_refused(bench: Bench) -> None:
     plan = load(find("quad-law-hover"), SETTINGS[1::2])
     generated, image = made(plan.flown_by.firmware, plan)

@@ -55,7 +55,7 @@ def under_ardupilot(law: str, folder: Path) -> Run:
 FLOWN = [under_px4, under_ardupilot]
 
 
-@pytest.mark.parametrize("flown", FLOWN)
+@pytest.mark.parametrize("flown", [under_px4, pytest.param(under_ardupilot, marks=pytest.mark.soak)])
 def test_a_weak_motor_is_held_with_the_others_under_an_external_autopilot(flown: Flown, tmp_path: Path) -> None:
     run = flown(LAW, tmp_path)
     assert run.exit_code == 0, run.said

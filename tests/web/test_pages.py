@@ -25,6 +25,8 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 DRAWN_MS = 120_000  # in a process of its own
 AGAIN, SHOWN_MS = 4, 30_000
 WINDOWS = {"screen-light": (DESKTOP, False), "phone-dark": (PHONE, True)}
+OPENED = tuple(("screen-light", name) for name in ("links", "fly", "faults", "trajectory", "runs"))
+"""Behind `make soak`: other tests open these pages on such a screen, and assert that they are clean."""
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,7 @@ def airborne(desk: Desk, finished: Flight) -> Flight:
     return desk.fly("airborne", "quad-hover", "--no-report", "--set", "duration_s=600", "--pace", "real")
 
 
-@pytest.fixture(scope="module", params=WINDOWS)
+@pytest.fixture(scope="module")
 def window(request: pytest.FixtureRequest, desk: Desk, airborne: Flight) -> Iterator[tuple[str, Watcher]]:
     """One after the other for all pages: a browser that knows the scripts already is quicker."""
     size, dark = WINDOWS[request.param]
@@ -52,7 +54,15 @@ def window(request: pytest.FixtureRequest, desk: Desk, airborne: Flight) -> Iter
     watcher.context.close()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    ("window", "name"),
+    [
+        pytest.param(kind, name, marks=pytest.mark.soak if (kind, name) in OPENED else ())
+        for kind in WINDOWS
+        for name in PAGES
+    ],
+    indirect=["window"],
+)
 def test_a_page_opens(window: tuple[str, Watcher], name: str) -> None:
     """Without an error, a request to another machine, or anything beyond the edge of the window."""
     kind, watcher = window
