@@ -18,6 +18,7 @@ from aeroloop.campaign.redundancy_matrix import DETECTED, NO_EFFECT, NONE_LEFT, 
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARDS
+from aeroloop.exchanges.redundant import ALL_GONE
 
 SHORT = ("--failures", "dead,bias of 1 N,wrong image", "--at", "0.3,0.45", "--lasts", "0.5", "--workers", "1")
 FLOWN = (("standby", 2), ("vote", 3))
@@ -175,6 +176,9 @@ def test_a_check_that_the_undisturbed_flight_fails_is_not_the_failures() -> None
         ("bias of 1 N", "vote", 2, {"disagreed": True, "truth": moved(1, 0.4)}, True, DETECTED),
         ("bias of 1 N", "standby", 2, {"truth": moved(1, 0.4)}, False, "not noticed"),
         ("bias of 1 N", "standby", 2, {"blamed": (1,)}, False, WRONG),
+        ("stuck command", "vote", 2, {"disagreed": True, "ended": "diverged"}, True, "detected, flight lost"),
+        ("stuck command", "vote", 3, {"disagreed": True, "ended": "diverged"}, False, "detected, flight lost"),
+        ("stuck command", "vote", 2, {"ended": "diverged"}, False, "lost"),
         ("cross link lost", "standby", 2, {}, True, NO_EFFECT),
         ("cross link lost", "standby", 2, {"blamed": (0,)}, False, WRONG),
         ("both links lost", "vote", 3, {"blamed": (0, 1)}, True, RESOLVED),
@@ -183,8 +187,10 @@ def test_a_check_that_the_undisturbed_flight_fails_is_not_the_failures() -> None
         ("wrong image", "standby", 2, {"refused": "board.1: the board's image is old"}, True, REFUSED),
         ("wrong image", "standby", 2, {"refused": "board.2: the board's image is old"}, False, REFUSED),
         ("wrong image", "standby", 2, {}, False, NO_EFFECT),
-        ("dead", "standby", 2, {"refused": "every board has disconnected"}, False, NONE_LEFT),
-        ("two dead", "standby", 2, {"refused": "every board has disconnected"}, True, NONE_LEFT),
+        ("dead", "standby", 2, {"refused": ALL_GONE}, False, NONE_LEFT),
+        ("dead", "standby", 2, {"refused": "board.1: did not answer"}, False, "not flown"),
+        ("two dead", "standby", 2, {"refused": "board.1: did not answer"}, False, "not flown"),
+        ("two dead", "standby", 2, {"refused": ALL_GONE}, True, NONE_LEFT),
     ],
 )
 def test_what_is_asked_depends_on_failure_mode_and_boards(
@@ -217,11 +223,11 @@ def test_a_cell_is_its_worst_flight_with_the_largest_numbers_and_its_time() -> N
 
 
 def test_page_and_summary_name_what_is_not_as_expected(tmp_path: Path) -> None:
-    bad = replace(RESULTS[4], outcome=WRONG, blamed=(1, 2), right=False, ok=False, jump_N=0.25)
+    bad = replace(RESULTS[4], outcome=WRONG, blamed=(1, 2), right=False, ok=False, jump_N=0.25, why="made up")
     results = [*RESULTS[:4], bad, *RESULTS[5:]]
     text = redundancy_page.write(tmp_path, results, "24 made-up flights.").read_text()
     assert "7 of 8 cells are as expected. 24 made-up flights." in text
-    assert "hang at 4 s, standby, 2 boards: wrong board blamed" in text
+    assert "hang at 4 s, standby, 2 boards: wrong board blamed, made up" in text
     assert "board.2, board.3" in text and "wrong board blamed (not as expected)" in text
     summary = json.loads((tmp_path / "summary.json").read_text())
     assert not summary["passed"] and len(summary["cells"]) == 8 and len(summary["flights"]) == 24

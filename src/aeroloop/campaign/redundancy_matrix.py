@@ -9,7 +9,7 @@ which of them lies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from aeroloop.core.redundancy import Redundancy
 from aeroloop.core.scenario import Scenario, value_at, with_value
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Event
+from aeroloop.exchanges.redundant import ALL_GONE
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log
 
@@ -41,7 +42,8 @@ NEAR_CYCLES = 5
 RESOLVED, NO_EFFECT, DETECTED = "resolved", "no effect", "detected, not resolved"
 REFUSED, PARTLY, UNNOTICED = "refused at start", "resolved in part", "not noticed"
 WRONG, NONE_LEFT, LOST = "wrong board blamed", "every board lost", "lost"
-OUTCOMES = (REFUSED, NO_EFFECT, RESOLVED, DETECTED, PARTLY, UNNOTICED, WRONG, NONE_LEFT, LOST)
+DETECTED_LOST, NOT_FLOWN = "detected, flight lost", "not flown"
+OUTCOMES = (REFUSED, NO_EFFECT, RESOLVED, DETECTED, PARTLY, UNNOTICED, WRONG, NONE_LEFT, DETECTED_LOST, LOST, NOT_FLOWN)
 """From the best to the worst."""
 
 
@@ -59,7 +61,7 @@ class Flown:
     """What is compared of a flight."""
 
     cell: Cell
-    refused: str  # why it did not start
+    refused: str  # why it did not start, or that every board has disconnected
     ended: str
     command: Array  # (n, 1 + m) cycle and thrusts
     truth: Array  # (n, 7) time, position, angles
@@ -83,6 +85,7 @@ class Result:
     blamed: tuple[int, ...]
     right: bool  # the boards that failed were blamed, and no other
     ok: bool  # as good as these boards can be
+    why: str = ""  # it was refused, or not flown
 
     @property
     def continuous(self) -> bool:
@@ -162,9 +165,11 @@ def judge(one: Flown, calm: Flown) -> Result:
     if one.refused:
         named = tuple(n for n, board in enumerate(BOARDS) if f"{board}:" in one.refused)
         right = named == failure.boards
-        outcome = REFUSED if failure.kind == "refused" else NONE_LEFT
-        fits = (failure.kind == "refused" and right) or (failure.kind == "two silent" and one.cell.boards == 2)
-        return Result(one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, blamed=named, right=right, ok=fits)
+        outcome = _unflown(failure, one.refused)
+        fits = right if outcome == REFUSED else outcome == NONE_LEFT and failure.kind == "two silent"
+        fits = fits and (outcome == REFUSED or one.cell.boards == 2)
+        nothing = Result(one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, blamed=named, right=right, ok=fits)
+        return replace(nothing, why=one.refused)
     count = min(len(one.truth), len(calm.truth))
     apart = one.truth[:count, 1:] - calm.truth[:count, 1:]
     turned = (apart[:, 3:] + np.pi) % (2 * np.pi) - np.pi
@@ -188,6 +193,12 @@ def judge(one: Flown, calm: Flown) -> Result:
     )
 
 
+def _unflown(failure: Failure, why: str) -> str:
+    if failure.kind == "refused":
+        return REFUSED
+    return NONE_LEFT if why == ALL_GONE else NOT_FLOWN
+
+
 def _jump_N(command: Array, calm: Array) -> float:
     """The largest difference of a thrust in the first control periods after the failure."""
     cycles, first, second = np.intersect1d(command[:, 0], calm[:, 0], return_indices=True)
@@ -201,7 +212,7 @@ def _jump_N(command: Array, calm: Array) -> float:
 
 def _outcome(one: Flown, expected: tuple[int, ...], *, near: bool) -> str:
     if one.ended != "completed":
-        return LOST
+        return DETECTED_LOST if one.disagreed else LOST
     if one.held > LOST_CYCLES:
         return NONE_LEFT
     if one.blamed == expected and expected:
@@ -226,7 +237,7 @@ def _fits(failure: Failure, cell: Cell, outcome: str, *, good: bool) -> bool:
         case "liar" if (cell.mode, cell.boards) == ("vote", 3):
             return good and outcome in (RESOLVED, NO_EFFECT)
         case "liar":
-            return outcome in (DETECTED, RESOLVED, NO_EFFECT)
+            return outcome in (DETECTED, DETECTED_LOST, RESOLVED, NO_EFFECT)
         case "two silent" if cell.boards == 3:
             return good and outcome == RESOLVED
         case "refused":
@@ -256,4 +267,5 @@ def _worst(group: Sequence[Result]) -> Result:
         blamed=one.blamed,
         right=all(each.right for each in group),
         ok=all(each.ok for each in group),
+        why=one.why,
     )

@@ -68,6 +68,7 @@ def _plain(one: Result) -> dict[str, object]:
         "blamed": [board_name(board) for board in one.blamed],
         "right_blamed": one.right,
         "ok": one.ok,
+        "why": one.why,
     }
 
 
@@ -77,7 +78,7 @@ def render(results: Sequence[Result], about: str) -> str:
     style, word = page.verdict(EXIT_CHECK_FAILED if failed else EXIT_OK)
     verdict: list[Block] = [Text(f"{word}. {len(cells) - len(failed)} of {len(cells)} cells are as expected. {about}")]
     if failed:
-        verdict.append(Facts([f"{_called(one)}: {one.outcome}" for one in failed]))
+        verdict.append(Facts([f"{_called(one)}: {one.outcome}{one.why and f', {one.why}'}" for one in failed]))
     return page.render(
         Document(
             title="Failures of several boards",
