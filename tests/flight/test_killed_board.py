@@ -1,23 +1,83 @@
-"""A board process that is killed in real time: another board flies on."""
+"""A board process that is killed, in real time and in lockstep: another board flies on, as if nothing had happened."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from aeroloop.analysis.track import ANGLES, POSITION
 from aeroloop.core.config import read_toml
 from aeroloop.core.paths import SCENARIOS
-from aeroloop.core.redundancy import Verdict
+from aeroloop.core.redundancy import BY_VOTE, Verdict
+from aeroloop.core.scenario import with_value
 from aeroloop.core.scenario_files import load
 from aeroloop.core.signals import Event
+from aeroloop.flight.inline import fly_inline
 from aeroloop.flight.live_control import ENDED
 from aeroloop.flight.results import LOG
 from aeroloop.flight.supervisor import Flight
 from aeroloop.realtime.controls import Controls
-from aeroloop.recording.log import read
+from aeroloop.recording.log import Log, read
 
 FLOWN_AFTER_S = 0.3
+
+
+COMPARED_S = 2.0
+"""Flown in lockstep after the board is missed."""
+
+
+def ending_after_kill(flight: Flight, killed: str, flown_s: float) -> Callable[[float], None]:
+    """Progress that kills a board's process, and ends the flight some time after the supervisor has noticed."""
+    missed_s = float("inf")
+
+    def progress(t_s: float) -> None:
+        nonlocal missed_s
+        board = flight._children[killed]
+        if board.missed and missed_s == float("inf"):
+            missed_s = t_s
+        elif t_s > missed_s + flown_s:
+            Controls(flight.launch[0].folder_path).end("command")
+        elif t_s > 0.3:
+            board.process.kill()
+
+    return progress
+
+
+def apart(one: Log, other: Log, *columns: str) -> float:
+    count = min(len(one.rows["truth"]), len(other.rows["truth"]))
+    return max(
+        float(np.max(np.abs(one.column("truth", each)[:count] - other.column("truth", each)[:count])))
+        for each in columns
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "boards", "killed"), [("standby", 2, "board"), pytest.param("vote", 3, "board_2", marks=pytest.mark.soak)]
+)
+def test_a_board_killed_in_lockstep_costs_one_control_period_at_most(
+    tmp_path: Path, mode: str, boards: int, killed: str
+) -> None:
+    """SIGKILL at whatever instant it arrives, against the undisturbed flight of the same boards."""
+    table = read_toml(SCENARIOS / "tiltrotor-standby.toml")
+    table |= {"duration_s": 60.0, "checks": [], "redundancy": {"boards": boards, "mode": mode}}
+    del table["faults"]
+    plan = load(SCENARIOS / "tiltrotor-standby.toml", given=table)
+    with Flight(plan, tmp_path) as flight:
+        outcome = flight.fly(ending_after_kill(flight, killed, COMPARED_S))
+    assert outcome.error is None and outcome.ended == ENDED["command"]
+    log = read(tmp_path / LOG)
+    end_s = log.column("truth", "t_s")[-1]
+    calm = fly_inline(with_value(plan, "duration_s", end_s + 1.0)).logs[0]
+    out = log.column("event", "code") == Event.BOARD_OUT
+    assert log.column("event", "value")[out].tolist() == [1.0 if killed == "board" else 2.0]
+    assert log.column("event", "t_s")[out][0] < end_s - 0.9 * COMPARED_S
+    assert log.column("redundancy", "active")[-1] == (1 if mode == "standby" else BY_VOTE)
+    assert np.max(log.column("redundancy", "held_cycles")) <= 1
+    assert apart(log, calm, *POSITION) < 1e-3
+    assert apart(log, calm, *ANGLES) < np.radians(0.1)
 
 
 def test_a_killed_board_is_replaced_and_the_flight_goes_on(tmp_path: Path) -> None:
@@ -25,22 +85,9 @@ def test_a_killed_board_is_replaced_and_the_flight_goes_on(tmp_path: Path) -> No
     table |= {"pace": "real", "duration_s": 60.0, "checks": []}
     del table["faults"]
     plan = load(SCENARIOS / "tiltrotor-standby.toml", given=table)
-    missed_s = float("inf")
     told: list[str] = []
-
-    def progress(t_s: float) -> None:
-        """Kill the board that flies; end the flight some time after the supervisor has noticed."""
-        nonlocal missed_s
-        board = flight._children["board"]
-        if board.missed and missed_s == float("inf"):
-            missed_s = t_s
-        elif t_s > missed_s + FLOWN_AFTER_S:
-            Controls(flight.launch[0].folder_path).end("command")
-        elif t_s > 0.3:
-            board.process.kill()
-
     with Flight(plan, tmp_path) as flight:
-        outcome = flight.fly(progress, notice=told.append)
+        outcome = flight.fly(ending_after_kill(flight, "board", FLOWN_AFTER_S), notice=told.append)
     assert outcome.error is None
     assert outcome.ended == ENDED["command"]
     assert "the board process was killed by SIGKILL: the flight continues without this board" in told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,9 @@ def _streams(log: Log) -> Iterator[Section]:
             yield Section(f"stream-{stream.name}", title, [Figures(signals(log, stream.name))])
 
 
-def signals(log: Log, stream: str, title: str = "") -> list[Picture]:
-    """All columns of a stream over time."""
-    names = [name for name in log.columns[stream] if name not in KEYS]
+def signals(log: Log, stream: str, title: str = "", without: Collection[str] = ()) -> list[Picture]:
+    """All columns of a stream over time, but those `without`."""
+    names = [name for name in log.columns[stream] if name not in KEYS and name not in without]
     groups = [names[i : i + MOST_PANELS] for i in range(0, len(names), MOST_PANELS)]
     title = title or stream.replace("_", " ").capitalize()
     return [_picture(log, stream, f"{stream}-{number}", title, group) for number, group in enumerate(groups, 1)]

@@ -1,14 +1,16 @@
-"""The failure matrix of several boards: every failure against standby and vote of two and three boards, flown inline.
+"""The failure matrix of several boards: every failure, at several times, against standby and vote of two and three
+boards, flown inline.
 
-A cell compares its flight with the undisturbed one of the same boards: how far command and aircraft differ, how long
-a command was held, and which boards were blamed. Two boards cannot tell which of them lies.
+Each flight is compared with the undisturbed one of the same boards: how far command and aircraft differ, how long
+a command was held, and which boards were blamed. A cell of the matrix is the worst of its times. Two boards cannot tell
+which of them lies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,21 +19,19 @@ from aeroloop.analysis.family import metrics_of
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ANGLES, POSITION
 from aeroloop.campaign.pooled import in_processes
+from aeroloop.campaign.redundancy_failures import BY_NAME, NONE, Cell, Failure, planned
 from aeroloop.core.config import convert
-from aeroloop.core.errors import LinkError
+from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.fault_offers import check_planned
 from aeroloop.core.faults import BOARDS, PlannedFault
 from aeroloop.core.redundancy import Redundancy
 from aeroloop.core.scenario import Scenario, value_at, with_value
 from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import Event
+from aeroloop.exchanges.redundant import ALL_GONE
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log
 
-Kind = Literal["silent", "liar", "refused", "harmless", "several"]
-"""What a failure asks of the boards: `silent`: any two must survive it; `liar`: three that vote; `several`: two boards
-fail, which three survive if one is left."""
-AT_S, LASTS_S = 4.0, 6.0
 CONTINUOUS_N, HELD, APART_M, APART_RAD = 0.1, 1, 1e-3, np.radians(0.1)
 BAND = (0.5, 0.5, 0.02, 0.02)
 """Of a scenario without its own: narrow enough for a sensor that is 0.2 m off, which changes tilt torques alone."""
@@ -39,50 +39,21 @@ LOST_CYCLES = 10
 """A command held for more control periods than this: no board flies."""
 NEAR_CYCLES = 5
 """Control periods after the failure in which the command is compared."""
+RESOLVED, NO_EFFECT, DETECTED = "resolved", "no effect", "detected, not resolved"
+REFUSED, PARTLY, UNNOTICED = "refused at start", "resolved in part", "not noticed"
+WRONG, NONE_LEFT, LOST = "wrong board blamed", "every board lost", "lost"
+DETECTED_LOST, NOT_FLOWN = "detected, flight lost", "not flown"
+OUTCOMES = (REFUSED, NO_EFFECT, RESOLVED, DETECTED, PARTLY, UNNOTICED, WRONG, NONE_LEFT, DETECTED_LOST, LOST, NOT_FLOWN)
+"""From the best to the worst."""
 
 
-class Failure(NamedTuple):
-    name: str
-    kind: Kind
-    faults: tuple[dict[str, Any], ...]
-    boards: tuple[int, ...] = (0,)  # that are to be blamed
+class Setting(NamedTuple):
+    """What all flights of a matrix have in common."""
 
-
-def _board(kind: str, value: float = 0.0, number: int = 0, at_s: float = AT_S) -> dict[str, Any]:
-    return {"target": BOARDS[number], "kind": kind, "value": value, "from_s": at_s}
-
-
-def _link(kind: str, value: float) -> dict[str, Any]:
-    return {"target": "to_plant", "kind": kind, "value": value, "channel": BOARDS[0], "from_s": AT_S}
-
-
-NONE = Failure("none", "harmless", (), ())
-FAILURES = (
-    Failure("dead", "silent", (_board("dead"),)),
-    Failure("hang", "silent", (_board("hang"),)),
-    Failure("reset", "silent", (_board("reset"),)),
-    Failure("slow", "silent", (_board("slow", 0.02),)),
-    Failure("babbling", "silent", (_board("babbling"),)),
-    Failure("stuck command", "liar", (_board("stuck"),)),
-    Failure("bias of 1 N", "liar", (_board("bias", 1.0),)),
-    Failure("NaN", "silent", (_board("nan"),)),
-    Failure("wrong image", "refused", (_board("wrong_image", at_s=0.0),)),
-    Failure("link lost", "silent", (_link("loss", 1.0),)),
-    Failure("link 20 ms late", "silent", (_link("delay_s", 0.02),)),
-    Failure("link corrupt", "silent", (_link("corrupt", 0.5),)),
-    Failure("cross link lost", "harmless", (_board("unaligned"),), ()),
-    Failure("sensor bias of 0.2 m", "liar", (_board("sensor_bias", 0.2),)),
-    Failure("reference 0.5 m off", "liar", (_board("reference_bias", 0.5),)),
-    Failure("two dead", "several", (_board("dead"), _board("dead", number=1)), (0, 1)),
-    Failure("one dead, one lies", "several", (_board("dead"), _board("bias", 1.0, 1)), (0, 1)),
-)
-COMBINATIONS = (("standby", 2), ("standby", 3), ("vote", 2), ("vote", 3))
-
-
-class Cell(NamedTuple):
-    mode: str
-    boards: int
-    failure: str
+    scenario: str
+    loop: str
+    seed: int
+    duration_s: float  # of each flight
 
 
 @dataclass(frozen=True)
@@ -90,57 +61,60 @@ class Flown:
     """What is compared of a flight."""
 
     cell: Cell
-    refused: str  # why it did not start
+    refused: str  # why it did not start, or that every board has disconnected
     ended: str
     command: Array  # (n, 1 + m) cycle and thrusts
     truth: Array  # (n, 7) time, position, angles
     held: float
     blamed: tuple[int, ...]
     disagreed: bool
-    checks_pass: bool
+    failed: frozenset[str]  # metrics of checks
 
 
 @dataclass(frozen=True)
 class Result:
+    """A flight, or the worst of several: then each number is the largest of them."""
+
     cell: Cell
     outcome: str
     jump_N: float
     held: float
     apart_m: float
     apart_deg: float
-    checks_pass: bool
+    checks_pass: bool  # those that the undisturbed flight passes
     blamed: tuple[int, ...]
+    right: bool  # the boards that failed were blamed, and no other
     ok: bool  # as good as these boards can be
+    why: str = ""  # it was refused, or not flown
+
+    @property
+    def continuous(self) -> bool:
+        return self.jump_N <= CONTINUOUS_N
 
 
-def cells(failures: Sequence[str] = ()) -> list[Cell]:
-    """Those of the named failures, or of all; the undisturbed flights come first."""
-    names = [failure.name for failure in (NONE, *FAILURES) if not failures or failure.name in (NONE.name, *failures)]
-    return [Cell(mode, boards, name) for name in names for mode, boards in COMBINATIONS]
-
-
-def scenario_of(cell: Cell, name: str, loop: str, seed: int) -> Scenario:
-    plan = load(find(name), (f"loop={loop}", f"seed={seed}"))
+def scenario_of(cell: Cell, setting: Setting) -> Scenario:
+    plan = load(find(setting.scenario), (f"loop={setting.loop}", f"seed={setting.seed}"))
     table: dict[str, Any] = {"boards": cell.boards, "mode": cell.mode, "band": BAND}
     given: Redundancy | None = value_at(plan, "redundancy")
     if given is not None:
         table |= {"sensors": given.sensors, "band": given.band, "align": given.align}
+    if not hasattr(plan.controller, "redundancy"):
+        raise ConfigError(f"{setting.scenario}: has one board; expected a scenario that can have [redundancy]")
     plan = with_value(plan, "faults", ())
     plan = with_value(plan, "redundancy", convert(table, Redundancy, "redundancy"))
-    plan = with_value(plan, "duration_s", AT_S + LASTS_S)
-    failure = next(each for each in (NONE, *FAILURES) if each.name == cell.failure)
-    plan = with_value(plan, "faults", tuple(convert(fault, PlannedFault, cell.failure) for fault in failure.faults))
+    plan = with_value(plan, "duration_s", setting.duration_s)
+    plan = with_value(plan, "faults", tuple(convert(fault, PlannedFault, cell.failure) for fault in planned(cell)))
     check_planned(plan)
     return plan
 
 
-def fly(cell: Cell, name: str, loop: str, seed: int) -> Flown:
-    plan = scenario_of(cell, name, loop, seed)
+def fly(cell: Cell, setting: Setting) -> Flown:
+    plan = scenario_of(cell, setting)
     try:
         flight = fly_inline(plan)
     except LinkError as error:
         nothing = np.empty((0, 0))
-        return Flown(cell, str(error), "refused", nothing, nothing, 0.0, (), disagreed=False, checks_pass=False)
+        return Flown(cell, str(error), "refused", nothing, nothing, 0.0, (), disagreed=False, failed=frozenset())
     log = flight.logs[0]
     numbers = metrics_of(plan, log)
     own = tuple(check for check in plan.checks if check.metric not in _OF_FAILURE)
@@ -153,7 +127,7 @@ def fly(cell: Cell, name: str, loop: str, seed: int) -> Flown:
         numbers["cycles_held_max"],
         _blamed(log),
         disagreed=bool(numbers["boards_disagreed"]),
-        checks_pass=flight.ended == "completed" and all(result.ok for result in evaluate(own, numbers)),
+        failed=frozenset(result.name for result in evaluate(own, numbers) if not result.ok),
     )
 
 
@@ -175,9 +149,9 @@ def _blamed(log: Log) -> tuple[int, ...]:
 
 
 def fly_all(
-    wanted: Sequence[Cell], name: str, loop: str, seed: int, *, workers: int | None, told: Callable[[Cell], None]
+    wanted: Sequence[Cell], setting: Setting, *, workers: int | None, told: Callable[[Cell], None]
 ) -> list[Flown]:
-    return in_processes(fly, wanted, (name, loop, seed), workers=workers, told=told)
+    return in_processes(fly, wanted, (setting,), workers=workers, told=told)
 
 
 def judged(flown: Sequence[Flown]) -> list[Result]:
@@ -187,27 +161,45 @@ def judged(flown: Sequence[Flown]) -> list[Result]:
 
 
 def judge(one: Flown, calm: Flown) -> Result:
-    failure = next(each for each in FAILURES if each.name == one.cell.failure)
+    failure = BY_NAME[one.cell.failure]
     if one.refused:
         named = tuple(n for n, board in enumerate(BOARDS) if f"{board}:" in one.refused)
-        right = failure.kind == "refused" and named == failure.boards
-        outcome = "refused at start" if failure.kind == "refused" else "every board lost"
-        lost = failure.kind == "several" and one.cell.boards == 2
-        return Result(one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, blamed=named, ok=right or lost)
+        right = named == failure.boards
+        outcome = _unflown(failure, one.refused)
+        fits = right if outcome == REFUSED else outcome == NONE_LEFT and failure.kind == "two silent"
+        fits = fits and (outcome == REFUSED or one.cell.boards == 2)
+        nothing = Result(one.cell, outcome, 0.0, 0.0, 0.0, 0.0, checks_pass=False, blamed=named, right=right, ok=fits)
+        return replace(nothing, why=one.refused)
     count = min(len(one.truth), len(calm.truth))
-    apart = np.abs(one.truth[:count, 1:] - calm.truth[:count, 1:])
-    apart_m, apart_rad = float(apart[:, :3].max()), float(apart[:, 3:].max())
-    jump_N = _jump_N(one.command, calm.command, one)
+    apart = one.truth[:count, 1:] - calm.truth[:count, 1:]
+    turned = (apart[:, 3:] + np.pi) % (2 * np.pi) - np.pi
+    apart_m, apart_rad = float(np.abs(apart[:, :3]).max()), float(np.abs(turned).max())
+    jump_N = _jump_N(one.command, calm.command)
     near = apart_m <= APART_M and apart_rad <= APART_RAD
-    expected = tuple(n for n in failure.boards if n < one.cell.boards)
-    outcome = _outcome(one, expected, near=near)
-    good = near and jump_N <= CONTINUOUS_N and one.held <= HELD and one.checks_pass
-    numbers = jump_N, one.held, apart_m, float(np.degrees(apart_rad))
-    fits = _fits(failure, one.cell, outcome, good=good)
-    return Result(one.cell, outcome, *numbers, checks_pass=one.checks_pass, blamed=one.blamed, ok=fits)
+    outcome = _outcome(one, failure.boards, near=near)
+    checks_pass = one.ended == "completed" and one.failed <= calm.failed
+    good = near and jump_N <= CONTINUOUS_N and one.held <= HELD and checks_pass
+    return Result(
+        one.cell,
+        outcome,
+        jump_N,
+        one.held,
+        apart_m,
+        float(np.degrees(apart_rad)),
+        checks_pass=checks_pass,
+        blamed=one.blamed,
+        right=one.blamed == failure.boards,
+        ok=_fits(failure, one.cell, outcome, good=good),
+    )
 
 
-def _jump_N(command: Array, calm: Array, one: Flown) -> float:
+def _unflown(failure: Failure, why: str) -> str:
+    if failure.kind == "refused":
+        return REFUSED
+    return NONE_LEFT if why == ALL_GONE else NOT_FLOWN
+
+
+def _jump_N(command: Array, calm: Array) -> float:
     """The largest difference of a thrust in the first control periods after the failure."""
     cycles, first, second = np.intersect1d(command[:, 0], calm[:, 0], return_indices=True)
     apart = np.abs(command[first, 1:] - calm[second, 1:]).max(axis=1)
@@ -220,29 +212,60 @@ def _jump_N(command: Array, calm: Array, one: Flown) -> float:
 
 def _outcome(one: Flown, expected: tuple[int, ...], *, near: bool) -> str:
     if one.ended != "completed":
-        return "lost"
+        return DETECTED_LOST if one.disagreed else LOST
     if one.held > LOST_CYCLES:
-        return "every board lost"
+        return NONE_LEFT
     if one.blamed == expected and expected:
-        return "resolved"
+        return RESOLVED
     if set(one.blamed) - set(expected):
-        return "wrong board blamed"
+        return WRONG
     if one.disagreed:
-        return "detected, not resolved"
+        return DETECTED
     if expected and one.blamed:
-        return "resolved in part"
-    return "no effect" if near else "not noticed"
+        return PARTLY
+    return NO_EFFECT if near else UNNOTICED
 
 
 def _fits(failure: Failure, cell: Cell, outcome: str, *, good: bool) -> bool:
-    if outcome == "wrong board blamed":
+    if outcome == WRONG:
         return False
-    if failure.kind in ("silent", "harmless"):
-        return good and outcome in ("resolved", "no effect")
-    if failure.kind == "liar":
-        if cell.mode == "vote" and cell.boards == 3:
-            return good and outcome in ("resolved", "no effect")
-        return outcome in ("detected, not resolved", "resolved", "no effect")
-    if failure.name == "two dead" and cell.boards == 3:
-        return good and outcome == "resolved"
+    match failure.kind:
+        case "silent":
+            return good and outcome == RESOLVED
+        case "harmless":
+            return good and outcome == NO_EFFECT
+        case "liar" if (cell.mode, cell.boards) == ("vote", 3):
+            return good and outcome in (RESOLVED, NO_EFFECT)
+        case "liar":
+            return outcome in (DETECTED, DETECTED_LOST, RESOLVED, NO_EFFECT)
+        case "two silent" if cell.boards == 3:
+            return good and outcome == RESOLVED
+        case "refused":
+            return False
     return True  # fewer boards are left than are needed: the cell shows what happens
+
+
+def worst(results: Sequence[Result]) -> list[Result]:
+    """One for each failure and combination of boards: the outcome and time of its worst flight, and the largest of each
+    number."""
+    groups: dict[tuple[str, int, str], list[Result]] = {}
+    for one in results:
+        groups.setdefault(one.cell[:3], []).append(one)
+    return [_worst(group) for group in groups.values()]
+
+
+def _worst(group: Sequence[Result]) -> Result:
+    one = max(group, key=lambda each: (not each.ok, OUTCOMES.index(each.outcome), each.apart_m, each.held))
+    return Result(
+        one.cell,
+        one.outcome,
+        max(each.jump_N for each in group),
+        max(each.held for each in group),
+        max(each.apart_m for each in group),
+        max(each.apart_deg for each in group),
+        checks_pass=all(each.checks_pass for each in group),
+        blamed=one.blamed,
+        right=all(each.right for each in group),
+        ok=all(each.ok for each in group),
+        why=one.why,
+    )

@@ -8,16 +8,18 @@ from pathlib import Path
 from aeroloop.analysis import page
 from aeroloop.analysis.page import Document, number
 from aeroloop.analysis.section import Block, Column, Facts, Note, Section, Table, Text
-from aeroloop.campaign.redundancy_matrix import COMBINATIONS, Result
+from aeroloop.campaign.redundancy_failures import COMBINATIONS
+from aeroloop.campaign.redundancy_matrix import Result, worst
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, not_written
 from aeroloop.core.redundancy import board_name
 from aeroloop.flight.results import REPORT, SUMMARY, as_text
 
 NUMBERS = (
-    "Each cell is a flight with the failure at 4 s of board.1, or as its name says, against the undisturbed flight of "
-    "the same boards. Targets: no more than one control period without a command, 1 mm and 0.1 deg, and a command that "
-    "differs by at most 0.1 N in the five control periods after the failure. Two boards cannot tell which of them "
-    "lies: that is detected, not resolved."
+    "Each cell is the worst of the flights with the failure, of board.1 or as its name says, against the undisturbed "
+    "flight of the same boards; the time is that of the worst flight, each number the largest of all. Targets: no more "
+    "than one control period without a command, 1 mm and 0.1 deg, and a continuous command: one that differs by at "
+    "most 0.1 N in the five control periods after the failure. Two boards cannot tell which of them lies: that is "
+    "detected, not resolved."
 )
 
 
@@ -41,33 +43,42 @@ def write(folder: Path, results: Sequence[Result], about: str) -> Path:
 
 
 def summary(results: Sequence[Result], about: str) -> dict[str, object]:
-    rows = [
-        {
-            "failure": one.cell.failure,
-            "mode": one.cell.mode,
-            "boards": one.cell.boards,
-            "outcome": one.outcome,
-            "command_jump_N": one.jump_N,
-            "cycles_held": one.held,
-            "apart_m": one.apart_m,
-            "apart_deg": one.apart_deg,
-            "checks_pass": one.checks_pass,
-            "blamed": [board_name(board) for board in one.blamed],
-            "ok": one.ok,
-        }
-        for one in results
-    ]
-    return {"about": about, "passed": all(one.ok for one in results), "cells": rows}
+    """`cells`: the worst of each failure and combination, with the time of it; `flights`: all."""
+    return {
+        "about": about,
+        "passed": all(one.ok for one in results),
+        "cells": [_plain(one) for one in worst(results)],
+        "flights": [_plain(one) for one in results],
+    }
+
+
+def _plain(one: Result) -> dict[str, object]:
+    return {
+        "failure": one.cell.failure,
+        "mode": one.cell.mode,
+        "boards": one.cell.boards,
+        "at_s": one.cell.at_s,
+        "outcome": one.outcome,
+        "command_jump_N": one.jump_N,
+        "continuous": one.continuous,
+        "cycles_held": one.held,
+        "apart_m": one.apart_m,
+        "apart_deg": one.apart_deg,
+        "checks_pass": one.checks_pass,
+        "blamed": [board_name(board) for board in one.blamed],
+        "right_blamed": one.right,
+        "ok": one.ok,
+        "why": one.why,
+    }
 
 
 def render(results: Sequence[Result], about: str) -> str:
-    failed = [one for one in results if not one.ok]
+    cells = worst(results)
+    failed = [one for one in cells if not one.ok]
     style, word = page.verdict(EXIT_CHECK_FAILED if failed else EXIT_OK)
-    verdict: list[Block] = [
-        Text(f"{word}. {len(results) - len(failed)} of {len(results)} cells are as expected. {about}")
-    ]
+    verdict: list[Block] = [Text(f"{word}. {len(cells) - len(failed)} of {len(cells)} cells are as expected. {about}")]
     if failed:
-        verdict.append(Facts([f"{one.cell.failure}, {title(*one.cell[:2])}: {one.outcome}" for one in failed]))
+        verdict.append(Facts([f"{_called(one)}: {one.outcome}{one.why and f', {one.why}'}" for one in failed]))
     return page.render(
         Document(
             title="Failures of several boards",
@@ -75,45 +86,56 @@ def render(results: Sequence[Result], about: str) -> str:
             subtitle="standby and vote of two and three boards",
             style=style,
             verdict=Section("verdict", "", verdict),
-            sections=[_matrix(results), *(_numbers(results, mode, boards) for mode, boards in COMBINATIONS)],
+            sections=[_matrix(cells), *(_numbers(cells, mode, boards) for mode, boards in COMBINATIONS)],
         )
     )
 
 
-def _matrix(results: Sequence[Result]) -> Section:
-    by_cell = {one.cell: one for one in results}
-    names = list(dict.fromkeys(one.cell.failure for one in results))
+def _called(one: Result) -> str:
+    return f"{one.cell.failure} at {one.cell.at_s:g} s, {title(*one.cell[:2])}"
+
+
+def _matrix(cells: Sequence[Result]) -> Section:
+    by_name = {one.cell[:3]: one for one in cells}
+    names = list(dict.fromkeys(one.cell.failure for one in cells))
     columns = [Column("Failure", "name"), *(Column(title(*each), "text") for each in COMBINATIONS)]
-    rows = [
-        (name, *(short(next(r for c, r in by_cell.items() if c == (*each, name))) for each in COMBINATIONS))
-        for name in names
-    ]
+    rows = [(name, *(short(by_name[*each, name]) for each in COMBINATIONS)) for name in names]
     return Section("matrix", "Outcome", [Table(columns, rows), Note(NUMBERS)])
 
 
-def _numbers(results: Sequence[Result], mode: str, boards: int) -> Section:
+def _numbers(cells: Sequence[Result], mode: str, boards: int) -> Section:
     columns = [
         Column("Failure", "name"),
+        Column("Worst at (s)"),
         Column("Command differs (N)"),
+        Column("Continuous", "text"),
         Column("Periods held"),
         Column("Apart (mm)"),
         Column("Apart (deg)"),
         Column("Checks", "text"),
         Column("Blamed", "text"),
+        Column("Right", "text"),
         Column("Outcome", "text"),
     ]
     rows = [
         (
             one.cell.failure,
+            number(one.cell.at_s),
             number(one.jump_N, digits=3),
+            _word(one.continuous),
             number(one.held),
             number(one.apart_m, 1e3, digits=3),
             number(one.apart_deg, digits=3),
             "pass" if one.checks_pass else "–",
             ", ".join(board_name(board) for board in one.blamed) or "–",
+            _word(one.right),
             short(one),
         )
-        for one in results
+        for one in cells
         if one.cell[:2] == (mode, boards)
     ]
     return Section(f"{mode}-{boards}", title(mode, boards).capitalize(), [Table(columns, rows)])
+
+
+def _word(yes: bool) -> str:
+    return "yes" if yes else "no"

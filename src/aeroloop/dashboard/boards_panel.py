@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nicegui import ui
@@ -14,6 +14,7 @@ from aeroloop.dashboard.watched_flight import WatchedFlight
 
 PERIOD_S = 0.25
 WAITS = (Verdict.STARTING, Verdict.RETURNING)
+CAN_FLY = (Verdict.SOUND, Verdict.RETURNING)
 
 
 class BoardsView(NamedTuple):
@@ -29,17 +30,31 @@ def boards_view(row: Mapping[str, float]) -> BoardsView:
     """From the newest row of the stream `redundancy`."""
     verdicts = [Verdict(int(row[f"board_{n + 1}"])) for n in range(MOST_BOARDS) if row[f"board_{n + 1}"] >= 0]
     active, reason = int(row["active"]), Verdict(int(row["reason"]))
-    voting = sum(verdict is Verdict.SOUND for verdict in verdicts)
-    flies = f"vote of {voting} boards" if active == BY_VOTE else f"{board_name(active)} flies"
     since = f"since {row['since_s']:.2f} s" if row["since_s"] else "since the start"
-    why = f"{since}: the one before {VERDICT_WORDS[reason]}" if reason and row["since_s"] else since
+    why = f"{since}, because the one before {VERDICT_WORDS[reason]}" if reason and row["since_s"] else since
     if row["held_cycles"]:
         why += f"; the last command is held for {row['held_cycles']:.0f} control periods"
     boards = tuple(
-        (board_name(number), _severity(verdict), "flies" if number == active else VERDICT_WORDS[verdict])
+        (board_name(number), _severity(verdict), _words(verdict, number, active))
         for number, verdict in enumerate(verdicts)
     )
-    return BoardsView(flies, why, boards, f"{100 * row['spread']:.0f} % of the band")
+    return BoardsView(_who(active, verdicts), why, boards, f"{100 * row['spread']:.0f} % of the band")
+
+
+def _who(active: int, verdicts: Sequence[Verdict]) -> str:
+    if not any(verdict in CAN_FLY for verdict in verdicts):
+        return "no board flies"
+    if active == BY_VOTE:
+        return f"vote of {sum(verdict is Verdict.SOUND for verdict in verdicts)} boards"
+    return f"{board_name(active)} flies"
+
+
+def _words(verdict: Verdict, number: int, active: int) -> str:
+    if verdict is not Verdict.SOUND:
+        return VERDICT_WORDS[verdict]
+    if active == BY_VOTE:
+        return "votes"
+    return "flies" if number == active else "stands by"
 
 
 def _severity(verdict: Verdict) -> Severity:

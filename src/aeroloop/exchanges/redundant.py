@@ -34,6 +34,7 @@ from aeroloop.protocols.interface import Interface, redundant
 from aeroloop.sim.exchange import NEVER_NS, Row, Stopped
 from aeroloop.sim.selector import Occurrence, Report, Selector
 
+ALL_GONE = "every board of this flight has disconnected"
 MOST_BYTES = 1024
 """A board that sends more in a control period babbles: its messages are below 500."""
 _OCCURRED = {
@@ -110,7 +111,7 @@ class BoardGroup:
             self._publish["command"](t_ns / NS, *decision.command)
         self._note(decision.reason, decision.since_ns, decision.verdicts, decision.spread, decision.held)
         if decision.command is None and all(board.gone for board in self.exchanges):
-            raise LinkError("every board of this flight has disconnected")
+            raise LinkError(ALL_GONE)
         return decision.command
 
     def _log(self, occurred: Occurrence) -> None:

@@ -13,7 +13,7 @@ from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Tab
 from aeroloop.analysis.statistics import Array, largest
 from aeroloop.analysis.vehicle_log import event_values, happened
 from aeroloop.controllers.law.request_tables import RequestScenario
-from aeroloop.core.redundancy import BY_VOTE, REDUNDANCY, VERDICT_WORDS, Verdict, board_name
+from aeroloop.core.redundancy import BY_VOTE, MOST_BOARDS, REDUNDANCY, VERDICT_WORDS, Verdict, board_name
 from aeroloop.core.signals import Event
 from aeroloop.recording.log import Log
 
@@ -91,20 +91,23 @@ def sections(scenario: RequestScenario, log: Log, summary: Mapping[str, Any]) ->
         words = "; ".join(VERDICT_WORDS[Verdict(v)] for v in bad) or "–"
         boards.append((board_name(board), f"{share:.1f} %", words))
     numbers = summary["metrics"]
+    absent = [f"board_{number + 1}" for number in range(redundancy.boards, MOST_BOARDS)]
     blocks: list[Block] = [
         Text(
             f"{redundancy.boards} boards, {redundancy.mode}, sensors {redundancy.sensors}. Integrators were "
             + ("aligned through the plant." if redundancy.align else "not aligned.")
         ),
         Table(
-            [Column("Flew", "name"), Column("From (s)"), Column("To (s)"), Column("Because the other", "text")], flown
+            [Column("Flew", "name"), Column("From (s)"), Column("To (s)"), Column("Because the one before", "text")],
+            flown,
         ),
         Table([Column("Board", "name"), Column("Sound"), Column("Otherwise", "text")], boards),
         Note(
             f"Control periods without a new command: at most {number(numbers['cycles_held_max'])}. Largest change of a "
-            f"thrust when a board failed: {number(numbers['command_jump_max_N'])} N. Verdicts in the figure are "
-            "numbers of core.redundancy.Verdict, 0 is sound."
+            f"thrust when a board failed: {number(numbers['command_jump_max_N'])} N. In the figure, active counts "
+            "boards from 0 and is -1 in a vote; verdicts of boards are numbers of core.redundancy.Verdict, 0 is sound; "
+            "spread is the largest difference of two commands as a fraction of the band."
         ),
-        Figures(signals(log, STREAM, "Boards")),
+        Figures(signals(log, STREAM, "Boards", without=("reason", "since_s", *absent))),
     ]
     return [Section("redundancy", "Who flew, and why", blocks)]
