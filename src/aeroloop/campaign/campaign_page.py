@@ -58,7 +58,8 @@ def _design(judged: Judged) -> str:
 
 
 def sections(judged: Judged, folder: Path) -> Iterator[Section]:
-    from aeroloop.campaign import campaign_plots as plots  # drawing is slow to import
+    from aeroloop.campaign import boundary_page  # drawing is slow to import
+    from aeroloop.campaign import campaign_plots as plots
 
     if judged.faults is not None:
         yield from fault_page.sections(judged.faults, folder)
@@ -66,7 +67,7 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
         "checks", "Checks of the campaign", list(_checks(judged)) if judged.checks or not judged.faults else []
     )
     if judged.boundary is not None:
-        yield Section("boundary", "Boundary", [Text(judged.boundary.words), _tested(judged)])
+        yield Section("boundary", "Boundary", list(boundary_page.blocks(judged.boundary)))
     yield from judged.extra_sections()
     yield Section("distributions", "Checked metrics", [Figures(plots.distributions(judged))])
     yield Section("scatter", "Parameters of passed and failed flights", [Figures(plots.scatters(judged))])
@@ -95,13 +96,6 @@ def _checks(judged: Judged) -> Iterator[Block]:
     if judged.gave_up:
         interval += " Flights that were given up count as not passed."
     yield Note(interval)
-
-
-def _tested(judged: Judged) -> Table:
-    assert judged.boundary is not None
-    tested = sorted(judged.boundary.tested, key=lambda each: each.value)
-    rows = [(f"{each.value:.6g}", f"{each.passed} of {each.flights}", each.answer) for each in tested]
-    return Table([Column(judged.boundary.key, "name"), Column("passed"), Column("rate is", "text")], rows)
 
 
 def _sensitivity(judged: Judged, pictures: Sequence[Picture]) -> Iterator[Block]:
