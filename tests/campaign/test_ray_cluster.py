@@ -150,7 +150,7 @@ def test_a_raylet_killed_at_twenty_random_moments(cluster: Cluster, tmp_path: Pa
             if not cluster.of("n", RAYLET):
                 cluster.second()
             aim = len(rows_flown(out)) + moments.randrange(1, 8)
-            wait_for(lambda aim=aim, out=out: len(rows_flown(out)) >= aim or driver.poll() is not None, 600)
+            wait_for(lambda a=aim, o=out, d=driver: len(rows_flown(o)) >= a or d.poll() is not None, within_s=600)
             if driver.poll() is None:
                 for pid in cluster.of("n", RAYLET):
                     os.kill(pid, signal.SIGKILL)
