@@ -156,10 +156,7 @@ def test_commands_of_a_folder(tmp_path: Path) -> None:
     assert (code, text.splitlines()[0]) == (0, "pos_rms_m 1.52, limit < 1.5, margin -1.33 %: flight 19")
     assert text.splitlines()[2] == f"    aeroloop campaign replay {tmp_path} 19"
     assert told("export", str(tmp_path)) == (0, f"{tmp_path / 'flights.csv'}\n")
-    assert told("replay", str(tmp_path), "20") == (
-        EXIT_USAGE,
-        f"{tmp_path}: flight 20 was not flown; expected one with a result",
-    )
+    assert told("replay", str(tmp_path), "21") == (EXIT_USAGE, f"{tmp_path}: no flight 21; expected 1 to 20")
     code, text = told("status", str(tmp_path / "nothing"))
     assert (code, text) == (
         EXIT_USAGE,

@@ -14,7 +14,7 @@ from aeroloop.analysis import page
 from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade, code
 from aeroloop.analysis.summary import versions
-from aeroloop.campaign import fault_page
+from aeroloop.campaign import fault_page, kept
 from aeroloop.campaign.design import design_of
 from aeroloop.campaign.judgement import Judged, percent
 from aeroloop.campaign.store import Row
@@ -74,7 +74,7 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
     yield Section("failures", "What separates failed flights", [] if judged.faults else list(tree_blocks(judged)))
     yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))
-    yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged)))
+    yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged, folder)))
     yield Section("about", "About this campaign", list(_about(judged)))
 
 
@@ -144,12 +144,20 @@ def _worst(judged: Judged, folder: Path) -> Iterator[Block]:
         )
 
 
-def _gave_up(judged: Judged) -> Iterator[Block]:
+def _gave_up(judged: Judged, folder: Path) -> Iterator[Block]:
     if not judged.gave_up:
         return
-    columns = [Column("flight", "name"), Column("attempts"), Column("why", "text"), Column("parameters", "text")]
+    texts = ("why", "parameters", "kept", "fly it again")
+    columns = [Column("flight", "name"), Column("attempts"), *(Column(name, "text") for name in texts)]
     shown = judged.gave_up[:MOST_GIVEN_UP]
-    yield Table(columns, [(str(row.number), str(row.attempt), row.why or "", values_of(row)) for row in shown])
+    rows = [
+        (
+            *(str(row.number), str(row.attempt), row.why or "", values_of(row)),
+            *(code(str(left)) if left.is_dir() else "", code(replay_command(folder, row))),
+        )
+        for row, left in ((row, kept.place(folder, row.number)) for row in shown)
+    ]
+    yield Table(columns, rows)
     if len(shown) < len(judged.gave_up):
         yield Note(f"The first {len(shown)} of {len(judged.gave_up)}.")
 

@@ -1,7 +1,7 @@
 """Campaigns: many flights of one scenario with drawn parameters. The common part of `aeroloop campaign` and Python.
 
 campaign.db     every flight (`store.py`)      report.html   written by `report`
-replays/        flights flown again by `replay`
+replays/        flights flown again by `replay`       gave-up/      what is left of flights that could not be flown
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aeroloop.api.flying import RUNS, Watcher, carry_out, verified
 from aeroloop.api.scenarios import ScenarioPlan
 from aeroloop.batch.engine import Target
 from aeroloop.campaign import definition as files
-from aeroloop.campaign import fault_campaign
+from aeroloop.campaign import fault_campaign, kept
 from aeroloop.campaign.bench_search import boundary_of_flights
 from aeroloop.campaign.definition import CampaignFile, Definition
 from aeroloop.campaign.design import PlannedFlight, design_of, flights
@@ -29,7 +29,7 @@ from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.judgement import Judged, Worst
 from aeroloop.campaign.places import LOCAL, batch_target, default_workers, workers_at
 from aeroloop.campaign.search import Boundary
-from aeroloop.campaign.store import DATABASE, FLOWN, PLANNED, Row, Store
+from aeroloop.campaign.store import DATABASE, FLOWN, GAVE_UP, PLANNED, Row, Store
 from aeroloop.campaign.worker import Task
 from aeroloop.core.config import convert, override
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError, not_written
@@ -69,6 +69,8 @@ class Replay:
 
     @property
     def words(self) -> str:
+        if self.row.state == GAVE_UP:
+            return f"flown here; in the campaign it could not be flown: {self.row.why}"
         if not self.compared:
             return "flown at another pace or on another rung than in the campaign: log hashes are not compared"
         if self.row.log_sha256 is None:
@@ -168,7 +170,8 @@ class Campaign:
             free = None
             if self.definition.sweep:
                 free = (*scenario.changes, *fault_campaign.fault_free(self.file, each.values, each.seed))
-            tasks.append(Task(key, str(scenario.path.resolve()), changes, self.edition, table, free))
+            left = str(kept.place(self.folder.resolve(), each.number))
+            tasks.append(Task(key, str(scenario.path.resolve()), changes, self.edition, table, free, left))
         rows = [(task.key, each.number, each.values, each.seed) for task, each in zip(tasks, planned, strict=True)]
         store.plan(rows, self.edition)
         return tasks
@@ -275,11 +278,11 @@ class Campaign:
         )
 
     def replayed(self, row: Row, scenario: ScenarioPlan, fly: Callable[[Plan, Path], JudgedFlight]) -> Replay:
-        if row.state != FLOWN:
-            raise ConfigError(f"{self.folder}: flight {row.number} was not flown; expected one with a result")
+        if row.state == PLANNED:
+            raise ConfigError(f"{self.folder}: flight {row.number} was not flown yet; expected one with a result")
         plan = verified(scenario)
         flown = fly(plan, self._replay_folder(row.number))
-        compared = plan.lockstep and plan.loop == self.file.scenario.plan.loop
+        compared = row.state == FLOWN and plan.lockstep and plan.loop == self.file.scenario.plan.loop
         return Replay(row, flown.folder, str(flown.summary["log_sha256"]), compared, flown.exit_code, flown.summary)
 
     def _replay_folder(self, number: int) -> Path:

@@ -221,6 +221,8 @@ def _tell(campaign: Campaign, judged: Judged, as_json: bool, *, with_report: boo
 
 
 def _show(judged: Judged, folder: Path, page: Path | None) -> None:
+    from aeroloop.campaign import kept
+
     screen = Console()
 
     def say(words: str) -> None:
@@ -244,7 +246,9 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
     for words in judged.remarks:
         say(plain(words))
     for row in judged.gave_up:
-        say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}")
+        left = kept.place(folder, row.number)
+        where = f" ({plain(str(left))})" if left.is_dir() else ""
+        say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}{where}")
     others, designs = judged.not_counted
     if others:
         say(f"note: {others} flights of other editions (law, sources or libraries) are kept, and not counted")
