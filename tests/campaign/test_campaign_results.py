@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from aeroloop.campaign import store
 from aeroloop.campaign.campaign_page import render
+from aeroloop.campaign.campaigns import Campaign
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.driver import Progress
 from aeroloop.campaign.flight_table import write
@@ -133,6 +134,22 @@ def told(*arguments: str) -> tuple[int, str]:
     if isinstance(result.exception, ConfigError):
         return result.exception.exit_code, str(result.exception)
     return result.exit_code, result.stdout
+
+
+def test_what_a_library_prints_during_the_flights_is_not_in_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ray prints pages on standard output when it loses a node."""
+
+    def run(campaign: Campaign, **_: object) -> Judged:
+        print("(raylet) Raylet is terminated.")
+        return campaign.status()
+
+    filled(tmp_path)
+    monkeypatch.setattr(Campaign, "run", run)
+    monkeypatch.setattr(Campaign, "report", lambda campaign: campaign.folder / "report.html")
+    code, text = told("run", "quad-wind", "--out", str(tmp_path), "--json")
+    assert (code, json.loads(text)["campaign"]) == (EXIT_OK, "made-up")
 
 
 def test_commands_of_a_folder(tmp_path: Path) -> None:

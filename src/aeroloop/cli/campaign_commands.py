@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +83,8 @@ def run(
     if campaign.remark:
         print_note(f"note: {campaign.remark}")
     try:
-        with _shown(campaign) as told:
+        # Standard output is for the results: ray prints there when it loses a node.
+        with _shown(campaign) as told, redirect_stdout(sys.stderr):
             judged = campaign.run(workers=workers, limit=limit, on=on, told=told)
     except KeyboardInterrupt:
         print_note(f"interrupted: what was flown is in {campaign.folder}; the same command goes on")
