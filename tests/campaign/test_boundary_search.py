@@ -141,7 +141,8 @@ def test_a_random_outcome_on_a_plane_is_near_the_boundary() -> None:
     [
         ({"key": "x", "from": 0.0}, "to: missing; expected key, from and to, or `keys` with two of them"),
         ({"keys": [{"key": "x", "from": 0.0, "to": 1.0}]}, "keys: expected two keys, not 1"),
-        ({"key": "x", "from": 1.0, "to": 1.0}, "from and to: expected two different values"),
+        ({"key": "x", "from": 1.0, "to": 1.0}, "from and to: expected two different finite values"),
+        ({"key": "x", "from": 1.0, "to": float("nan")}, "from and to: expected two different finite values"),
         ({"key": "x", "from": 0.0, "to": 1.0, "resolution": 1e-9}, "resolution: expected at least 1e-06 for x"),
         ({"key": "x", "from": 0.0, "to": 1.0, "width": 1}, "width"),
         ({"keys": [{"key": "x", "from": 0.0, "to": 1.0}] * 2, "from": 0.0}, "from: expected it in each of `keys`"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated
 
 from msgspec import Meta
@@ -27,8 +28,8 @@ class SearchKey(Config, frozen=True, kw_only=True, rename={"from_": "from"}):
     scan: Scan | None = None
 
     def __post_init__(self) -> None:
-        if self.from_ == self.to:
-            raise ValueError("from and to: expected two different values")
+        if self.from_ == self.to or not math.isfinite(self.from_ - self.to):
+            raise ValueError("from and to: expected two different finite values")
 
     @property
     def range(self) -> float:
