@@ -136,6 +136,22 @@ def test_a_boundary_of_flights_in_a_batch(tmp_path: Path) -> None:
     campaign = {"name": "edge", "scenario": SCENARIO, "engine": "batch", "search": search}
     judged = Campaign(campaign, out=tmp_path).run()
     assert judged.boundary is not None and judged.boundary.found
-    assert judged.boundary.passes_at == pytest.approx(0.195, abs=0.02)
+    (crossing,) = judged.boundary.crossings
+    assert crossing.passes_at[0] == pytest.approx(0.195, abs=0.02)
+    again = Campaign(campaign, out=tmp_path).run(limit=1)
+    assert again.boundary == judged.boundary
+
+
+def test_a_boundary_on_a_plane_in_a_batch(tmp_path: Path) -> None:
+    """The largest distance is that of the start, so the boundary is a circle; each round of points is one launch."""
+    keys = [
+        {"key": f"world.start_offset_W[{axis}]", "from": 0.0, "to": 0.4, "resolution": 0.05, "scan": 3}
+        for axis in range(2)
+    ]
+    campaign = {"name": "edge", "scenario": SCENARIO, "engine": "batch", "search": {"keys": keys, "pass_rate": 0.5}}
+    judged = Campaign(campaign, out=tmp_path).run()
+    assert judged.boundary is not None and judged.boundary.found
+    for crossing in judged.boundary.crossings:
+        assert math.hypot(*crossing.passes_at) < 0.21 and math.hypot(*crossing.fails_at) > 0.19
     again = Campaign(campaign, out=tmp_path).run(limit=1)
     assert again.boundary == judged.boundary

@@ -8,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tomli_w
 from campaign_runs import PATIENCE_S, processes, rows, rows_flown, start, wait_for, write_files
 from campaign_tables import TABLE, outcome
 
@@ -23,56 +25,93 @@ from aeroloop.campaign.store import Store
 from aeroloop.campaign.worker import Report, Task
 from aeroloop.core.errors import DISK_FULL, EXIT_LINK, StorageError
 from aeroloop.core.paths import process_folder, runtime_dir
+from aeroloop.realtime.limits import SHARED_MEMORY
 
 WORKER = "aeroloop.campaign.worker"
 MOMENTS, FLIGHTS = 20, 60
 
 
-def killed_at_random(folder: Path, kills: int, flights: int, seed: int) -> None:
-    """Kill driver or worker, run on, until as often as asked; then let it end. Rows are those of a run in peace."""
+def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str = WORKER) -> None:
+    """Kill driver or worker, run on, until as often as asked; then let it end. Rows are those of a run in peace, and
+    nothing is left. `own`: in the command line of a process that shows that a flight is in the air."""
     moments, mark = random.Random(seed), f"AEROLOOP_MARK={folder.name}-kills"
-    env = {"XDG_RUNTIME_DIR": str(folder)} if len(str(folder)) < 20 else {}
-    write_files(folder, flights)
     before: dict[str, tuple[object, ...]] = {}
+    seen: set[str] = set()
     driver, left = None, kills
-    while left:
-        if driver is None or driver.poll() is not None:
-            driver = start(folder, "--workers", "2", mark=mark.partition("=")[2], env=env)
-        aim = min(flights - 2, len(before) + moments.randrange(0, max(1, 2 * flights // kills)))
-        whom = moments.choice(("driver", "worker"))
-        wait_for(lambda aim=aim: len(rows_flown(folder / "out")) >= aim and processes(mark, WORKER))
-        workers = processes(mark, WORKER)
-        if whom == "driver" or not workers:
-            driver.kill()
-            driver.communicate()
-            driver = None
-            wait_for(lambda: not processes(mark))
-        else:
-            try:
-                os.kill(moments.choice(workers), signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        left -= 1
-        after = rows_flown(folder / "out")
-        assert {key: after[key] for key in before} == before
-        before = after
-    if driver is None:
-        driver = start(folder, "--workers", "2", mark=mark.partition("=")[2], env=env)
-    _, told = driver.communicate(timeout=600)
-    assert driver.returncode == 0, told
-    wait_for(lambda: not processes(mark))
+    with tempfile.TemporaryDirectory(prefix="al-", dir="/tmp") as runtime:  # paths of sockets are short
+        env = {"XDG_RUNTIME_DIR": runtime}
+
+        def run() -> subprocess.Popen[str]:
+            return start(folder, "--workers", "2", mark=mark.partition("=")[2], env=env)
+
+        def in_the_air(aim: int) -> bool:
+            seen.update(path.name for path in Path(runtime).glob("aeroloop/*-*"))
+            return len(rows_flown(folder / "out")) >= aim and bool(processes(mark, own))
+
+        while left:
+            if driver is None or driver.poll() is not None:
+                driver = run()
+            aim = min(flights - 2, len(before) + moments.randrange(0, max(1, 2 * flights // kills)))
+            whom = moments.choice(("driver", "worker"))
+            wait_for(lambda aim=aim: in_the_air(aim))
+            workers = processes(mark, WORKER)
+            if whom == "driver" or not workers:
+                driver.kill()
+                driver.communicate()
+                driver = None
+                wait_for(lambda: not processes(mark))
+            else:
+                try:
+                    os.kill(moments.choice(workers), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            left -= 1
+            after = rows_flown(folder / "out")
+            assert {key: after[key] for key in before} == before
+            before = after
+        driver = driver or run()
+        _, told = driver.communicate(timeout=600)
+        assert driver.returncode == 0, told
+        wait_for(lambda: not processes(mark))
+        assert seen  # there was something to leave behind
+        assert left_behind(Path(runtime) / "aeroloop", seen) == []
     aeroloop.Campaign(folder / "quick.toml", out=folder / "peace").run(workers=1)
     expected = rows(folder / "peace")
     assert [row[0] for row in rows(folder / "out")] == [row[0] for row in expected]
     assert rows(folder / "out") == expected
 
 
+def left_behind(runtime: Path, seen: set[str]) -> list[str]:
+    """Folders and files of flights but for locks, their shared memory, and sockets that are still bound."""
+    folders = [path.name for path in runtime.iterdir() if path.suffix != ".lock"]
+    memory = [path.name for path in SHARED_MEMORY.iterdir() if any(path.name.startswith(f"{name}_") for name in seen)]
+    sockets = [line for line in Path("/proc/net/unix").read_text().splitlines() if str(runtime) in line]
+    return [*folders, *memory, *sockets]
+
+
 def test_killed_at_a_few_moments(tmp_path: Path) -> None:
+    write_files(tmp_path, flights=8)
     killed_at_random(tmp_path, kills=2, flights=8, seed=4)
 
 
 @pytest.mark.soak
+def test_flights_of_several_processes_killed_at_random_moments(tmp_path: Path) -> None:
+    """With topics in shared memory, which a kill leaves behind."""
+    write_files(tmp_path, flights=12)
+    home = {"lat_deg": 36.372757, "lon_deg": -84.363099, "alt_m": 435.0}
+    aircraft = [
+        {"name": "one", "scenario": "short.toml"},
+        {"name": "two", "scenario": "short.toml", "world": {"home": home}},
+    ]
+    fleet = {"name": "two", "summary": "Two of them", "duration_s": 0.6, "aircraft": aircraft}
+    (tmp_path / "two.toml").write_text(tomli_w.dumps(fleet))
+    (tmp_path / "quick.toml").write_text(tomli_w.dumps({"name": "quick", "scenario": "two.toml", "flights": 12}))
+    killed_at_random(tmp_path, kills=6, flights=12, seed=2, own="aeroloop.")
+
+
+@pytest.mark.soak
 def test_killed_at_twenty_random_moments(tmp_path: Path) -> None:
+    write_files(tmp_path, FLIGHTS)
     killed_at_random(tmp_path, MOMENTS, FLIGHTS, seed=1)
 
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from aeroloop.campaign import store
 from aeroloop.campaign.campaign_page import render
+from aeroloop.campaign.campaigns import Campaign
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.driver import Progress
 from aeroloop.campaign.flight_table import write
@@ -135,6 +136,22 @@ def told(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
+def test_what_a_library_prints_during_the_flights_is_not_in_the_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ray prints pages on standard output when it loses a node."""
+
+    def run(campaign: Campaign, **_: object) -> Judged:
+        print("(raylet) Raylet is terminated.")
+        return campaign.status()
+
+    filled(tmp_path)
+    monkeypatch.setattr(Campaign, "run", run)
+    monkeypatch.setattr(Campaign, "report", lambda campaign: campaign.folder / "report.html")
+    code, text = told("run", "quad-wind", "--out", str(tmp_path), "--json")
+    assert (code, json.loads(text)["campaign"]) == (EXIT_OK, "made-up")
+
+
 def test_commands_of_a_folder(tmp_path: Path) -> None:
     filled(tmp_path, given_up=1)
     code, text = told("status", str(tmp_path), "--json")
@@ -156,10 +173,7 @@ def test_commands_of_a_folder(tmp_path: Path) -> None:
     assert (code, text.splitlines()[0]) == (0, "pos_rms_m 1.52, limit < 1.5, margin -1.33 %: flight 19")
     assert text.splitlines()[2] == f"    aeroloop campaign replay {tmp_path} 19"
     assert told("export", str(tmp_path)) == (0, f"{tmp_path / 'flights.csv'}\n")
-    assert told("replay", str(tmp_path), "20") == (
-        EXIT_USAGE,
-        f"{tmp_path}: flight 20 was not flown; expected one with a result",
-    )
+    assert told("replay", str(tmp_path), "21") == (EXIT_USAGE, f"{tmp_path}: no flight 21; expected 1 to 20")
     code, text = told("status", str(tmp_path / "nothing"))
     assert (code, text) == (
         EXIT_USAGE,

@@ -86,6 +86,7 @@ def test_a_flight_past_its_wall_limit_is_tried_again_and_given_up(tmp_path: Path
     assert row.why == "not ended within 0.5 s of wall time"
     assert judged.exit_code == EXIT_LINK
     assert "without the 1 given up no rate (0 of 0)" in judged.rate().words
+    assert (tmp_path / "gave-up" / "flight-1" / "why.txt").read_text() == f"{row.why}\n"
     assert long.run(workers=1).exit_code == EXIT_LINK  # not tried again
 
 

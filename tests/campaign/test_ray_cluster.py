@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ import aeroloop
 
 pytest.importorskip("ray", reason="ray is an extra: pip install 'aeroloop[cluster]'")
 pytestmark = pytest.mark.soak
-FLIGHTS = 40
+FLIGHTS, MANY_FLIGHTS, RAYLET_KILLS = 40, 300, 20
 WORKER, RAYLET, RAY_WORKER = "aeroloop.campaign.worker", "raylet/raylet", "ray::fly_on_node"
 
 
@@ -135,6 +136,31 @@ def test_whoever_is_killed_on_a_node_no_flight_is_lost(
     _, told = driver.communicate(timeout=600)
     assert driver.returncode == 0, told
     assert [row[:2] + row[3:] for row in rows(tmp_path / "out")] == [row[:2] + row[3:] for row in expected]  # type: ignore[index]
+    wait_for(lambda: not processes(f"AEROLOOP_CLUSTER={cluster.mark}", WORKER))
+
+
+def test_a_raylet_killed_at_twenty_random_moments(cluster: Cluster, tmp_path: Path) -> None:
+    """The node comes back and is killed again while campaigns go on: of each, every row as of one local worker."""
+    moments, left, runs, reader = random.Random(7), RAYLET_KILLS, 0, ThreadPoolExecutor(1)
+    aeroloop.Campaign(write_files(tmp_path, MANY_FLIGHTS), out=tmp_path / "local").run(workers=1)
+    expected = rows(tmp_path / "local")
+    while left:
+        out, runs = tmp_path / f"out{runs}", runs + 1
+        driver = start(tmp_path, "--on", cluster.address, "--out", out.name, env=cluster.env)
+        ended = reader.submit(driver.communicate)  # ray prints pages about a raylet that was lost
+        while left and driver.poll() is None:
+            if not cluster.of("n", RAYLET):
+                cluster.second()
+            aim = len(rows_flown(out)) + moments.randrange(1, 8)
+            wait_for(lambda a=aim, o=out, d=driver: len(rows_flown(o)) >= a or d.poll() is not None, within_s=600)
+            if driver.poll() is None:
+                for pid in cluster.of("n", RAYLET):
+                    os.kill(pid, signal.SIGKILL)
+                wait_for(lambda: not cluster.of("n", WORKER))
+                left -= 1
+        _, told = ended.result(timeout=900)
+        assert driver.returncode == 0, told
+        assert rows(out) == expected
     wait_for(lambda: not processes(f"AEROLOOP_CLUSTER={cluster.mark}", WORKER))
 
 

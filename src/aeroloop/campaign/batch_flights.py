@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -85,7 +84,7 @@ class BatchFlights:
         self._file, self._edition = file, edition
         self.plan = file.batch or check(file)
         definition = file.definition
-        keys = [each.key for each in definition.parameter] + ([definition.search.key] if definition.search else [])
+        keys = [*(each.key for each in definition.parameter), *(definition.search.names if definition.search else ())]
         metrics = self.plan.loop.metrics + ((WEIGHT,) if definition.rare else ())
         checks = required(_scenario(file))
         self.kept = Kept(design_hash(file, edition), tuple(keys), metrics, dict(self.plan.always), checks)
@@ -171,10 +170,6 @@ def _at(parameter: Parameter, u: Array) -> Array:
         return quantiles(parameter, ndtr(u))
     values = normal.mean + normal.std * u
     return np.asarray(np.clip(values, *normal.clip) if normal.clip else values)
-
-
-def with_search(columns: Columns, key: str, value: float) -> Columns:
-    return replace(columns, values={**columns.values, key: np.full(columns.count, value)})
 
 
 def kept_of(table: dict[str, Any]) -> Kept:

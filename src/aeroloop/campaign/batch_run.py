@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from aeroloop.batch.engine import Target
 from aeroloop.campaign.agreement import agreement, chosen
-from aeroloop.campaign.batch_flights import BatchFlights, kept_of, with_search
+from aeroloop.campaign.batch_flights import BatchFlights, kept_of
 from aeroloop.campaign.batch_judged import BatchJudged
 from aeroloop.campaign.batch_table import FlightColumns, LazyRows, of_blocks
 from aeroloop.campaign.definition import Definition
@@ -19,7 +20,7 @@ from aeroloop.campaign.driver import Driver, Progress, Told
 from aeroloop.campaign.local_workers import LocalWorkers
 from aeroloop.campaign.places import default_workers
 from aeroloop.campaign.rare import RareRate
-from aeroloop.campaign.search import Boundary, bisect
+from aeroloop.campaign.search import Boundary, Point, searched
 from aeroloop.campaign.store import PLANNED, Store
 from aeroloop.core.errors import ConfigError
 
@@ -63,29 +64,32 @@ def _searched(store: Store, batch: BatchFlights, progress: Progress, told: Told,
     assert search is not None
     drawn = {key: np.array(own, float) for key, own in draws(batch.definition, search.most_per_point).items()}
     known = of_blocks(batch.kept, store.blocks(batch.kept.design))
-    passed: dict[float, list[bool]] = {}
-    for value, flag in zip(known.values.get(search.key, ()), known.passed, strict=True):
-        passed.setdefault(float(value), []).append(bool(flag))
+    passed: dict[Point, list[bool]] = {}
+    for *point, flag in zip(*(known.values.get(name, ()) for name in search.names), known.passed, strict=True):
+        passed.setdefault(tuple(map(float, point)), []).append(bool(flag))
     count = known.count
 
-    def fly(value: float, wanted: int) -> list[bool]:
+    def fly(asked: Mapping[Point, int]) -> dict[Point, list[bool]]:
         nonlocal count
-        own = passed.setdefault(value, [])
-        if len(own) < wanted:
-            if limit is not None and count - known.count + wanted - len(own) > limit:
+        new = [(point, n) for point, wanted in asked.items() for n in range(len(passed.get(point, ())), wanted)]
+        if new:
+            if limit is not None and count - known.count + len(new) > limit:
                 raise ConfigError(f"--limit {limit}: the search needs more flights; run it again without a limit")
-            new = np.arange(len(own), wanted)
-            part = Columns({key: values[new] for key, values in drawn.items()}, new.astype(np.uint32))
-            part = with_search(part, search.key, value)
+            noise = np.array([n for _, n in new])
+            points = np.array([point for point, _ in new])
+            values = {key: own[noise] for key, own in drawn.items()}
+            values |= {name: points[:, index] for index, name in enumerate(search.names)}
+            part = Columns(values, noise.astype(np.uint32))
             flown = batch.at_once(part)
             batch.add(store, count, part, np.stack(list(flown.metrics.values())))
-            own += flown.passed.tolist()
+            for (point, _), flag in zip(new, flown.passed.tolist(), strict=True):
+                passed.setdefault(point, []).append(flag)
             count += part.count
             progress.done = progress.total = count
             told(progress)
-        return own[:wanted]
+        return {point: passed[point][:wanted] for point, wanted in asked.items()}
 
-    return bisect(search, fly)
+    return searched(search, fly)
 
 
 def _confirm(store: Store, campaign: Campaign, told: Told) -> None:

@@ -14,7 +14,7 @@ from aeroloop.analysis import page
 from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade, code
 from aeroloop.analysis.summary import versions
-from aeroloop.campaign import fault_page
+from aeroloop.campaign import fault_page, kept
 from aeroloop.campaign.design import design_of
 from aeroloop.campaign.judgement import Judged, percent
 from aeroloop.campaign.store import Row
@@ -58,7 +58,8 @@ def _design(judged: Judged) -> str:
 
 
 def sections(judged: Judged, folder: Path) -> Iterator[Section]:
-    from aeroloop.campaign import campaign_plots as plots  # drawing is slow to import
+    from aeroloop.campaign import boundary_page  # drawing is slow to import
+    from aeroloop.campaign import campaign_plots as plots
 
     if judged.faults is not None:
         yield from fault_page.sections(judged.faults, folder)
@@ -66,14 +67,14 @@ def sections(judged: Judged, folder: Path) -> Iterator[Section]:
         "checks", "Checks of the campaign", list(_checks(judged)) if judged.checks or not judged.faults else []
     )
     if judged.boundary is not None:
-        yield Section("boundary", "Boundary", [Text(judged.boundary.words), _tested(judged)])
+        yield Section("boundary", "Boundary", list(boundary_page.blocks(judged.boundary)))
     yield from judged.extra_sections()
     yield Section("distributions", "Checked metrics", [Figures(plots.distributions(judged))])
     yield Section("scatter", "Parameters of passed and failed flights", [Figures(plots.scatters(judged))])
     yield Section("sensitivity", "Sensitivity", list(_sensitivity(judged, plots.sensitivity(judged))))
     yield Section("failures", "What separates failed flights", [] if judged.faults else list(tree_blocks(judged)))
     yield Section("worst", "Worst flights", [] if judged.faults else list(_worst(judged, folder)))
-    yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged)))
+    yield Section("gave-up", "Flights that could not be flown", list(_gave_up(judged, folder)))
     yield Section("about", "About this campaign", list(_about(judged)))
 
 
@@ -95,13 +96,6 @@ def _checks(judged: Judged) -> Iterator[Block]:
     if judged.gave_up:
         interval += " Flights that were given up count as not passed."
     yield Note(interval)
-
-
-def _tested(judged: Judged) -> Table:
-    assert judged.boundary is not None
-    tested = sorted(judged.boundary.tested, key=lambda each: each.value)
-    rows = [(f"{each.value:.6g}", f"{each.passed} of {each.flights}", each.answer) for each in tested]
-    return Table([Column(judged.boundary.key, "name"), Column("passed"), Column("rate is", "text")], rows)
 
 
 def _sensitivity(judged: Judged, pictures: Sequence[Picture]) -> Iterator[Block]:
@@ -150,12 +144,20 @@ def _worst(judged: Judged, folder: Path) -> Iterator[Block]:
         )
 
 
-def _gave_up(judged: Judged) -> Iterator[Block]:
+def _gave_up(judged: Judged, folder: Path) -> Iterator[Block]:
     if not judged.gave_up:
         return
-    columns = [Column("flight", "name"), Column("attempts"), Column("why", "text"), Column("parameters", "text")]
+    texts = ("why", "parameters", "kept", "fly it again")
+    columns = [Column("flight", "name"), Column("attempts"), *(Column(name, "text") for name in texts)]
     shown = judged.gave_up[:MOST_GIVEN_UP]
-    yield Table(columns, [(str(row.number), str(row.attempt), row.why or "", values_of(row)) for row in shown])
+    rows = [
+        (
+            *(str(row.number), str(row.attempt), row.why or "", values_of(row)),
+            *(code(str(left)) if left.is_dir() else "", code(replay_command(folder, row))),
+        )
+        for row, left in ((row, kept.place(folder, row.number)) for row in shown)
+    ]
+    yield Table(columns, rows)
     if len(shown) < len(judged.gave_up):
         yield Note(f"The first {len(shown)} of {len(judged.gave_up)}.")
 

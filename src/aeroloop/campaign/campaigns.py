@@ -1,7 +1,7 @@
 """Campaigns: many flights of one scenario with drawn parameters. The common part of `aeroloop campaign` and Python.
 
 campaign.db     every flight (`store.py`)      report.html   written by `report`
-replays/        flights flown again by `replay`
+replays/        flights flown again by `replay`       gave-up/      what is left of flights that could not be flown
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from aeroloop.api.flying import RUNS, Watcher, carry_out, verified
 from aeroloop.api.scenarios import ScenarioPlan
 from aeroloop.batch.engine import Target
 from aeroloop.campaign import definition as files
-from aeroloop.campaign import fault_campaign
+from aeroloop.campaign import fault_campaign, kept
+from aeroloop.campaign.bench_search import boundary_of_flights
 from aeroloop.campaign.definition import CampaignFile, Definition
-from aeroloop.campaign.design import PlannedFlight, design_of, draws, flights, noise_seed
-from aeroloop.campaign.driver import Driver, Progress, Told, Workers, counted
+from aeroloop.campaign.design import PlannedFlight, design_of, flights
+from aeroloop.campaign.driver import Driver, Progress, Told, counted
 from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.judgement import Judged, Worst
 from aeroloop.campaign.places import LOCAL, batch_target, default_workers, workers_at
-from aeroloop.campaign.search import Boundary, bisect
-from aeroloop.campaign.store import DATABASE, FLOWN, PLANNED, Row, Store
+from aeroloop.campaign.search import Boundary
+from aeroloop.campaign.store import DATABASE, FLOWN, GAVE_UP, PLANNED, Row, Store
 from aeroloop.campaign.worker import Task
 from aeroloop.core.config import convert, override
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError, not_written
@@ -68,6 +69,8 @@ class Replay:
 
     @property
     def words(self) -> str:
+        if self.row.state == GAVE_UP:
+            return f"flown here; in the campaign it could not be flown: {self.row.why}"
         if not self.compared:
             return "flown at another pace or on another rung than in the campaign: log hashes are not compared"
         if self.row.log_sha256 is None:
@@ -127,7 +130,7 @@ class Campaign:
             driver = Driver(store, self.limit_s, self.definition.retries, Progress(total, count), told)
             if self.definition.search:
                 with workers_at(on, workers, plan) as ours:
-                    store.keep({"boundary": self._searched(store, driver, ours, limit)})
+                    store.keep({"boundary": msgspec.to_builtins(boundary_of_flights(self, driver, ours, limit))})
                 return judged(store)
             planned = list(flights(self.definition, philox=self.file.philox))
             if self.definition.sweep:
@@ -149,38 +152,13 @@ class Campaign:
             run(store, self, target, limit, told)
             return judged(store)
 
-    def _searched(self, store: Store, driver: Driver, workers: Workers, limit: int | None) -> dict[str, Any]:
-        search = self.definition.search
-        assert search is not None
-        drawn = draws(self.definition, search.most_per_point)
-        flown = 0
-
-        def fly(value: float, wanted: int) -> list[bool]:
-            nonlocal flown
-            known = driver.progress.total
-            points = [{**{key: own[n] for key, own in drawn.items()}, search.key: value} for n in range(wanted)]
-            planned = [
-                PlannedFlight(known + n + 1, point, n if self.file.philox else noise_seed(self.definition.seed, n))
-                for n, point in enumerate(points)
-            ]
-            tasks = self.planned(store, planned)
-            states = {row.key: row for row in store.rows()}
-            driver.progress.total = len(states)
-            driver.progress.done = sum(row.state != PLANNED for row in states.values())
-            waiting = [tasks[key] for key in tasks if states[key].state == PLANNED]
-            flown += len(waiting)
-            if limit is not None and flown > limit:
-                raise ConfigError(f"--limit {limit}: the search needs more flights; run it again without a limit")
-            driver.fly(waiting, workers)
-            results = {row.key: row.passed for row in store.rows()}
-            return [results[key] for key in tasks]
-
-        found = bisect(search, fly)
-        return boundary_table(found)
-
     def planned(self, store: Store, planned: Iterator[PlannedFlight] | Sequence[PlannedFlight]) -> dict[str, Task]:
         """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses."""
-        scenario, tasks, rows = self.file.scenario, dict[str, Task](), []
+        return {task.key: task for task in self.tasks(store, list(planned))}
+
+    def tasks(self, store: Store, planned: Sequence[PlannedFlight]) -> list[Task]:
+        """In the order of the flights; two that are the same have the same key."""
+        scenario, tasks = self.file.scenario, []
         table = None if scenario.table is None else dict(scenario.table)
         for each in planned:
             changes = (*scenario.changes, *self.file.changes(each.values, each.seed))
@@ -192,8 +170,9 @@ class Campaign:
             free = None
             if self.definition.sweep:
                 free = (*scenario.changes, *fault_campaign.fault_free(self.file, each.values, each.seed))
-            tasks.setdefault(key, Task(key, str(scenario.path.resolve()), changes, self.edition, table, free))
-            rows.append((key, each.number, each.values, each.seed))
+            left = str(kept.place(self.folder.resolve(), each.number))
+            tasks.append(Task(key, str(scenario.path.resolve()), changes, self.edition, table, free, left))
+        rows = [(task.key, each.number, each.values, each.seed) for task, each in zip(tasks, planned, strict=True)]
         store.plan(rows, self.edition)
         return tasks
 
@@ -299,11 +278,11 @@ class Campaign:
         )
 
     def replayed(self, row: Row, scenario: ScenarioPlan, fly: Callable[[Plan, Path], JudgedFlight]) -> Replay:
-        if row.state != FLOWN:
-            raise ConfigError(f"{self.folder}: flight {row.number} was not flown; expected one with a result")
+        if row.state == PLANNED:
+            raise ConfigError(f"{self.folder}: flight {row.number} was not flown yet; expected one with a result")
         plan = verified(scenario)
         flown = fly(plan, self._replay_folder(row.number))
-        compared = plan.lockstep and plan.loop == self.file.scenario.plan.loop
+        compared = row.state == FLOWN and plan.lockstep and plan.loop == self.file.scenario.plan.loop
         return Replay(row, flown.folder, str(flown.summary["log_sha256"]), compared, flown.exit_code, flown.summary)
 
     def _replay_folder(self, number: int) -> Path:
@@ -356,11 +335,6 @@ def judged(store: Store) -> Judged:
         edition=about["edition"],
         stretches=fault_campaign.stretches_of(about.get(fault_campaign.PHASES_KEPT)),
     )
-
-
-def boundary_table(found: Boundary) -> dict[str, Any]:
-    table: dict[str, Any] = msgspec.to_builtins(found)
-    return table
 
 
 def boundary_of(table: dict[str, Any] | None) -> Boundary | None:

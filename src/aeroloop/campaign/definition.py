@@ -19,6 +19,7 @@ from msgspec import Meta
 from aeroloop.analysis.checks import required
 from aeroloop.api.scenarios import ScenarioPlan, named
 from aeroloop.campaign.batch_file import Rare, SobolIndices
+from aeroloop.campaign.search_file import Search
 from aeroloop.campaign.sweep_file import Sweep, with_endless
 from aeroloop.core.config import Config, convert, meta, note, override, read_toml
 from aeroloop.core.errors import ConfigError
@@ -92,27 +93,6 @@ class RateCheck(Config, frozen=True, kw_only=True):
     confidence: Annotated[float, meta("-", "Of the lower bound, one-sided", gt=0.5, lt=1.0)] = 0.95
 
 
-class Search(Config, frozen=True, kw_only=True, rename={"from_": "from"}):
-    """Where the pass rate falls below a limit along one key, by bisection."""
-
-    key: Annotated[
-        str, Meta(min_length=1, description="Key of the scenario; the rate must change once between the ends")
-    ]
-    from_: Annotated[float, note("Value at one end")]
-    to: Annotated[float, note("Value at the other end")]
-    pass_rate: Annotated[float, meta("-", "Rate at the boundary", gt=0.0, lt=1.0)] = 0.95
-    resolution: Annotated[float, Meta(gt=0.0, description="Largest width of the result; by default 1/64")] | None = None
-    most_per_point: Annotated[int, meta("-", "Flights at one value at most", ge=3, le=10000)] = 200
-
-    def __post_init__(self) -> None:
-        if self.from_ == self.to:
-            raise ValueError("from and to: expected two different values")
-
-    @property
-    def width(self) -> float:
-        return self.resolution or abs(self.to - self.from_) / 64.0
-
-
 class Definition(Config, frozen=True, kw_only=True):
     """A campaign file."""
 
@@ -139,7 +119,7 @@ class Definition(Config, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         keys = [parameter.key for parameter in self.parameter]
-        keys += [self.search.key] if self.search else []
+        keys += self.search.names if self.search else ()
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ValueError(f"{twice[0]}: two parameters have this key; expected one")
         drawn = [parameter.key for parameter in self.parameter if parameter.levels is None]
@@ -271,7 +251,9 @@ def extremes(definition: Definition) -> Iterator[tuple[str, str, tuple[Value, ..
             values = normal.clip or (normal.mean,)
         yield where, parameter.key, tuple(values or ())
     if definition.search:
-        yield "search.key", definition.search.key, (definition.search.from_, definition.search.to)
+        for index, axis in enumerate(definition.search.axes):
+            where = f"search.keys[{index}].key" if definition.search.keys else "search.key"
+            yield where, axis.key, (axis.from_, axis.to)
 
 
 def find(name: str | Path) -> Path:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Protocol
 
+from aeroloop.campaign import kept
 from aeroloop.campaign.store import FLOWN, GAVE_UP, PLANNED, Store
 from aeroloop.campaign.worker import Report, Task
 from aeroloop.core.errors import DISK_FULL, EXIT_USAGE, ConfigError, StorageError
@@ -104,6 +105,7 @@ class Driver:
     def _tried_again(self, task: Task, report: Report) -> bool:
         if report.outcome is not None:
             self.store.flown(task.key, report.outcome)
+            kept.discard(task.kept)
             self.progress.failed += report.outcome.verdict != "passed"
             self.progress.recent_s.append(report.outcome.wall_s)
         elif report.exit_code == EXIT_USAGE:

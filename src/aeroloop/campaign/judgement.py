@@ -179,7 +179,7 @@ class Judged:
     def varied(self) -> list[str]:
         """Keys of the parameters that vary."""
         keys = [each.key for each in self.definition.parameter]
-        return keys + ([self.definition.search.key] if self.definition.search else [])
+        return [*keys, *(self.definition.search.names if self.definition.search else ())]
 
     def column(self, key: str) -> Array:
         """A parameter over the flown flights; of choices of text the number of the choice."""

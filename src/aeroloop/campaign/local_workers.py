@@ -13,6 +13,7 @@ from multiprocessing.connection import Connection, wait
 
 import msgspec
 
+from aeroloop.campaign import kept
 from aeroloop.campaign.driver import POLL_S, Ended
 from aeroloop.campaign.worker import LIFE, LINK, Report, Task
 from aeroloop.core.errors import EXIT_LINK
@@ -97,8 +98,9 @@ class LocalWorkers:
                     why = f"not ended within {limit_s:g} s of wall time"
                 else:
                     continue
-                task = worker.taken()
+                task, pid = worker.taken(), worker.process.pid
                 worker.end()
+                kept.keep_of_killed(task.kept, why, pid)
                 self._workers[index] = Worker()
                 yield task, Report(task.key, why=why, exit_code=EXIT_LINK)
 

@@ -136,8 +136,9 @@ class RayWorkers:
 
 
 def portable(task: Task) -> Task:
-    """With the path of a shipped scenario relative to their folder, which may be another one on a node."""
-    path = Path(task.path)
+    """With the path of a shipped scenario relative to their folder, which may be another one on a node, and without a
+    folder of this machine."""
+    task, path = msgspec.structs.replace(task, kept=None), Path(task.path)
     if not path.is_relative_to(SCENARIOS):
         return task
     return msgspec.structs.replace(task, path=str(path.relative_to(SCENARIOS)))

@@ -26,6 +26,7 @@ import msgspec
 
 from aeroloop.api.flying import Watcher, carry_out, verified
 from aeroloop.api.scenarios import ScenarioPlan
+from aeroloop.campaign import kept
 from aeroloop.campaign.fault_columns import FaultColumns
 from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.store import Outcome
@@ -59,6 +60,7 @@ class Task(msgspec.Struct, frozen=True):
     edition: str
     table: dict[str, Any] | None = None  # of a scenario without a file
     fault_free: tuple[str, ...] | None = None  # of a sweep of faults: changes of the fault-free flight
+    kept: str | None = None  # folder for what a flight leaves that could not be flown; on this machine
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -78,7 +80,7 @@ def fly(task: Task) -> Report:
                 f"{task.path}: this file, or one that it names, is another one than when the campaign began"
             )
         began_s = time.monotonic()
-        summary, log = flown(plan)
+        summary, log = flown(plan, task.kept)
         wall_s = time.monotonic() - began_s
         if task.fault_free is not None and summary["exit_code"] in RESULTS:
             free = None if task.fault_free == task.changes else _fault_free(task).plan
@@ -89,6 +91,7 @@ def fly(task: Task) -> Report:
         return Report(task.key, why=str(not_written(error.filename or "a file", error)), exit_code=EXIT_LINK)
     except Exception as error:
         traceback.print_exc()
+        kept.keep(task.kept, traceback.format_exc())
         return Report(task.key, why=f"{type(error).__name__}: {error}", exit_code=EXIT_LINK)
     if summary["exit_code"] not in RESULTS:
         why = str(summary["error"] or summary["ended"])
@@ -96,17 +99,24 @@ def fly(task: Task) -> Report:
     return Report(task.key, outcome_of(summary, wall_s))
 
 
-def flown(plan: Plan) -> tuple[dict[str, Any], Log]:
+def flown(plan: Plan, keep_in: str | None = None) -> tuple[dict[str, Any], Log]:
     """Fly it; its summary and its log."""
     if inlinable(plan):
         began_s = time.monotonic()
         flight = fly_inline(plan)
         return summary_of(plan, flight.logs[0], _outcome(flight.ended, time.monotonic() - began_s)), flight.logs[0]
     with process_folder("campaign") as folder:
-        judged = carry_out(plan, folder / "run", Watcher(notice=lambda words: None))
+        try:
+            judged = carry_out(plan, folder / kept.RUN, Watcher(notice=lambda words: None))
+        except AeroloopError as error:
+            kept.keep(keep_in, str(error), folder / kept.RUN)
+            raise
         if judged.exit_code != judged.summary["exit_code"]:  # it has ended, and its results could not be written
             raise StorageError(judged.errors[-1])
-        return judged.summary, read_log(folder / "run", plan)
+        log = read_log(folder / kept.RUN, plan)
+        if judged.summary["exit_code"] not in RESULTS:
+            kept.keep(keep_in, str(judged.summary["error"] or judged.summary["ended"]), folder / kept.RUN)
+        return judged.summary, log
 
 
 _columns = FaultColumns(flown)

@@ -6,7 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -83,7 +83,8 @@ def run(
     if campaign.remark:
         print_note(f"note: {campaign.remark}")
     try:
-        with _shown(campaign) as told:
+        # Standard output is for the results: ray prints there when it loses a node.
+        with _shown(campaign) as told, redirect_stdout(sys.stderr):
             judged = campaign.run(workers=workers, limit=limit, on=on, told=told)
     except KeyboardInterrupt:
         print_note(f"interrupted: what was flown is in {campaign.folder}; the same command goes on")
@@ -221,6 +222,8 @@ def _tell(campaign: Campaign, judged: Judged, as_json: bool, *, with_report: boo
 
 
 def _show(judged: Judged, folder: Path, page: Path | None) -> None:
+    from aeroloop.campaign import kept
+
     screen = Console()
 
     def say(words: str) -> None:
@@ -244,7 +247,9 @@ def _show(judged: Judged, folder: Path, page: Path | None) -> None:
     for words in judged.remarks:
         say(plain(words))
     for row in judged.gave_up:
-        say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}")
+        left = kept.place(folder, row.number)
+        where = f" ({plain(str(left))})" if left.is_dir() else ""
+        say(f"[yellow]gave up[/]: flight {row.number}: {plain(row.why or '')}{where}")
     others, designs = judged.not_counted
     if others:
         say(f"note: {others} flights of other editions (law, sources or libraries) are kept, and not counted")

@@ -62,6 +62,11 @@ def process_folder(kind: str) -> Iterator[Path]:
         yield Path(name)
 
 
+def process_folder_of(kind: str, pid: int) -> Path | None:
+    """The folder of a process, also after it was killed."""
+    return next(iter(runtime_dir().glob(f"{kind}-{pid}-*")), None)
+
+
 def cache_dir() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "aeroloop"
