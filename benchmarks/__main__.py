@@ -18,6 +18,7 @@ from rich.table import Table
 from benchmarks import (
     ardupilot_json,
     batch,
+    batch_report,
     bench_step,
     camera_timing,
     campaign_flight,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "flight": flight.run,
     "start-up": start_up.run,
     "inline": inline.run,
+    "batch-report": batch_report.run,
     "campaign-flight": campaign_flight.run,
     "campaign-report": campaign_report.run,
     "campaign-spirals": campaign_spirals.run,

@@ -2,26 +2,79 @@
 
 Both are smaller loops: a rigid body with motors and a geometric or cascaded controller on the true state, with no
 sensors, estimator, wind or metrics. A step is one control period of 4 ms.
+
+They need a numpy and jax of their own, so each runs in a child process of the Python that `AEROLOOP_PEERS` names, or of
+this one: `python -m benchmarks.batch_peers NAME STEPS` prints `ready`, then a rate for each line that it reads.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
-
-import numpy as np
+from pathlib import Path
 
 STEP_S = 0.004
 WORLDS = 1024
 """Of crazyflow, which steps many at once."""
+PYTHON = "AEROLOOP_PEERS"
+"""Environment variable: a virtual environment with the peers, or its Python."""
+READY, ABSENT = "ready", "absent"
 
 
-def rotorpy(steps: int) -> Callable[[], float] | None:
-    """Steps a second of processor time; None: not installed."""
-    if importlib.util.find_spec("rotorpy") is None:
-        return None
+class Peer:
+    """A peer in its own process: steps a second of processor time. ImportError: it is not installed there."""
+
+    def __init__(self, name: str, steps: int) -> None:
+        command = [python(), "-m", "benchmarks.batch_peers", name, str(steps)]
+        # crazyflow refuses to be imported after scipy without SCIPY_ARRAY_API
+        environment = {**os.environ, "SCIPY_ARRAY_API": "1", "JAX_PLATFORMS": "cpu"}
+        self._child = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=environment,
+            cwd=Path(__file__).resolve().parents[1],
+        )
+        if self._answer() != READY:
+            self.close()
+            raise ImportError(name)
+
+    def _answer(self) -> str:
+        assert self._child.stdout is not None
+        return self._child.stdout.readline().strip()
+
+    def rate(self) -> float:
+        assert self._child.stdin is not None
+        self._child.stdin.write("\n")
+        self._child.stdin.flush()
+        answer = self._answer()
+        if not answer:
+            raise RuntimeError(f"the peer ended: {self._child.args}")
+        return float(answer)
+
+    def close(self) -> None:
+        self._child.kill()
+        self._child.communicate()
+
+
+def python() -> str:
+    """Of the peers."""
+    named = os.environ.get(PYTHON)
+    if not named:
+        return sys.executable
+    folder = Path(named)
+    return str(folder / "bin" / "python") if folder.is_dir() else str(folder)
+
+
+def rotorpy(steps: int) -> Callable[[], float]:
+    """Steps a second of processor time."""
+    import numpy as np
     from rotorpy.controllers.quadrotor_control import SE3Control  # type: ignore[import-not-found, unused-ignore]
     from rotorpy.vehicles.crazyflie_params import quad_params  # type: ignore[import-not-found, unused-ignore]
     from rotorpy.vehicles.multirotor import Multirotor  # type: ignore[import-not-found, unused-ignore]
@@ -42,11 +95,9 @@ def rotorpy(steps: int) -> Callable[[], float] | None:
     return rate
 
 
-def crazyflow(steps: int) -> Callable[[], float] | None:
-    """The same of crazyflow: `WORLDS` drones at once, with its cascade on the true state, on the processor. None also
-    without SCIPY_ARRAY_API=1."""
-    if importlib.util.find_spec("crazyflow") is None or os.environ.get("SCIPY_ARRAY_API") != "1":
-        return None  # it refuses to be imported after scipy without this setting
+def crazyflow(steps: int) -> Callable[[], float]:
+    """The same of crazyflow: `WORLDS` drones at once, with its cascade on the true state, on the processor."""
+    import numpy as np
     from crazyflow.control import Control  # type: ignore[import-not-found, unused-ignore]
     from crazyflow.sim import Sim  # type: ignore[import-not-found, unused-ignore]
 
@@ -66,6 +117,25 @@ def crazyflow(steps: int) -> Callable[[], float] | None:
             raise RuntimeError("crazyflow's flights were lost")
         return WORLDS * steps / (time.process_time() - began)
 
-    sim.state_control(command)
-    sim.step(steps)  # compiles
+    rate()  # compiles
     return rate
+
+
+LOOPS = {"rotorpy": rotorpy, "crazyflow": crazyflow}
+
+
+def main() -> None:
+    name, steps = sys.argv[1], int(sys.argv[2])
+    answers = sys.stdout
+    sys.stdout = sys.stderr  # what the peers print is no answer
+    if importlib.util.find_spec(name) is None:
+        print(ABSENT, file=answers, flush=True)
+        return
+    rate = LOOPS[name](steps)
+    print(READY, file=answers, flush=True)
+    for _ in sys.stdin:
+        print(rate(), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,25 @@ def test_nvcc_compiles_the_spiral(tmp_path: Path) -> None:
     text = source(flights.plan("tiltrotor-spiral").loop, batch.CUDA)
     built = batch_build.cuda_library(text, tmp_path, ("-Werror", "all-warnings"))
     assert b"aeroloop_batch_run" in built.read_bytes()
+
+
+@needs_nvcc
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("scenario", "spilled"), [("tiltrotor-spiral", 1500), ("quad-air", 3500), ("fixedwing-circle", 200)]
+)
+def test_registers_and_spills_of_the_kernel(scenario: str, spilled: int, tmp_path: Path) -> None:
+    """More spills, bytes of a thread, cost rate. Seen: 1,048, 2,812 and 0, with 255, 255 and 246 registers."""
+    (tmp_path / "batch.cu").write_text(source(flights.plan(scenario).loop, batch.CUDA))
+    (tmp_path / batch_build.HEADER).write_text(batch_build.header())
+    command = ["nvcc", *batch_build.CUDA_FLAGS, f"-arch={batch_build.CUDA_ARCHITECTURE}", "-Xptxas", "-v"]
+    done = subprocess.run(
+        [*command, "-o", "batch.so", "batch.cu"], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=True
+    )
+    kernel = done.stderr.partition("entry function 'al_kernel'")[2]
+    stores, registers = (re.search(words, kernel) for words in (r"(\d+) bytes spill stores", r"Used (\d+) registers"))
+    assert stores is not None and registers is not None, done.stderr
+    assert int(stores[1]) <= spilled and int(registers[1]) <= 255
 
 
 def test_without_nvcc_the_message_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

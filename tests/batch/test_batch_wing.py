@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import platform
@@ -10,18 +11,26 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
+import casadi as ca
 import numpy as np
 import pytest
 
+from aeroloop.api.flying import fly
+from aeroloop.api.scenarios import named
 from aeroloop.batch import flights
 from aeroloop.batch.engine import Engine
 from aeroloop.batch.loop import source
 from aeroloop.codegen import batch, batch_build
 from aeroloop.codegen.host import c_source
+from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.fixedwing import airframe
+from aeroloop.families.fixedwing.scenario import FixedWingScenario
+from aeroloop.families.fixedwing.start_and_goal import places
 from aeroloop.models import fixedwing
+from aeroloop.recording.log import read
 
 GUARD_S = 240
 SHORT_CYCLES = 300
@@ -36,6 +45,14 @@ CHANGED = {
     "world.wind.steady_W[1]": -2.0,
     "world.start_offset_W[2]": -2.0,
 }
+LEAD = 10
+"""Cycles of the sensors' start before the flight begins."""
+CHANGED_ON_BENCH = (
+    'noise.generator="philox"',
+    *(f"{key}={value}" for key, value in CHANGED.items() if not key.endswith("]")),
+    "world.wind.steady_W=[4.0, -2.0, 0.0]",
+    "world.start_offset_W=[0.0, 0.0, -2.0]",
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,15 +106,46 @@ def assert_near(plan: flights.Plan, made: dict[str, np.ndarray], bench: dict[str
 
 def test_a_flight_of_the_bench_with_its_noise(plan: flights.Plan, engine: Engine, tmp_path: Path) -> None:
     """Turbulence, wind, errors of all sensors, another mass: metrics within 1 mm, 1 mm/s and 0.01 degrees."""
-    sets = ['noise.generator="philox"', f"noise.flight={FLIGHT}", f"duration_s={DURATION_S}"]
-    sets += [f"{key}={value}" for key, value in CHANGED.items() if not key.endswith("]")]
-    sets += ["world.wind.steady_W=[4.0, -2.0, 0.0]", "world.start_offset_W=[0.0, 0.0, -2.0]"]
+    sets = [f"noise.flight={FLIGHT}", f"duration_s={DURATION_S}", *CHANGED_ON_BENCH]
     bench = flown_on_the_bench(tmp_path / "run", sets)
     own = flights.columns(plan, {key: [value] for key, value in CHANGED.items()}, 1)
     table = flights.plan("fixedwing-circle", (f"duration_s={DURATION_S}",)).table
     made = engine.fly(own, table, np.array([SEED]), flights=np.array([FLIGHT])).metrics
     assert_near(plan, made, bench)
     assert made["airspeed_error_max_m_s"][0] > 0.5 and made["est_pos_rms_m"][0] > 0.05  # there was wind and noise
+
+
+@pytest.mark.soak
+def test_positions_and_attitudes_of_the_bench(plan: flights.Plan, cache: Path, tmp_path: Path) -> None:
+    """20 s with noise, turbulence and another mass: within 1 mm and 0.1 deg at any time."""
+    state = ca.SX.sym("state", plan.loop.state_count)
+    finish = ca.Function("finish", [state], [state[:7]], ["state"], ["metrics"])
+    probe = Engine(dataclasses.replace(plan.loop, finish=finish, metrics=tuple("xyzabcd")), cache=cache)
+    scenario = named("fixedwing-circle").changed(
+        (*CHANGED_ON_BENCH, f"noise.flight={FLIGHT}", f"seed={SEED}", 'loop="mil"', "duration_s=20.0")
+    )
+    run = fly(scenario, out=tmp_path / "run")
+    log = read(next(Path(run.folder).glob("*.mcap")))
+    truth, columns = log.rows["truth"], log.columns["truth"]
+    wanted = [columns.index(name) for name in ("x_m", "y_m", "z_m", "qw", "qx", "qy", "qz")]
+    own = flights.columns(plan, {key: [value] for key, value in CHANGED.items()}, 1)
+    middle_W, far_m, far_deg = centre(), [], []
+    for row in range(50, 1001, 25):  # of the log, every 20 ms: two plant steps
+        n = LEAD + 2 * row
+        made = probe.fly(own, plan.table[:n], np.array([SEED]), flights=np.array([FLIGHT])).metrics
+        motion, bench = np.array([float(value[0]) for value in made.values()]), truth[row, wanted]
+        assert truth[row, 0] == pytest.approx(0.02 * row)
+        far_m.append(np.linalg.norm(motion[:3] + middle_W - bench[:3]))
+        off = motion[3:] * np.sign(motion[3:] @ bench[3:]) - bench[3:]
+        far_deg.append(2 * np.degrees(np.linalg.norm(off)))
+    print(f"{1e3 * max(far_m):.3g} mm, {max(far_deg):.3g} deg")
+    assert max(far_m) < 1e-3 and max(far_deg) < 0.1
+
+
+def centre() -> np.ndarray:
+    """What positions of the batch are relative to."""
+    scenario = cast(FixedWingScenario, scenario_files.load(scenario_files.find("fixedwing-circle")))
+    return np.array([*places(scenario).start_m, scenario.aircraft.mission.height_m])
 
 
 @pytest.mark.soak

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from pathlib import Path
 from typing import Any
 
@@ -225,3 +226,9 @@ def test_a_state_that_does_not_change_is_not_written() -> None:
 def test_a_broken_source_says_what_the_compiler_said(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="error"):
         batch_build.library("int broken(", batch_build.LANE_FLAGS, tmp_path)
+
+
+def test_no_mask_is_the_negation_of_one_bit() -> None:
+    """gcc 13 makes an integer of one bit of it, and leaves the whole function scalar."""
+    code = re.sub(r"/\*.*?\*/", "", batch_build.header(), flags=re.DOTALL)
+    assert "& 1)" in code and not re.search(r"-\s*\([^()]*& 1\)", code)

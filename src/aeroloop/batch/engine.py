@@ -37,9 +37,18 @@ class Flown:
 
 
 class Engine:
-    """A compiled loop. `lanes` is for tests: the results do not depend on it."""
+    """A compiled loop. `lanes`, and more `flags` for the C compiler, are for tests and benchmarks: the results do not
+    depend on them."""
 
-    def __init__(self, loop: Loop, target: Target = "lanes", *, lanes: int = 16, cache: Path | None = None) -> None:
+    def __init__(
+        self,
+        loop: Loop,
+        target: Target = "lanes",
+        *,
+        lanes: int = 16,
+        flags: tuple[str, ...] = (),
+        cache: Path | None = None,
+    ) -> None:
         self._loop = loop
         self._real: Any = np.float64 if target == "double" else np.float32
         folder = cache or cache_dir()
@@ -48,8 +57,8 @@ class Engine:
             launch = gpu.launcher(text, folder)
             self._launcher: Callable[[int], gpu.Launch] = lambda threads: launch
         else:
-            flags = batch_build.DOUBLE_FLAGS if target == "double" else (*batch_build.LANE_FLAGS, f"-DAL_LANES={lanes}")
-            self._launcher = partial(batch_build.entry, batch_build.library(text, flags, folder))
+            own = batch_build.DOUBLE_FLAGS if target == "double" else (*batch_build.LANE_FLAGS, f"-DAL_LANES={lanes}")
+            self._launcher = partial(batch_build.entry, batch_build.library(text, (*own, *flags), folder))
 
     def fly(
         self, params: Vec, table: Vec, seeds: NDArray[Any], *, flights: NDArray[Any] | None = None, threads: int = 0

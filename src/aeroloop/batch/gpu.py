@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import importlib.util
 from collections.abc import Callable
@@ -25,12 +26,26 @@ Launch = Callable[[Arrays, NDArray[Any]], float]
 """Fills in the metrics (metrics, flights); seconds of the kernel."""
 
 
+def missing() -> str | None:
+    """What keeps a batch from flying on a GPU here, in words; None: nothing does."""
+    if importlib.util.find_spec("cupy") is None and batch_build.cuda_compiler() is None:
+        return INSTALL
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "there is no NVIDIA driver"
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or not count.value:
+        return "CUDA found no device"
+    return None
+
+
 def launcher(source: str, folder: Path) -> Launch:
     """ConfigError says what to install, or that there is no device."""
     if importlib.util.find_spec("cupy") is not None:
         return _with_cupy(source)
-    if batch_build.cuda_compiler() is None:
-        raise ConfigError(INSTALL)
+    if words := missing():  # before a minute of compiling
+        raise ConfigError(words if words == INSTALL else f"a batch on a GPU needs a device: {words}")
     return batch_build.entry(batch_build.cuda_library(source, folder), threads=0)
 
 

@@ -139,10 +139,11 @@ AL_FN float al_cos_core(float z) {
   p = al_fma(p, z, -0.5f);
   return al_fma(p, z, 1.0f);
 }
-/* The sine of quarter * pi/2 + r. */
+/* The sine of quarter * pi/2 + r. The mask is that of an even quarter: gcc 13 makes a one-bit integer of -(quarter & 1),
+   and has no vector type for it ("no vectype for stmt"), so that the whole function would stay scalar. */
 AL_FN float al_sine_of(int32_t quarter, float r) {
   const float z = r * r;
-  const float value = al_select(-(quarter & 1), al_cos_core(z), al_sin_core(r, z));
+  const float value = al_select((quarter & 1) - 1, al_sin_core(r, z), al_cos_core(z));
   return al_from_bits(al_bits(value) ^ (int32_t)((uint32_t)(quarter & 2) << 30));
 }
 AL_FN float al_sin(float x) {

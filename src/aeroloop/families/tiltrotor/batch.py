@@ -20,14 +20,16 @@ import numpy as np
 
 from aeroloop.batch.flights import Plan
 from aeroloop.batch.layout import Layout
-from aeroloop.batch.loop import Call, Loop, Repeat
+from aeroloop.batch.loop import Call, Item, Loop, Repeat
+from aeroloop.control import mpc
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import SENSOR_COUNT
 from aeroloop.families.tiltrotor.batch_channels import STATE
-from aeroloop.families.tiltrotor.design import design, flight_law, parameters, scaled
+from aeroloop.families.tiltrotor.batch_mpc import FALLBACKS, PredictiveControl
+from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameters, scaled
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.ground.trajectories import build as build_path
@@ -63,22 +65,23 @@ _STAGES = ((0.5, 1 / 6), (0.5, 1 / 3), (1.0, 1 / 3), (0.0, 1 / 6))
 
 
 _BOARD = "overruns board_restarts late_cycles sensor_losses safe_commands implausible_sensors implausible_commands"
-ALWAYS = dict.fromkeys((*_BOARD.split(), "law_not_finite", "references_lost", "board_messages_lost"), 0.0)
+ALWAYS = dict.fromkeys((*_BOARD.split(), "law_not_finite", FALLBACKS, "references_lost", "board_messages_lost"), 0.0)
 """Metrics of the bench that no flight of a batch changes: in lockstep on a sound link no board is late or lost."""
 
 
 def plan(scenario: TiltrotorScenario) -> Plan:
     """The flight of a scenario; ConfigError for what a batch cannot fly."""
     _check(scenario)
+    loop = _Tiltrotor(scenario).loop()
     return Plan(
-        _Tiltrotor(scenario).loop(),
+        loop,
         table(scenario),
         _values(scenario),
         ranges={
             **{f"vehicle.scale.{name}": SCALE_RANGE for name in SCALES},
             DELAY: (0.0, scenario.controller.control.period_s),  # a later request finds the board in its next cycle
         },
-        always=ALWAYS,
+        always={name: value for name, value in ALWAYS.items() if name not in loop.metrics},
     )
 
 
@@ -141,6 +144,7 @@ class _Tiltrotor:
         self._steps = round(control.period_s / self._step_s)
         self._plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
         self._law = flight_law(control, self._plan)
+        self._predictive = _predictive(scenario, self._plan)
         self._params = ca.SX.sym("params", len(PARAMETERS))
         self._own = dict(zip(PARAMETERS, ca.vertsplit(self._params), strict=True))
         self._parts = Layout(
@@ -158,6 +162,7 @@ class _Tiltrotor:
                 "saturated": 1,
                 "alive": 1,
                 "duration": 1,  # of the whole flight, s
+                **(self._predictive.parts if self._predictive else {}),
             }
         )
 
@@ -170,10 +175,10 @@ class _Tiltrotor:
         )
         return Loop(
             start=self._start(),
-            cycle=(Repeat(self._steps, step), Call(self._control(), stream=STATE)),
+            cycle=(Repeat(self._steps, step), *self._control()),
             finish=self._finish(),
             parameters=PARAMETERS,
-            metrics=METRICS,
+            metrics=(*METRICS, *([FALLBACKS] if self._predictive else [])),
             table_columns=COLUMNS,
             steps_per_cycle=self._steps,
         )
@@ -199,14 +204,17 @@ class _Tiltrotor:
         state = self._parts.whole({**zeros, "x": x, "stage": x, "sum": x, "commands": hover, "alive": ca.SX(1)})
         return ca.Function("start", [self._params], [state], ["params"], ["state"])
 
-    def _control(self) -> ca.Function:
+    def _control(self) -> tuple[Item, ...]:
         s, row = self._parts, ca.SX.sym("table", COLUMNS)
         stds = _noise(self._scenario)
         normals = {"normals": ca.SX.sym("normals", SENSOR_COUNT)} if stds.any() else {}
+        inputs = {"table": row, **normals}
         sensors = s["x"] + (ca.DM(stds) * normals["normals"] if normals else 0)
+        if self._predictive:
+            return self._predictive.calls(s, sensors, inputs, row[:8])
         command, memory = self._law(sensors, row[:8], s["memory"])
         kept = ca.vertcat(command, s["commands"][:4])
-        return s.event("control", {"table": row, **normals}, {"memory": memory, "commands": kept})
+        return (Call(s.event("control", inputs, {"memory": memory, "commands": kept}), stream=STATE),)
 
     def _limits(self, command: Any) -> tuple[Any, Any]:
         """The command within the actuators' limits, and whether one was met."""
@@ -297,8 +305,18 @@ class _Tiltrotor:
             s["saturated"],
             1 - s["alive"],
             ca.if_else(s["alive"], s["duration"], self._step_s * s["sampled"]),
+            *([s[FALLBACKS]] if self._predictive else []),
         )
         return ca.Function("finish", [s.symbol], [made], ["state"], ["metrics"])
+
+
+def _predictive(scenario: TiltrotorScenario, plan: Design) -> PredictiveControl | None:
+    control = scenario.controller.control
+    if control.law != "mpc" or control.law_file:
+        return None
+    problem = plan.predictive_problem(control.mpc)
+    prepare = mpc.prepare(problem, plan.K, plan.state_eq, plan.u_eq, plan.period_s)
+    return PredictiveControl(problem, prepare, mpc.choose(problem, plan.u_eq))
 
 
 def _noise(scenario: TiltrotorScenario) -> Vec:
