@@ -17,10 +17,9 @@ from aeroloop.exchanges.board_faults import encoded
 from aeroloop.exchanges.failing_board import FailingTurns, HeldLine
 from aeroloop.flight.inline import fly_inline
 from aeroloop.links.memory import memory_pair
-from aeroloop.realtime.lockstep import BEFORE_NS
 from aeroloop.recording.log import Log
 
-AT_S = 0.5
+AT_S, MS = 0.5, 1_000_000
 LATER = {"target": "to_board", "kind": "loss", "value": 0.5, "from_s": 900.0}
 """Planned after the end: the flight alternates by a baton, so that its board can be made to fail by hand."""
 
@@ -43,15 +42,19 @@ def restarts(log: Log) -> list[tuple[float, Event, float]]:
 
 
 class Recorded:
-    """A board that notes when it works, and sends one byte each time."""
+    """A board that notes when it works, with how many samples, and sends one byte each time."""
 
     def __init__(self, line: HeldLine) -> None:
-        self.line, self.ran_ms, self.restarted = line, list[int](), list[tuple[int, ResetCause]]()
+        self.line, self.ran, self.restarted = line, list[tuple[int, int]](), list[tuple[int, ResetCause]]()
+
+    @property
+    def ran_ms(self) -> list[int]:
+        return [t_ms for t_ms, _ in self.ran]
 
     def turn(self, cadence: Cadence, t_ns: int) -> int:
-        sampled = bool(self.line.poll())
-        if t_ns != BEFORE_NS and cadence.due(t_ns, sampled=sampled):
-            self.ran_ms.append(t_ns // 1_000_000)
+        samples = len(self.line.poll())
+        if cadence.due(t_ns, sampled=samples > 0):
+            self.ran.append((t_ns // MS, samples))
             self.line.send(b"c")
         return cadence.wake_ns(sampled=False)
 
@@ -62,48 +65,53 @@ class Recorded:
         return False
 
     def restart(self, t_ns: int, cause: ResetCause) -> None:
-        self.restarted.append((t_ns // 1_000_000, cause))
+        self.restarted.append((t_ns // MS, cause))
         self.line.send(b"s")
 
 
-def turned(kind: str, value: float, at_ms: int, until_ms: int = 100) -> tuple[Recorded, list[int]]:
-    """A board of 10 ms with a sample each period: what it did, and when the plant got bytes."""
+def turned(until_ms: int, faults: dict[int, tuple[str, float]]) -> tuple[Recorded, list[int]]:
+    """A board of 10 ms with a sample each period, and faults at some times, of which a value of zero ends one: what it
+    did, and when the plant got bytes."""
     plant, end = memory_pair()
-    turns = FailingTurns(end, 10_000_000, Recorded)
+    turns = FailingTurns(end, 10 * MS, Recorded)
     sent, got_ms, wake_ns = 0, [], 0
     for t_ms in range(until_ms):
-        if t_ms == at_ms:
-            turns.inject(encoded(kind, on=True, value=value))
+        if t_ms in faults:
+            kind, value = faults[t_ms]
+            turns.inject(encoded(kind, on=kind != "slow" or value > 0.0, value=value))
         if t_ms % 10 == 0:
             plant.send(b"v")
             sent += 1
-        elif t_ms * 1_000_000 < wake_ns:
+        elif t_ms * MS < wake_ns:
             continue
-        reply = turns.take(t_ms * 1_000_000, sent)
-        wake_ns = reply.wake_ns
+        wake_ns = turns.take(t_ms * MS, sent).wake_ns
+        assert wake_ns > t_ms * MS
         if plant.poll():
             got_ms.append(t_ms)
     return turns.board, got_ms
 
 
 def test_a_slow_board_sends_later_and_skips_the_periods_in_which_it_is_at_work() -> None:
-    board, got_ms = turned("slow", 0.004, at_ms=25, until_ms=60)
+    board, got_ms = turned(60, {25: ("slow", 0.004)})
     assert board.ran_ms == [0, 10, 20, 30, 40, 50]
     assert got_ms == [0, 10, 20, 34, 44, 54]
-    board, got_ms = turned("slow", 0.025, at_ms=25)
-    assert board.ran_ms == [0, 10, 20, 30, 60, 90]
-    assert got_ms == [0, 10, 20, 55, 85]
-    assert turned("slow", 0.01, at_ms=25, until_ms=80)[1] == [0, 10, 20, 40, 60]
+    board, got_ms = turned(140, {25: ("slow", 0.025), 85: ("slow", 0.0)})
+    assert board.ran == [(t_ms, 1) for t_ms in (0, 10, 20, 30, 60, 90, 100, 110, 120, 130)]
+    assert got_ms == [0, 10, 20, 55, 85, 90, 100, 110, 120, 130]
+    assert turned(80, {25: ("slow", 0.01)})[1] == [0, 10, 20, 40, 60]
 
 
 def test_a_board_that_hangs_or_is_reset_sends_nothing_of_before() -> None:
-    board, got_ms = turned("hang", 0.0, at_ms=30)
+    board, got_ms = turned(100, {30: ("hang", 0.0)})
     assert board.restarted == [(70, ResetCause.WATCHDOG)]
-    assert board.ran_ms == [0, 10, 20, 80, 90]
+    assert board.ran == [(t_ms, 1) for t_ms in (0, 10, 20, 80, 90)]
     assert got_ms == [0, 10, 20, 70, 80, 90]
-    board, got_ms = turned("reset", 0.0, at_ms=30, until_ms=60)
+    board, got_ms = turned(60, {30: ("reset", 0.0)})
     assert board.restarted == [(30, ResetCause.COMMANDED)]
     assert got_ms == [0, 10, 20, 30, 40, 50]
+    board, got_ms = turned(60, {5: ("slow", 0.025), 20: ("reset", 0.0), 30: ("slow", 0.0)})
+    assert board.ran_ms == [0, 10, 30, 40, 50]
+    assert got_ms == [0, 20, 30, 40, 50], "what it had not sent yet is lost"
 
 
 @pytest.mark.parametrize(

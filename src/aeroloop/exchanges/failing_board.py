@@ -112,7 +112,7 @@ class FailingTurns(WorkTurns, Generic[B]):
         self.line.poll()  # nobody reads it
         if t_ns < self._back_ns:
             return self._back_ns
-        self._cause = None
+        self._cause, self._cadence = None, Cadence(self._period_ns)
         self.board.restart(t_ns, cause)
         self._cadence.resume(t_ns + 1)
         return self._cadence.wake_ns(sampled=False)
