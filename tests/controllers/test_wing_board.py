@@ -71,7 +71,7 @@ class FakeFirmware:
         self.reply = Granted(b"servos", b"telemetry", busy_ns=2_000_000)
         self.start = BoardEnd().start(CLAIM)
 
-    def step(self, hils: bytes, comm: bytes, *, t_ns: int) -> Granted:
+    def step(self, hils: bytes, comm: bytes = b"", *, t_ns: int, fault: str = "") -> Granted:
         self.lines.append((hils, comm, t_ns))
         return self.reply
 

@@ -116,7 +116,7 @@ def test_a_board_that_hangs_or_is_reset_sends_nothing_of_before() -> None:
 
 @pytest.mark.parametrize(
     ("name", "period_s", "step_s"),
-    [("quad-air", 0.004, 0.004), ("quad-law-hover", 0.004, 0.0), ("fixedwing-loiter", 0.05, 0.0), (SLED, 0.02, 0.0)],
+    [("quad-hover", 0.004, 0.004), ("quad-law-hover", 0.004, 0.0), ("fixedwing-loiter", 0.05, 0.0), (SLED, 0.02, 0.0)],
     ids=["pixhawk", "guided", "wing", "values"],
 )
 def test_a_board_fails_as_planned_and_as_by_hand_in_a_flight_that_is_else_the_same(
