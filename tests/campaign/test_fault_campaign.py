@@ -10,8 +10,14 @@ import pytest
 
 import aeroloop
 from aeroloop.api.scenarios import scenario
-from aeroloop.campaign.fault_outcome import Result
+from aeroloop.campaign.cut_sets import CutSet, cut_sets
+from aeroloop.campaign.fault_columns import single
+from aeroloop.campaign.fault_outcome import Result, columns, seen
+from aeroloop.campaign.fault_sweep import Flight, cases, possible
+from aeroloop.campaign.sweep_file import Sweep
+from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
+from aeroloop.core.faults import LINE_TARGETS
 from aeroloop.core.signals import Event, ResetCause
 from aeroloop.flight.inline import fly_inline
 from aeroloop.recording.log import Log
@@ -53,6 +59,23 @@ def test_a_sweep_is_flown_judged_and_replayed(tmp_path: Path) -> None:
     again = campaign(tmp_path / "two").run(workers=2)
     assert found(again) == found(judged)
     assert campaign(tmp_path / "one").run(workers=1).summary["faults"] == judged.summary["faults"]
+
+
+def test_two_delays_lose_the_aircraft_that_each_alone_does_not() -> None:
+    """6 ms each way: the delay margin is 9 ms. Flown here, judged as by a worker."""
+    delays = {"to_board.delay_s": [0.006], "to_plant.delay_s": [0.006]}
+    sweep = convert(
+        {"target": [*LINE_TARGETS], "kind": ["delay_s"], "value": delays, "at": [0.2], "order": 2}, Sweep, ""
+    )
+    plan = single(scenario(SHORT).plan)
+    free = seen(fly_inline(plan).logs[0], "completed")
+    flown = []
+    for case in cases([sweep], possible(plan), Flight((), plan.aircraft.step_s, plan.duration_s)):
+        flight = fly_inline(scenario({**SHORT, "faults": case}).plan)
+        numbers = columns(seen(flight.logs[0], flight.ended), free, passed=True)
+        flown.append((frozenset(entry["target"] for entry in case), numbers["outcome"] == Result.LOST))
+    assert len(flown) == 3
+    assert cut_sets(flown) == [CutSet(("to_board", "to_plant"), 1, 1)]
 
 
 def test_a_scenario_with_faults_of_its_own_is_refused(tmp_path: Path) -> None:

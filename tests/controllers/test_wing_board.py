@@ -56,7 +56,7 @@ class EchoBoard:
 
 def test_on_the_host_a_goal_and_sensors_become_servos_and_telemetry() -> None:
     plant, autopilot = PlantEnd(), Autopilot()
-    board = HostWing(autopilot)  # type: ignore[arg-type]
+    board = HostWing(lambda: autopilot)
     out, busy_s = board.step(plant.goal(Goal(0, 1.0, 2.0)) + plant.sensors(SENSORS), 350)
     assert plant.receive(out) == [Servos(7, (0.125, 0.0, 0.0, 0.5), 0.0), BoardReport("board_event", (9.0, 7.0))]
     board.step(plant.sensors(dataclasses.replace(SENSORS, cycle=8)), 400)
@@ -71,7 +71,7 @@ class FakeFirmware:
         self.reply = Granted(b"servos", b"telemetry", busy_ns=2_000_000)
         self.start = BoardEnd().start(CLAIM)
 
-    def step(self, hils: bytes, comm: bytes, *, t_ns: int) -> Granted:
+    def step(self, hils: bytes, comm: bytes = b"", *, t_ns: int, fault: str = "") -> Granted:
         self.lines.append((hils, comm, t_ns))
         return self.reply
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from flown_faults import EXAMPLES, SLED, by_hand, opened, sha
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,18 +21,13 @@ from aeroloop.core.fault_offers import offers
 from aeroloop.core.faults import ACTUATOR_TARGETS, ROBOT_TARGETS, PlannedFault, Switch
 from aeroloop.core.fleet_files import load_plan
 from aeroloop.core.scenario import Scenario, with_value
-from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import NS
 from aeroloop.core.streams import streams_of
 from aeroloop.families.multirotor import airframe
 from aeroloop.families.multirotor.build import vehicle
-from aeroloop.flight.inline import InlineFlight, fly_inline
-from aeroloop.recording.log import Log, log_sha256
+from aeroloop.flight.inline import fly_inline
+from aeroloop.recording.log import Log
 from aeroloop.sim.loop import Craft
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "aircraft"
-SLED = str(EXAMPLES / "sled.toml")
-
 
 PARTS = (*ACTUATOR_TARGETS, *ROBOT_TARGETS, "encoder")
 """Targets of which every fault is flown here; sensors and links have their own tests."""
@@ -56,11 +52,6 @@ AIRCRAFT = (
 )
 
 
-def opened(name: str, duration_s: float, *overrides: str) -> Scenario:
-    path = Path(name) if name.endswith(".toml") else find(name)
-    return load(path, (f"duration_s={duration_s}", "checks=[]", *overrides))
-
-
 def one_after_the_other(scenario: Scenario, aircraft: Aircraft) -> tuple[PlannedFault, ...]:
     """Every fault of an actuator, joint, platform or encoder that it has, each with its last channel."""
     last = {(offer.target, offer.kind): offer for offer in offers(scenario) if offer.target in PARTS}
@@ -70,24 +61,6 @@ def one_after_the_other(scenario: Scenario, aircraft: Aircraft) -> tuple[Planned
         table: dict[str, Any] = {"target": target, "kind": kind, "from_s": from_s, "to_s": from_s + aircraft.each_s}
         planned.append(PlannedFault(**table, channel="".join(offer.channels), value=offer.value))
     return tuple(planned)
-
-
-def by_hand(faults: Sequence[PlannedFault]) -> Callable[[Sequence[Craft]], None]:
-    """The same switches as from somebody at the page, in the plan since some time of the flight."""
-    switches = [(round(f.from_s * NS), 1, f.switch(on=True)) for f in faults]
-    switches += [(round(f.to_s * NS), 0, f.switch(on=False)) for f in faults if f.to_s is not None]
-    waiting = sorted(switches, key=lambda item: item[:2])
-
-    def attend(fleet: Sequence[Craft]) -> None:
-        while waiting:
-            at_ns, _, switch = waiting.pop(0)
-            fleet[0].plan.add(at_ns, switch)
-
-    return attend
-
-
-def sha(flight: InlineFlight) -> str:
-    return log_sha256(flight.logs[0])
 
 
 def test_faults_of_sensors_that_vary_act_as_planned_and_as_by_hand() -> None:
@@ -295,8 +268,8 @@ REFUSED = [
     ("quad-hover", 'target="rotor",kind="dead",from_s=1.0,to_s=0.5', "to_s: expected more than from_s"),
     ("quad-hover", 'target="rotor",kind="dead",from_s=1.0,vehicle=1', r"faults\[0\]\.vehicle: there are 1 aircraft"),
     ("quad-hover", 'target="motor",kind="dead",from_s=1.0', r"faults\[.*target: invalid.*expected one of: .*rotor"),
-    ("quad-hover", 'target="board",kind="reset",from_s=1.0', r"faults\[0\]\.kind: the board of this flight .* none$"),
-    ("fixedwing-loiter", 'target="board",kind="hang",from_s=1.0', r"\(mil, lockstep\) cannot hang; .* none$"),
+    ("quad-px4", 'target="board",kind="reset",from_s=1.0', r"faults\[0\]\.kind: the board of this flight .* none$"),
+    ("quad-pose", 'target="board",kind="hang",from_s=1.0', r"\(mil, lockstep\) cannot hang; .* none$"),
     (
         "tiltrotor-spiral",
         'target="board",kind="hang",from_s=1.0,to_s=2.0',

@@ -26,7 +26,7 @@ class BoardBehind:
     url = "call://"
 
     def __init__(self, scenario: FixedWingScenario) -> None:
-        self._board, self._end, self._out = HostWing(autopilot_of(scenario)), BoardEnd(), b""
+        self._board, self._end, self._out = HostWing(lambda: autopilot_of(scenario)), BoardEnd(), b""
 
     def fileno(self) -> int:
         raise AssertionError("nobody should have to wait for this board")

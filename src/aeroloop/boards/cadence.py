@@ -18,6 +18,10 @@ class Cadence:
         self._free_ns += self._period_ns
         return True
 
+    def resume(self, t_ns: int) -> None:
+        """Its next period begins at this time at the earliest; those before are not made up for."""
+        self._free_ns = max(self._free_ns, t_ns)
+
     def wake_ns(self, *, sampled: bool) -> int:
         """When it runs if no sample arrives before."""
         return self._free_ns if sampled else self._free_ns + self._period_ns

@@ -125,7 +125,10 @@ def _pairs(results: FaultResults) -> Iterator[Block]:
         for index, name in enumerate(names, start=1)
     ]
     yield Table(columns, rows)
-    yield Note("Both faults at the same time. Columns have the numbers of the rows; a cell opens its worst flight.")
+    yield Note(
+        "Both faults at the same time. Columns have the numbers of the rows. A cell has the colour of its worst "
+        "outcome, says how many flights had it, and opens its worst flight."
+    )
 
 
 def _cut_sets(results: FaultResults) -> Iterator[Block]:
@@ -248,8 +251,9 @@ def _small_cell(cell: Cell | None) -> str:
     if cell is None:
         return ""
     worst = cell.worst
-    return Markup('<a class="cell outcome-{}" href="#flight-{}" title="{}">{}</a>').format(
-        int(worst.result), worst.row.number, worst.result.words, cell.count
+    title = f"{' and '.join(worst.faults)}: {worst.result.words}"
+    return Markup('<a class="cell outcome-{}" href="#flight-{}" title="{}">{}/{}</a>').format(
+        int(worst.result), worst.row.number, title, cell.count, len(cell.flights)
     )
 
 

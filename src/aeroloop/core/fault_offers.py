@@ -175,12 +175,14 @@ def offers(scenario: Scenario) -> tuple[Offer, ...]:
     its cameras, of any family."""
     rows = scenario.family.faults, scenario.flown_by.faults
     offered = (offer for reference in rows if reference for offer in part(reference)(scenario))
-    return (*offered, *of_sight(scenario))
+    by_hand = of_board(BOARD, scenario.controller.board_faults_by_hand(scenario))
+    return (*offered, *by_hand, *of_sight(scenario))
 
 
 def legal(scenario: Scenario) -> tuple[Offer, ...]:
     """All faults that can be planned: also those that a board injects into itself, by a plan of its own."""
-    return (*offers(scenario), *of_board(BOARD, scenario.controller.board_faults(scenario)))
+    planned = of_board(BOARD, scenario.controller.board_faults(scenario))
+    return tuple(dict.fromkeys((*offers(scenario), *planned)))
 
 
 def of_board(target: str, kinds: Sequence[str], channels: Sequence[str] = ()) -> tuple[Offer, ...]:

@@ -22,7 +22,7 @@ from aeroloop.core.changes import PlannedChange
 from aeroloop.core.companion import Landing, Pad, Slam
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.faults import LINE_TARGETS, PlannedFault, overlap
+from aeroloop.core.faults import BOARD, LINE_TARGETS, PlannedFault, overlap
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.noise_source import NoiseSource
 from aeroloop.core.signals import NS
@@ -138,6 +138,12 @@ class Common(Config, frozen=True):
         return planned or self.link.to_plant.active or self.link.to_board.active
 
     @property
+    def alternates(self) -> bool:
+        """Whether a board of ours alternates with the plant by a baton in lockstep: messages may be lost or late, or
+        the board may stop answering."""
+        return self.impaired or any(fault.target == BOARD for fault in self.faults)
+
+    @property
     def speed(self) -> float:
         """Simulated seconds per wall second at a wall-clock pace."""
         match = SPEED.match(self.pace)
@@ -245,7 +251,11 @@ class ControllerTables(Tables, frozen=True):
         return False
 
     def board_faults(self, flight: Common) -> tuple[str, ...]:
-        """The kinds of faults that can be injected into its board on this rung and pace."""
+        """The kinds of faults that its board can have on this rung and pace."""
+        return ()
+
+    def board_faults_by_hand(self, flight: Common) -> tuple[str, ...]:
+        """Those that can be switched by hand too: the plant passes them on to the board."""
         return ()
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:

@@ -6,6 +6,7 @@ a flight depends neither on how the kernel delivers bytes nor on the impairments
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Protocol
 
 from aeroloop.realtime.lockstep import BEFORE_NS, Reply, StampedLink, Stepped
@@ -48,7 +49,7 @@ class BatonBarrier:
         self._ahead_ns = GROUND_AHEAD_CYCLES * period_ns
         self._end_ns = end_ns
         self._granted_ns = -1
-        self.fault = 0  # for the board, with the next baton
+        self._faults: deque[int] = deque()  # for the board
 
     def close(self) -> None:
         """End the flight for board and ground."""
@@ -59,6 +60,10 @@ class BatonBarrier:
     def drop(self) -> None:
         """End the board, and go on without it."""
         self._board.close()
+
+    def fail(self, code: int) -> None:
+        """A fault for the board (`exchanges.board_faults`), with its next baton; one baton carries one."""
+        self._faults.append(code)
 
     def begin(self) -> None:
         """Pass the baton to the board before the flight: its start message crosses the link before impairments
@@ -75,7 +80,7 @@ class BatonBarrier:
         if self._wire.bytes_sent == self._told_bytes and t_ns < self._wake_ns:
             return
         self._told_bytes = self._wire.bytes_sent
-        fault, self.fault = self.fault, 0
+        fault = self._faults.popleft() if self._faults else 0
         self._board.pass_on(t_ns, self._told_bytes, self._number, fault)
         reply = Reply(*self._board.take())
         if self._ground and reply.cycle_ns > self._granted_ns:

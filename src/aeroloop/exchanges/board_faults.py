@@ -1,4 +1,4 @@
-"""Faults of one of several boards, injected in simulated time.
+"""Faults of a board, or of one of several, injected in simulated time.
 
 What a board sends is changed at the plant's end of its link (`FaultyOutput`), before anything reads it. What the board
 must do itself (hang, reset, slow work, references of another place) reaches it beside the link, with the baton.
@@ -10,6 +10,8 @@ import math
 import random
 from collections.abc import Callable
 
+from aeroloop.core.faults import INSTANT, Switch, Switched
+from aeroloop.exchanges.barriers import BatonBarrier
 from aeroloop.protocols import interface
 from aeroloop.protocols.framing import Counters, Deframer, encode
 
@@ -30,6 +32,13 @@ def encoded(kind: str, *, on: bool, value: float) -> int:
 
 def decoded(code: int) -> tuple[str, bool, float]:
     return BY_BATON[(code & 0xFF) - 1], bool(code >> 8 & 0xFF), (code >> 16) / _MICRO
+
+
+def passed_on(switch: Switch, barrier: BatonBarrier | None) -> Switched:
+    """Pass a fault of the only board on to it; without a baton it has a plan of its own."""
+    if barrier is not None and (switch.on or switch.kind not in INSTANT):
+        barrier.fail(encoded(switch.kind, on=switch.on, value=switch.values[0]))
+    return Switched(0, switch.values if switch.on else ())
 
 
 class FaultyOutput:

@@ -19,6 +19,7 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.operator import Order
 from aeroloop.core.signals import NS, Event
 from aeroloop.core.wing_signals import Step
+from aeroloop.exchanges.board_faults import passed_on
 from aeroloop.exchanges.operator import OperatorLine
 from aeroloop.exchanges.wire import Wire
 from aeroloop.links.base import Link
@@ -214,6 +215,13 @@ class BoardPeriod:
         if self._faults is None:
             raise ConfigError(f"{switch.target}: {NOT_WHILE_WAITING}")
         return self._faults.switch(switch)
+
+    @property
+    def boards_fail(self) -> bool:
+        return self._barrier is not None
+
+    def switch_board(self, switch: Switch) -> Switched:
+        return passed_on(switch, self._barrier)
 
     def finish(self) -> None:
         self._note_counters()

@@ -19,6 +19,7 @@ from aeroloop.control.board_law import Source
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event
+from aeroloop.exchanges.board_faults import passed_on
 from aeroloop.exchanges.wire import Wire
 from aeroloop.protocols import values
 from aeroloop.protocols.board import BoardReport, MissingReports, Start
@@ -156,6 +157,13 @@ class BoardValues:
         if self._faults is None:
             raise ConfigError(f"{switch.target}: {NOT_WHILE_WAITING}")
         return self._faults.switch(switch)
+
+    @property
+    def boards_fail(self) -> bool:
+        return self._barrier is not None
+
+    def switch_board(self, switch: Switch) -> Switched:
+        return passed_on(switch, self._barrier)
 
     def finish(self) -> None:
         self._note_counters()

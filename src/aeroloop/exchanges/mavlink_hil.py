@@ -20,6 +20,7 @@ from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.signals import NS, Event, RigidState
 from aeroloop.exchanges.barriers import BatonBarrier
+from aeroloop.exchanges.board_faults import passed_on
 from aeroloop.exchanges.held_events import HeldEvents
 from aeroloop.exchanges.hil_samples import gathered, true_state
 from aeroloop.exchanges.link_faults import LinkFaults
@@ -298,6 +299,13 @@ class MavlinkHil:
         if self.lockstep.locked:
             raise ConfigError(f"{switch.target}: {NOT_IN_LOCKSTEP}, and this autopilot runs in lockstep")
         return self._line.switch(switch)
+
+    @property
+    def boards_fail(self) -> bool:
+        return self._barrier is not None
+
+    def switch_board(self, switch: Switch) -> Switched:
+        return passed_on(switch, self._barrier)
 
     def finish(self) -> None:
         if self._barrier is not None:

@@ -175,6 +175,8 @@ class BoardGroup:
 class RedundantBoard(BoardRequest):
     """One of several boards."""
 
+    boards_fail = True
+
     def __init__(
         self, vehicle: Flown, wire: Wire, group: BoardGroup, number: int, publish: Mapping[str, Publish]
     ) -> None:
@@ -289,7 +291,7 @@ class RedundantBoard(BoardRequest):
         elif self._barrier is None:
             raise ConfigError(f"{switch.target}: {kind} can be switched in lockstep only")
         elif on or kind not in INSTANT:
-            self._barrier.fault = encoded(kind, on=on, value=value)
+            self._barrier.fail(encoded(kind, on=on, value=value))
 
     def _received(self) -> bytes:
         chunk = super()._received()

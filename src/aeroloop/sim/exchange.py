@@ -73,8 +73,11 @@ class Exchange(Protocol):
 
 @runtime_checkable
 class BoardFaults(Protocol):
-    """An exchange that switches the faults of its boards, which its controller's row offers (`faults`). A board behind
-    another exchange has its own plan."""
+    """An exchange that can switch the faults of its boards. A board behind another exchange has its own plan."""
+
+    @property
+    def boards_fail(self) -> bool:
+        """Whether it switches them in this flight; otherwise the board has its own plan."""
 
     def switch_board(self, switch: Switch) -> Switched:
         """Switch a fault of a board on or off; ConfigError if that is not possible."""

@@ -107,17 +107,21 @@ class Craft:
 
     def _switch_board(self, switch: Switch) -> Switched:
         """By the exchange that can; any other board has its own fault plan, and only the row is logged here."""
-        able = (exchange for exchange in self.exchanges if isinstance(exchange, BoardFaults))
-        found = next(able, None)
+        found = self._failing
         if found is not None:
             return found.switch_board(switch)
         return Switched(0, switch.values if switch.on else ())
+
+    @property
+    def _failing(self) -> BoardFaults | None:
+        able = (each for each in self.exchanges if isinstance(each, BoardFaults) and each.boards_fail)
+        return next(able, None)
 
     def schedule(self, action: Action) -> None:
         """Done by hand before the next step of the vehicle's grid; ConfigError if that is not possible."""
         if isinstance(action, Change):
             self.check(action)
-        elif action.target in BOARD_TARGETS and not any(isinstance(each, BoardFaults) for each in self.exchanges):
+        elif action.target in BOARD_TARGETS and self._failing is None:
             raise ConfigError(f"{action.target}: {action.kind} can be planned in [[faults]], not switched manually")
         step_ns = self.vehicle.step_ns
         self.plan.add((self.vehicle.t_ns // step_ns + 1) * step_ns, action)

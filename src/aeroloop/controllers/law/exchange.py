@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aeroloop.controllers.law.period_tables import PeriodScenario, waits
+from aeroloop.controllers.law.period_tables import PeriodScenario, by_baton, waits
 from aeroloop.controllers.law.request_tables import RequestScenario
 from aeroloop.core.operator import Console
 from aeroloop.core.scenario import Scenario
@@ -71,9 +71,7 @@ def request_settings(context: ExchangeContext) -> board_request.Settings:
 
 def period(context: ExchangeContext) -> BoardPeriod:
     bare = open_link(context.launch.link_server)
-    return period_behind(
-        context, bare, plant_baton(context) if waits(context.scenario) and context.scenario.impaired else None
-    )
+    return period_behind(context, bare, plant_baton(context) if by_baton(context.scenario) else None)
 
 
 def period_behind(context: ExchangeContext, bare: Link, board: BoardBaton | None = None) -> BoardPeriod:

@@ -7,7 +7,7 @@ from aeroloop.controllers.law import redundant_boards
 from aeroloop.controllers.law.exchange import period_behind, request_behind
 from aeroloop.controllers.law.ground_process import InlineGround, Windows, build_source
 from aeroloop.controllers.law.period_process import PeriodServer, build_board, turns
-from aeroloop.controllers.law.period_tables import PeriodScenario
+from aeroloop.controllers.law.period_tables import PeriodScenario, by_baton
 from aeroloop.controllers.law.request_lockstep import LockstepTurns
 from aeroloop.controllers.law.request_shell import Shell
 from aeroloop.controllers.law.request_tables import RequestScenario
@@ -40,7 +40,7 @@ def period(context: ExchangeContext) -> Inlined:
     scenario: PeriodScenario = context.scenario
     board = build_board(scenario, context.launch.image, context.launch.folder_path)
     plant_end, board_end = memory_pair()
-    if scenario.impaired:
+    if by_baton(scenario):
         baton = InlineBaton(turns(board, board_end, scenario.controller.period_ns))
         return Inlined(period_behind(context, plant_end, baton), board.close)
     server = PeriodServer(board, board_end)

@@ -7,7 +7,7 @@ If sensors may be lost or late, it alternates with the plant by a baton, and its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -18,11 +18,12 @@ from aeroloop.boards.cadence import Cadence
 from aeroloop.boards.emulated import GrantedBoard, Pipe, StepPipe
 from aeroloop.boards.native import NativePipe
 from aeroloop.controllers.law.driven_process import serve_board
-from aeroloop.controllers.law.period_tables import PeriodScenario, PeriodTables, waits
+from aeroloop.controllers.law.period_tables import PeriodScenario, PeriodTables, by_baton
 from aeroloop.core.errors import LinkError
-from aeroloop.core.signals import NS
+from aeroloop.core.signals import NS, ResetCause
 from aeroloop.core.tables import offered
 from aeroloop.core.wing_signals import WingCommand, WingSensors
+from aeroloop.exchanges.failing_board import FailingTurns
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process
 from aeroloop.links.base import Link
 from aeroloop.protocols import interface
@@ -50,6 +51,12 @@ class Board(Protocol):
     def step(self, chunk: bytes, t_ms: int) -> tuple[bytes, float]:
         """The bytes of a control period that began at this time -> the bytes that the board sends in it, and its
         execution time in s."""
+
+    def fail(self, kind: str) -> bool:
+        """Whether it hangs or resets by itself, with its next period."""
+
+    def restart(self, t_ms: int, cause: ResetCause) -> bytes:
+        """Start again without memory; its start message."""
 
     def close(self) -> None: ...
 
@@ -89,6 +96,17 @@ class PeriodServer:
             self._work(t_ns // MS)
         return cadence.wake_ns(sampled=self._sensors is not None)
 
+    def skip_samples(self) -> None:
+        """Sensors of a period that is skipped are lost."""
+        self._link.poll()
+
+    def fail(self, kind: str) -> bool:
+        return self._board.fail(kind)
+
+    def restart(self, t_ns: int, cause: ResetCause) -> None:
+        self._waiting, self._sensors = b"", None
+        self._link.send(self._board.restart(t_ns // MS, cause))
+
     def _take(self) -> None:
         chunk = self._link.poll()
         self._waiting += chunk
@@ -108,17 +126,17 @@ class PeriodServer:
 
 def turns(board: Board, link: Link, period_ns: int) -> WorkTurns:
     """Serve the board behind its link by a baton."""
-    found = WorkTurns(link)
-    found.work = partial(PeriodServer(board, found.link).turn, Cadence(period_ns))
-    return found
+    return FailingTurns(link, period_ns, lambda line: PeriodServer(board, line))
 
 
 class FirmwareWing:
     """Rungs sil and pil: the board's firmware, with one link each for the simulator and the ground."""
 
-    def __init__(self, board: GrantedBoard) -> None:
-        self._board = board
+    def __init__(self, board: GrantedBoard, *, watched: bool = True) -> None:
+        """`watched`: it has a watchdog with a time of its own."""
+        self._board, self._watched = board, watched
         self._cutter = FrameCutter()
+        self._failure = ""
 
     def start(self, uptime_ms: int) -> bytes:
         """From its start message: its processor is stopped until the plant sends sensors, its clock is not."""
@@ -131,8 +149,22 @@ class FirmwareWing:
         frames = self._cutter.feed(chunk)
         ground = [frame for frame in frames if frame.lstrip(FLAG)[:1] in GROUND]
         simulator = [frame for frame in frames if frame not in ground]
-        replied = self._board.step(b"".join(simulator), b"".join(ground), t_ns=t_ms * MS)
+        failure, self._failure = self._failure, ""
+        replied = self._board.step(b"".join(simulator), b"".join(ground), t_ns=t_ms * MS, fault=failure)
         return replied.bytes, replied.busy_ns / NS
+
+    def fail(self, kind: str) -> bool:
+        if self._watched:
+            self._failure = kind
+        return self._watched
+
+    def restart(self, t_ms: int, cause: ResetCause) -> bytes:
+        """Of a program of this host: it starts again at once, and knows no cause."""
+        replied = self._board.step(b"", t_ns=t_ms * MS, fault="reset")
+        (said,) = Deframer(interface.START.size, Counters()).feed(replied.bytes)
+        claim = Claim.of(said)
+        assert claim is not None
+        return encode(replace(claim, cause=cause).data())
 
     def close(self) -> None:
         self._board.close()
@@ -150,8 +182,12 @@ class Autopilot(Protocol):
 class HostWing:
     """Rung mil: the autopilot in Python."""
 
-    def __init__(self, autopilot: Autopilot) -> None:
-        self._autopilot = autopilot
+    def __init__(self, autopilot: Callable[[], Autopilot]) -> None:
+        self._new = autopilot
+        self._forget()
+
+    def _forget(self) -> None:
+        self._autopilot = self._new()
         self._end = BoardEnd()
         self._cycle = -1
         self._goals: list[tuple[float, float]] = []
@@ -159,6 +195,13 @@ class HostWing:
 
     def start(self, uptime_ms: int) -> bytes:
         return self._end.start(host_claim(interface.WING, uptime_ms))
+
+    def fail(self, kind: str) -> bool:
+        return False
+
+    def restart(self, t_ms: int, cause: ResetCause) -> bytes:
+        self._forget()
+        return self._end.start(host_claim(interface.WING, 0, cause))
 
     def step(self, chunk: bytes, t_ms: int) -> tuple[bytes, float]:
         out = b""
@@ -185,20 +228,20 @@ class HostWing:
 def build_board(scenario: PeriodScenario, image: str, folder: Path) -> Board:
     tables = scenario.controller
     if scenario.loop == "mil":
-        return HostWing(offered(scenario.kind, "law", scenario))
+        return HostWing(partial(offered, scenario.kind, "law", scenario))
     pipe: Pipe
     if scenario.loop == "sil":
         pipe = NativePipe(Path(image), tables.board.piece_ns, folder)
     else:
         pipe = StepPipe(Path(image), tables.emulator.shift, folder)
-    return FirmwareWing(GrantedBoard(pipe, tables.period_ns))
+    return FirmwareWing(GrantedBoard(pipe, tables.period_ns), watched=scenario.loop == "pil")
 
 
 def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, int]) -> None:
     scenario: PeriodScenario = launch.flown_by(PeriodTables)
 
     def serving(board: Board, link: Link) -> PeriodServer | WorkTurns:
-        if scenario.impaired and waits(scenario):
+        if by_baton(scenario):
             return turns(board, link, scenario.controller.period_ns)
         return PeriodServer(board, link)
 

@@ -51,6 +51,12 @@ class PeriodTables(RoutedTables, frozen=True):
         """The flight ends after loitering at the goal; whether it arrived is a separate check."""
         return 0.0
 
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        return ("hang", "reset", "slow") if flight.lockstep and flight.loop != "hil" else ()
+
+    def board_faults_by_hand(self, flight: Common) -> tuple[str, ...]:
+        return self.board_faults(flight) if flight.alternates else ()
+
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         return [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []
 
@@ -69,6 +75,11 @@ def waits(flight: Common) -> bool:
     """Whether the plant waits for the board's work of each period. It always waits for the emulated board, which has
     only the time it is granted: a late host must not cost it a period."""
     return flight.lockstep or flight.loop == "pil"
+
+
+def by_baton(flight: Common) -> bool:
+    """Whether the board alternates with the plant by a baton, since sensors and servos may be lost or late."""
+    return waits(flight) and flight.alternates
 
 
 def needs(scenario: PeriodScenario) -> str:

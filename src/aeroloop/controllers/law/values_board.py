@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,10 +13,11 @@ from aeroloop.codegen.host import on_rung
 from aeroloop.control.board_law import BoardLaw
 from aeroloop.control.flown_law import flown_law
 from aeroloop.control.host_law import Run
-from aeroloop.controllers.law.request_tables import injected
 from aeroloop.controllers.law.values_tables import ValuesScenario
 from aeroloop.core.frames import Vec
-from aeroloop.core.signals import NS, Event
+from aeroloop.core.scenario import value_at
+from aeroloop.core.signals import NS, Event, ResetCause
+from aeroloop.exchanges.failing_board import FailingTurns
 from aeroloop.links.base import Link
 from aeroloop.protocols import values
 from aeroloop.protocols.handshake import host_claim
@@ -47,6 +47,12 @@ class Board(Protocol):
     def prepare(self) -> None:
         """Work ahead, once its bytes have been sent."""
 
+    def fail(self, kind: str) -> bool:
+        """Whether it hangs or resets by itself, with its next period."""
+
+    def restart(self, cause: ResetCause) -> bytes:
+        """Start again without memory; its start message."""
+
     def close(self) -> None: ...
 
 
@@ -59,16 +65,29 @@ class HostLaw:
         build = on_rung(rung)
         self.hosted = law.host(build) if law.host else None
         self._run: Run = self.hosted or build(law.whole)
-        self._fallback = 0.0
-        self._end = values.BoardEnd(shape or shape_of(law))
+        self._shape = shape or shape_of(law)
         ends = [sum(law.sizes[: index + 1]) for index in range(len(law.sizes))]
         self._places = [slice(end - size, end) for end, size in zip(ends, law.sizes, strict=True)]
-        self._command = (0.0,) * law.commands
+        self._forget()
+
+    def _forget(self) -> None:
+        self._end = values.BoardEnd(self._shape)
+        self._fallback = 0.0
+        self._command = (0.0,) * self._law.commands
         self._runs = 0
         self._cycle = -1
 
     def start(self, uptime_ms: int) -> bytes:
         return self._end.start(host_claim(values.INTERFACE, uptime_ms))
+
+    def fail(self, kind: str) -> bool:
+        return False
+
+    def restart(self, cause: ResetCause) -> bytes:
+        for row in self._run.inputs:
+            row[:] = 0.0
+        self._forget()
+        return self._end.start(host_claim(values.INTERFACE, 0, cause))
 
     def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
         """A duplicated message does not lengthen a period."""
@@ -150,14 +169,24 @@ class EmulatedLaw:
         self._period_ns, self._t_ns = round(law.period_s * NS), 0
         self._board = GrantedBoard(StepPipe(image, shift, folder), self._period_ns)
         self._faults = sorted(faults, key=lambda fault: fault.at_s, reverse=True)
+        self._failure = ""
 
     def start(self, uptime_ms: int) -> bytes:
         return self._board.start  # its processor is stopped until the plant sends values
 
     def step(self, chunk: bytes, came: Sequence[values.Values]) -> bytes:
-        due = self._faults and self._faults[-1].at_s * NS <= self._t_ns
+        if self._faults and self._faults[-1].at_s * NS <= self._t_ns:
+            self._failure = self._faults.pop().kind
         self._t_ns += self._period_ns
-        return self._board.step(chunk, fault=self._faults.pop().kind if due else "").bytes
+        failure, self._failure = self._failure, ""
+        return self._board.step(chunk, fault=failure).bytes
+
+    def fail(self, kind: str) -> bool:
+        self._failure = kind
+        return True
+
+    def restart(self, cause: ResetCause) -> bytes:
+        raise NotImplementedError("its watchdog does that")
 
     def prepare(self) -> None: ...
 
@@ -168,7 +197,8 @@ class EmulatedLaw:
 def build_board(scenario: ValuesScenario, image: str, folder: Path) -> Board:
     law = law_of(scenario)
     if scenario.loop == "pil":
-        return EmulatedLaw(law, Path(image), scenario.controller.emulator.shift, folder, injected(scenario))
+        own = value_at(scenario, "emulator.faults") or ()
+        return EmulatedLaw(law, Path(image), scenario.controller.emulator.shift, folder, own)
     board = HostLaw(law, scenario.loop)
     if board.hosted and not scenario.lockstep:
         board.hosted.clock_ns = ClockIn(folder, scenario.speed).now_ns
@@ -208,6 +238,17 @@ class ValuesServer:
             self._work()
         return cadence.wake_ns(sampled=bool(self._came))
 
+    def skip_samples(self) -> None:
+        """Values of a period that is skipped are lost."""
+        self._link.poll()
+
+    def fail(self, kind: str) -> bool:
+        return self._board.fail(kind)
+
+    def restart(self, t_ns: int, cause: ResetCause) -> None:
+        self._waiting, self._came = b"", []
+        self._link.send(self._board.restart(cause))
+
     def _take(self) -> None:
         chunk = self._link.poll()
         self._waiting += chunk
@@ -226,11 +267,10 @@ class ValuesServer:
 
 def by_baton(scenario: ValuesScenario) -> bool:
     """Whether the board alternates with the plant by a baton, since values and commands may be lost or late."""
-    return scenario.lockstep and scenario.impaired
+    return scenario.lockstep and scenario.alternates
 
 
 def turns(scenario: ValuesScenario, board: Board, link: Link) -> WorkTurns:
     """Serve the board behind its link by a baton."""
-    law, found = law_of(scenario), WorkTurns(link)
-    found.work = partial(ValuesServer(board, found.link, shape_of(law)).turn, Cadence(round(law.period_s * NS)))
-    return found
+    law = law_of(scenario)
+    return FailingTurns(link, round(law.period_s * NS), lambda line: ValuesServer(board, line, shape_of(law)))

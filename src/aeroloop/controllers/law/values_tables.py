@@ -17,9 +17,12 @@ class ValuesTables(RoutedTables, frozen=True):
     emulator: Annotated[Processor, note("the emulated board, rung `pil`")] = Processor()
 
     def board_faults(self, flight: Common) -> tuple[str, ...]:
-        if flight.loop != "pil":
-            return ()
-        return ("hang", "reset") if flight.lockstep else ("reset",)
+        if flight.lockstep:
+            return ("hang", "reset", "slow")
+        return ("reset",) if flight.loop == "pil" else ()
+
+    def board_faults_by_hand(self, flight: Common) -> tuple[str, ...]:
+        return self.board_faults(flight) if flight.lockstep and flight.alternates else ()
 
     def notices(self, flight: Scenario, ends: LinkEnds, flight_id: str) -> list[str]:
         return [f"flight {flight_id} waits for the board on {ends.link_server}"] if flight.loop == "hil" else []

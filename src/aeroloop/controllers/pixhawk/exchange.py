@@ -42,7 +42,7 @@ def plant_link(context: ExchangeContext) -> str:
 
 def by_baton(scenario: AutopilotScenario) -> bool:
     """Whether the autopilot alternates with the plant by a baton, since its samples and answers may be lost or late."""
-    return scenario.lockstep and scenario.impaired
+    return scenario.lockstep and scenario.alternates
 
 
 def behind(

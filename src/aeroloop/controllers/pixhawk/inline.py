@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from aeroloop.controllers.pixhawk.exchange import behind, by_baton
-from aeroloop.controllers.pixhawk.process import Aircraft, companion_turns
+from aeroloop.controllers.pixhawk.process import Aircraft, companion_turns, turns_of
 from aeroloop.exchanges.mavlink_hil import Timing
 from aeroloop.flight.exchange_context import ExchangeContext, Inlined
 from aeroloop.links.base import Link
 from aeroloop.links.memory import memory_pair
-from aeroloop.realtime.lockstep import InlineBaton, WorkTurns
+from aeroloop.realtime.lockstep import InlineBaton
 
 
 def pixhawk(context: ExchangeContext) -> Inlined:
     plant_end, board_end = memory_pair()
     if by_baton(context.scenario):
-        turns = WorkTurns(board_end)
-        aircraft = _aircraft(context, turns.link)
-        turns.work = aircraft.turn
-        return Inlined(behind(context, plant_end, board=InlineBaton(turns)), aircraft.close)
+        turns = turns_of(context.scenario, board_end, partial(_aircraft, context))
+        return Inlined(behind(context, plant_end, board=InlineBaton(turns)), turns.board.close)
     aircraft = _aircraft(context, board_end)
     board_end.send(aircraft.pixhawk.first_messages())
     board_end.on_data = aircraft.serve

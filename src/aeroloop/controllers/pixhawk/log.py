@@ -45,14 +45,20 @@ class PixhawkLog:
     ) -> None:
         """`remark` is for messages to the user after the flight."""
         self._remark = remark
-        self._vehicle, self._pixhawk, self._earth, self._publish = vehicle, pixhawk, earth, publish
-        self._offset_W: Vec3 | None = None  # of the estimate's origin in the plant's frame
+        self._vehicle, self._earth, self._publish = vehicle, earth, publish
         self._nav_ns = self._state_ns = self._told_ns = 0
-        self._doing: tuple[bool, FlightMode, Failsafe, int] | None = None
         rates = {name: pixhawk.telemetry_hz(message) for name, message in TOLD.items()}
         sensors = {"IMU": imu_hz, **({"GNSS": gnss_hz} if gnss_hz else {})}
         self._counts = SignalCounts({**sensors, **rates}, publish["telemetry_count"])
         self._imu = self._counts["IMU"]
+        self._heard = dict.fromkeys(TOLD, 0)
+        self.follow(pixhawk)
+
+    def follow(self, pixhawk: VirtualPixhawk) -> None:
+        """One that has just started; the rows go on."""
+        self._pixhawk = pixhawk
+        self._offset_W: Vec3 | None = None  # of the estimate's origin in the plant's frame
+        self._doing: tuple[bool, FlightMode, Failsafe, int] | None = None
         self._fixes = self._not_finite = self._dead_rotor = self._bad_targets = 0
         self._gate_alarms = pixhawk.navigation.gate_alarms
         self._parameters = pixhawk.parameters
@@ -60,7 +66,6 @@ class PixhawkLog:
         self._values = {name: self._parameters.get(name) for name in self._numbers}
         self._parameters.watch(self._note_parameter)
         pixhawk.services.on_text = self._note_text
-        self._heard = dict.fromkeys(TOLD, 0)
 
     def note(self, t_ns: int, samples: int) -> None:
         """After every step, with its samples."""

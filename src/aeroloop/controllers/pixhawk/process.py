@@ -7,6 +7,7 @@ import socket
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import casadi as ca
@@ -22,10 +23,11 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import SYSTEM, VirtualPixhawk,
 from aeroloop.core.camera import fitted
 from aeroloop.core.errors import LinkError
 from aeroloop.core.paths import cache_dir
-from aeroloop.core.signals import NS
+from aeroloop.core.signals import NS, ResetCause
 from aeroloop.core.stream import Publish
 from aeroloop.core.streams import streams_of, writes
 from aeroloop.core.tables import offered
+from aeroloop.exchanges.failing_board import FailingTurns
 from aeroloop.flight.processes.common import LaunchSettings, SupervisorLink, run_process, stop
 from aeroloop.ground import axis_map
 from aeroloop.ground.mavlink_pilot import MavlinkPilot
@@ -37,7 +39,7 @@ from aeroloop.links.lasting import LastingServer
 from aeroloop.links.open import open_link
 from aeroloop.protocols.mavlink import Frame, MavlinkCounters, MavlinkIn
 from aeroloop.realtime.flight_clock import ClockIn
-from aeroloop.realtime.lockstep import BEFORE_NS, Baton, WorkTurns, take_turns
+from aeroloop.realtime.lockstep import BEFORE_NS, Baton, Stepped, take_turns
 from aeroloop.realtime.setup import BOARD_PRIORITY, enter_lockstep, enter_realtime, share_core
 from aeroloop.realtime.topics import Topics, numbered
 from aeroloop.world.earth import Earth
@@ -111,9 +113,9 @@ class Aircraft:
         self.pilot = build_pilot(scenario, number, before) if scenario.controller.pilot.source == "commands" else None
         self.companion = companion
         home, piloted = scenario.aircraft.home, self.pilot is not None
-        self.pixhawk = VirtualPixhawk(
+        self._powered_on = partial(
+            VirtualPixhawk,
             offered(scenario.kind, "airframe", scenario),
-            parameters(scenario.controller.autopilot.parameters),
             number=before + number,
             period_s=imu.period_s,
             runner=runner(scenario.loop),
@@ -121,6 +123,8 @@ class Aircraft:
             lockstep=scenario.lockstep,
             ground_links=bool(ground) + piloted + (companion is not None),
         )
+        self._changed = scenario.controller.autopilot.parameters
+        self.pixhawk = self._powered_on(parameters(self._changed))
         self.grounds: list[RadioLink | SameLink] = []
         if ground:
             self.grounds.append(SameLink(self.pixhawk, int(piloted)) if ground == SAME_LINK else RadioLink(ground))
@@ -130,7 +134,6 @@ class Aircraft:
             number, self.pixhawk, Earth(home), imu.rate_hz, gnss.rate_hz if gnss else 0.0, publish, remark
         )
         self._served_ns = 0
-        self._cadence = Cadence(round(imu.period_s * NS))
         self._samples = 0  # since its last step, if it has its own clock
 
     def serve(self) -> None:
@@ -139,16 +142,34 @@ class Aircraft:
         if answers:
             self.hil.send(answers)
 
-    def turn(self, t_ns: int) -> int:
+    def turn(self, cadence: Cadence, t_ns: int) -> int:
         """A turn by the baton, on its own clock; returns the time of the next."""
         if t_ns == BEFORE_NS:
             self.hil.send(self.pixhawk.first_messages())
-        self._samples += self.pixhawk.take(self.hil.poll())
-        if self._cadence.due(t_ns, sampled=self._samples > 0):
+        self.skip_samples()
+        if cadence.due(t_ns, sampled=self._samples > 0):
             self.hil.send(self.pixhawk.run(t_ns))
             self._step(t_ns, self._samples)
             self._samples = 0
-        return self._cadence.wake_ns(sampled=self._samples > 0)
+        return cadence.wake_ns(sampled=self._samples > 0)
+
+    def skip_samples(self) -> None:
+        """The estimator takes each sample at its time."""
+        self._samples += self.pixhawk.take(self.hil.poll())
+
+    def fail(self, kind: str) -> bool:
+        """Its failures are played."""
+        return False
+
+    def restart(self, t_ns: int, cause: ResetCause) -> None:
+        """Parameters are kept, as in flash; estimate, mission and mode are not."""
+        store, kept = parameters(self._changed), self.pixhawk.parameters
+        for name in kept.names:
+            store.set(name, kept.get(name))
+        self.pixhawk = self._powered_on(store)
+        self.pixhawk.decided_ns, self._samples = t_ns, 0
+        self._log.follow(self.pixhawk)
+        self.hil.send(self.pixhawk.first_messages())
 
     def _step(self, t_ns: int, samples: int = 1) -> None:
         if t_ns >= self._served_ns:
@@ -249,6 +270,13 @@ def recorded_stick(path: Path) -> Callable[[float], Deflection]:
     return deflection
 
 
+def turns_of(scenario: AutopilotScenario, link: Stepped, make: Callable[[Link], Aircraft]) -> FailingTurns[Aircraft]:
+    """Serve an autopilot by a baton."""
+    imu = scenario.aircraft.aboard.imu
+    assert imu is not None
+    return FailingTurns(link, round(imu.period_s * NS), make)
+
+
 def answer_samples(fleet: Sequence[Aircraft]) -> None:
     """Serve until requested to stop."""
     for aircraft in fleet:
@@ -275,22 +303,18 @@ def main(launch: LaunchSettings, supervisor: SupervisorLink, batons: dict[str, i
 
     grounds = launch.ground_links or ("",) * len(launch.vehicle_links)
     links: list[Link] = [open_link(client) for _, client in launch.vehicle_links]
-    turns = [WorkTurns(link) for link in links] if by_baton(scenario) else []
-    fleet = [
-        Aircraft(
-            scenario,
-            number,
-            link,
-            numbered(publish, number),
-            remark,
-            ground,
-            launch.aircraft_before,
-            companion_turns(scenario, number, batons, remark),
-        )
-        for number, (link, ground) in enumerate(zip([turn.link for turn in turns] or links, grounds, strict=True))
+
+    def fitted_to(number: int, ground: str, link: Link) -> Aircraft:
+        companion = companion_turns(scenario, number, batons, remark)
+        own, before = numbered(publish, number), launch.aircraft_before
+        return Aircraft(scenario, number, link, own, remark, ground, before, companion)
+
+    made = [
+        (link, partial(fitted_to, number, ground))
+        for number, (link, ground) in enumerate(zip(links, grounds, strict=True))
     ]
-    for turn, aircraft in zip(turns, fleet, strict=False):
-        turn.work = aircraft.turn
+    turns = [turns_of(scenario, link, make) for link, make in made] if by_baton(scenario) else []
+    fleet = [turn.board for turn in turns] or [make(link) for link, make in made]
     supervisor.send("ready")
     supervisor.await_message("start")
     if scenario.lockstep:

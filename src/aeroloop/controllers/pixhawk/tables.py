@@ -11,7 +11,7 @@ import msgspec
 from aeroloop.controllers.routing import RoutedTables, RouterLinks
 from aeroloop.core.config import Config, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Aircraft, LinkEnds, Scenario
+from aeroloop.core.scenario import Aircraft, Common, LinkEnds, Scenario
 from aeroloop.core.signals import NS
 from aeroloop.core.tables import MEMORY
 from aeroloop.ground.pilot_commands import GUIDED, PilotConfig
@@ -100,6 +100,13 @@ class AutopilotTables(RoutedTables, frozen=True):
     def flown_at_least_s(self, flight: Scenario) -> float:
         return round(flight.duration_s - 1.5 * flight.aircraft.step_s, 9)
 
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        """An external autopilot's are its own."""
+        return ("hang", "reset", "slow") if flight.lockstep and flight.loop != "hil" else ()
+
+    def board_faults_by_hand(self, flight: Common) -> tuple[str, ...]:
+        return self.board_faults(flight) if flight.alternates else ()
+
     @property
     def commanded(self) -> bool:
         """Whether the scenario's pilot has commands for an external autopilot."""
@@ -170,7 +177,7 @@ def needs(scenario: AutopilotScenario) -> str:
             f"{key}: in lockstep time waits for every answer of an external autopilot, so none may be lost or late; "
             "fly with --pace real"
         )
-    if scenario.controller.router.hil and scenario.lockstep and scenario.impaired:
+    if scenario.controller.router.hil and scenario.lockstep and scenario.alternates:
         return (
             "router.hil: in lockstep an impaired link has every byte counted, and the router forwards whole frames; "
             "fly with --pace real, or without the router"

@@ -9,7 +9,7 @@ from aeroloop.controllers.law.guided_tables import GuidedTables, Sensed
 from aeroloop.controllers.pose.parameters import NAMES
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
-from aeroloop.core.scenario import Scenario
+from aeroloop.core.scenario import Common, Scenario
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.protocols.pose import PoseFormat
 from aeroloop.protocols.pose_sets import BITS_PER_BYTE, DEFAULT_SETS, line_load, set_types
@@ -111,6 +111,13 @@ class PoseTables(GuidedTables, frozen=True):
     """What a flight adds with a board that gets pose packets on a second line."""
 
     pose: Annotated[PoseLine, note("the line of pose packets, and the soft drivers on the board")] = PoseLine()
+
+    def board_faults(self, flight: Common) -> tuple[str, ...]:
+        """Its firmware's own: two lines are not counted for a baton."""
+        return ("hang", "reset") if flight.loop == "pil" and flight.lockstep else ()
+
+    def board_faults_by_hand(self, flight: Common) -> tuple[str, ...]:
+        return ()
 
 
 class Posed(Sensed, Protocol):
