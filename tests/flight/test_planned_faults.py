@@ -260,7 +260,7 @@ REFUSED = [
     (
         "quad-hover",
         'target="servo",kind="stuck",from_s=1.0',
-        r"faults\[0\]\.target: no fault of servo .*rotor, battery$",
+        r"faults\[0\]\.target: no fault of servo .*rotor, battery, board$",
     ),
     ("quad-hover", 'target="rotor",kind="slow",from_s=1.0', "rotor: cannot have slow, expected one of: dead, stuck"),
     ("quad-hover", 'target="rotor",kind="weak",value=1.5,from_s=1.0', "rotor: weak: expected 0 to 1, not 1.5"),
@@ -305,10 +305,22 @@ REFUSED = [
     ("rrr-circle", 'target="platform",kind="payload",value=-1.0,from_s=1.0', r"a mass \(kg\) from 0 to 100, not -1"),
     ("rrr-circle", 'target="platform",kind="payload",value=nan,from_s=1.0', "payload: expected a finite value"),
     ("rrr-circle", 'target="encoder",kind="silent",from_s=1.0', "encoder: cannot have silent, .*: frozen, bias, noise"),
-    ("rrr-circle", 'target="imu",kind="silent",from_s=1.0', "no fault of imu .* rotor, joint, platform, encoder$"),
-    ("quad-sync", 'target="platform",kind="payload",value=1.0,from_s=1.0', "no fault of platform .* rotor, battery$"),
+    (
+        "rrr-circle",
+        'target="imu",kind="silent",from_s=1.0',
+        "no fault of imu .* rotor, joint, platform, encoder, board$",
+    ),
+    (
+        "quad-sync",
+        'target="platform",kind="payload",value=1.0,from_s=1.0',
+        "no fault of platform .* rotor, battery, board$",
+    ),
     ("quad-sync", 'target="rotor",kind="load_sine",value=20000.0,from_s=1.0', "an amplitude from -10000 to 10000"),
-    (SLED, 'target="servo",kind="stuck",from_s=1.0', r"sled\.toml.*faults\[0\]\.target: .*one of: rotor, battery$"),
+    (
+        SLED,
+        'target="servo",kind="stuck",from_s=1.0',
+        r"sled\.toml.*faults\[0\]\.target: .*one of: rotor, battery, board$",
+    ),
 ]
 
 
