@@ -87,8 +87,10 @@ class StandIn(threading.Thread):
 
     def _spin(self) -> None:
         """As PX4's loops do once their clock has gone, but polite enough to let the test's own thread run."""
-        while not self._stopped.wait(0.0):
+        while True:
             self.turns += 1
+            if self._stopped.wait(0.0):
+                return
 
     def stop(self) -> None:
         """As the bench says that one may; returns when the thread has ended."""
