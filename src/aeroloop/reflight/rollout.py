@@ -181,6 +181,7 @@ def _gains(lag_s: Any) -> tuple[Any, Any]:
 
 def _constants(airframe: Airframe, site: Site) -> Vec:
     rotors, motor, plane = airframe.rotors, airframe.motors, site.earth.plane
+    site.earth.place((0.0, 0.0, 0.0))  # enters the cell of the magnetic field
     return np.array(
         [
             *airframe.body.drag_area_m2,
