@@ -41,6 +41,15 @@ def small_plan() -> flights.Plan:
     return flights.Plan(loop, np.linspace(-1, 1, 50).reshape(-1, 1), {"pull": 1.0})
 
 
+def test_the_warps_of_a_block_meet_once_a_cycle() -> None:
+    """The rate of a loop with much code depends on it; the header makes it a barrier for CUDA and nothing elsewhere."""
+    text = source(small_plan().loop, batch.CUDA)
+    assert text.count("AL_TOGETHER") == 1
+    assert re.search(r"cycle < cycles;[^\n]*\{\n\s*AL_TOGETHER\n", text)
+    given = dict(re.findall(r"#define AL_TOGETHER( __syncthreads\(\);)?(\n#)", batch_build.header()))
+    assert set(given) == {" __syncthreads();", ""}
+
+
 @needs_nvcc
 def test_nvcc_compiles_the_spiral(tmp_path: Path) -> None:
     text = source(flights.plan("tiltrotor-spiral").loop, batch.CUDA)

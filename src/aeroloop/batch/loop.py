@@ -129,6 +129,7 @@ class _Source:
   {self._call(self._loop.start.name(), "0", None)}
   AL_ROLLED
   for (int cycle = 0; cycle < cycles; ++cycle, table += AL_COLUMNS) {{
+    AL_TOGETHER
 {body}
   }}
   {self._call(self._loop.finish.name(), "0", None)}

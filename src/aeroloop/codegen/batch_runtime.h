@@ -36,6 +36,9 @@ typedef unsigned long long uint64_t;
 #define AL_EACH_LANE
 #define AL_SIZE(n) (n)
 #define AL_ROLLED _Pragma("unroll 1")
+/* The warps of a block go through a cycle together: its code is larger than the instruction cache, and warps at
+   different places of it make one another wait for instructions. */
+#define AL_TOGETHER __syncthreads();
 #define AL_BLOCK 256
 #else
 #define AL_PRAGMA(text) _Pragma(#text)
@@ -43,6 +46,7 @@ typedef unsigned long long uint64_t;
 #define AL_EACH_LANE AL_PRAGMA(omp simd) for (int al_lane = 0; al_lane < AL_LANES; ++al_lane)
 #define AL_SIZE(n) ((n) * AL_LANES)
 #define AL_ROLLED
+#define AL_TOGETHER
 #endif
 
 /* A truth is a mask of ones or zeros. */
