@@ -8,7 +8,7 @@ the air divided by the scale L (1/s is a length L; the variance of the output is
                  v, w: (1 + 2.7478 s + 0.3398 s^2) / (1 + 2.9958 s + 1.9754 s^2 + 0.1539 s^3)
 
 Von Karman's spectra are not rational. These are the approximations of the Aerospace Blockset's von Karman model: within
-4 % of the spectrum up to 10/L rad/m, and with 97 % (u) and 96 % (v, w) of its variance.
+5 % of the spectrum up to 10/L rad/m, and with 97 % (u) and 96 % (v, w) of its variance.
 
 A filter is the sum of first-order filters x' = -p x + n with the same noise, one for each pole p; a double pole is a
 chain, x2' = -p x2 + x1. Over a step the noise of the states is Gaussian with the covariances

@@ -185,8 +185,8 @@ class SpectralTurbulence:
 
     @property
     def rate_W(self) -> Vec3:
-        """Angular velocity of the air as a wing feels it (rad/s), at the last step; with `rates` alone."""
-        x, y, z = self._rate.tolist()
+        """Angular velocity of the air as a wing feels it (rad/s), at the last step; 0 without `rates`."""
+        x, y, z = self._rate.tolist() or (0.0, 0.0, 0.0)
         return x, y, z
 
 
