@@ -118,13 +118,17 @@ def test_a_start_in_a_wind_over_height_is_trimmed_in_the_wind_there() -> None:
         assert wind.column("truth", column)[0] == pytest.approx(calm.column("truth", column)[0], abs=1e-9)
 
 
-def test_gust_rates_roll_the_wing() -> None:
+def test_gust_rates_roll_the_wing_and_are_logged() -> None:
     """Other draws of the same turbulence, so compared are the sizes of its roll accelerations."""
-    plain, rates = (
-        flown("fixedwing-loiter", "duration_s=20.0", FADED, f"{TURBULENCE}.rates={on}").column("truth", "rate_x_rad_s")
-        for on in ("false", "true")
-    )
-    assert np.diff(rates).std() > 1.15 * np.diff(plain).std()
+    settings = ("duration_s=25.0", "seed=0", FADED)
+    plain, rates = (flown("fixedwing-loiter", *settings, f"{TURBULENCE}.rates={on}") for on in ("false", "true"))
+    rolls = [np.diff(log.column("truth", "rate_x_rad_s")).std() for log in (rates, plain)]
+    assert rolls[0] > 1.15 * rolls[1]
+    assert len(plain.rows["gust_rate"]) == 0
+    assert (rates.column("gust_rate", "t_s") == rates.column("air", "t_s")).all()
+    assert (rates.rows["gust_rate"][0, 2:] == 0.0).all() and 0.05 < rates.column(
+        "gust_rate", "rate_x_rad_s"
+    ).std() < 0.2
 
 
 EVERYTHING = (

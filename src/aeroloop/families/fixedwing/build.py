@@ -89,6 +89,7 @@ def assembled(
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest, airframe.wing.span_m)
     if isinstance(world, FlightModelInGusts):
         world.air_rate_W = lambda: wind.rate_W
+        rows.log_gust_rates(world.air_rate_W)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),
         atmosphere,
