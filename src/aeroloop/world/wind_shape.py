@@ -3,7 +3,7 @@
 Over height z above ground, for the wind at the reference height h:
 
     power law         (z/h)^a
-    logarithmic law   ln(z/z0) / ln(h/z0), 0 up to the roughness length z0 (MIL-F-8785C, 3.7.3: h = 20 ft)
+    logarithmic law   ln(z/z0) / ln(h/z0), 0 up to the roughness length z0 (wind shear of MIL-F-8785C: h = 20 ft)
 
 both constant above the boundary layer; or a table of winds, which are added.
 
