@@ -60,14 +60,14 @@ def test_without_rotation_it_is_the_other_model(seed: int) -> None:
     assert in_gusts("aerosonde", state, np.zeros(3)) == pytest.approx(own, rel=1e-12, abs=1e-12)
 
 
-@pytest.mark.parametrize(("axis", "coefficient"), [(0, "roll"), (2, "yaw")])
-def test_a_gust_rate_turns_the_aircraft_with_it(axis: int, coefficient: str) -> None:
-    """At a constant gust rate a wing that may only roll ends in the air's own rotation."""
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_gust_rate_turns_the_aircraft_with_it(axis: int) -> None:
+    """Damping draws the body rate towards that of the air."""
     state = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 20.0, 0.0, -2.0, 0.0, 0.0, 0.0])
     gust = np.zeros(3)
     gust[axis] = 0.1
     turned = in_gusts("aerosonde", state, gust)[RATE] - in_gusts("aerosonde", state, np.zeros(3))[RATE]
-    assert turned[axis] > 0.05, coefficient
+    assert turned[axis] > 0.05
 
 
 def test_the_world_in_gusts_reads_the_rates_before_each_step_and_after_an_exchange() -> None:
