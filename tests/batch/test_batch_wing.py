@@ -210,6 +210,9 @@ def test_a_flight_into_the_ground_ends(plan: flights.Plan, engine: Engine) -> No
     [
         ("mission.command_at_s=10", "mission.command_at_s"),
         ("world.wind.gusts=[{start_s=5.0,amplitude_W=[0.0,5.0,0.0],rise_s=1.0}]", "world.wind.gusts"),
+        ('world.wind.profile={kind="log"}', "world.wind.profile"),
+        ("world.wind.turbulence={altitude='medium',sigma_m_s=1.0}", "world.wind.turbulence.altitude"),
+        ("world.wind.turbulence.rates=true", "world.wind.turbulence.rates"),
         ("sensors.barometer.delay_s=0.01", "sensors.barometer.delay_s"),
         ("sensors.gnss.start_s=3", "sensors.gnss.start_s"),
         ("sensors.gnss.rate_hz=3", "sensors.gnss.rate_hz"),

@@ -12,6 +12,7 @@ add CDq q c/2V + CDde |de|; the file selects one. With the polar the Aerosonde t
 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle of 0.62.
 
 Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: zero airspeed is no special case.
+Where gust rates are an input, the rates of forces and moments are those relative to the rotating air.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ CONTROLS = 4
 """Aileron, elevator, rudder (rad), throttle (0..1)."""
 INPUTS = CONTROLS + 5
 """The controls, wind_W (m/s), air density (kg/m3), gravity (m/s2)."""
+INPUTS_IN_GUSTS = INPUTS + 3
+"""The same, and the angular velocity of the air (rad/s), in W."""
 FLIP = (1.0, -1.0, -1.0)
 """Forward, left, up from forward, right, down; its own inverse."""
 TINY = 1e-12
@@ -49,10 +52,19 @@ def state_dot(p: Parameters) -> ca.Function:
     )
 
 
-def derivative(p: Parameters, state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, gravity: ca.SX) -> ca.SX:
-    """Of the state; mass, inertia and coefficients of `p` may be symbols."""
+def derivative(
+    p: Parameters,
+    state: ca.SX,
+    controls: ca.SX,
+    wind_W: ca.SX,
+    density: ca.SX,
+    gravity: ca.SX,
+    gust_rate_W: ca.SX | None = None,
+) -> ca.SX:
+    """Of the state; mass, inertia and coefficients of `p` may be symbols. Without `gust_rate_W` the air does not
+    rotate, and the expressions have no term for it: their results do not change by a bit."""
     quat, rate_B = state[QUAT], state[RATE]
-    force_B, torque_B = _wrench_B(state, controls, wind_W, density, p)
+    force_B, torque_B = _wrench_B(state, controls, wind_W, density, p, gust_rate_W)
     accel_W = rigid_body.rotation(quat) @ force_B / p.body.mass_kg - ca.vertcat(0, 0, gravity)
     # The product of inertia couples roll and yaw; rigid_body's principal axes have none.
     inertia = _inertia_B(p)
@@ -67,12 +79,28 @@ def dynamics(p: Parameters) -> ca.Function:
     return ca.Function("dynamics", [state, u], [dot], ["state", "u"], ["state_dot"])
 
 
+def dynamics_in_gusts(p: Parameters) -> ca.Function:
+    """(state, (controls, wind, density, gravity, angular velocity of the air)) -> derivative of the state."""
+    state, u = ca.SX.sym("state", STATES), ca.SX.sym("u", INPUTS_IN_GUSTS)
+    dot = derivative(p, state, u[:4], u[4:7], u[7], u[8], u[9:12])
+    return ca.Function("dynamics_in_gusts", [state, u], [dot], ["state", "u"], ["state_dot"])
+
+
 def step(p: Parameters) -> ca.Function:
     """(state, (controls, wind, density, gravity), dt) -> state after dt, its quaternion of unit length."""
-    state, u, dt = ca.SX.sym("state", STATES), ca.SX.sym("u", INPUTS), ca.SX.sym("dt")
-    after = integrate.rk4(dynamics(p))(state, u, dt)
+    return _step("fixedwing_step", dynamics(p))
+
+
+def step_in_gusts(p: Parameters) -> ca.Function:
+    """The same with the angular velocity of the air as the last input."""
+    return _step("fixedwing_step_in_gusts", dynamics_in_gusts(p))
+
+
+def _step(name: str, dynamics: ca.Function) -> ca.Function:
+    state, u, dt = ca.SX.sym("state", STATES), ca.SX.sym("u", dynamics.size1_in(1)), ca.SX.sym("dt")
+    after = integrate.rk4(dynamics)(state, u, dt)
     after[QUAT] /= ca.norm_2(after[QUAT])
-    return ca.Function("fixedwing_step", [state, u, dt], [after], ["state", "u", "dt_s"], ["state_after"])
+    return ca.Function(name, [state, u, dt], [after], ["state", "u", "dt_s"], ["state_after"])
 
 
 def forces(p: Parameters) -> ca.Function:
@@ -99,11 +127,16 @@ def airdata() -> ca.Function:
     )
 
 
-def _wrench_B(state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, p: Parameters) -> tuple[ca.SX, ca.SX]:
+def _wrench_B(
+    state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, p: Parameters, gust_rate_W: ca.SX | None = None
+) -> tuple[ca.SX, ca.SX]:
     """All forces and torques except gravity; forward, right, down until the last line."""
     aileron, elevator, rudder, throttle = (controls[i] for i in range(CONTROLS))
     speed, alpha, beta = _flow(_vel_air(state, wind_W))
-    rate = ca.DM(FLIP) * state[RATE]
+    relative_B = state[RATE]
+    if gust_rate_W is not None:
+        relative_B = relative_B - rigid_body.rotation(state[QUAT]).T @ gust_rate_W
+    rate = ca.DM(FLIP) * relative_B
     half_chord, half_span = p.wing.chord_m / 2, p.wing.span_m / 2
 
     def symmetric(static: ca.SX, pitch_rate: float) -> ca.SX:

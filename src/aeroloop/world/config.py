@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
@@ -17,6 +17,9 @@ from aeroloop.world.wind import WindConfig
 
 class CommonWorld(Config, frozen=True):
     """The simulated world."""
+
+    FEELS_GUST_RATES: ClassVar[bool] = False
+    """Whether the family's aerodynamics depend on body rates, so that gust rates act on it."""
 
     step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
@@ -42,3 +45,5 @@ class CommonWorld(Config, frozen=True):
 
     def __post_init__(self) -> None:
         check(self.objects, scene_objects(self.scene))
+        if self.wind.turbulence.rates and not self.FEELS_GUST_RATES:
+            raise ValueError("wind.turbulence.rates: gust rates act on fixed wings alone; expected false")

@@ -17,11 +17,11 @@ import math
 import struct
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import casadi as ca
 
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.core.noise_source import Normals
 from aeroloop.world.flight_model import Runner
@@ -36,8 +36,11 @@ _SERIES_BELOW = 2e-3
 _ROOT_2, _ROOT_3 = math.sqrt(2.0), math.sqrt(3.0)
 
 
+Model = Literal["dryden", "von_karman"]
+
+
 class Turbulence(Config, frozen=True):
-    """Continuous random gusts near the ground (Dryden, MIL-F-8785C)."""
+    """Continuous random gusts (MIL-F-8785C); by default those near the ground, in the Dryden form."""
 
     w20_m_s: Annotated[
         float, meta("m/s", "wind speed at 20 ft; light 7.7, moderate 15.4, severe 23.1; 0 for none", ge=0, le=50)
@@ -45,6 +48,54 @@ class Turbulence(Config, frozen=True):
     min_airspeed_m_s: Annotated[
         float, meta("m/s", "minimum airspeed assumed, for a hovering aircraft", ge=0.1, le=50)
     ] = 1.0
+    model: Annotated[Model, note("spectra; von Karman's by rational filters")] = "dryden"
+    altitude: Annotated[
+        Literal["low", "auto", "medium"],
+        note(
+            "scales and intensities: `low`: held above 1000 ft above ground; `auto`: medium altitude from 2000 ft on, "
+            "linear in between; `medium`: at any height"
+        ),
+    ] = "low"
+    sigma_m_s: Annotated[
+        float, meta("m/s", "intensity at medium altitude, at any height; or give `exceedance`", ge=0, le=20)
+    ] = 0.0
+    exceedance: Annotated[
+        float,
+        meta(
+            "-",
+            "probability with which the intensity at medium altitude is exceeded, which gives it by height "
+            "(MIL-F-8785C, figure 7); light 1e-2, moderate 1e-3, severe 1e-5, limits 1e-6 and 0.2; 0: `sigma_m_s`",
+            ge=0,
+            le=0.2,
+        ),
+    ] = 0.0
+    rates: Annotated[
+        bool, note("a wing also feels gusts as rates p, q, r of the air, by its span; fixed wings alone")
+    ] = False
+    fade_in_s: Annotated[
+        float,
+        meta("s", "time in which its amplitude rises from 0, as 1 - cos; 0: it is whole at the start", ge=0, le=3600),
+    ] = 0.0
+
+    def __post_init__(self) -> None:
+        if 0.0 < self.exceedance < 1e-6:
+            raise ValueError(f"exceedance: expected 0, or 1e-6 to 0.2, not {self.exceedance:g}")
+        given = (self.sigma_m_s > 0.0) + (self.exceedance > 0.0)
+        if given != (self.altitude != "low"):
+            raise ValueError(
+                "sigma_m_s: medium altitude has one intensity; expected sigma_m_s or exceedance with altitude = auto "
+                f"or medium, and neither with low, not sigma_m_s = {self.sigma_m_s:g} and exceedance = "
+                f"{self.exceedance:g} with {self.altitude}"
+            )
+
+    @property
+    def blows(self) -> bool:
+        return self.w20_m_s > 0.0 or self.altitude != "low"
+
+    @property
+    def near_ground(self) -> bool:
+        """Whether this module has it all; otherwise `turbulence.py`."""
+        return self.model == "dryden" and self.altitude == "low" and not self.rates
 
 
 def scales(height_m: ca.SX, w20_m_s: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX, ca.SX]:
@@ -94,7 +145,7 @@ def step_function() -> ca.Function:
 
     theta = flown_m / length_uv
     decay, l11, l21, l22 = exact_step(theta)
-    axis_x, axis_y = _follow(axis_x, axis_y, vx, vy, decay, floor)
+    axis_x, axis_y = follow(axis_x, axis_y, vx, vy, decay, floor)
     u = decay * u + _ROOT_2 * l11 * a
     v2 = decay * (v2 + theta * v1) + l21 * b + l22 * c
     v1 = decay * v1 + l11 * b
@@ -111,7 +162,7 @@ def step_function() -> ca.Function:
     return ca.Function("dryden_step", [state, moment, setting], [row], ["state", "moment", "setting"], ["row"])
 
 
-def _follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX) -> tuple[ca.SX, ca.SX]:
+def follow(x: ca.SX, y: ca.SX, vx: ca.SX, vy: ca.SX, decay: ca.SX, floor: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Turn the axis of u towards the relative wind, as fast as the turbulence itself changes.
 
     An aircraft that yaws in place must not rotate the air with it. Forward and backward have the same statistics, so
@@ -139,6 +190,8 @@ def stationary(a: Any, b: Any, c: Any, d: Any, e: Any) -> tuple[Any, ...]:
 
 class Dryden:
     """The turbulent part of the wind at the aircraft; stationary from the first sample on."""
+
+    rate_W: Vec3 = (0.0, 0.0, 0.0)  # it has no gust rates
 
     def __init__(self, config: Turbulence, rng: Normals, run: Callable[[ca.Function], Runner]) -> None:
         """`rng` belongs to this object alone: it draws ahead, in blocks. `run` makes the step callable, compiled or

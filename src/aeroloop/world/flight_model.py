@@ -39,9 +39,7 @@ class FlightModel:
     """`ground` gives the height of the ground; without it there is none."""
 
     def __init__(self, step: Runner, ground: Height | None = None) -> None:
-        self._run = step
-        self._before, self._input, self._dt_s = step.inputs
-        self._after = step.outputs[0]
+        self._connect(step)
         self._ground = ground
         self._dt_ns = 0
         self._accel_W: Vec3 = (0.0, 0.0, 0.0)
@@ -69,10 +67,14 @@ class FlightModel:
 
     def exchange(self, step: Runner) -> None:
         """Continue the present motion with other equations of motion."""
-        self._run, self._dt_ns = step, 0
+        self._dt_ns = 0
+        self._connect(step)
+        self._after[:] = self._state
+
+    def _connect(self, step: Runner) -> None:
+        self._run = step
         self._before, self._input, self._dt_s = step.inputs
         self._after = step.outputs[0]
-        self._after[:] = self._state
 
     def step(self, effort: Effort, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
         """Advance with effort, wind, density and gravity held."""
@@ -99,3 +101,18 @@ class FlightModel:
             return False
         x, y, z = self._state[:3]
         return z <= self._ground(x, y)
+
+
+class FlightModelInGusts(FlightModel):
+    """In air that rotates: the last three inputs of its step are the angular velocity of the air, in W."""
+
+    air_rate_W: Callable[[], Vec3]
+    """Set before the first step."""
+
+    def step(self, effort: Effort, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
+        self._air_rate[:] = self.air_rate_W()
+        super().step(effort, air, gravity_m_s2, dt_ns)
+
+    def _connect(self, step: Runner) -> None:
+        super()._connect(step)
+        self._input, self._air_rate = self._input[:-3], self._input[-3:]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import Air, Place, RigidState, Truth
+from aeroloop.world.wind_shape import GroundHeight as GroundHeight
 
 E_contra = TypeVar("E_contra", contravariant=True)
-GroundHeight = Callable[[float, float], float]
-"""(east, north) in m -> height of the ground in m."""
 
 
 class EarthStage(Protocol):
@@ -22,6 +20,7 @@ class AtmosphereStage(Protocol):
 
 
 class WindStage(Protocol):
+    def over(self, ground_m: GroundHeight | None) -> GroundHeight | None: ...
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3: ...
 
 
@@ -35,7 +34,7 @@ class Surroundings:
         ground_m: GroundHeight | None = None,
     ) -> None:
         """Without `ground_m` the ground is flat, at height 0."""
-        self._earth, self._atmosphere, self._wind, self._ground_m = earth, atmosphere, wind, ground_m
+        self._earth, self._atmosphere, self._wind, self._ground_m = earth, atmosphere, wind, wind.over(ground_m)
         self.place: Place
         self.air: Air
         self.ground_m = 0.0  # height of the ground below the aircraft

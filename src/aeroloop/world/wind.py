@@ -1,5 +1,7 @@
 """Wind: the sum of steady wind, a table over time, discrete gusts and turbulence.
 
+Steady wind and table are the mean wind; a profile and the terrain may change it from place to place (wind_shape.py).
+
 A gust is the 1-cosine of MIL-F-8785C, section 3.7: 0 before it, A/2 (1 - cos(pi x / d)) while it rises, A after it,
 with x the time since its start or the distance flown through the air since then.
 """
@@ -7,7 +9,6 @@ with x the time since its start or the distance flown through the air since then
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -20,6 +21,8 @@ from aeroloop.core.noise_source import Normals
 from aeroloop.core.signals import NS
 from aeroloop.world.dryden import Dryden, Turbulence
 from aeroloop.world.flight_model import Runner
+from aeroloop.world.turbulence import FadedIn, Gusts, SpectralTurbulence
+from aeroloop.world.wind_shape import GroundHeight, Profile, Rows, Shape, TerrainFlow, Uniform
 
 
 class Gust(Config, frozen=True):
@@ -56,6 +59,29 @@ class WindConfig(Config, frozen=True):
     table: Annotated[tuple[TableRow, ...], note("wind over time, linear between its rows and constant outside")] = ()
     gusts: Annotated[tuple[Gust, ...], note("discrete gusts")] = ()
     turbulence: Annotated[Turbulence, note("random gusts")] = Turbulence()
+    profile: Annotated[Profile, note("steady wind and table over height; without it the same at every height")] = (
+        Uniform()
+    )
+    terrain: Annotated[TerrainFlow | None, note("the mean wind follows the ground; without it, it does not")] = None
+
+    @property
+    def outside_batches(self) -> dict[str, bool]:
+        """Keys of this table that no batch has, and whether they are used."""
+        turbulence = self.turbulence
+        return {
+            "world.wind.table": bool(self.table),
+            "world.wind.gusts": bool(self.gusts),
+            "world.wind.profile": not isinstance(self.profile, Uniform),
+            "world.wind.terrain": self.terrain is not None,
+            "world.wind.turbulence.model": turbulence.model != "dryden",
+            "world.wind.turbulence.altitude": turbulence.altitude != "low",
+            "world.wind.turbulence.rates": turbulence.rates,
+            "world.wind.turbulence.fade_in_s": turbulence.fade_in_s > 0.0,
+        }
+
+    @property
+    def is_shaped(self) -> bool:
+        return self.terrain is not None or not isinstance(self.profile, Uniform)
 
     def __post_init__(self) -> None:
         for before, after in pairwise(self.table):
@@ -66,20 +92,32 @@ class WindConfig(Config, frozen=True):
 class Wind:
     """The wind at one aircraft; call `step` once per tick."""
 
-    def __init__(self, config: WindConfig, rng: Normals, run: Callable[[ca.Function], Runner]) -> None:
+    def __init__(
+        self, config: WindConfig, rng: Normals, run: Callable[[ca.Function], Runner], span_m: float = 0.0
+    ) -> None:
         """`rng` belongs to this wind alone. It feeds only the turbulence, by the same number of draws at every step.
-        `run` makes the turbulence's step callable, compiled or not."""
+        `run` makes the turbulence's step callable, compiled or not. `span_m`: of the wing that feels gust rates."""
         self._steady = config.steady_W
-        self._table = _Table(config.table) if config.table else None
+        self._table = _table(config)
+        self._shape = Shape(config.profile, config.terrain) if config.is_shaped else None
         self._gusts = [_Gust(gust) for gust in config.gusts]
-        self._turbulence = Dryden(config.turbulence, rng, run) if config.turbulence.w20_m_s > 0.0 else None
+        self._turbulence = _turbulence(config.turbulence, rng, run, span_m) if config.turbulence.blows else None
         self._floor = config.turbulence.min_airspeed_m_s
-        self._constant = self._table is None and not self._gusts and self._turbulence is None
+        self._constant = self._table is None and self._shape is None and not self._gusts and self._turbulence is None
 
     def set_steady(self, wind_W: tuple[float, ...]) -> None:
         """Another steady wind from the next call of `step` on; the other parts go on."""
         x, y, z = wind_W
         self._steady = (x, y, z)
+
+    @property
+    def rate_W(self) -> Vec3:
+        """Angular velocity of the turbulent air as a wing feels it (rad/s), at the last step."""
+        return (0.0, 0.0, 0.0) if self._turbulence is None else self._turbulence.rate_W
+
+    def over(self, ground_m: GroundHeight | None) -> GroundHeight | None:
+        """The ground in the form in which it is to be asked for its height at the aircraft before each step."""
+        return ground_m if self._shape is None else self._shape.over(ground_m)
 
     def step(self, t_ns: int, dt_ns: int, height_m: float, vel_W: Vec3) -> Vec3:
         """Wind at `t_ns`, `dt_ns` after the previous call, for an aircraft at that height over ground and velocity."""
@@ -90,8 +128,10 @@ class Wind:
         x, y, z = self._steady
         t_s, dt_s = t_ns / NS, dt_ns / NS
         if self._table is not None:
-            ax, ay, az = self._table.at(t_s)
+            ax, ay, az = self._table.wind_W(t_s)
             x, y, z = x + ax, y + ay, z + az
+        if self._shape is not None:
+            x, y, z = self._shape.wind_W((x, y, z), height_m)
         vx, vy, vz = vel_W
         relative_W = (vx - x, vy - y, vz - z)
         if self._turbulence is not None:
@@ -103,20 +143,22 @@ class Wind:
         return x, y, z
 
 
-class _Table:
-    def __init__(self, rows: tuple[TableRow, ...]) -> None:
-        self._times_s = [row.t_s for row in rows]
-        self._winds_W = [row.wind_W for row in rows]
+def shaped_at(config: WindConfig, pos_W: Vec3, ground_m: GroundHeight) -> Vec3:
+    """The steady wind at a place; what starts in the air moves with it."""
+    shape = Shape(config.profile, config.terrain)
+    east_m, north_m, up_m = pos_W
+    asked = shape.over(ground_m) or ground_m
+    return shape.wind_W(config.steady_W, max(up_m - asked(east_m, north_m), 0.0))
 
-    def at(self, t_s: float) -> Vec3:
-        i = bisect_right(self._times_s, t_s)
-        if i == 0:
-            return self._winds_W[0]
-        if i == len(self._times_s):
-            return self._winds_W[-1]
-        part = (t_s - self._times_s[i - 1]) / (self._times_s[i] - self._times_s[i - 1])
-        (ax, ay, az), (bx, by, bz) = self._winds_W[i - 1], self._winds_W[i]
-        return ax + part * (bx - ax), ay + part * (by - ay), az + part * (bz - az)
+
+def _table(config: WindConfig) -> Rows | None:
+    rows = config.table
+    return Rows([row.t_s for row in rows], [row.wind_W for row in rows]) if rows else None
+
+
+def _turbulence(config: Turbulence, rng: Normals, run: Callable[[ca.Function], Runner], span_m: float) -> Gusts:
+    made = Dryden(config, rng, run) if config.near_ground else SpectralTurbulence(config, rng, run, span_m)
+    return FadedIn(made, config.fade_in_s) if config.fade_in_s > 0.0 else made
 
 
 class _Gust:

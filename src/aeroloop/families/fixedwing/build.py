@@ -33,9 +33,9 @@ from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
-from aeroloop.world.flight_model import FlightModel, Height, Runner
+from aeroloop.world.flight_model import FlightModel, FlightModelInGusts, Height, Runner
 from aeroloop.world.surroundings import InAir, Surroundings
-from aeroloop.world.wind import Wind
+from aeroloop.world.wind import Wind, shaped_at
 
 
 def vehicle(
@@ -45,7 +45,11 @@ def vehicle(
     start_m = places(scenario).start_m
     dx, dy, dz = scenario.aircraft.world.start_offset_W
     pos_W = (start_m[0] + mission.loiter_radius_m + dx, start_m[1] + dy, mission.height_m + dz)
-    start = Start(pos_W, math.pi / 2, scenario.aircraft.world.wind.steady_W)
+    world = scenario.aircraft.world
+    wind_W = world.wind.steady_W
+    if world.wind.is_shaped:
+        wind_W = shaped_at(world.wind, pos_W, ground_of(world.terrain).grid().height_m)
+    start = Start(pos_W, math.pi / 2, wind_W)
     return assembled(scenario, start, _random_streams(scenario), FixedWingRows(publish))
 
 
@@ -80,8 +84,12 @@ def assembled(
     if throttle is not None:
         flying = replace(flying, controls=(*flying.controls[:3], throttle))
     # A scaled aircraft is interpreted: compiling equations that one flight needs would take longer than the flight.
-    world, servos = build_world(airframe, start, fastest if airframe is nominal else Evaluator, at=flying)
-    wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
+    run, feels_rates = fastest if airframe is nominal else Evaluator, scenario.aircraft.world.wind.turbulence.rates
+    world, servos = build_world(airframe, start, run, at=flying, in_gusts=feels_rates)
+    wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest, airframe.wing.span_m)
+    if isinstance(world, FlightModelInGusts):
+        world.air_rate_W = lambda: wind.rate_W
+        rows.log_gust_rates(world.air_rate_W)
     around = Surroundings(
         Earth(scenario.aircraft.world.home),
         atmosphere,
@@ -94,7 +102,7 @@ def assembled(
     def carry(values: tuple[float, ...]) -> None:
         """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
         heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
-        world.exchange(Evaluator(fixedwing.step(msgspec.structs.replace(airframe, body=heavier))))
+        world.exchange(Evaluator(_step(feels_rates)(msgspec.structs.replace(airframe, body=heavier))))
 
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
@@ -159,6 +167,10 @@ class Start:
     wind_W: Vec3 = (0.0, 0.0, 0.0)  # the aircraft moves with it
 
 
+def _step(in_gusts: bool) -> Callable[[Airframe], ca.Function]:
+    return fixedwing.step_in_gusts if in_gusts else fixedwing.step
+
+
 def build_world(
     airframe: Airframe,
     start: Start,
@@ -166,10 +178,13 @@ def build_world(
     *,
     at: Trim | None = None,
     ground: Height | None = None,
+    in_gusts: bool = False,
 ) -> tuple[FlightModel, Servos]:
-    """`run` makes the step function callable, as codegen.evaluate.Evaluator does, compiled or not."""
+    """`run` makes the step function callable, as codegen.evaluate.Evaluator does, compiled or not. `in_gusts`: a model
+    that feels the rotation of the air."""
     flying = trim(airframe) if at is None else at
-    world = FlightModel(run(fixedwing.step(airframe)), ground)
+    model = FlightModelInGusts if in_gusts else FlightModel
+    world = model(run(_step(in_gusts)(airframe)), ground)
     servos = Servos(airframe.servos, flying.controls)
     _, _, _, _, _, _, _, vx, vy, vz, *_ = flying.state(start.pos_W, start.yaw_rad).tolist()
     wind_x, wind_y, wind_z = start.wind_W

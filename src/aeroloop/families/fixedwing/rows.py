@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aeroloop.actuators.servos import SurfaceEffort
-from aeroloop.core.frames import euler_from_quat
-from aeroloop.core.signals import NS
+from aeroloop.core.frames import Vec3, euler_from_quat
+from aeroloop.core.signals import NS, Air, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.sensors.scene import body_from_world, times
 from aeroloop.sim.rows import CommonRows
@@ -22,6 +22,7 @@ class FixedWingRows(CommonRows):
     def __init__(self, publish: Mapping[str, Publish]) -> None:
         super().__init__(publish)
         self._truth_ns = self._air_ns = 0  # time of the next row
+        self._log_air = self._air
 
     def step(self, vehicle: Vehicle[Any, Any], effort: SurfaceEffort, samples: list[Any]) -> None:
         t_ns, t_s = vehicle.t_ns, vehicle.t_ns / NS
@@ -31,8 +32,19 @@ class FixedWingRows(CommonRows):
             self._publish["effort"](t_s, *effort.controls, effort.saturated)
         if t_ns >= self._air_ns and vehicle.surroundings is not None:
             self._air_ns += AIR_PERIOD_NS
-            air = vehicle.surroundings.air
-            self._publish["air"](t_s, *air.wind_W, air.density_kg_m3)
+            self._log_air(t_s, vehicle.state, vehicle.surroundings.air)
+
+    def log_gust_rates(self, rate_W: Callable[[], Vec3]) -> None:
+        """From now on, beside each row of the air."""
+
+        def air_and_rates(t_s: float, state: RigidState, air: Air) -> None:
+            self._air(t_s, state, air)
+            self._publish["gust_rate"](t_s, *times(body_from_world(state.quat_WB), *rate_W()))
+
+        self._log_air = air_and_rates
+
+    def _air(self, t_s: float, state: RigidState, air: Air) -> None:
+        self._publish["air"](t_s, *air.wind_W, air.density_kg_m3)
 
 
 def _truth(vehicle: Vehicle[Any, Any]) -> tuple[float, ...]:

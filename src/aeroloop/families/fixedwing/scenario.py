@@ -65,6 +65,8 @@ class FixedWing(Config, frozen=True):
 class FixedWingWorld(CommonWorld, frozen=True):
     """The simulated world. The origin of W is the middle of the map, at sea level."""
 
+    FEELS_GUST_RATES: ClassVar[bool] = True
+
     home: Annotated[Home, note("position on earth of the map's middle; its height is 0")] = Home(
         lat_deg=36.366, lon_deg=-84.346117, alt_m=0.0
     )

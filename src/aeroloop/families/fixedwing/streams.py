@@ -6,7 +6,7 @@ Its x and y are from the middle of the map, its z is above mean sea level.
 from __future__ import annotations
 
 from aeroloop.core.common_streams import common
-from aeroloop.core.stream import ACCEL, FIELD, GYRO, REMEMBERED, VELOCITY, Column, Stream, Track, fields
+from aeroloop.core.stream import ACCEL, FIELD, GYRO, RATES, REMEMBERED, VELOCITY, Column, Stream, Track, fields
 from aeroloop.protocols import wing_fields
 
 SETPOINT = Track("guidance", "path_x_m", "path_y_m", "mission.height_m")
@@ -16,6 +16,16 @@ SURFACES: tuple[Column, ...] = (
     ("elevator_rad", "rad", "elevator, positive pitches the nose down"),
     ("rudder_rad", "rad", "rudder, positive yaws left"),
     ("throttle", "-", "throttle, 0 to 1"),
+)
+GUST_RATE = Stream(
+    "gust_rate",
+    "plant",
+    20.0,
+    True,
+    True,
+    "angular velocity of the turbulent air as the wing feels it, in body axes; with world.wind.turbulence.rates",
+    fields(*RATES),
+    optional=True,
 )
 
 
@@ -38,6 +48,7 @@ STREAMS: tuple[Stream, ...] = (
         rate_hz=50.0,
     ),
     common("air", rate_hz=20.0),
+    GUST_RATE,
     common(
         "effort",
         *SURFACES,
