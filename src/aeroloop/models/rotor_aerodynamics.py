@@ -31,7 +31,6 @@ with W the body's rate about x and y. This force adds to that of `drag_Ns2_m`, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import casadi as ca
@@ -170,9 +169,11 @@ def axial(climb: ca.SX, vortex_ring: ca.SX) -> ca.SX:
 def mass_flow(climb: ca.SX, in_plane: ca.SX, induced: ca.SX, vortex_ring: ca.SX) -> ca.SX:
     """Velocity over h of the air that the rotor accelerates; all velocities over h. The induced velocity is 1 over it.
 
-    In the windmill state Glauert's would take less by a hundredth than this at U = h."""
+    Where it is less than in axial flow, the flow along the axis changes with it: by as much in hover, in climb and
+    below -3, as with Glauert, by less in between, and not from -1 to -2."""
     found = axial(climb, vortex_ring)
-    through = 1 / found - ca.fmin(ca.fmax(1 + climb, 0), 1) * (found - induced)
+    share = ca.fmin(ca.fmax(1 + climb, 0), 1) - ca.fmin(ca.fmax(-2 - climb, 0), 1)
+    through = 1 / found - share * (found - induced)
     return ca.sqrt(in_plane * in_plane + through * through)
 
 
@@ -250,8 +251,9 @@ class Static(NamedTuple):
     density_kg_m3: ca.SX
 
 
-def symbols(values: ca.SX | Sequence[float]) -> BladeSymbols:
-    return BladeSymbols(*(values[i] for i in range(len(BladeSymbols._fields))))
+def symbols(values: ca.SX) -> BladeSymbols:
+    """Of a column of `coefficients`."""
+    return BladeSymbols(*ca.vertsplit(values))
 
 
 def _turned(vector: ca.SX) -> ca.SX:

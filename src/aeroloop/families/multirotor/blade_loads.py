@@ -46,8 +46,12 @@ def _function(rotors: int) -> ca.Function:
         ca.reshape(s["pos_B"], 3, rotors),
         s["spin"],
         s["share"],
-        *(each[i] for i in range(5)),
-        blades=rotor_aerodynamics.symbols(s["blades"]),
+        each[0],
+        each[1],
+        each[2],
+        each[3],
+        each[4],
+        rotor_aerodynamics.symbols(s["blades"]),
     )
     ground = model.mid_step_ground(before, s["ground"], s["dt_s"])
     loads = model.blade_loads_B(s["vel_air_B"], s["rate_B"], effort, s["density"], ground, symbols)

@@ -248,7 +248,7 @@ class BladedMotion(MultirotorMotion):
     def __init__(self, parts: Parts, run: Callable[[ca.Function], Runner] | None, blades: BladeLoads) -> None:
         super().__init__(parts, run)
         self._blades = blades
-        self._ground = self._inputs["ground"].data
+        self._ground = self._inputs["ground"]
 
     def drive(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
         self._ground[0] = ground_m = self._around.ground_m
