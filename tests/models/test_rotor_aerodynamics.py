@@ -126,7 +126,7 @@ def test_thrust_is_that_of_blades_and_of_the_air(climb: float, in_plane: float) 
     # Power over that of the static profile torque: climb and induced, the latter times 1.15.
     profile = 0.06 * IRIS.rotors.thrust_Ns2 * HOVER**2 * HOVER - 1.15 * AXIAL.thrust_N() * _induced(AXIAL.thrust_N())
     profile *= 1 + (in_plane / tip) ** 2
-    assert torque * HOVER - profile == pytest.approx(of_blades(low) * (climb + 1.15 * low), rel=near)
+    assert torque * HOVER - profile == pytest.approx(of_blades(low) * (climb + 1.15 * low), rel=3 * near)
 
 
 def _induced(thrust: float) -> float:
