@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import casadi as ca
 
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ CUBIC = 5**0.5 / 6
 WHOLE_AT = -0.5
 """Climb over h from which downwards the quartic holds; up to hover it goes over into momentum theory."""
 
+LockNumber = Annotated[float, meta("-", "aerodynamic over inertial forces of a blade", ge=0.1, le=20)]
+
 
 class RotorAerodynamics(Config, frozen=True):
     """Blades and the effects of the air that are simulated; without this table thrust is k w^2 in any flow."""
@@ -67,7 +69,7 @@ class RotorAerodynamics(Config, frozen=True):
     solidity: Annotated[float, meta("-", "blade area over disc area", gt=0, lt=1)]
     lift_slope: Annotated[float, meta("1/rad", "lift coefficient over angle of attack", gt=0, le=7)]
     induced_power_factor: Annotated[float, meta("-", "induced power over that of momentum theory", ge=1, le=2)] = 1.15
-    lock_number: Annotated[float, meta("-", "aerodynamic over inertial forces of a blade", ge=0.1, le=20)] | None = None
+    lock_number: Annotated[LockNumber | None, note("aerodynamic over inertial forces of a blade, 0.1 to 20")] = None
     flap_frequency: Annotated[
         float,
         meta("-", "flap frequency over speed: 1 with a hinge in the centre, more with a stiff blade", ge=1, le=10),

@@ -39,7 +39,9 @@ class Rotors(Config, frozen=True):
         tuple[Share, ...],
         meta("-", "thrust of each rotor over that of a free one, less than 1 in the wash of another; empty: 1 for all"),
     ] = ()
-    aerodynamics: Annotated[RotorAerodynamics, note("blades, and effects of the air on them")] | None = None
+    aerodynamics: Annotated[
+        RotorAerodynamics | None, note("blades, and effects of the air on them; left out: none")
+    ] = None
 
     @property
     def count(self) -> int:

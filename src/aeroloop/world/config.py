@@ -18,7 +18,9 @@ from aeroloop.world.wind import WindConfig
 class CommonWorld(Config, frozen=True):
     """The simulated world."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
+    step_s: Annotated[
+        float, meta("s", "integration step; the order of its error: docs/simulation.md", ge=1e-5, le=0.02)
+    ] = 0.004
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
     earth_rotation: Annotated[
         bool, note("the earth turns: gyroscopes measure its rate, and moving aircraft are deflected (Coriolis)")
