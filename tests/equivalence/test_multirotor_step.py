@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.codegen.evaluate import Evaluator
@@ -44,11 +45,16 @@ DAY = Day(sea_level_pressure_Pa=100_200.0, sea_level_temperature_K=295.0)
 WIND = WindConfig(steady_W=(3.0, -4.0, 1.0))
 
 
-def motion(airframe: Airframe, *, in_one: bool) -> MultirotorMotion:
+def without_drag(airframe: Airframe) -> Airframe:
+    """Without drag of the body."""
+    return replace(airframe, body=replace(airframe.body, drag_area_m2=(0.0, 0.0, 0.0)))
+
+
+def motion(airframe: Airframe, *, in_one: bool, wind: WindConfig = WIND) -> MultirotorMotion:
     blades = airframes.blade_loads(airframe)
     world = airframes.world(airframe, DT_NS / 1e9, blades=blades)
     earth, atmosphere = Earth(HOME), Atmosphere(DAY)
-    around = Surroundings(earth, atmosphere, Wind(WIND, np.random.default_rng(0), Evaluator), world.state(0))
+    around = Surroundings(earth, atmosphere, Wind(wind, np.random.default_rng(0), Evaluator), world.state(0))
     motors = Motors(airframe.motors, airframe.rotors.count)
     parts = Parts(airframe, motors, world, around, earth, atmosphere, blades)
     return motions.motion(parts, Evaluator if in_one else None)
@@ -146,6 +152,22 @@ def test_the_ground_effect_is_the_same_in_both() -> None:
             vels.append(ours.vel_W)
         gained.append(np.linalg.norm(np.subtract(*vels)))
     assert 1e-3 < max(gained) < 1.0, "expected thrust of the ground"
+
+
+@pytest.mark.parametrize("in_one", [True, False], ids=["compiled", "MuJoCo"])
+def test_a_climb_is_damped_by_the_inflow_alone(in_one: bool) -> None:
+    """At the speeds of hover it loses a third of its climb in half a second, 0.81 1/s, and without blades nothing."""
+    for name, rate in (("iris-aero", 0.81), ("iris", 0.0)):
+        airframe = airframes.load(name)
+        flown, motor = motion(without_drag(airframe), in_one=in_one, wind=WindConfig()), airframe.motors
+        flown.reset([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, *[0.0] * 9], [0.0] * 4)
+        air, gravity = flown.air.density_kg_m3, flown.place.gravity_m_s2
+        hover = (airframe.body.mass_kg * gravity / (4 * airframe.rotors.thrust_Ns2 * air / 1.225)) ** 0.5
+        flown.reset([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, *[0.0] * 9], [hover] * 4)
+        command = (hover - motor.speed_idle_rad_s) / (motor.speed_max_rad_s - motor.speed_idle_rad_s)
+        for _ in range(125):
+            flown.drive([command] * 4, DT_NS)
+        assert -np.log(flown.state(0).vel_W[2] / 0.1) / 0.5 == pytest.approx(rate * (air / 1.225) ** 0.5, abs=0.01)
 
 
 def test_commands_that_are_no_numbers_stop_their_motors_in_both() -> None:
