@@ -112,7 +112,8 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "[iris.toml](../src/aeroloop/families/multirotor/iris.toml), "
         "[hexarotor.toml](../src/aeroloop/families/multirotor/hexarotor.toml), "
         "[rfly.toml](../src/aeroloop/families/multirotor/rfly.toml), "
-        "[octo-coax.toml](../examples/aircraft/octo-coax.toml).",
+        "[octo-coax.toml](../examples/aircraft/octo-coax.toml). The table `[rotors.aerodynamics]` is described in "
+        "[rotor-aerodynamics.md](rotor-aerodynamics.md); `iris-aero` has it.",
         multirotor_airframe.Airframe,
     ),
     "Fixed wings": (
@@ -209,6 +210,9 @@ def airframe_markdown() -> str:
         "A multirotor, fixed wing or helicopter of your own is a TOML file; no code goes with it. Every number has its",
         "unit in its name. A key that is not listed here is an error, so is one that is missing or out of range.",
         "[new-aircraft.md](new-aircraft.md) describes the first steps.",
+        "",
+        'A file with `base = "NAME"` has the keys of that file, an included one by its name or your own by a relative',
+        "path, and its own in their place: tables key by key, lists as a whole.",
     ]
     for part, (words, kind) in AIRFRAMES.items():
         lines += ["", f"## {part}", "", words]

@@ -125,6 +125,7 @@ def test_a_lost_flight_ends_as_one(plan: flights.Plan, engine: Engine) -> None:
     [
         "ground.land_s=20.0",
         "vehicle.motor_noise=0.01",
+        "vehicle.airframe=iris-aero",
         "sensors.imu.lever_B=[0.1, 0.0, 0.0]",
         "sensors.imu.rate_hz=500.0",
         "sensors.gnss.lat_lon_quantum_deg=1e-7",

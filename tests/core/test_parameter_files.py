@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from msgspec.structs import replace
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.fixedwing import airframe as fixedwing
@@ -80,7 +81,7 @@ def test_a_bad_parameter_file_is_refused_in_one_sentence(
 
 
 @pytest.mark.parametrize(
-    ("kind", "known"), [(quadrotor, "hexarotor, iris, rfly, rfly-e0"), (fixedwing, "aerosonde, anaconda")]
+    ("kind", "known"), [(quadrotor, "hexarotor, iris, iris-aero, rfly, rfly-e0"), (fixedwing, "aerosonde, anaconda")]
 )
 def test_unknown_airframes_are_refused(kind: ModuleType, known: str) -> None:
     with pytest.raises(ConfigError, match=rf"expected a \.toml file or one of: {known}"):
@@ -96,3 +97,38 @@ def test_a_file_that_changes_between_two_flights_is_read_anew(tmp_path: Path) ->
     for mass_kg in (1.5, 1.6):
         file.write_text(text.replace(line, f"mass_kg = {mass_kg}"))
         assert quadrotor.load(str(file)).body.mass_kg == mass_kg
+
+
+def test_a_file_may_be_based_on_another_one(tmp_path: Path) -> None:
+    (tmp_path / "heavy.toml").write_text('base = "iris"\n[body]\nmass_kg = 1.6\n')
+    own = tmp_path / "own.toml"
+    own.write_text('base = "heavy.toml"\n[rotors]\nspin = [-1, -1, 1, 1]\n')
+    iris, mine = quadrotor.load("iris"), quadrotor.load(str(own))
+    assert (mine.body.mass_kg, mine.rotors.spin) == (1.6, (-1, -1, 1, 1))
+    assert (mine.body.inertia_kgm2, mine.rotors.pos_B_m) == (iris.body.inertia_kgm2, iris.rotors.pos_B_m)
+    assert (mine.motors, mine.contact, mine.supply) == (iris.motors, iris.contact, iris.supply)
+
+
+def test_the_included_variant_differs_in_its_own_table_alone() -> None:
+    plain, flown = quadrotor.load("iris"), quadrotor.load("iris-aero")
+    assert plain.rotors.aerodynamics is None and flown.rotors.aerodynamics is not None
+    assert replace(flown, rotors=replace(flown.rotors, aerodynamics=None)) == plain
+    assert flown.rotors.aerodynamics.radius_m == plain.contact.rotor_radius_m
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('base = "own.toml"', "base: own.toml is based on itself"),
+        ('base = "irs"', "base: unknown airframe 'irs', expected a .toml file or one of: hexarotor, iris,"),
+        ("base = 3", "base: expected the name or path of an airframe, not 3"),
+        ('base = "none.toml"', "none.toml: cannot be read"),
+        ('base = "iris"\nwings = 2', "wings: unknown key"),
+    ],
+)
+def test_a_base_that_cannot_be_used_is_refused(text: str, says: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(text)
+    with pytest.raises(ConfigError) as refusal:
+        quadrotor.load(str(file))
+    assert says in str(refusal.value) and "\n" not in str(refusal.value)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from aeroloop.actuators.motors import Motors, RotorEffort
 from aeroloop.codegen.evaluate import Evaluator
@@ -23,6 +24,7 @@ from aeroloop.core.scenario_files import find, load
 from aeroloop.core.signals import RigidState
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import build
+from aeroloop.families.multirotor import motion as motions
 from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.families.multirotor.motion import MultirotorMotion, Parts
 from aeroloop.families.multirotor.rows import MultirotorRows
@@ -36,26 +38,34 @@ from aeroloop.world.surroundings import Surroundings
 from aeroloop.world.wind import Wind, WindConfig
 
 OCTO_COAX = str(Path(__file__).resolve().parents[2] / "examples" / "aircraft" / "octo-coax.toml")
-NAMES = ["iris", "hexarotor", OCTO_COAX]
+NAMES = ["iris", "hexarotor", OCTO_COAX, "iris-aero"]
 DT_NS = 4_000_000
 HOME = Home(lat_deg=-33.9, lon_deg=151.2, alt_m=40.0, geoid_height_m=22.0)
 DAY = Day(sea_level_pressure_Pa=100_200.0, sea_level_temperature_K=295.0)
 WIND = WindConfig(steady_W=(3.0, -4.0, 1.0))
 
 
-def motion(airframe: Airframe, *, in_one: bool) -> MultirotorMotion:
-    world = airframes.world(airframe, DT_NS / 1e9)
+def without_drag(airframe: Airframe) -> Airframe:
+    """Without drag of the body."""
+    return replace(airframe, body=replace(airframe.body, drag_area_m2=(0.0, 0.0, 0.0)))
+
+
+def motion(airframe: Airframe, *, in_one: bool, wind: WindConfig = WIND) -> MultirotorMotion:
+    blades = airframes.blade_loads(airframe)
+    world = airframes.world(airframe, DT_NS / 1e9, blades=blades)
     earth, atmosphere = Earth(HOME), Atmosphere(DAY)
-    around = Surroundings(earth, atmosphere, Wind(WIND, np.random.default_rng(0), Evaluator), world.state(0))
+    around = Surroundings(earth, atmosphere, Wind(wind, np.random.default_rng(0), Evaluator), world.state(0))
     motors = Motors(airframe.motors, airframe.rotors.count)
-    parts = Parts(airframe, motors, world, around, earth, atmosphere)
-    return MultirotorMotion(parts, Evaluator if in_one else None)
+    parts = Parts(airframe, motors, world, around, earth, atmosphere, blades)
+    return motions.motion(parts, Evaluator if in_one else None)
 
 
-def random_state(rng: np.random.Generator, airframe: Airframe) -> tuple[Vec, Vec, Vec]:
+def random_state(
+    rng: np.random.Generator, airframe: Airframe, heights_m: tuple[float, float] = (30.0, 3000.0)
+) -> tuple[Vec, Vec, Vec]:
     """Motion, speeds of the rotors, commands."""
     quat = rng.normal(size=4)
-    pos = rng.uniform([-3000.0, -3000.0, 30.0], [3000.0, 3000.0, 3000.0])
+    pos = rng.uniform([-3000.0, -3000.0, heights_m[0]], [3000.0, 3000.0, heights_m[1]])
     velocities = rng.normal(0, 8, 3), rng.normal(0, 4, 3), rng.normal(0, 3, 3), rng.normal(0, 10, 3)
     speeds = rng.uniform(0, airframe.motors.speed_max_rad_s, airframe.rotors.count)
     commands = rng.uniform(-0.1, 1.1, airframe.rotors.count)
@@ -122,6 +132,42 @@ def test_one_step_is_that_of_mujoco_and_the_stages(name: str) -> None:
         for what, value in ours.items():
             apart[what] = max(apart[what], float(np.max(np.abs(value - theirs[what]))))
     assert {what: far for what, far in apart.items() if not far <= TOLERANCES[what]} == {}
+
+
+def test_the_ground_effect_is_the_same_in_both() -> None:
+    """Just above the height where MuJoCo takes over, with the ground raised to just below the rotors."""
+    airframe, rng = airframes.load("iris-aero"), np.random.default_rng(8)
+    flown, gained = [motion(airframe, in_one=in_one) for in_one in (True, False)], []
+    for _ in range(100):
+        start = random_state(rng, airframe, (3.0, 3.2))
+        vels = []
+        for ground_m in (0.0, 2.8):
+            for each in flown:
+                each.reset(*(part.tolist() for part in start[:2]))
+                each._around.ground_m = ground_m
+                each.drive(start[2].tolist(), DT_NS)
+            ours, theirs = (each.state(DT_NS) for each in flown)
+            assert ours.vel_W == pytest.approx(theirs.vel_W, abs=1e-12)
+            assert ours.rate_B == pytest.approx(theirs.rate_B, abs=1e-10)
+            vels.append(ours.vel_W)
+        gained.append(np.linalg.norm(np.subtract(*vels)))
+    assert 1e-3 < max(gained) < 1.0, "expected thrust of the ground"
+
+
+@pytest.mark.parametrize("in_one", [True, False], ids=["compiled", "MuJoCo"])
+def test_a_climb_is_damped_by_the_inflow_alone(in_one: bool) -> None:
+    """At the speeds of hover it loses a third of its climb in half a second, 0.81 1/s, and without blades nothing."""
+    for name, rate in (("iris-aero", 0.81), ("iris", 0.0)):
+        airframe = airframes.load(name)
+        flown, motor = motion(without_drag(airframe), in_one=in_one, wind=WindConfig()), airframe.motors
+        flown.reset([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, *[0.0] * 9], [0.0] * 4)
+        air, gravity = flown.air.density_kg_m3, flown.place.gravity_m_s2
+        hover = (airframe.body.mass_kg * gravity / (4 * airframe.rotors.thrust_Ns2 * air / 1.225)) ** 0.5
+        flown.reset([0.0, 0.0, 50.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, *[0.0] * 9], [hover] * 4)
+        command = (hover - motor.speed_idle_rad_s) / (motor.speed_max_rad_s - motor.speed_idle_rad_s)
+        for _ in range(125):
+            flown.drive([command] * 4, DT_NS)
+        assert -np.log(flown.state(0).vel_W[2] / 0.1) / 0.5 == pytest.approx(rate * (air / 1.225) ** 0.5, abs=0.01)
 
 
 def test_commands_that_are_no_numbers_stop_their_motors_in_both() -> None:
@@ -201,6 +247,7 @@ FLIGHTS: dict[str, tuple[str, ...]] = {
     "quad-wind": (),
     "quad-terrain": (),
     "quad-hover hexarotor": ("vehicle.airframe=hexarotor",),
+    "quad-wind iris-aero": ("vehicle.airframe=iris-aero",),
 }
 
 

@@ -172,6 +172,11 @@ def test_bad_input_is_one_sentence(log: FlightRecord, options: Options, gone: tu
     assert words in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_an_airframe_with_aerodynamics_of_its_rotors_is_refused(log: FlightRecord) -> None:
+    with pytest.raises(ConfigError, match=r"iris-aero: a log is flown again without rotors\.aerodynamics"):
+        replay(log, "iris-aero", Options(**WHOLE))
+
+
 def test_another_kind_of_aircraft_is_refused(log: FlightRecord) -> None:
     with pytest.raises(ConfigError, match="was flown by a fixedwing; only multirotors"):
         replay(replace(log, vehicle="fixedwing"), "iris", Options(**WHOLE))

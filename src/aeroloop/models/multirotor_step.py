@@ -7,7 +7,9 @@ Munthe-Kaas: with u the rotation vector since the start of the step, q = q0 exp(
     u' = w + 1/2 u x w + (1 - |u|/2 cot(|u|/2))/|u|^2 u x (u x w),
 
 which comes to the mean rate plus h/12 w1 x w4 and smaller terms. With the mean rate alone the attitude is off by some
-1e-7 rad a step in a fast turn.
+1e-7 rad a step in a fast turn. The rigid body's step is of fourth order in loads that are fixed in the body. Speeds of
+the rotors, drag and other loads that depend on the motion are held over the step at their mean or their value in its
+middle, so the step as a whole is of second order.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import NamedTuple
 
 import casadi as ca
 
+from aeroloop.models import rotor_aerodynamics as aerodynamics
 from aeroloop.models.rigid_body import rotation
 
 LARGEST = 1.7976931348623157e308
@@ -53,6 +56,14 @@ class RotorSymbols(NamedTuple):
     inertia_kgm2: ca.SX
     drag_Ns2_m: ca.SX
     density_kg_m3: ca.SX
+    blades: aerodynamics.BladeSymbols | None = None  # None: thrust is k w^2 in any flow
+
+
+class Ground(NamedTuple):
+    """What the ground effect depends on, in the middle of the step."""
+
+    height_m: ca.SX  # of the centre of mass over the ground
+    up_B: ca.SX
 
 
 class Motion(NamedTuple):
@@ -101,16 +112,49 @@ def mid_step_air_B(before: Motion, wind_W: ca.SX, dt_s: ca.SX) -> tuple[ca.SX, c
     return vel_B - half_s * ca.cross(rate_B, vel_B), rate_B
 
 
-def held_loads_B(
-    vel_air_B: ca.SX, rate_B: ca.SX, effort: Effort, density_kg_m3: ca.SX, drag_area_m2: ca.SX, rotors: RotorSymbols
+def mid_step_ground(before: Motion, ground_m: ca.SX, dt_s: ca.SX) -> Ground:
+    half_s = 0.5 * dt_s
+    up_B = rotation(before.quat_WB)[2, :].T
+    up_B -= half_s * ca.cross(before.rate_B + half_s * before.rate_dot_B, up_B)
+    return Ground(before.pos_W[2] + half_s * (before.vel_W[2] + 0.5 * half_s * before.accel_W[2]) - ground_m, up_B)
+
+
+def blade_loads_B(
+    vel_air_B: ca.SX, rate_B: ca.SX, effort: Effort, density_kg_m3: ca.SX, ground: Ground, rotors: RotorSymbols
 ) -> tuple[ca.SX, ca.SX]:
-    """Force and torque of rotors and air about the centre of mass, which are fixed in the body over the step."""
+    """Force and torque of rotors with `blades`, without their drag and the momentum of their rotation."""
+    assert rotors.blades is not None
+    file = aerodynamics.Static(rotors.thrust_Ns2, rotors.torque_to_thrust_m, rotors.density_kg_m3)
+    force, torque = ca.SX.zeros(3), ca.SX.zeros(3)
+    for i in range(rotors.spin.size1()):
+        lever, spin = rotors.pos_B_m[:, i], rotors.spin[i]
+        hub_B, height_m = vel_air_B + ca.cross(rate_B, lever), ground.height_m + ca.dot(ground.up_B, lever)
+        flow = aerodynamics.Flow(hub_B, rate_B, height_m, ground.up_B, density_kg_m3)
+        load = aerodynamics.load(rotors.blades, flow, effort.mean_rad_s[i], spin, file)
+        push = rotors.shares[i] * load.force_B
+        force += push
+        torque += ca.cross(lever, push) + ca.vertcat(load.hub_Nm, -spin * load.torque_Nm)
+    return force, torque
+
+
+def held_loads_B(
+    vel_air_B: ca.SX,
+    rate_B: ca.SX,
+    effort: Effort,
+    density_kg_m3: ca.SX,
+    drag_area_m2: ca.SX,
+    rotors: RotorSymbols,
+    ground: Ground | None = None,
+) -> tuple[ca.SX, ca.SX]:
+    """Force and torque of rotors and air about the centre of mass, which are fixed in the body over the step. Rotors
+    with `blades` need the ground."""
     ratio = density_kg_m3 / rotors.density_kg_m3
     force = -0.5 * density_kg_m3 * ca.sqrt(ca.sumsqr(vel_air_B)) * drag_area_m2 * vel_air_B
     torque, momentum = ca.SX.zeros(3), ca.SX(0)
     for i in range(rotors.spin.size1()):
         lever, spin, speed = rotors.pos_B_m[:, i], rotors.spin[i], effort.mean_rad_s[i]
-        thrust = ratio * rotors.thrust_Ns2 * speed * speed
+        # The thrust of rotors with blades is added below.
+        thrust = ratio * rotors.thrust_Ns2 * speed * speed if rotors.blades is None else ca.SX(0)
         hub = vel_air_B + ca.cross(rate_B, lever)
         brake = -ratio * rotors.drag_Ns2_m * speed
         push = ca.vertcat(brake * hub[0], brake * hub[1], rotors.shares[i] * thrust)
@@ -118,6 +162,9 @@ def held_loads_B(
         force += push
         torque += ca.cross(lever, push) - ca.vertcat(0, 0, spin * reaction)
         momentum += spin * rotors.inertia_kgm2 * speed
+    if ground is not None:
+        force_of_blades, torque_of_blades = blade_loads_B(vel_air_B, rate_B, effort, density_kg_m3, ground, rotors)
+        force, torque = force + force_of_blades, torque + torque_of_blades
     return force, torque + momentum * ca.vertcat(-rate_B[1], rate_B[0], 0)
 
 

@@ -6,8 +6,9 @@ v_i the velocity of its hub through the air, in the rotor plane, and k and c in 
     F_i = e_i k w_i^2 e_z - c w_i v_i                                        thrust; induced and profile drag
     T_i = r_i x F_i - s_i (b k w_i^2 + J w_i') e_z - w_B x (J s_i w_i e_z)   reaction to drag and spin-up; gyroscopic
 
-Thrust does not depend on the inflow, blades do not flap, and the ground has no effect on the air. A rotor in the wash
-of another one has less thrust (e_i) for the same torque.
+Thrust does not depend on the inflow, blades do not flap, and the ground has no effect on the air: controllers are
+designed with this. `rotor_aerodynamics.py` has these effects for the simulated aircraft. A rotor in the wash of another
+one has less thrust (e_i) for the same torque.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from typing import Annotated, Literal
 
 import casadi as ca
 
-from aeroloop.core.config import Config, meta
+from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.models.rotor_aerodynamics import RotorAerodynamics
 
 Spin = Literal[1, -1]
 Share = Annotated[float, meta("-", "above 0, at most 1", gt=0, le=1)]
@@ -37,6 +39,9 @@ class Rotors(Config, frozen=True):
         tuple[Share, ...],
         meta("-", "thrust of each rotor over that of a free one, less than 1 in the wash of another; empty: 1 for all"),
     ] = ()
+    aerodynamics: Annotated[
+        RotorAerodynamics | None, note("blades, and effects of the air on them; left out: none")
+    ] = None
 
     @property
     def count(self) -> int:

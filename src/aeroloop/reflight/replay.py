@@ -96,6 +96,10 @@ def replay(
         raise ConfigError(f"{record.path}: was flown by a {record.vehicle}; only multirotors can be flown again")
     _check(options)
     airframe = airframes.load(vehicle)
+    if airframe.rotors.aerodynamics is not None:
+        raise ConfigError(
+            f"{vehicle}: a log is flown again without rotors.aerodynamics; expected an airframe without it"
+        )
     segment = chosen(record, options.from_s, options.to_s)
     motion = flown_motion(record, segment.start_s, segment.end_s)
     from_s, to_s = float(motion.t_s[0]), float(motion.t_s[-1])

@@ -21,7 +21,9 @@ class CommonWorld(Config, frozen=True):
     FEELS_GUST_RATES: ClassVar[bool] = False
     """Whether the family's aerodynamics depend on body rates, so that gust rates act on it."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-5, le=0.02)] = 0.004
+    step_s: Annotated[
+        float, meta("s", "integration step; the order of its error: docs/simulation.md", ge=1e-5, le=0.02)
+    ] = 0.004
     home: Annotated[Home, note("position on earth where the flight starts")] = Home()
     earth_rotation: Annotated[
         bool, note("the earth turns: gyroscopes measure its rate, and moving aircraft are deflected (Coriolis)")

@@ -35,7 +35,7 @@ class Vehicle(Config, frozen=True):
 class World(CommonWorld, frozen=True):
     """The simulated world."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", ge=1e-4, le=0.004)] = 0.002
+    step_s: Annotated[float, meta("s", "integration step; its error is of second order", ge=1e-4, le=0.004)] = 0.002
     terrain: Annotated[TerrainConfig, note("the ground")] = Level()
     start_offset_m: Annotated[Vec3, meta("m", "start, hovering, from the first setpoint: east, north, up")] = (
         0.0,

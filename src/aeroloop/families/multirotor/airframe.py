@@ -22,10 +22,11 @@ from aeroloop.core.frames import GRAVITY_M_S2, Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air
 from aeroloop.families.multirotor import laden_world, rotor_law
 from aeroloop.families.multirotor import scale as scales
+from aeroloop.families.multirotor.blade_loads import BladeLoads
 from aeroloop.families.multirotor.payload import Laden, Payload, laden
 from aeroloop.families.multirotor.scenario import QuadrotorScenario
 from aeroloop.families.multirotor.streams import MOST_ROTORS
-from aeroloop.models import quadrotor
+from aeroloop.models import quadrotor, rotor_aerodynamics
 from aeroloop.models.rigid_body import Body, Positive
 from aeroloop.models.rotors import Rotors
 from aeroloop.protocols.servo_pulses import PulseMap, motor_pulses
@@ -138,6 +139,7 @@ def _check(airframe: Airframe, source: str) -> None:
     """Checks across several values: that it can fly and stand."""
     motors = airframe.motors
     _check_rotors(airframe.rotors, source)
+    rotor_aerodynamics.check(airframe.rotors, source)
     if len(airframe.contact.feet_B_m) < 3:
         raise ConfigError(f"{source}: contact.feet_B_m: expected at least three feet")
     if airframe.rest_height_m <= 0.0:
@@ -236,8 +238,11 @@ def build(
     return spec.compile()
 
 
-def loads(airframe: Airframe) -> Callable[[RotorEffort, Vec3, Vec3, float], list[float]]:
-    """Loads of the air and the rotors' inertia on the body, then the thrusts, in the order of the model's actuators."""
+def loads(
+    airframe: Airframe, blades: BladeLoads | None = None
+) -> Callable[[RotorEffort, Vec3, Vec3, float], list[float]]:
+    """Loads of the air and the rotors' inertia on the body, then the thrusts, in the order of the model's actuators.
+    With `blades` theirs are among the loads on the body, and the thrusts are 0."""
     rotors = airframe.rotors
     places = tuple((*pos, spin) for pos, spin in zip(rotors.pos_B_m, rotors.spin, strict=True))
     area_x, area_y, area_z = airframe.body.drag_area_m2
@@ -265,7 +270,21 @@ def loads(airframe: Airframe) -> Callable[[RotorEffort, Vec3, Vec3, float], list
             momentum += spin * inertia * speed
         return [fx, fy, fz, tx - q * momentum, ty + p * momentum, tz, *thrusts]
 
-    return actuators
+    if blades is None:
+        return actuators
+    no_thrusts = [0.0] * rotors.count
+
+    def with_blades(effort: RotorEffort, vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> list[float]:
+        body = actuators(effort, vel_air_B, rate_B, density_kg_m3)[: len(BODY_LOADS)]
+        own = blades(effort, vel_air_B, rate_B, density_kg_m3)
+        return [a + b for a, b in zip(body, own, strict=True)] + no_thrusts
+
+    return with_blades
+
+
+def blade_loads(airframe: Airframe) -> BladeLoads | None:
+    """None where thrust is k w^2 in any flow."""
+    return BladeLoads(airframe.rotors) if airframe.rotors.aerodynamics is not None else None
 
 
 def mixer(airframe: Airframe) -> Callable[[tuple[float, ...]], tuple[float, ...]]:
@@ -315,9 +334,11 @@ def world(
     terrain: Ground | None = None,
     payload: Payload | None = None,
     room: Layout | None = None,
+    blades: BladeLoads | None = None,
 ) -> Rigid[RotorEffort]:
-    """At rest on the ground, this far east and north of the origin."""
-    model, of_air = build(airframe, step_s, terrain, room=room), loads(airframe)
+    """At rest on the ground, this far east and north of the origin. `blades`: of an airframe with aerodynamics of its
+    rotors, as `blade_loads`."""
+    model, of_air = build(airframe, step_s, terrain, room=room), loads(airframe, blades)
     if payload is None:
         rigid = Rigid(model, of_air)
     else:

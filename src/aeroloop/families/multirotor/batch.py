@@ -19,6 +19,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import NS
+from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import batch_board as board
 from aeroloop.families.multirotor import batch_metrics as metrics
 from aeroloop.families.multirotor import batch_plant as plant
@@ -174,6 +175,11 @@ def check(scenario: BatchScenario) -> None:
     for key, is_refused in refused.items():
         if is_refused:
             raise ConfigError(f"{key}: a batch of a multirotor flies without it; use the engine `bench`")
+    if airframes.load(aircraft.vehicle.airframe).rotors.aerodynamics is not None:
+        raise ConfigError(
+            f"vehicle.airframe: a batch of a multirotor flies without rotors.aerodynamics, which "
+            f"{aircraft.vehicle.airframe} has; use the engine `bench`"
+        )
     _check_rates(scenario)
     _check_sensors(scenario)
     _check_times(scenario)

@@ -16,6 +16,7 @@ from aeroloop.core.bounds import leaves
 from aeroloop.core.scenario import narrowed
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
+from aeroloop.families.multirotor import motion as motions
 from aeroloop.families.multirotor import rotor_law
 from aeroloop.families.multirotor.airframe import Airframe
 from aeroloop.families.multirotor.batch_channels import drawn
@@ -99,7 +100,8 @@ def vehicle(
     start_m = scenario.aircraft.start_m(number)
     around_home = scenario.aircraft.world.room
     room = None if around_home is None else around_home.layout
-    world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload, room)
+    blades = airframes.blade_loads(airframe)
+    world = airframes.world(airframe, scenario.aircraft.world.step_s, start_m, ground, payload, room, blades)
     stand = scenario.aircraft.world.stand
     if stand is not None:
         world.resume(stand.motion)
@@ -110,9 +112,9 @@ def vehicle(
     driven = scenario.aircraft.has_drive
     moved = msgspec.structs.replace(airframe, motors=free_motor(airframe.motors)) if driven else airframe
     motors = Motors(moved.motors, airframe.rotors.count)
-    parts = Parts(moved, motors, world, around, earth, atmosphere)
+    parts = Parts(moved, motors, world, around, earth, atmosphere, blades)
     # The compiled step has its centre of mass in the origin; with a payload MuJoCo steps in free air too.
-    motion = MultirotorMotion(parts, fastest if compiled and payload is None else None)
+    motion = motions.motion(parts, fastest if compiled and payload is None else None)
     differing = Differing.of(airframe.motors, scenario.aircraft.motors, airframe.rotors.count)
     faults = actuator_faults(airframe, motion, differing)
     noise = scenario.aircraft.vehicle.motor_noise

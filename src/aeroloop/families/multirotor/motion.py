@@ -18,7 +18,9 @@ from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, Air, Place, RigidState, new_tuple
 from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.multirotor.blade_loads import BladeLoads
 from aeroloop.families.multirotor.step_function import MOTION, Columns, step_function
+from aeroloop.models import rotor_aerodynamics
 from aeroloop.sensors.rangefinder import beam_ground_m
 from aeroloop.sensors.scene import Mat3, body_from_world, times
 from aeroloop.world.atmosphere import HIGHEST_M, LOWEST_M, Atmosphere
@@ -44,6 +46,7 @@ class Parts:
     around: Surroundings
     earth: Earth
     atmosphere: Atmosphere
+    blades: BladeLoads | None = None  # those of `world`, of an airframe with aerodynamics of its rotors
 
 
 class MultirotorMotion:
@@ -59,7 +62,7 @@ class MultirotorMotion:
         self._at = at = Columns(rotors)
         self._mean, self._spin_up = slice(at.mean, at.spin_up), slice(at.spin_up, at.saturated)
         self._saturated = at.saturated
-        function = step_function(rotors)
+        function = step_function(rotors, parts.blades is not None)
         self._evaluator = step = (run or Evaluator)(function)  # its `run` does not keep it alive
         self._run = step.run
         self._inputs = dict(zip(function.name_in(), step.inputs, strict=True))
@@ -239,6 +242,24 @@ class MultirotorMotion:
         self._cell = (x, y, z)
 
 
+class BladedMotion(MultirotorMotion):
+    """Of an airframe with aerodynamics of its rotors, which depend on the height over the ground."""
+
+    def __init__(self, parts: Parts, run: Callable[[ca.Function], Runner] | None, blades: BladeLoads) -> None:
+        super().__init__(parts, run)
+        self._blades = blades
+        self._ground = self._inputs["ground"]
+
+    def drive(self, command: Sequence[float], dt_ns: int) -> RotorEffort:
+        self._ground[0] = ground_m = self._around.ground_m
+        self._blades.begin(self._row, ground_m, dt_ns)
+        return super().drive(command, dt_ns)
+
+
+def motion(parts: Parts, run: Callable[[ca.Function], Runner] | None) -> MultirotorMotion:
+    return MultirotorMotion(parts, run) if parts.blades is None else BladedMotion(parts, run, parts.blades)
+
+
 class MotionScene:
     """The quantities that the sensors of a multirotor measure. Those of slow sensors are computed on demand."""
 
@@ -281,7 +302,8 @@ def _parameters(parts: Parts) -> dict[str, Sequence[float]]:
     """Constant inputs of the step."""
     body, rotors, motor = parts.airframe.body, parts.airframe.rotors, parts.airframe.motors
     plane = parts.earth.plane
-    return {
+    own = {} if parts.blades is None else {"blades": rotor_aerodynamics.coefficients(rotors)}
+    return own | {
         "body": (body.mass_kg, *body.inertia_kgm2, *body.drag_area_m2),
         "rotor_pos_B": [axis for pos in rotors.pos_B_m for axis in pos],
         "rotor_spin": rotors.spin,

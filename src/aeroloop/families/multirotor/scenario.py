@@ -32,7 +32,7 @@ class Multirotor(Config, frozen=True):
         "quadrotor"
     )
     airframe: Annotated[
-        str, note("`iris`, `hexarotor`, `rfly`, `rfly-e0`, or the path of your own parameter file (.toml)")
+        str, note("`iris`, `iris-aero`, `hexarotor`, `rfly`, `rfly-e0`, or the path of your own parameter file (.toml)")
     ] = "iris"
     scale: Annotated[Scale, note("errors of the aircraft's own numbers, which no controller knows")] = Scale()
     motor_noise: Annotated[

@@ -11,6 +11,7 @@ from functools import cache
 import casadi as ca
 
 from aeroloop.models import multirotor_step as model
+from aeroloop.models import rotor_aerodynamics
 from aeroloop.models.rigid_body import rotation
 from aeroloop.world import expressions
 
@@ -37,8 +38,9 @@ class Columns:
 
 
 @cache
-def step_function(rotors: int) -> ca.Function:
-    """(state, command, inputs that change in flight, parameters) -> one row of `Columns`."""
+def step_function(rotors: int, blades: bool = False) -> ca.Function:
+    """(state, command, inputs that change in flight, parameters) -> one row of `Columns`. With `blades` the rotors are
+    those of `rotor_aerodynamics`."""
     size = {
         "state": MOTION + rotors,
         "command": rotors,
@@ -55,6 +57,9 @@ def step_function(rotors: int) -> ca.Function:
         "geoid": 1,  # height of mean sea level over the ellipsoid (m)
         "day": 5,  # as `Atmosphere.day`
     }
+    if blades:
+        # Height of the ground (m), then `rotor_aerodynamics.coefficients`.
+        size |= {"ground": 1, "blades": len(rotor_aerodynamics.BladeSymbols._fields)}
     symbols = {name: ca.SX.sym(name, count) for name, count in size.items()}
     state, air, step, body = (symbols[name] for name in ("state", "air", "step", "body"))
     dt_s, wind_W, density, gravity = step[0], air[0:3], air[3], air[4]
@@ -66,7 +71,11 @@ def step_function(rotors: int) -> ca.Function:
     effort = model.motors(state[MOTION:], symbols["command"], dt_s, gains, motor[0], motor[1])
     vel_air_B, rate_B = model.mid_step_air_B(before, wind_W, dt_s)
     rotor = model.RotorSymbols(pos_B_m, spin, symbols["rotor_share"], each[0], each[1], each[2], each[3], each[4])
-    force_B, torque_B = model.held_loads_B(vel_air_B, rate_B, effort, density, body[4:7], rotor)
+    ground = None
+    if blades:
+        rotor = rotor._replace(blades=rotor_aerodynamics.symbols(symbols["blades"]))
+        ground = model.mid_step_ground(before, symbols["ground"], dt_s)
+    force_B, torque_B = model.held_loads_B(vel_air_B, rate_B, effort, density, body[4:7], rotor, ground)
     after = model.rigid_step(before, force_B, torque_B, gravity, body[0], body[1:4], dt_s)
 
     plane, day = symbols["plane"], symbols["day"]
@@ -83,4 +92,5 @@ def step_function(rotors: int) -> ca.Function:
         *expressions.air(symbolic_day, alt_m),
         felt_B,
     )
-    return ca.Function(f"multirotor_step_{rotors}", list(symbols.values()), [row], list(symbols), ["row"])
+    name = f"multirotor_step_{rotors}{'_blades' if blades else ''}"
+    return ca.Function(name, list(symbols.values()), [row], list(symbols), ["row"])

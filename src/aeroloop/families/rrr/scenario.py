@@ -30,7 +30,10 @@ class RobotKind(Config, frozen=True):
 class World(Config, frozen=True):
     """The simulated world, a horizontal plane."""
 
-    step_s: Annotated[float, meta("s", "integration step (Runge-Kutta 4)", gt=0, le=STEP_S)] = STEP_S
+    step_s: Annotated[
+        float,
+        meta("s", "integration step (Runge-Kutta 4); the order of its error: docs/simulation.md", gt=0, le=STEP_S),
+    ] = STEP_S
     model: Annotated[
         Literal["bodies", "reduced"],
         note(
