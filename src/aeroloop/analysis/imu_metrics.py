@@ -6,11 +6,12 @@ import math
 
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
+from aeroloop.core.stream import ACCEL, GYRO
 from aeroloop.recording.log import Log
 from aeroloop.sensors.imu import ImuConfig
 from aeroloop.sensors.suite import SensorSet
 
-COLUMNS = {"accel": ("ax_m_s2", "ay_m_s2", "az_m_s2"), "gyro": ("p_rad_s", "q_rad_s", "r_rad_s")}
+COLUMNS = {"accel": ACCEL, "gyro": GYRO}
 
 
 def metrics(scenario: Scenario, log: Log) -> dict[str, float]:
@@ -23,7 +24,7 @@ def metrics(scenario: Scenario, log: Log) -> dict[str, float]:
     numbers = {}
     for name, columns in COLUMNS.items():
         low, high = getattr(imu, name).errors.range or (-math.inf, math.inf)
-        for axis, column in zip("xyz", columns, strict=True):
+        for axis, (column, _, _) in zip("xyz", columns, strict=True):
             values = log.column("imu", column)
             numbers[f"imu_clipped_{name}_{axis}"] = float(((values <= low) | (values >= high)).sum())
     return {"imu_clipped_samples": sum(numbers.values()), **numbers}

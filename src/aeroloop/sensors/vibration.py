@@ -1,12 +1,13 @@
 """Vibration of an inertial sensor by the rotors: sines of each rotor's angle and of its multiples.
 
-    v = sum over rotors and k:  A h_k (W / W_0)^2 |H(k W)| (cos, sin, cos)(k angle + arg H(k W))
+    v = sum over rotors and k:  A s h_k (W / W_0)^2 |H(k W)| (cos, sin, cos)(k angle + arg H(k W))
 
-W is the rotor's speed, A the amplitude that a rotor's first harmonic has at W_0, h_k the relative size of harmonic k, H
-the sensor's low-pass filter. An unbalanced rotor's force grows with the square of its speed and turns with it, hence
-cosine and sine about the body's axes x and y. The angle is the exact integral of the rotor's mean speed in each step;
-each rotor starts at an angle of its own, drawn for the flight. Sampled, everything above half the rate of the IMU
-aliases. Averaged over the sample period, a sine from the angle a to b has the mean (cos a - cos b) / (b - a).
+W is the rotor's speed, A the amplitude that its first harmonic has at W_0, s and h_k the relative sizes of this rotor
+and of harmonic k, H the sensor's low-pass filter. An unbalanced rotor's force grows with the square of its speed and
+turns with it, hence cosine and sine about the body's axes x and y. The angle is the exact integral of the rotor's mean
+speed in each step; each rotor starts at an angle of its own, drawn for the flight. Sampled, everything above half the
+rate of the IMU aliases. Averaged over the sample period, a sine from the angle a to b has the mean
+(cos a - cos b) / (b - a).
 
 Within a sample period the speed counts as constant, and the filter as settled at it.
 """
@@ -38,9 +39,12 @@ class Vibration(Config, frozen=True):
     harmonics: Annotated[
         tuple[float, ...], meta("-", "relative amplitude at 1, 2, 3 ... times the rotor's speed; [0, 1] is 2 per rev")
     ] = (1.0,)
+    rotors: Annotated[
+        tuple[float, ...], meta("-", "relative amplitude of each rotor, in the airframe's order; those not listed: 1")
+    ] = ()
 
     def __post_init__(self) -> None:
-        for key in ("accel_m_s2", "gyro_rad_s", "harmonics"):
+        for key in ("accel_m_s2", "gyro_rad_s", "harmonics", "rotors"):
             if not all(0.0 <= value <= LARGEST for value in getattr(self, key)):
                 raise ValueError(f"{key}: expected numbers from 0 to {LARGEST:g}, not {list(getattr(self, key))}")
         if not self.harmonics or not any(self.harmonics):
@@ -78,12 +82,15 @@ class Shaken:
         self, amplitude: Vec3, table: Vibration, cutoff_rad_s: float | None, order: int, *, average: bool
     ) -> None:
         self._amplitude, self._at_rad_s, self._harmonics = amplitude, table.at_rad_s, table.harmonics
+        self._rotors = table.rotors
         self._cutoff_rad_s, self._order, self._average = cutoff_rad_s, order, average
 
     def value(self, rotors: RotorAngles) -> Vec3:
         cosines = sines = 0.0
-        for speed, last, now in zip(rotors.speed_rad_s, rotors.last, rotors.now, strict=True):
-            size = (speed / self._at_rad_s) ** 2
+        angles = zip(rotors.speed_rad_s, rotors.last, rotors.now, strict=True)
+        for number, (speed, last, now) in enumerate(angles):
+            own = self._rotors[number] if number < len(self._rotors) else 1.0
+            size = own * (speed / self._at_rad_s) ** 2
             for k, share in enumerate(self._harmonics, start=1):
                 if not size * share:
                     continue
