@@ -104,7 +104,12 @@ def presets() -> tuple[str, ...]:
 
 
 def _presets() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+    """By name; a set has all sensors of the earlier one that it is based on, except those that it has itself."""
+    found: dict[str, Any] = {}
+    for name, table in tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8")).items():
+        based_on = table.pop("based_on", None)
+        found[name] = {**found[based_on], **table} if based_on is not None else table
+    return found
 
 
 @dataclasses.dataclass(slots=True)
