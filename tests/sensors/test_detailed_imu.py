@@ -116,6 +116,20 @@ def test_vibration_has_its_amplitude_and_aliases(order: int | None, hz: float) -
     assert rows[:, 5].mean() == pytest.approx(G, abs=1e-9)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_vibration_is_late_by_the_phase_of_the_filter(order: int) -> None:
+    """About x the cosine and about y the sine of an angle: behind the filter that angle is less by its lag."""
+    speed = math.tau * 60.0
+    table = Vibration(at_rad_s=speed, accel_m_s2=(1.0, 1.0, 0.0))
+    filters = LowPass(gyro_hz=500.0, accel_hz=50.0, order=order)
+    plain = felt(detailed(vibration=table), resting, 0.2, rotors_rad_s=(speed,))
+    late = felt(detailed(vibration=table, low_pass=filters), resting, 0.2, rotors_rad_s=(speed,))
+    turn = (late[:, 3] + 1j * late[:, 4]) / (plain[:, 3] + 1j * plain[:, 4])
+    gain, lag = gain_and_lag(math.tau * 50.0, order, speed)
+    assert turn == pytest.approx(np.full(50, gain * np.exp(1j * lag)), abs=1e-9)
+    assert -math.pi < lag < -0.5
+
+
 def test_the_phase_of_vibration_is_the_integral_of_the_rotor_speed() -> None:
     """A rotor that speeds up from 10 to 30 Hz in 2 s: the signal is the cosine of the angle it has turned."""
     table = Vibration(at_rad_s=100.0, accel_m_s2=(1.0, 1.0, 0.0))
