@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -339,6 +341,14 @@ def test_presets_of_parts_have_the_numbers_of_their_data_sheets() -> None:
     assert np.degrees(bosch.g_sensitivity[0][0]) * G == pytest.approx(0.1, rel=1e-3)
     assert preset("icm42688p").gnss == preset("bmi088").gnss
     assert preset("bmi088").rangefinder == preset("consumer").rangefinder
+
+
+def test_every_number_of_a_preset_has_a_source() -> None:
+    """Or is marked as assumed, in the comment on its line."""
+    text = (Path(suite_module.__file__).parent / "presets.toml").read_text(encoding="utf-8")
+    numbers = [line for line in text.splitlines() if re.match(r"\w+ = [\[\d-]", line)]
+    assert len(numbers) > 150
+    assert [line for line in numbers if not re.search(r"# \w", line)] == []
 
 
 def test_unknown_keys_in_a_preset_are_refused() -> None:
