@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from ambiance import Atmosphere
 from sensor_scenes import AIR, scene, state
 
+from aeroloop.core.config import convert
+from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import Air
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, pressure_altitude_m
 from aeroloop.sensors.noise import Errors, Streams
+from aeroloop.sensors.thermal import Thermal
 
 
 def barometer(**config: object) -> Barometer:
@@ -68,3 +73,19 @@ def test_range_and_quantum() -> None:
     assert sensor.measure(scene(air=thin), 1).pressure_Pa == 30_000.0
     odd = Air(AIR.wind_W, 95_000.4, 280.0, 1.2)
     assert sensor.measure(scene(air=odd), 1).pressure_Pa == 95_000.0
+
+
+def test_a_warm_sensor_measures_its_own_temperature_and_an_offset() -> None:
+    """T = T_air + warming (1 - exp(-t / time)), the pressure's offset in proportion."""
+    warm = Thermal(warming_K=15.0, time_s=40.0, calibrated_K=AIR.temperature_K)
+    sensor = Barometer(BarometerConfig(rate_hz=10.0, thermal=warm, temperature_offset_Pa_per_K=0.75), Streams(1))
+    for k in range(1000):
+        sample = sensor.measure(scene(), 1)
+        over_K = 15.0 * -math.expm1(-0.1 * k / 40.0)
+        assert sample.temperature_K == pytest.approx(AIR.temperature_K + over_K, abs=1e-9)
+        assert sample.pressure_Pa == pytest.approx(AIR.pressure_Pa + 0.75 * over_K, abs=1e-8)
+
+
+def test_an_offset_by_temperature_needs_a_temperature() -> None:
+    with pytest.raises(ConfigError, match="needs the table thermal"):
+        convert({"rate_hz": 10.0, "temperature_offset_Pa_per_K": 1.0}, BarometerConfig, "here")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sensor_scenes import G, scene, seconds, state
 
 from aeroloop.core import frames
+from aeroloop.sensors import allan
 from aeroloop.sensors.imu import Imu, ImuConfig, Triad
 from aeroloop.sensors.noise import Errors, Noise, Streams
 
@@ -93,23 +94,9 @@ def test_a_saturated_axis_stands_at_its_limit() -> None:
     assert sensor.measure(scene(state(rate_B=(9.0, -9.0, 0.7))), 1).rate_B == (2.0, -2.0, 0.5)
 
 
-def allan(values: np.ndarray, count: int) -> float:
-    """Overlapping Allan deviation of averages over `count` samples."""
-    sums = np.concatenate(([0.0], np.cumsum(values)))
-    means = (sums[count:] - sums[:-count]) / count
-    steps = means[count:] - means[:-count]
-    return math.sqrt(0.5 * float(np.mean(steps**2)))
-
-
 def uncertainty(duration_s: float, tau_s: float) -> float:
     """Four standard deviations of an Allan deviation, relative: a record has duration / tau independent averages."""
     return max(0.01, 4.0 / math.sqrt(2.0 * duration_s / tau_s))
-
-
-def drift_allan(std: float, time_s: float, tau_s: float) -> float:
-    """Allan deviation of a Gauss-Markov process (IEEE 952-1997, C.1.5)."""
-    x = tau_s / time_s
-    return std * math.sqrt(2.0 / x**2 * (x - 1.5 + 2.0 * math.exp(-x) - 0.5 * math.exp(-2.0 * x)))
 
 
 RATE_HZ = 250.0
@@ -126,7 +113,7 @@ def test_allan_deviation_of_the_gyro_as_sampled() -> None:
     still = scene(state())
     values = np.array([sensor.measure(still, 1).rate_B[1] for _ in range(100_000)])
     taus_s = (0.004, 0.04, 0.2, 1.0)
-    found = [allan(values, round(tau_s * RATE_HZ)) for tau_s in taus_s]
+    found = [allan.overlapping(values, round(tau_s * RATE_HZ)) for tau_s in taus_s]
     for tau_s, deviation in zip(taus_s, found, strict=True):
         assert deviation == pytest.approx(density / math.sqrt(tau_s), rel=uncertainty(400.0, tau_s)), tau_s
     assert np.polyfit(np.log(taus_s), np.log(found), 1)[0] == pytest.approx(-0.5, abs=0.03)
@@ -140,10 +127,10 @@ def test_allan_deviation_of_the_bias_instability() -> None:
     density, std, time_s = 2e-4, 1e-3, 5.0
     values = record(Errors(white_density=density, drift_std=std, drift_time_s=time_s), 8000.0, seed=4)
     for tau_s in (0.004, 0.04, 0.4, 2.0, 1.89 * time_s, 40.0):
-        theory = math.hypot(density / math.sqrt(tau_s), drift_allan(std, time_s, tau_s))
-        found = allan(values, round(tau_s * RATE_HZ))
+        theory = math.hypot(density / math.sqrt(tau_s), allan.of_drift(std, time_s, tau_s))
+        found = allan.overlapping(values, round(tau_s * RATE_HZ))
         assert found == pytest.approx(theory, rel=uncertainty(8000.0, tau_s)), tau_s
-    assert drift_allan(std, time_s, 1.89 * time_s) == pytest.approx(0.617 * std, rel=0.01)
+    assert allan.of_drift(std, time_s, 1.89 * time_s) == pytest.approx(0.617 * std, rel=0.01)
 
 
 def test_allan_deviation_of_the_rate_random_walk() -> None:
@@ -151,8 +138,8 @@ def test_allan_deviation_of_the_rate_random_walk() -> None:
     walk = 3e-4
     values = record(Errors(walk=walk), 8000.0, seed=5)
     for tau_s in (1.0, 4.0, 16.0, 40.0):
-        found = allan(values, round(tau_s * RATE_HZ))
-        assert found == pytest.approx(walk * math.sqrt(tau_s / 3.0), rel=uncertainty(8000.0, tau_s)), tau_s
+        found = allan.overlapping(values, round(tau_s * RATE_HZ))
+        assert found == pytest.approx(allan.of_walk(walk, tau_s), rel=uncertainty(8000.0, tau_s)), tau_s
 
 
 @pytest.mark.parametrize("rate_hz", [100.0, 1000.0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -315,9 +317,38 @@ def test_a_fault_of_an_absent_sensor_is_refused() -> None:
 
 
 def test_presets_are_those_of_the_documentation() -> None:
-    assert presets() == ("thesis", "px4", "ideal", "consumer")
-    with pytest.raises(ConfigError, match="expected one of: thesis, px4, ideal, consumer"):
+    assert presets() == ("thesis", "px4", "ideal", "consumer", "bmi088", "icm42688p")
+    with pytest.raises(ConfigError, match="expected one of: thesis, px4, ideal, consumer, bmi088, icm42688p"):
         preset("pixhawk")
+
+
+def test_presets_of_parts_have_the_numbers_of_their_data_sheets() -> None:
+    """In the data sheets' units: deg/s, mg and ug, K."""
+    bosch, tdk = preset("bmi088").imu, preset("icm42688p").imu
+    assert bosch is not None
+    assert tdk is not None
+    for imu, noise, per_K, accel_noise, accel_per_K, range_g in (
+        (bosch, 0.014, 0.015, (160.0, 160.0, 190.0), 0.2, 24.0),
+        (tdk, 0.0028, 0.005, 70.0, 0.15, 16.0),
+    ):
+        assert math.degrees(imu.gyro.errors.white_density) == pytest.approx(noise, rel=1e-3)
+        assert np.degrees(np.abs(imu.gyro.temperature_offset)) == pytest.approx(np.full(3, per_K), rel=1e-3)
+        assert np.array(imu.accel.errors.white_density) / G * 1e6 == pytest.approx(np.array(accel_noise), rel=1e-3)
+        assert np.abs(imu.accel.temperature_offset) / G * 1e3 == pytest.approx(np.full(3, accel_per_K), rel=1e-3)
+        assert imu.accel.errors.range == pytest.approx((-range_g * G, range_g * G), rel=1e-3)
+        assert imu.accel.errors.quantum == pytest.approx(range_g * G / 32768.0, rel=1e-3)
+        assert np.degrees(imu.gyro.errors.range) == pytest.approx((-2000.0, 2000.0), rel=1e-3)
+    assert np.degrees(bosch.g_sensitivity[0][0]) * G == pytest.approx(0.1, rel=1e-3)
+    assert preset("icm42688p").gnss == preset("bmi088").gnss
+    assert preset("bmi088").rangefinder == preset("consumer").rangefinder
+
+
+def test_every_number_of_a_preset_has_a_source() -> None:
+    """Or is marked as assumed, in the comment on its line."""
+    text = (Path(suite_module.__file__).parent / "presets.toml").read_text(encoding="utf-8")
+    numbers = [line for line in text.splitlines() if re.match(r"\w+ = [\[\d-]", line)]
+    assert len(numbers) > 150
+    assert [line for line in numbers if not re.search(r"# \w", line)] == []
 
 
 def test_unknown_keys_in_a_preset_are_refused() -> None:

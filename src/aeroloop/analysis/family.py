@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
-from aeroloop.analysis import camera_metrics, collisions, generic, landing_metrics
+from aeroloop.analysis import camera_metrics, collisions, generic, imu_metrics, landing_metrics
 from aeroloop.analysis.track import Track
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.scenario import Scenario
@@ -56,11 +56,12 @@ def metric_names(scenario: Scenario) -> tuple[str, ...]:
 
 
 def metrics_of(scenario: Scenario, log: Log) -> dict[str, float]:
-    """The numbers of its family, of its controller, of its cameras and of its landing."""
+    """The numbers of its family, of its controller, of its cameras and IMU, and of its landing."""
     analysis, own = analysis_of(scenario), scenario.flown_by.metrics
     with own_code(scenario):
         numbers = analysis.metrics(log, scenario)
     seen = camera_metrics.metrics(scenario, log) | landing_metrics.metrics(scenario, log)
+    seen |= imu_metrics.metrics(scenario, log)
     if scenario.slam is not None:
         from aeroloop.analysis import slam_metrics  # needs scipy, which takes time to load
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from aeroloop.analysis import camera_section, landing_section, page, world_section
+from aeroloop.analysis import allan_section, camera_section, landing_section, page, world_section
 from aeroloop.analysis import common_sections as common
 from aeroloop.analysis.board import tasks_of
 from aeroloop.analysis.board_section import board_section
@@ -20,10 +20,13 @@ from aeroloop.recording.log import Log
 GENERIC = "aeroloop.analysis.generic_sections:sections"
 
 
-def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any]) -> str:
-    """The page as text; equal input gives equal text. `summary` is the content of summary.json."""
+def render_report(scenario: Scenario, log: Log, summary: Mapping[str, Any], *, allan_h: float | None = None) -> str:
+    """The page as text; equal input gives equal text. `summary` is the content of summary.json. `allan_h`: with Allan
+    deviations of the IMU at rest for so many hours."""
     style, word = page.verdict(summary["exit_code"])
     verdict, *others = sections(scenario, log, summary)
+    if allan_h is not None:
+        others.append(allan_section.section(scenario, allan_h))
     return page.render(
         Document(
             title=f"{summary['scenario']}: {word.lower()}",

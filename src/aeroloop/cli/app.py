@@ -230,9 +230,17 @@ def list_scenarios(
 
 
 @app.command(epilog="Example: `aeroloop report runs/tiltrotor-spiral-mil-20260101-120000`")
-def report(run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")]) -> None:
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `aeroloop fly` made.")],
+    allan: Annotated[
+        float | None,
+        typer.Option(
+            "--allan", metavar="HOURS", help="Also simulate its IMU at rest this long, and draw Allan deviations."
+        ),
+    ] = None,
+) -> None:
     """Write the report of a run again, from its log and summary."""
-    typer.echo(results.report_again(run))
+    typer.echo(results.report_again(run, allan_h=allan))
 
 
 app.command("compare", epilog=compare_command.EPILOG)(compare_command.compare)

@@ -154,27 +154,34 @@ def keep_summary(folder: Path, summary: Mapping[str, Any]) -> None:
     _write(folder / SUMMARY, as_text(summary))
 
 
-def write_report(folder: Path, plan: Plan, log: Log, summary: Mapping[str, Any]) -> Path:
-    """Write report.html of a run."""
+def write_report(
+    folder: Path, plan: Plan, log: Log, summary: Mapping[str, Any], *, allan_h: float | None = None
+) -> Path:
+    """Write report.html of a run; with Allan deviations of its IMU at rest for `allan_h` hours."""
     from aeroloop.analysis import page  # imported here: templates and drawing are slow to import
     from aeroloop.analysis.fleet_report import render_fleet
     from aeroloop.analysis.report import render_report
 
-    html = render_fleet(plan, log, summary) if isinstance(plan, Fleet) else render_report(plan, log, summary)
+    if isinstance(plan, Fleet):
+        if allan_h is not None:
+            raise ConfigError(f"--allan: {folder} is a flight of several kinds of aircraft; expected a run of one kind")
+        html = render_fleet(plan, log, summary)
+    else:
+        html = render_report(plan, log, summary, allan_h=allan_h)
     page.write(folder / REPORT, html, "report")
     return folder / REPORT
 
 
-def report_again(folder: Path) -> Path:
+def report_again(folder: Path, *, allan_h: float | None = None) -> Path:
     """Write report.html of a run from its folder; if there is no summary, also write that, marked incomplete."""
     if _lacks_summary(folder):
         plan = _flown(folder)
         log = read_log(folder, plan)
-        return write_report(folder, plan, log, write_summary(folder, plan, log, UNFINISHED))
+        return write_report(folder, plan, log, write_summary(folder, plan, log, UNFINISHED), allan_h=allan_h)
     plan, summary = load_run(folder)
     log = read_log(folder, plan)
     with run_summary.attributed_errors(folder / SUMMARY, summary, partial(summary_of, plan, log, UNFINISHED)):
-        return write_report(folder, plan, log, summary)
+        return write_report(folder, plan, log, summary, allan_h=allan_h)
 
 
 def _lacks_summary(folder: Path) -> bool:

@@ -25,7 +25,18 @@ from aeroloop.models import integrate, rigid_body
 from aeroloop.models.fixedwing_tables import Lateral, LinearDrag, Parameters, Propulsion, Symmetric
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 
-__all__ = ["CONTROLS", "INPUTS", "Parameters", "airdata", "derivative", "dynamics", "forces", "state_dot", "step"]
+__all__ = [
+    "CONTROLS",
+    "INPUTS",
+    "Parameters",
+    "airdata",
+    "derivative",
+    "dynamics",
+    "forces",
+    "propeller_speed",
+    "state_dot",
+    "step",
+]
 
 CONTROLS = 4
 """Aileron, elevator, rudder (rad), throttle (0..1)."""
@@ -196,14 +207,37 @@ def _drag(alpha: ca.SX, p: Parameters) -> ca.SX:
     return p.drag.parasitic + _linear(p.lift, alpha) ** 2 / (math.pi * p.drag.oswald * p.wing.aspect_ratio)
 
 
+def propeller_speed(m: Propulsion) -> ca.Function:
+    """(airspeed, throttle, density) -> speed of the propeller (rad/s)."""
+    speed, throttle, density = (ca.SX.sym(name) for name in ("airspeed", "throttle", "density"))
+    turns = _turns(speed, throttle, density, m)
+    return ca.Function(
+        "propeller_speed",
+        [speed, throttle, density],
+        [2 * math.pi * turns],
+        ["airspeed_m_s", "throttle", "density_kg_m3"],
+        ["speed_rad_s"],
+    )
+
+
 def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> tuple[ca.SX, ca.SX]:
-    """Thrust (N) and torque at the shaft (N m), in equilibrium of motor and propeller.
+    """Thrust (N) and torque at the shaft (N m), in equilibrium of motor and propeller."""
+    d = m.diameter_m
+    (t0, t1, t2), (q0, q1, q2) = m.thrust_fit, m.torque_fit
+    n = _turns(speed, throttle, density, m)
+    thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)
+    shaft = density * d**3 * (q0 * (d * n) ** 2 + q1 * d * n * speed + q2 * speed**2)
+    return thrust, shaft
+
+
+def _turns(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> ca.SX:
+    """Turns of the propeller a second.
 
     The motor's torque K ((V - K W)/R - i0) equals the propeller's rho n^2 D^5 CQ(J): a quadratic in the speed W.
     """
     constant = 60 / (2 * math.pi * m.speed_constant_rpm_V)  # V s/rad, and N m/A
     d, turn = m.diameter_m, 2 * math.pi
-    (t0, t1, t2), (q0, q1, q2) = m.thrust_fit, m.torque_fit
+    q0, q1, q2 = m.torque_fit
     a = density * d**5 * q0 / turn**2
     b = density * d**4 * q1 / turn * speed + constant**2 / m.resistance_ohm
     c = density * d**3 * q2 * speed**2 - constant * (m.voltage_V * throttle / m.resistance_ohm - m.idle_A)
@@ -211,10 +245,7 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
     # -2c/(b + root) is (root - b)/2a, and also valid without air. A propeller does not turn backwards: it stops. A
     # maximum would ignore a throttle that is NaN; the absolute value does not.
     wanted = -2 * c / ca.fmax(b + root, TINY) / turn
-    n = (wanted + ca.fabs(wanted)) / 2
-    thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)
-    shaft = density * d**3 * (q0 * (d * n) ** 2 + q1 * d * n * speed + q2 * speed**2)
-    return thrust, shaft
+    return (wanted + ca.fabs(wanted)) / 2
 
 
 def _inertia_B(p: Parameters) -> ca.DM | ca.SX:

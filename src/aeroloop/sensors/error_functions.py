@@ -16,6 +16,9 @@ import casadi as ca
 import numpy as np
 
 from aeroloop.core.frames import Vec
+from aeroloop.sensors.barometer import BarometerConfig
+from aeroloop.sensors.gnss import GnssConfig
+from aeroloop.sensors.imu import NONE, ImuConfig
 from aeroloop.sensors.noise import Axes, Errors
 from aeroloop.sensors.streams import Drawn
 
@@ -134,6 +137,22 @@ class SensorNoise:
     def _take(self, normals: Any, channel: Channel, kind: str) -> Any:
         first = self._at[channel.name, kind]
         return normals[first : first + channel.axes]
+
+
+def without_twin(imu: ImuConfig, barometer: BarometerConfig, gnss: GnssConfig) -> dict[str, bool]:
+    """Keys of the sensors that no batch has, and whether they are given."""
+    return {
+        "sensors.imu.average": imu.average,
+        "sensors.imu.low_pass": imu.low_pass is not None,
+        "sensors.imu.vibration": imu.vibration is not None,
+        "sensors.imu.thermal": imu.thermal is not None,
+        "sensors.imu.g_sensitivity": imu.g_sensitivity != NONE,
+        "sensors.imu.count_clipped": imu.count_clipped,
+        "sensors.barometer.thermal": barometer.thermal is not None,
+        "sensors.gnss.consistent": gnss.consistent,
+        "sensors.gnss.multipath": gnss.multipath is not None,
+        "sensors.gnss.constellation": gnss.constellation is not None,
+    }
 
 
 def limited(value: Any, errors: Errors) -> Any:

@@ -14,9 +14,9 @@ from aeroloop.sensors.suite import NAMES, SensorSet, preset_table, presets
 class FittedSensors(SensorSet, frozen=True):
     """The sensors: a preset and its changes."""
 
-    preset: Annotated[str, note("`ideal`, `px4`, `thesis` or `consumer`; the tables below change single values")] = (
-        "px4"
-    )
+    preset: Annotated[
+        str, note("a set of sensors (docs/sensors.md#presets); the tables below change single values")
+    ] = "px4"
     fitted: Annotated[tuple[Name, ...], note("which of the preset's sensors the aircraft has")] = (
         "imu",
         "magnetometer",

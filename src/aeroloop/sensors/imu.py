@@ -18,14 +18,21 @@ import numpy as np
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
 from aeroloop.core.signals import NS, new_tuple
+from aeroloop.sensors.imu_history import cross
+from aeroloop.sensors.low_pass import LowPass
 from aeroloop.sensors.noise import Channel, Errors, Streams
 from aeroloop.sensors.scene import Mat3, Scene, times
 from aeroloop.sensors.schedule import Sensor
+from aeroloop.sensors.thermal import Thermal
+from aeroloop.sensors.vibration import Vibration
 
 ZERO = (0.0, 0.0, 0.0)
+NONE: Mat3 = (ZERO, ZERO, ZERO)
 
 
 MOST_SCALE_ERROR = 1000.0
+MOST_PER_K = 10.0
+MOST_PER_M_S2 = 10.0
 
 
 class ImuSample(NamedTuple):
@@ -41,12 +48,21 @@ class Triad(Config, frozen=True):
     errors: Annotated[Errors, note("noise, quantisation and range")] = Errors()
     scale_error: Annotated[Vec3, meta("-", "relative error of the scale of each axis")] = ZERO
     misalignment_rad: Annotated[Vec3, meta("rad", "rotation vector from body to sensor axes")] = ZERO
+    temperature_offset: Annotated[Vec3, meta("of the channel per K", "change of the offset; needs `thermal`")] = ZERO
+    temperature_scale: Annotated[Vec3, meta("1/K", "relative change of the scale; needs `thermal`")] = ZERO
 
     def __post_init__(self) -> None:
         if not math.hypot(*self.misalignment_rad) <= math.tau:
             raise ValueError(f"misalignment_rad: expected at most a turn, not {self.misalignment_rad}")
         if not max(map(abs, self.scale_error)) <= MOST_SCALE_ERROR:
             raise ValueError(f"scale_error: expected at most {MOST_SCALE_ERROR:g}, not {self.scale_error}")
+        for key in ("temperature_offset", "temperature_scale"):
+            if not max(map(abs, getattr(self, key))) <= MOST_PER_K:
+                raise ValueError(f"{key}: expected at most {MOST_PER_K:g}, not {getattr(self, key)}")
+
+    @property
+    def depends_on_temperature(self) -> bool:
+        return self.temperature_offset != ZERO or self.temperature_scale != ZERO
 
     def response(self) -> Mat3 | None:
         """Measured over true, or None if there is no error: diag(1 + scale) R_SB."""
@@ -67,6 +83,31 @@ class ImuConfig(Sensor, frozen=True):
     gyro: Annotated[Triad, note("body rate, rad/s")] = Triad()
     accel: Annotated[Triad, note("specific force, m/s2")] = Triad()
     lever_B: Annotated[Vec3, meta("m", "from the centre of mass to the sensor")] = ZERO
+    average: Annotated[
+        bool, note("means over the sample period, in place of the force's over the world step and the present rate")
+    ] = False
+    low_pass: Annotated[LowPass | None, note("low-pass filters; left out: none")] = None
+    vibration: Annotated[Vibration | None, note("vibration by the rotors; left out: none")] = None
+    thermal: Annotated[Thermal | None, note("temperature of the sensor; left out: that of its calibration")] = None
+    g_sensitivity: Annotated[
+        Mat3, meta("rad/s per m/s2", "rate that the gyroscope measures of specific force, by rows")
+    ] = NONE
+    count_clipped: Annotated[bool, note("count samples at the limit of `range`: metric `imu_clipped_samples`")] = False
+
+    def __post_init__(self) -> None:
+        if not max(abs(value) for row in self.g_sensitivity for value in row) <= MOST_PER_M_S2:
+            raise ValueError(f"g_sensitivity: expected at most {MOST_PER_M_S2:g}, not {self.g_sensitivity}")
+        for name, triad in (("gyro", self.gyro), ("accel", self.accel)):
+            if self.thermal is None and triad.depends_on_temperature:
+                raise ValueError(f"{name}: errors that depend on temperature need the table thermal, with its time_s")
+        if self.count_clipped and self.gyro.errors.range is None and self.accel.errors.range is None:
+            raise ValueError("count_clipped: expected a range of gyro.errors or accel.errors")
+
+    @property
+    def is_detailed(self) -> bool:
+        """Whether `sensors.detailed_imu` measures."""
+        tables = (self.low_pass, self.vibration, self.thermal)
+        return self.average or any(table is not None for table in tables) or self.g_sensitivity != NONE
 
 
 class Imu:
@@ -105,10 +146,6 @@ class Imu:
             p, q, r = self._last[1]
             alpha_B = ((rate_B[0] - p) / dt_s, (rate_B[1] - q) / dt_s, (rate_B[2] - r) / dt_s)
         self._last = (t_ns, rate_B)
-        tangential = _cross(alpha_B, lever_B)
-        centripetal = _cross(rate_B, _cross(rate_B, lever_B))
+        tangential = cross(alpha_B, lever_B)
+        centripetal = cross(rate_B, cross(rate_B, lever_B))
         return tangential[0] + centripetal[0], tangential[1] + centripetal[1], tangential[2] + centripetal[2]
-
-
-def _cross(a: Vec3, b: Vec3) -> Vec3:
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]

@@ -33,6 +33,8 @@ class Scene(Protocol):
     def terrain_m(self) -> float: ...  # height of the ground at the end of a beam along body -z, in the world's z
     @property
     def rotor_speed_rad_s(self) -> Sequence[float]: ...  # empty: rotors without a simulated speed
+    @property
+    def ground_m(self) -> float: ...  # height of the ground below the aircraft, in the world's z
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class StateScene:
     thrust_N: float = 0.0
     terrain_m: float = 0.0
     rotor_speed_rad_s: Sequence[float] = ()
+    ground_m: float = 0.0
 
     @property
     def force_B(self) -> Vec3:

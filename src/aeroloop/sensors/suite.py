@@ -18,9 +18,11 @@ from aeroloop.core.frames import Vec, Vec3
 from aeroloop.core.signals import NS, Air, Place, RigidState
 from aeroloop.sensors.airspeed import Airspeed, AirspeedConfig, AirspeedSample
 from aeroloop.sensors.barometer import Barometer, BarometerConfig, BarometerSample
+from aeroloop.sensors.detailed_imu import DetailedImu
 from aeroloop.sensors.fault_errors import TIMED, VIBRATION, error
-from aeroloop.sensors.gnss import Gnss, GnssConfig, GnssSample
+from aeroloop.sensors.gnss import DetailedGnss, Gnss, GnssConfig, GnssSample
 from aeroloop.sensors.imu import Imu, ImuConfig, ImuSample
+from aeroloop.sensors.imu_history import ImuHistory
 from aeroloop.sensors.magnetometer import Magnetometer, MagnetometerConfig, MagnetometerSample
 from aeroloop.sensors.noise import Axes, Channel, Streams
 from aeroloop.sensors.rangefinder import Beam, Rangefinder, RangefinderConfig, RangefinderSample
@@ -64,11 +66,19 @@ class SensorSet(Config, frozen=True):
     tachometer: Annotated[TachometerConfig | None, note("speeds of a multirotor's rotors")] = None
 
 
+def _imu(config: ImuConfig, streams: Streams) -> Imu:
+    return DetailedImu(config, streams) if config.is_detailed else Imu(config, streams)
+
+
+def _gnss(config: GnssConfig, streams: Streams) -> Gnss:
+    return DetailedGnss(config, streams) if config.is_detailed else Gnss(config, streams)
+
+
 BUILD: dict[str, Any] = {
-    "imu": Imu,
+    "imu": _imu,
     "magnetometer": Magnetometer,
     "barometer": Barometer,
-    "gnss": Gnss,
+    "gnss": _gnss,
     "airspeed": Airspeed,
     "rangefinder": Rangefinder,
     "tachometer": Tachometer,
@@ -94,7 +104,12 @@ def presets() -> tuple[str, ...]:
 
 
 def _presets() -> dict[str, Any]:
-    return tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8"))
+    """By name; a set has all sensors of the earlier one that it is based on, except those that it has itself."""
+    found: dict[str, Any] = {}
+    for name, table in tomllib.loads((Path(__file__).parent / "presets.toml").read_text(encoding="utf-8")).items():
+        based_on = table.pop("based_on", None)
+        found[name] = {**found[based_on], **table} if based_on is not None else table
+    return found
 
 
 @dataclasses.dataclass(slots=True)
@@ -225,12 +240,16 @@ class Suite:
     def __init__(self, sensors: SensorSet, streams: Streams, turn_W: Vec3 | None = None) -> None:
         """`turn_W`: rate of the earth's rotation (rad/s), None where it is not simulated."""
         self._posts: list[_Post] = []
+        self.history: ImuHistory | None = None  # to be fed with every step of the body; None: no sensor needs it
         for name in NAMES:
             config = getattr(sensors, name)
             if config is not None:
                 self._posts.append(_Post(name, config, streams))
                 if isinstance(imu := self._posts[-1].instrument, Imu):
                     imu.turn_W = turn_W
+                if isinstance(imu, DetailedImu) and imu.history is not None:
+                    self.history = imu.history
+                    self.history.turn_W = turn_W
         self._t_ns = -1
         self.next_ns = min((post.grid.next_ns for post in self._posts), default=NEVER_NS)
         """Time of the next sampling or delivery."""
@@ -261,13 +280,15 @@ class Suite:
         motor_current_A: float = 0.0,
         thrust_N: float = 0.0,
         terrain_m: float = 0.0,
+        ground_m: float = 0.0,
     ) -> list[Sample]:
         """Take the samples that are due, and return those that arrive by now, in order of arrival."""
         if self._t_ns <= state.t_ns < self.next_ns:
             self._t_ns = state.t_ns
             return []
         R_BW = body_from_world(state.quat_WB)
-        return self.sample_scene(StateScene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m))
+        scene = StateScene(state, air, place, R_BW, motor_current_A, thrust_N, terrain_m, ground_m=ground_m)
+        return self.sample_scene(scene)
 
     def sample_scene(self, scene: Scene) -> list[Sample]:
         """The same for a scene that computes its quantities on demand."""

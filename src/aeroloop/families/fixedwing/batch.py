@@ -9,6 +9,7 @@ from aeroloop.families.fixedwing.batch_sampling import sensors, steps
 from aeroloop.families.fixedwing.batch_table import table
 from aeroloop.families.fixedwing.scenario import LEAST_SCALE, MOST_SCALE, FixedWingScenario
 from aeroloop.protocols.interface import DEGREES
+from aeroloop.sensors.error_functions import without_twin
 
 MOST_TURBULENCE_M_S = 50.0
 MOST_OFFSET_M = 300.0
@@ -63,6 +64,7 @@ def _check(scenario: FixedWingScenario) -> None:
         "sensors.imu.lever_B": any(own.imu.lever_B),
         "sensors.gnss.lat_lon_quantum_deg": own.gnss.lat_lon_quantum_deg not in (0.0, 1 / DEGREES),
         "sensors.gnss.alt_quantum_m": own.gnss.alt_quantum_m not in (0.0, 0.001),
+        **without_twin(own.imu, own.barometer, own.gnss),
         **{f"sensors.{name}.start_s": getattr(own, name).start_s > 0 for name in sensors(scenario)},
         **{f"sensors.{name}.delay_s": getattr(own, name).delay_s > 0 for name in sensors(scenario) if name != "gnss"},
     }

@@ -29,6 +29,7 @@ from aeroloop.models import fixedwing
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
+from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -117,10 +118,16 @@ def assembled(
         servos.reset(flying.controls)
         body.restart()  # type: ignore[attr-defined]
 
+    moving, sense = recorded(
+        on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
+        lambda state, effort: sensors.sample(state, around.air, around.place, ground_m=around.ground_m),
+        sensors.history,
+        Source(around, accel_of_state, propeller_speed(airframe, world, around)),
+    )
     stages = Stages(
-        motion=on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
+        motion=moving,
         surroundings=around,
-        sense=lambda state, effort: sensors.sample(state, around.air, around.place),
+        sense=sense,
         lost=leaves(bound_m),
         contact=crashed,
         switch=sensors.switch,
@@ -133,6 +140,20 @@ def assembled(
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)
+
+
+def propeller_speed(
+    airframe: Airframe, world: FlightModel, around: Surroundings
+) -> Callable[[SurfaceEffort], tuple[float]]:
+    """Of the end of a step, in equilibrium with its motor; several propellers turn alike."""
+    speed_rad_s = fixedwing.propeller_speed(airframe.propulsion)
+
+    def speed(effort: SurfaceEffort) -> tuple[float]:
+        (vx, vy, vz), (wx, wy, wz) = world.state(0).vel_W, around.air.wind_W
+        airspeed_m_s = math.hypot(vx - wx, vy - wy, vz - wz)
+        return (float(speed_rad_s(airspeed_m_s, effort.controls[3], around.air.density_kg_m3)),)
+
+    return speed
 
 
 class Body(Protocol):

@@ -25,6 +25,7 @@ from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.rows import row_of
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.exchange import Row
+from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
@@ -111,6 +112,18 @@ class HelicopterMotion:
     def _effort(self, controls: Controls, *, saturated: bool) -> Effort:
         rotors = self.rotors
         return Effort(controls, rotors.state, (rotors.main.thrust_N, rotors.tail.thrust_N), saturated)
+
+
+class RotorSpeeds:
+    """Mean speeds of main and tail rotor over a step, by those at its ends."""
+
+    def __init__(self, h: Helicopter, motion: HelicopterMotion) -> None:
+        self._gear, self._last_rad_s = h.drive.tail_gear, motion.rotors.state[4]
+
+    def __call__(self, effort: Effort) -> tuple[float, float]:
+        now = effort.rotors[4]
+        mean, self._last_rad_s = 0.5 * (self._last_rad_s + now), now
+        return mean, self._gear * mean
 
 
 class Rows(CommonRows):
@@ -206,10 +219,16 @@ def assembled(
         met = touch_down.contact(t_ns, state)
         return "crashed" if met is not None and math.hypot(*state.vel_W) > hard_m_s else met
 
+    moving_body, sense = recorded(
+        on_earth(motion, table.turn_W, motion.body.inertia_kgm2, motion.body.displace),
+        lambda state, effort: sensing.sense(state, effort.thrust_N[0]),
+        sensing.history,
+        Source(around, accel_of_state, RotorSpeeds(h, motion)),
+    )
     stages: Stages[Effort, RigidState] = Stages(
-        motion=on_earth(motion, table.turn_W, motion.body.inertia_kgm2, motion.body.displace),
+        motion=moving_body,
         surroundings=around,
-        sense=lambda state, effort: sensing.sense(state, effort.thrust_N[0]),
+        sense=sense,
         lost=lambda state: out_of_control(state, table.bound_m),
         contact=contact,
         switch=sensing.switch,

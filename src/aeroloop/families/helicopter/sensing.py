@@ -120,6 +120,7 @@ class Sensing:
             around,
             Suite(tables.aboard, streams, tables.world.turn_W),
         )
+        self.history = self._suite.history
         self._ground_m = ground_m if tables.aboard.rangefinder is not None else None
         self._estimator = NavigationUnit(tables.world.home, start) if tables.sensors.state == "estimated" else None
 
@@ -127,7 +128,9 @@ class Sensing:
         """The samples that arrive in this step."""
         terrain_m = beam_ground_m(state, self._ground_m) if self._ground_m is not None else 0.0
         around = self._around
-        samples = self._suite.sample(state, around.air, around.place, thrust_N=thrust_N, terrain_m=terrain_m)
+        samples = self._suite.sample(
+            state, around.air, around.place, thrust_N=thrust_N, terrain_m=terrain_m, ground_m=around.ground_m
+        )
         if self._estimator is not None:
             for sample in samples:
                 self._estimator.take(sample)

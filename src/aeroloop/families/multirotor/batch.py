@@ -27,6 +27,7 @@ from aeroloop.families.multirotor.batch_channels import WIND, BatchScenario, ste
 from aeroloop.families.multirotor.batch_setup import ARMED, COLUMNS, HELD, Setup
 from aeroloop.families.multirotor.stand import LOWEST_M
 from aeroloop.ground.flight_plan import planned
+from aeroloop.sensors.error_functions import without_twin
 from aeroloop.world.earth import CELL_M
 from aeroloop.world.terrain import Level
 
@@ -228,6 +229,7 @@ def _check_sensors(scenario: BatchScenario) -> None:
         "sensors.gnss.alt_quantum_m": gnss.alt_quantum_m > 0,
         "sensors.gnss.velocity.quantum": gnss.velocity.quantum > 0,
         "sensors.gnss.lost_s": bool(gnss.lost_s),
+        **without_twin(imu, barometer, gnss),
     }
     for key, is_refused in refused.items():
         if is_refused:

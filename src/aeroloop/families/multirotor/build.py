@@ -35,6 +35,7 @@ from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorSce
 from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.collisions import Solid
+from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -145,10 +146,16 @@ def vehicle(
         if drive is not None:
             drive.restart()
 
+    moving, sensing = recorded(
+        on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace),
+        sense,
+        sensors.history,
+        Source(motion, accel_of_state, lambda effort: effort.speed_rad_s),
+    )
     stages: Stages[RotorEffort, RigidState] = Stages(
-        motion=on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace),
+        motion=moving,
         surroundings=motion,
-        sense=sense,
+        sense=sensing,
         lost=leaves(bound_m),
         contact=TouchDown(motion.touching).contact,
         switch=sensors.switch,

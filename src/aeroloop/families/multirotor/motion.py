@@ -294,6 +294,10 @@ class MotionScene:
         return self._motion.speed_rad_s
 
     @property
+    def ground_m(self) -> float:
+        return self._motion.ground_m
+
+    @property
     def terrain_m(self) -> float:
         return beam_ground_m(self.state, self._ground_m) if self._ground_m is not None else 0.0
 

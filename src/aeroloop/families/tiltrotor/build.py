@@ -24,6 +24,7 @@ from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sim.collisions import Solid
+from aeroloop.sim.recorded_motion import Source, recorded
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -117,10 +118,16 @@ def vehicle(
     }
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
+    motion, sense = recorded(
+        on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike),
+        sensing.sense,
+        sensing.history,
+        Source(around, sensing.accel_W, None),
+    )
     stages = Stages(
-        motion=on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike),
+        motion=motion,
         surroundings=around,
-        sense=sensing.sense,
+        sense=sense,
         lost=lambda truth: out_of_control(truth, table.bound_m),
         contact=TouchDown(lambda: world.touching).contact,
         switch=sensing.switch,

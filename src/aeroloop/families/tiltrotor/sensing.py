@@ -52,6 +52,7 @@ class Sensing:
         fitted = aircraft.aboard
         self._turn_W = aircraft.world.turn_W
         self._around, self._suite = around, Suite(fitted, streams, self._turn_W)
+        self.history = self._suite.history
         self._ground_m = ground_m if fitted.rangefinder is not None else None
         is_estimated = aircraft.sensors.state == "estimated"
         self._estimator = NavigationUnit(aircraft.world.home, start) if is_estimated else None
@@ -71,12 +72,21 @@ class Sensing:
         state = _rigid(truth, before, self._turn_W)
         terrain_m = beam_ground_m(state, self._ground_m) if self._ground_m is not None else 0.0
         samples = self._suite.sample(
-            state, around.air, around.place, thrust_N=sum(effort.thrust_N), terrain_m=terrain_m
+            state,
+            around.air,
+            around.place,
+            thrust_N=sum(effort.thrust_N),
+            terrain_m=terrain_m,
+            ground_m=around.ground_m,
         )
         if self._estimator is not None:
             for sample in samples:
                 self._estimator.take(sample)
         return samples
+
+    def accel_W(self, before: Truth, after: Truth, dt_s: float) -> Vec3:
+        """Mean acceleration over a step, without that of the earth's rotation."""
+        return _mean_accel_W(before.vel_W, after.vel_W, 1.0 / dt_s, self._turn_W)
 
     def see(self, beam: Beam) -> None:
         self._suite.see(beam)
@@ -93,9 +103,13 @@ def _rigid(truth: Truth, before: Truth, turn_W: Vec3 | None) -> RigidState:
     but without the Coriolis acceleration, which no accelerometer measures."""
     t_ns, pos_W, quat_WB, vel_W, rate_B, _, _ = truth
     per_s = NS / (t_ns - before.t_ns) if t_ns > before.t_ns else 0.0
-    (x, y, z), (was_x, was_y, was_z) = vel_W, before.vel_W
+    return RigidState(t_ns, pos_W, quat_WB, vel_W, rate_B, _mean_accel_W(before.vel_W, vel_W, per_s, turn_W))
+
+
+def _mean_accel_W(was_W: Vec3, vel_W: Vec3, per_s: float, turn_W: Vec3 | None) -> Vec3:
+    (x, y, z), (was_x, was_y, was_z) = vel_W, was_W
     accel_W = ((x - was_x) * per_s, (y - was_y) * per_s, (z - was_z) * per_s)
-    if turn_W is not None:
-        cx, cy, cz = coriolis_W(turn_W, (0.5 * (x + was_x), 0.5 * (y + was_y), 0.5 * (z + was_z)))
-        accel_W = (accel_W[0] - cx, accel_W[1] - cy, accel_W[2] - cz)
-    return RigidState(t_ns, pos_W, quat_WB, vel_W, rate_B, accel_W)
+    if turn_W is None:
+        return accel_W
+    cx, cy, cz = coriolis_W(turn_W, (0.5 * (x + was_x), 0.5 * (y + was_y), 0.5 * (z + was_z)))
+    return accel_W[0] - cx, accel_W[1] - cy, accel_W[2] - cz
