@@ -17,8 +17,9 @@ from aeroloop.world.engine import Engine
 from aeroloop.world.surroundings import Surroundings
 
 INPUTS = 4
+DRAGGED = INPUTS + 3
 Drag = Callable[[Vec3, Vec3, float], Vec3]
-"""(velocity through the air in B, body rates, air density) -> force in B, of the model's last three actuators."""
+"""(velocity through the air in B, body rates, air density) -> force in B, of the three actuators after the inputs."""
 
 
 class Multibody:
@@ -61,7 +62,7 @@ class Multibody:
         vel_air_B, rate_B = mid_step(
             engine.qpos.tolist(), was.tolist(), self._change.tolist(), air.wind_W, 0.5 * dt_ns / NS
         )
-        engine.ctrl[INPUTS:] = drag(vel_air_B, rate_B, air.density_kg_m3)
+        engine.ctrl[INPUTS:DRAGGED] = drag(vel_air_B, rate_B, air.density_kg_m3)
         self.step(effort, dt_ns)
         np.subtract(engine.qvel, was, out=self._change)
         self._change *= NS / dt_ns

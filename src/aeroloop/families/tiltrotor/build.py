@@ -15,11 +15,12 @@ from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, Command, Effort, Place, Truth
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.batch_channels import CHANNELS
-from aeroloop.families.tiltrotor.design import parameters, scaled
+from aeroloop.families.tiltrotor.design import parameters, simulated
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
 from aeroloop.families.tiltrotor.scenario import ROTORS, SERVOS, TiltrotorScenario
 from aeroloop.families.tiltrotor.sensing import Sensing
 from aeroloop.families.tiltrotor.start import start_W
+from aeroloop.families.tiltrotor.turning_rotors import TurningRotors
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
@@ -50,9 +51,11 @@ def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tu
     p = parameters(scenario.aircraft.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
     table, scale = scenario.aircraft.world, scenario.aircraft.vehicle.scale
-    flown = scaled(p, scale.mass, scale.inertia)
+    flown = simulated(scenario)
     strength = scale.thrust_right, scale.thrust_left
-    world = Multibody(airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength))
+    model = airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength)
+    turning = flown.rotor_inertia_kgm2 or flown.rotor_drag_Ns2_m
+    world = TurningRotors(model, flown) if turning else Multibody(model)
     attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), table.start_yaw_rad)
     pos_W, vel_W = start_W(scenario)
     world.reset(pos_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=vel_W)
