@@ -23,12 +23,16 @@ from aeroloop.actuators.motors import RotorEffort
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import GRAVITY_M_S2, Vec3
-from aeroloop.core.signals import Air, Event, RigidState
+from aeroloop.core.signals import Air, Effort, Event, RigidState
 from aeroloop.families.helicopter import airframe as helicopters
 from aeroloop.families.helicopter import world as helicopter_world
 from aeroloop.families.multirotor import airframe, build
 from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.tiltrotor import airframe as tiltrotors
+from aeroloop.families.tiltrotor import build as tiltrotor_build
+from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.sim.touchdown import LOAD_NS, LoadedTouchDown
+from aeroloop.world.multibody import Multibody
 from aeroloop.world.rigid import Rigid
 from aeroloop.world.terrain import Incline
 
@@ -192,6 +196,39 @@ def test_a_helicopter_has_springs_at_the_ends_of_its_skids() -> None:
         most.append(load)
     assert most[0] == pytest.approx(most[1], rel=0.005) and most[0] > 3.0
     assert helicopter_world.feet(h, airframe.Flat()) is None
+
+
+def test_a_tiltrotor_has_springs_at_the_ends_of_its_legs() -> None:
+    """Its centre of mass is behind their middle, and its pods swing: the loads converge all the same."""
+    springs = tiltrotors.springs(K, B)
+    assert springs is not None and {abs(x) for x, _, _ in springs.feet_B_m} == {0.18}
+    p, idle, most = parameters("cad"), Effort((0.0, 0.0), (0.0, 0.0), False), []
+    for step_ms in (4, 1):
+        world = Multibody(tiltrotors.build(p, step_ms / 1e3, sprung=True), airframe.feet.Feet(springs, None))
+        world.reset((0.0, 0.0, 0.508), LEVEL, (0.0, 0.0))
+        load = 0.0
+        for _ in range(2500 // step_ms):
+            world.step(idle, step_ms * MS)
+            assert world.feet is not None
+            load = max(load, world.feet.load)
+        truth = world.state(0)
+        assert world.touching and math.hypot(*truth.vel_W) < 1e-4
+        assert 0.208 - truth.pos_W[2] == pytest.approx(p.mass_kg * p.gravity_m_s2 / (4 * K), rel=0.02)
+        most.append(load)
+    assert most[0] == pytest.approx(most[1], rel=0.005) and most[0] > 10.0
+
+
+def test_a_tiltrotor_has_them_only_with_its_keys() -> None:
+    plain = tiltrotor_build.build_world(spiral())[0]
+    legs = "vehicle.legs={stiffness_N_m=4000.0, damping_Ns_m=20.0}"
+    sprung = tiltrotor_build.build_world(spiral(legs))[0]
+    assert plain.feet is None and sprung.feet is not None
+    with pytest.raises(ConfigError, match="stiffness_N_m: expected together with damping_Ns_m, or neither"):
+        spiral("vehicle.legs.stiffness_N_m=4000.0")
+
+
+def spiral(*changes: str) -> Any:
+    return scenario_files.load(scenario_files.find("tiltrotor-spiral"), changes)
 
 
 def test_without_the_keys_contacts_are_those_of_mujoco() -> None:

@@ -11,7 +11,9 @@ import numpy as np
 
 from aeroloop.core.frames import Vec3
 from aeroloop.models.tiltrotor import Parameters
-from aeroloop.world.ground import Ground, lay
+from aeroloop.world import feet
+from aeroloop.world.feet import Springs
+from aeroloop.world.ground import SPRUNG, Ground, lay
 from aeroloop.world.multibody import Drag
 from aeroloop.world.terrain import Flat
 
@@ -33,9 +35,10 @@ def build(
     *,
     in_air: bool = False,
     strength: tuple[float, float] = (1.0, 1.0),
+    sprung: bool = False,
 ) -> mujoco.MjModel:
     """`in_air`: with the three actuators of the drag, after those of the aircraft. `strength`: factors on the rotors'
-    thrusts and torques."""
+    thrusts and torques. `sprung`: the legs have springs, and no contact of MuJoCo."""
     spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
     spec.option.timestep = step_s
     # A NaN state must persist: MuJoCo would reset the aircraft to the origin and continue.
@@ -73,9 +76,24 @@ def build(
         for side in SIDES:
             joint = mujoco.mjtTrn.mjTRN_JOINT
             spec.add_actuator(name=f"spin_{side}", trntype=joint, target=f"spin_{side}").gear[0] = 1.0
+    if sprung:
+        for geom in _legs(spec):
+            geom.contype, geom.conaffinity = SPRUNG["contype"], SPRUNG["conaffinity"]
     if terrain is not None and not isinstance(terrain, Flat):
         lay(spec, terrain)
     return spec.compile()
+
+
+def _legs(spec: mujoco.MjSpec) -> list[Any]:
+    return [geom for geom in spec.body("fuselage").geoms if geom.classname.name == "leg" and geom.name != "belly"]
+
+
+def springs(stiffness_N_m: float | None, damping_Ns_m: float | None) -> Springs | None:
+    """At the lower ends of the legs; None without stiffness."""
+    spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
+    legs = _legs(spec)
+    ends_B_m = tuple((float(x), float(y), float(z)) for x, y, z in (leg.fromto[3:] for leg in legs))
+    return feet.springs(stiffness_N_m, damping_Ns_m, float(legs[0].friction[0]), ends_B_m, float(legs[0].size[0]))
 
 
 def _add_rotor(spec: mujoco.MjSpec, side: str, pod: Any, inertia_kgm2: float) -> None:

@@ -25,10 +25,12 @@ from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sim.collisions import Solid
+from aeroloop.sim.touchdown import touch_down
 from aeroloop.sim.turning_earth import on_earth
-from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Body, Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
+from aeroloop.world.feet import Feet
 from aeroloop.world.ground import Ground
 from aeroloop.world.multibody import Dragged, Multibody
 from aeroloop.world.surroundings import GroundHeight, Surroundings
@@ -53,9 +55,13 @@ def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tu
     table, scale = scenario.aircraft.world, scenario.aircraft.vehicle.scale
     flown = simulated(scenario)
     strength = scale.thrust_right, scale.thrust_left
-    model = airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength)
+    legs = scenario.aircraft.vehicle.legs
+    springs = airframe.springs(legs.stiffness_N_m, legs.damping_Ns_m)
+    on = Feet(springs, ground) if springs is not None else None
+    sprung = springs is not None
+    model = airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength, sprung=sprung)
     turning = flown.rotor_inertia_kgm2 or flown.rotor_drag_Ns2_m
-    world = TurningRotors(model, flown) if turning else Multibody(model)
+    world = TurningRotors(model, flown, on) if turning else Multibody(model, on)
     attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), table.start_yaw_rad)
     pos_W, vel_W = start_W(scenario)
     world.reset(pos_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=vel_W)
@@ -125,7 +131,7 @@ def vehicle(
         surroundings=around,
         sense=sensing.sense,
         lost=lambda truth: out_of_control(truth, table.bound_m),
-        contact=TouchDown(lambda: world.touching).contact,
+        contact=touch_down(lambda: world.touching, world.feet, publish["event"]),
         switch=sensing.switch,
         rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
         measure=sensing.measure,

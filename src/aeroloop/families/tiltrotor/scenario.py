@@ -21,6 +21,7 @@ from aeroloop.sensors.fitted import fitted_out
 from aeroloop.sensors.state import TiltrotorSensors
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
+from aeroloop.world.feet import Damping, Stiffness
 from aeroloop.world.terrain import Level, TerrainConfig
 from aeroloop.world.wind import WindConfig
 
@@ -67,12 +68,24 @@ class Rotors(Config, frozen=True):
         return self.inertia_kgm2 if self.designed else 0.0
 
 
+class Legs(Config, frozen=True):
+    """The four legs on the ground."""
+
+    stiffness_N_m: Stiffness = None
+    damping_Ns_m: Damping = None
+
+    def __post_init__(self) -> None:
+        if (self.stiffness_N_m is None) != (self.damping_Ns_m is None):
+            raise ValueError("stiffness_N_m: expected together with damping_Ns_m, or neither")
+
+
 class Vehicle(Config, frozen=True):
     """The aircraft of the flight."""
 
     kind: Annotated[Literal["tiltrotor"], note("family of aircraft")] = "tiltrotor"
     parameters: Annotated[str, note("parameter set in the vehicle's `params.toml`")] = "cad"
     scale: Annotated[Scale, note("the simulated aircraft over its parameter set")] = Scale()
+    legs: Annotated[Legs, note("springs of its feet on the ground")] = Legs()
     rotors: Annotated[Rotors, note("angular momentum and drag of the rotors")] = Rotors()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[

@@ -16,14 +16,15 @@ from aeroloop.core.signals import NS, Air, Effort, Truth
 from aeroloop.families.tiltrotor.airframe import ARMATURE_KGM2, FASTER, SIDES
 from aeroloop.models.tiltrotor import Parameters
 from aeroloop.world.airflow import mid_step
+from aeroloop.world.feet import Feet
 from aeroloop.world.multibody import Drag, Multibody
 
 Pair = tuple[float, float]
 
 
 class TurningRotors(Multibody):
-    def __init__(self, model: mujoco.MjModel, p: Parameters) -> None:
-        super().__init__(model)
+    def __init__(self, model: mujoco.MjModel, p: Parameters, feet: Feet | None = None) -> None:
+        super().__init__(model, feet)
         self._p, self._thrust_N, self._speed = p, (-1.0, -1.0), (math.nan, math.nan)
         self._has_discs, self._in_air = p.rotor_inertia_kgm2 > 0, False
         if self._has_discs:
