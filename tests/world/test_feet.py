@@ -34,7 +34,7 @@ from aeroloop.families.tiltrotor.design import parameters
 from aeroloop.sim.touchdown import LOAD_NS, LoadedTouchDown
 from aeroloop.world.multibody import Multibody
 from aeroloop.world.rigid import Rigid
-from aeroloop.world.terrain import Incline
+from aeroloop.world.terrain import Grid, Incline
 
 IRIS = airframe.load("iris")
 MS = 1_000_000
@@ -156,6 +156,19 @@ def test_it_slides_to_a_stop_on_level_ground() -> None:
         state = step(world)
     assert state.pos_W[0] == pytest.approx(1.0 / (2 * 0.2 * GRAVITY_M_S2), rel=0.03)
     assert math.hypot(*state.vel_W) < 1e-3
+
+
+def test_it_stands_on_the_triangles_of_a_grid_and_keeps_nan_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a note about NaN where it runs
+    heights = [[0.02 * j + 0.1 * i for i in range(9)] for j in range(9)]  # one plane
+    grid, slope = Grid(heights, spacing_m=1.0, corner_m=(-4.0, -4.0)), Incline(0.1, 0.02)
+    on_grid, on_slope = (airframe.world(on_springs(), 0.004, terrain=ground) for ground in (grid, slope))
+    x, y, z = on_slope.state(0).pos_W
+    assert on_grid.state(0).pos_W == pytest.approx((x, y, z + grid.height_m(0.0, 0.0)), abs=1e-9)
+    on_grid.reset((math.nan, 0.0, 0.6), LEVEL)
+    assert math.isnan(step(on_grid).pos_W[0])
 
 
 def test_stiffness_and_mass_shorten_the_parts_of_a_step() -> None:

@@ -143,7 +143,9 @@ class Feet:
 
     def _surface(self, x_m: float, y_m: float) -> tuple[float, Vec3]:
         ground = self._ground
-        return (0.0, (0.0, 0.0, 1.0)) if ground is None else (ground.height_m(x_m, y_m), ground.normal_W(x_m, y_m))
+        if ground is None or not math.isfinite(x_m + y_m):  # a grid has no cell for NaN, which the vehicle finds later
+            return 0.0, (0.0, 0.0, 1.0)
+        return ground.height_m(x_m, y_m), ground.normal_W(x_m, y_m)
 
     def _near(self, body: Moved, dt_s: float) -> bool:
         motion = _Motion(body)
