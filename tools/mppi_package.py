@@ -22,7 +22,7 @@ from aeroloop.codegen import batch, batch_build
 from aeroloop.codegen.host import c_source
 from aeroloop.core.scenario_files import find
 from aeroloop.families.tiltrotor import mppi_law
-from aeroloop.families.tiltrotor.design import design, parameter_file, parameters
+from aeroloop.families.tiltrotor.design import of_scenario, parameter_file, parameters
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.ground.trajectories import build as build_path
@@ -37,7 +37,7 @@ def write(folder: Path, scenario: TiltrotorScenario) -> None:
     """Sources, header, the law's numbers, the modules that fly it, and the check."""
     folder.mkdir(parents=True, exist_ok=True)
     control = scenario.controller.control
-    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    plan = of_scenario(scenario)
     regulator = mppi_law.regulator(plan, scenario)
     loop = mppi_law.loop(scenario, regulator)
     for name, dialect in (("rollouts.c", batch.LANES), ("rollouts.cu", batch.CUDA)):

@@ -10,7 +10,7 @@ import numpy as np
 from aeroloop.analysis import board, timing
 from aeroloop.analysis.statistics import CHANGED, FAULT_SWITCHED, Array, event_name, largest, last, lost_rows
 from aeroloop.analysis.track import ATTITUDE, POSITION, QUATERNION, Track, euler_rad
-from aeroloop.analysis.vehicle_log import VehicleLog, happened
+from aeroloop.analysis.vehicle_log import VehicleLog, event_values, happened
 from aeroloop.core.change_offers import change_offers, change_words
 from aeroloop.core.common_streams import CHANGE
 from aeroloop.core.fault_offers import offers, words
@@ -40,7 +40,14 @@ def kept(log: Log, scenario: Scenario) -> dict[str, float]:
     return {
         "deadlines_missed": 0.0 if scenario.lockstep else largest(log.column("pace", "missed")),
         "log_lost_rows": lost_rows(log),
+        **_touchdown_load(log),
     }
+
+
+def _touchdown_load(log: Log) -> dict[str, float]:
+    """Only of an aircraft with springs (`contact.stiffness_N_m`) that has touched down."""
+    loads = event_values(log, Event.TOUCHDOWN_LOAD) if "event" in log.rows else np.empty(0)
+    return {"touchdown_load_max_g": largest(loads)} if loads.size else {}
 
 
 def _flown_s(log: Log) -> float:

@@ -4,7 +4,8 @@
     q = (x, y, z, roll, pitch, yaw, tilt R, tilt L),  u = (thrust R, thrust L, tilt torque R, tilt torque L)
     F_B = -rho/2 |v_B| S v_B,  v_B: velocity of the drag centre through the air, S: drag areas of the three axes
 
-The paper has no air, so the gain is designed without it: `dynamics` has no drag, `dynamics_in_air` has it.
+The paper has no air, so the gain is designed without it: `dynamics` has no drag, `dynamics_in_air` has it. Nor have
+the paper's rotors angular momentum; with `rotor_inertia_kgm2` they have (`rotor_forces`).
 
 Reference: Lara et al., "Hardware-in-the-loop simulation environment for testing of tilt-rotor UAV's control
 strategies"; Donadel et al. 2014 for the kinematics. The world describes the same aircraft independently.
@@ -37,6 +38,9 @@ class Parameters(Struct, frozen=True, forbid_unknown_fields=True):
     cant_rad: float
     drag_area_m2: Row3 = (0.0, 0.0, 0.0)
     drag_centre_B_m: Row3 = (0.0, 0.0, 0.0)
+    thrust_Ns2: float = 9.5e-6
+    rotor_inertia_kgm2: float = 0.0
+    rotor_drag_Ns2_m: float = 0.0
 
     @property
     def mass_kg(self) -> float:
@@ -116,12 +120,74 @@ def matrices(p: Parameters, q: ca.SX, qd: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
     return M, coriolis + G, B
 
 
+def rotor_speeds(p: Parameters, u: ca.SX) -> ca.SX:
+    """(2,) From the thrusts: T = b W^2."""
+    return ca.sqrt(ca.fmax(u[:2], 1e-6) / p.thrust_Ns2)
+
+
+def _pods(p: Parameters, q: ca.SX) -> list[tuple[ca.SX, ca.SX]]:
+    """Rotation from pod to body, and tilt axis in the body, of both."""
+    canted = [_rot_x(ca.SX(inward * p.cant_rad)) for inward in (-1.0, 1.0)]
+    return [(turned @ _rot_y(q[6 + i]), turned @ ca.DM([0, 1, 0])) for i, turned in enumerate(canted)]
+
+
+def rotor_forces(p: Parameters, q: ca.SX, qd: ca.SX, speed: ca.SX, spin_up: ca.SX | None = None) -> ca.SX:
+    """Generalised forces of the rotors' angular momentum relative to their pods, by virtual work:
+
+        tau_i = -I s_i (W_i omega_i x a_i + dW_i/dt a_i),   Q = sum of (d omega_i / d qd)' tau_i
+
+    a: axis of the rotor, omega: rate of its pod, W: speed of the rotor. s = -spin: `spin` is the direction of the
+    torque on the aircraft, against the rotation. The inertia of rotors that do not turn is in that of the pods.
+    """
+    _, W = _attitude(q)
+    forces = ca.SX.zeros(COORDINATES)
+    for i, (R_BP, tilt_axis_B) in enumerate(_pods(p, q)):
+        axis_B, unit = R_BP @ ca.DM([0, 0, 1]), ca.DM([float(i == j) for j in range(2)]).T
+        Jw = ca.horzcat(ca.DM.zeros(3, 3), W, tilt_axis_B @ unit)
+        change = speed[i] * ca.cross(Jw @ qd, axis_B)
+        if spin_up is not None:
+            change += spin_up[i] * axis_B
+        forces += p.spin[i] * p.rotor_inertia_kgm2 * Jw.T @ change
+    return forces
+
+
+def rotor_drag(p: Parameters, q: ca.SX, qd: ca.SX, speed: ca.SX, wind_W: ca.SX) -> ca.SX:
+    """Generalised forces of -c W_i v_i at the pivots, v: velocity through the air across the rotor's axis."""
+    R_WB, W = _attitude(q)
+    forces = ca.SX.zeros(COORDINATES)
+    for i, (R_BP, _) in enumerate(_pods(p, q)):
+        J = _velocity_jacobian(R_WB, W, p.pod_pivot_B_m[i])
+        R_WP = R_WB @ R_BP
+        across_W = R_WP @ ca.diag(ca.DM([1, 1, 0])) @ R_WP.T @ (J @ qd - wind_W)
+        forces -= p.rotor_drag_Ns2_m * speed[i] * J.T @ across_W
+    return forces
+
+
+def applied(p: Parameters, q: ca.SX, qd: ca.SX, u: ca.SX, B: ca.SX) -> ca.SX:
+    """Generalised forces of the input; with rotors that turn at constant speeds, those of their momentum too."""
+    own = B @ u
+    return own + rotor_forces(p, q, qd, rotor_speeds(p, u)) if p.rotor_inertia_kgm2 else own
+
+
+def dynamics_with_rotors(p: Parameters) -> ca.Function:
+    """(state (18,), acting (10,)) -> state derivative; state = (q, qd, rotor speeds), acting = (input (4,), rates of
+    the rotor speeds (2,), wind_W (3,), density). The speeds change with their rates, not with the thrusts."""
+    M, h, B = equations(p)
+    state, acting = ca.SX.sym("state", 2 * COORDINATES + 2), ca.SX.sym("acting", INPUTS + 6)
+    q, qd, speed = ca.vertsplit(state, [0, COORDINATES, 2 * COORDINATES, 2 * COORDINATES + 2])
+    u, spin_up, wind_W, density_kg_m3 = ca.vertsplit(acting, [0, INPUTS, INPUTS + 2, INPUTS + 5, INPUTS + 6])
+    of_air = drag(p)(q, qd, wind_W, density_kg_m3) + rotor_drag(p, q, qd, speed, wind_W)
+    qdd = ca.solve(M(q), B(q) @ u + rotor_forces(p, q, qd, speed, spin_up) + of_air - h(q, qd))
+    made = ca.vertcat(qd, qdd, spin_up)
+    return ca.Function("dynamics_with_rotors", [state, acting], [made], ["state", "acting"], ["state_dot"])
+
+
 def dynamics(p: Parameters) -> ca.Function:
     """(state (16,), input (4,)) -> state derivative; state = (q, qd)."""
     M, h, B = equations(p)
     state, u = ca.SX.sym("state", 2 * COORDINATES), ca.SX.sym("u", INPUTS)
     q, qd = state[:COORDINATES], state[COORDINATES:]
-    qdd = ca.solve(M(q), B(q) @ u - h(q, qd))
+    qdd = ca.solve(M(q), applied(p, q, qd, u, B(q)) - h(q, qd))
     return ca.Function("dynamics", [state, u], [ca.vertcat(qd, qdd)], ["state", "u"], ["state_dot"])
 
 
@@ -142,7 +208,10 @@ def dynamics_in_air(p: Parameters) -> ca.Function:
     state, acting = ca.SX.sym("state", 2 * COORDINATES), ca.SX.sym("acting", INPUTS + 4)
     q, qd = state[:COORDINATES], state[COORDINATES:]
     u, wind_W, density_kg_m3 = acting[:INPUTS], acting[INPUTS : INPUTS + 3], acting[INPUTS + 3]
-    qdd = ca.solve(M(q), B(q) @ u + drag(p)(q, qd, wind_W, density_kg_m3) - h(q, qd))
+    of_air = drag(p)(q, qd, wind_W, density_kg_m3)
+    if p.rotor_drag_Ns2_m:
+        of_air += rotor_drag(p, q, qd, rotor_speeds(p, u), wind_W)
+    qdd = ca.solve(M(q), applied(p, q, qd, u, B(q)) + of_air - h(q, qd))
     return ca.Function("dynamics_in_air", [state, acting], [ca.vertcat(qd, qdd)], ["state", "acting"], ["state_dot"])
 
 

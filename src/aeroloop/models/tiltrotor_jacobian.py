@@ -14,7 +14,7 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.models.tiltrotor import COORDINATES, INPUTS, Parameters, matrices
+from aeroloop.models.tiltrotor import COORDINATES, INPUTS, Parameters, applied, matrices
 
 _STATES = 2 * COORDINATES
 _MATTER = (*range(3, COORDINATES), *range(COORDINATES + 3, _STATES + INPUTS))
@@ -26,7 +26,7 @@ def dynamics_and_jacobian(p: Parameters) -> ca.Function:
     q, qd, u = ca.SX.sym("q", COORDINATES), ca.SX.sym("qd", COORDINATES), ca.SX.sym("u", INPUTS)
     accel = ca.SX.sym("accel", COORDINATES)
     M, h, B = matrices(p, q, qd)
-    force = B @ u - h
+    force = applied(p, q, qd, u, B) - h
     L, D = factorised(M)
     solved = solution(L, D, force)
     every = ca.vertcat(q, qd, u)

@@ -48,6 +48,10 @@ class Engine:
             self._dt_ns = dt_ns
         mujoco.mj_step(self._model, self._data)
 
+    def push(self, force_W: Vec3, torque_W: Vec3) -> None:
+        """Force and torque at the flying body's own centre of mass, held until the next ones."""
+        self._data.xfrc_applied[self._body] = (*force_W, *torque_W)
+
     def set_contacts(self, on: bool) -> None:
         """Off saves the contact search in each of the four stages; without contacts the motion is the same."""
         flag = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -63,6 +67,12 @@ class Engine:
     def inertia_kgm2(self) -> Vec3:
         """Of its first body; hinged ones are small."""
         x, y, z = (float(value) for value in self._model.body_inertia[1])
+        return x, y, z
+
+    @property
+    def centre_B(self) -> Vec3:
+        """Centre of mass of its first body."""
+        x, y, z = (float(value) for value in self._model.body_ipos[1])
         return x, y, z
 
     @property

@@ -16,6 +16,8 @@ BEYOND_M = 10_000.0
 """Extent beyond a grid's edge; no flight goes farther."""
 DEPTH_M = 5.0
 """Thickness of the ground below its lowest point: nothing passes through it in one step."""
+SPRUNG = {"contype": 4, "conaffinity": 8}
+"""Bits of feet on springs (`world/feet.py`): they touch furniture, and not the ground."""
 COLOUR = [0.44, 0.54, 0.44, 1]
 
 Ground = Flat | Incline | Grid
@@ -42,6 +44,13 @@ def furnish(spec: mujoco.MjSpec, room: Layout) -> None:
         spec.worldbody.add_geom(
             type=mujoco.mjtGeom.mjGEOM_BOX, pos=box.centre_W, size=box.half_m, quat=turned, **properties
         )
+
+
+def touch_furniture(spec: mujoco.MjSpec) -> None:
+    """Let what stands on the ground touch feet with the bits `SPRUNG`."""
+    for geom in spec.worldbody.geoms:
+        if geom.contype and not geom.name.startswith("ground"):
+            geom.contype |= SPRUNG["conaffinity"]
 
 
 def upright(normal_W: Vec3) -> Quat:

@@ -14,18 +14,22 @@ from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS, Air, Effort, Truth
 from aeroloop.world.airflow import mid_step
 from aeroloop.world.engine import Engine
+from aeroloop.world.feet import Feet
 from aeroloop.world.surroundings import Surroundings
 
 INPUTS = 4
+DRAGGED = INPUTS + 3
 Drag = Callable[[Vec3, Vec3, float], Vec3]
-"""(velocity through the air in B, body rates, air density) -> force in B, of the model's last three actuators."""
+"""(velocity through the air in B, body rates, air density) -> force in B, of the three actuators after the inputs."""
 
 
 class Multibody:
     """A free-flying body with two hinges; ctrl = (thrusts, torques, then the drag if the model has it)."""
 
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._engine = Engine(model)
+    def __init__(self, model: mujoco.MjModel, feet: Feet | None = None) -> None:
+        """`feet`: on springs; None: all contacts are MuJoCo's."""
+        self._engine, self.feet = Engine(model), feet
+        self._advance = self._engine.step if feet is None else feet.stepping(self._engine)
         self._held: Effort | None = None
         self._change = np.zeros(model.nv)  # of the velocities over the last step, per second
 
@@ -52,7 +56,7 @@ class Multibody:
         if effort is not self._held:
             self._engine.ctrl[:INPUTS] = (*effort.thrust_N, *effort.tilt_torque_Nm)
             self._held = effort
-        self._engine.step(dt_ns)
+        self._advance(dt_ns)
 
     def step_in_air(self, effort: Effort, air: Air, drag: Drag, dt_ns: int) -> None:
         """The same with drag in a wind that is held too; the model needs the drag actuators."""
@@ -61,7 +65,7 @@ class Multibody:
         vel_air_B, rate_B = mid_step(
             engine.qpos.tolist(), was.tolist(), self._change.tolist(), air.wind_W, 0.5 * dt_ns / NS
         )
-        engine.ctrl[INPUTS:] = drag(vel_air_B, rate_B, air.density_kg_m3)
+        engine.ctrl[INPUTS:DRAGGED] = drag(vel_air_B, rate_B, air.density_kg_m3)
         self.step(effort, dt_ns)
         np.subtract(engine.qvel, was, out=self._change)
         self._change *= NS / dt_ns
@@ -95,7 +99,7 @@ class Multibody:
     @property
     def touching(self) -> bool:
         """Whether anything touches the ground."""
-        return self._engine.touching
+        return self._engine.touching or (self.feet is not None and self.feet.touching)
 
 
 class Dragged:

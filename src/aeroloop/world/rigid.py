@@ -22,6 +22,7 @@ from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS, Air, RigidState
 from aeroloop.world.airflow import mid_step
 from aeroloop.world.engine import Engine
+from aeroloop.world.feet import Feet
 
 E = TypeVar("E")
 Loads = Callable[[E, Vec3, Vec3, float], Sequence[float]]
@@ -35,8 +36,10 @@ CLEARANCE_M = 1.0
 class Rigid(Generic[E]):
     """One free body, with its frame at the centre of mass."""
 
-    def __init__(self, model: mujoco.MjModel, loads: Loads[E]) -> None:
-        self._engine = Engine(model)
+    def __init__(self, model: mujoco.MjModel, loads: Loads[E], feet: Feet | None = None) -> None:
+        """`feet`: on springs; None: all contacts are MuJoCo's."""
+        self._engine, self.feet = Engine(model), feet
+        self._advance = self._engine.step if feet is None else feet.stepping(self._engine)
         self._loads = loads
         self._pack_ctrl, self._ctrl = struct.Struct(f"{model.nu}d").pack_into, self._engine.ctrl.data
         self.low_m = _low_m(model)
@@ -89,6 +92,7 @@ class Rigid(Generic[E]):
     def exchange(self, model: mujoco.MjModel) -> None:
         """Continue the present motion with another model of the aircraft, which has the same actuators."""
         self._engine = Engine(model)
+        self._advance = self._engine.step if self.feet is None else self.feet.stepping(self._engine)
         self._ctrl = self._engine.ctrl.data
         self._engine.set_contacts(not self._high)
         self.resume(self.motion)
@@ -101,7 +105,7 @@ class Rigid(Generic[E]):
         """Simulate one second without thrust: the ground is soft, and the aircraft still sinks a little."""
         self._look_for_contacts(0.0)
         for _ in range(NS // dt_ns):
-            self._engine.step(dt_ns)
+            self._advance(dt_ns)
         self._read_all()
 
     def step(self, effort: E, air: Air, gravity_m_s2: float, dt_ns: int) -> None:
@@ -116,7 +120,7 @@ class Rigid(Generic[E]):
         sinks_m = 4.0 * half_s * was_vz if was_vz < 0.0 else 0.0  # in two steps
         if (height + sinks_m > self.low_m) is not self._high:
             self._look_for_contacts(sinks_m)
-        engine.step(dt_ns)
+        self._advance(dt_ns)
         self.kick_W = NO_KICK
         self._qpos, self._qvel = engine.qpos.tolist(), engine.qvel.tolist()
         vx, vy, vz, p, q, r = self._qvel
@@ -146,7 +150,7 @@ class Rigid(Generic[E]):
     @property
     def touching(self) -> bool:
         """Whether anything touches the ground."""
-        return not self._high and self._engine.touching
+        return not self._high and (self._engine.touching or (self.feet is not None and self.feet.touching))
 
     def _read_all(self) -> None:
         self._qpos, self._qvel = self._engine.qpos.tolist(), self._engine.qvel.tolist()

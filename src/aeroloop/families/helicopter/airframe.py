@@ -10,8 +10,10 @@ from aeroloop.core.config import Config, meta, note
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec3
 from aeroloop.models.rigid_body import Body, Positive
+from aeroloop.world import feet
 
 FOLDER = "families/helicopter"
+SKID_RADIUS_M = 0.012
 Range = tuple[float, float]
 Positive3 = tuple[Positive, Positive, Positive]
 
@@ -96,6 +98,15 @@ class Contact(Config, frozen=True):
     fuselage_half_m: Annotated[Positive3, meta("m", "half length, width and height of the fuselage")]
     friction: Annotated[float, meta("-", "coefficient of friction on the ground", ge=0)]
     speed_max_m_s: Annotated[float, meta("m/s", "a touchdown faster than this ends the flight as a crash", gt=0)]
+    stiffness_N_m: feet.Stiffness = None
+    damping_Ns_m: feet.Damping = None
+
+    @property
+    def springs(self) -> feet.Springs | None:
+        """At the ends of the skids; None: the skids have MuJoCo's contact."""
+        x_m, y_m, z_m = self.skid_length_m / 2, self.skid_width_m / 2, -self.skid_below_m
+        ends_B_m = tuple((x, y, z_m) for x in (x_m, -x_m) for y in (y_m, -y_m))
+        return feet.springs(self.stiffness_N_m, self.damping_Ns_m, self.friction, ends_B_m, SKID_RADIUS_M)
 
 
 class LawWeights(Config, frozen=True):
@@ -156,6 +167,7 @@ def _check(helicopter: Helicopter, source: str) -> None:
     ):
         if not low < high:
             raise ConfigError(f"{source}: swashplate.{key}: expected the least value first, not {low:g} and {high:g}")
+    feet.check(helicopter.contact.stiffness_N_m, helicopter.contact.damping_Ns_m, source)
     x, y, z = sorted(helicopter.body.inertia_kgm2)
     if z > x + y:
         raise ConfigError(f"{source}: body.inertia_kgm2: expected no moment larger than the sum of the other two")

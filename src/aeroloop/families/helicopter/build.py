@@ -27,8 +27,9 @@ from aeroloop.sim.collisions import Solid
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.rows import CommonRows
+from aeroloop.sim.touchdown import touch_down
 from aeroloop.sim.turning_earth import on_earth
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.rigid import Rigid
@@ -190,6 +191,7 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
         (x, y),
         motion,
         lambda estimate: Rows(publish, scenario.aircraft.reference, estimate),
+        publish["event"],
     )
 
 
@@ -199,24 +201,26 @@ def assembled(
     place_m: tuple[float, float],
     moving: Callable[[Helicopter, Callable[[Any], Rigid[Controls]], float], HelicopterMotion],
     rows: Callable[[Callable[[], NavEstimate | None]], Rows],
+    log_event: Publish,
 ) -> Vehicle[Effort, RigidState]:
     """`moving` makes its motion from airframe, body by loads, and the height of the ground at its place."""
     tables = scenario.aircraft
     table, h = tables.world, airframe.load(tables.vehicle.airframe)
     ground = terrain(table.terrain)
     built = world.build(h, table.step_s, ground)
-    motion = moving(h, lambda loads: Rigid(built, loads), ground.height_m(*place_m))
+    on = world.feet(h, ground)
+    motion = moving(h, lambda loads: Rigid(built, loads, on), ground.height_m(*place_m))
     ground_m = None if isinstance(ground, Flat) else ground.height_m
     wind = Wind(table.wind, streams.generator("wind"), fastest)
     around = Surroundings(Earth(table.home), Atmosphere(table.day), wind, motion.state(0), ground_m)
     motion.surroundings = around
     instruments = Instruments(tables, streams, lambda: motion.rotors.state[4])
     sensing = Sensing(tables, instruments, motion.state(0), around, ground_m=ground_m, streams=streams)
-    touch_down = TouchDown(lambda: motion.body.touching)
+    touched = touch_down(lambda: motion.body.touching, on, log_event)
     hard_m_s = h.contact.speed_max_m_s
 
     def contact(t_ns: int, state: RigidState) -> str | None:
-        met = touch_down.contact(t_ns, state)
+        met = touched(t_ns, state)
         return "crashed" if met is not None and math.hypot(*state.vel_W) > hard_m_s else met
 
     moving_body, sense = recorded(

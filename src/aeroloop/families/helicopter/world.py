@@ -10,9 +10,10 @@ import mujoco
 from aeroloop.core.frames import GRAVITY_M_S2
 from aeroloop.core.shape import Shape
 from aeroloop.families.helicopter import airframe
-from aeroloop.families.helicopter.airframe import FOLDER, Helicopter, Rotor
+from aeroloop.families.helicopter.airframe import FOLDER, SKID_RADIUS_M, Helicopter, Rotor
 from aeroloop.families.helicopter.scenario import HelicopterScenario
-from aeroloop.world.ground import Ground, lay
+from aeroloop.world.feet import Feet
+from aeroloop.world.ground import SPRUNG, Ground, lay
 from aeroloop.world.shapes import of_model
 
 PASSES = {"contype": 0, "conaffinity": 0}
@@ -44,10 +45,11 @@ def build(h: Helicopter, step_s: float, terrain: Ground | None = None, *, drawn:
     body.add_geom(
         type=capsule, size=[0.015, 0, 0], fromto=[0, 0, 0, *h.main_rotor.hub_B_m], rgba=[0.2, 0.2, 0.2, 1], **PASSES
     )
+    steps = touches if contact.springs is None else {**touches, **SPRUNG}
     half_m, low_m = contact.skid_length_m / 2, -contact.skid_below_m
     for side_m in (contact.skid_width_m / 2, -contact.skid_width_m / 2):
         skid = [-half_m, side_m, low_m, half_m, side_m, low_m]
-        body.add_geom(type=capsule, size=[0.012, 0, 0], fromto=skid, rgba=[0.15, 0.15, 0.15, 1], **touches)
+        body.add_geom(type=capsule, size=[SKID_RADIUS_M, 0, 0], fromto=skid, rgba=[0.15, 0.15, 0.15, 1], **steps)
         for x_m in (-half_m / 2, half_m / 2):
             leg = [x_m, 0, 0, x_m, side_m, low_m]
             body.add_geom(type=capsule, size=[0.008, 0, 0], fromto=leg, rgba=[0.15, 0.15, 0.15, 1], **PASSES)
@@ -56,6 +58,12 @@ def build(h: Helicopter, step_s: float, terrain: Ground | None = None, *, drawn:
         _add_disc(spec, "main_rotor", h.main_rotor, [1.0, 0.0, 0.0, 0.0], h.head.spin)
         _add_disc(spec, "tail_rotor", h.tail_rotor, [math.sqrt(0.5), side, 0.0, 0.0], 1)
     return spec.compile()
+
+
+def feet(h: Helicopter, terrain: Ground) -> Feet | None:
+    """On springs; None: its contact is MuJoCo's."""
+    springs = h.contact.springs
+    return None if springs is None else Feet(springs, terrain)
 
 
 def _add_disc(spec: mujoco.MjSpec, name: str, rotor: Rotor, quat: list[float], spin: int) -> None:

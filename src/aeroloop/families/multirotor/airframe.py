@@ -31,7 +31,8 @@ from aeroloop.models.rigid_body import Body, Positive
 from aeroloop.models.rotors import Rotors
 from aeroloop.protocols.servo_pulses import PulseMap, motor_pulses
 from aeroloop.sensors.scene import body_from_world
-from aeroloop.world.ground import Ground, furnish, lay, upright
+from aeroloop.world import feet
+from aeroloop.world.ground import SPRUNG, Ground, furnish, lay, touch_furniture, upright
 from aeroloop.world.rigid import Rigid
 from aeroloop.world.room_layout import Layout
 from aeroloop.world.terrain import Flat
@@ -55,6 +56,13 @@ class Contact(Config, frozen=True):
     ]
     rotor_radius_m: Annotated[float, meta("m", "radius of a rotor", gt=0)]
     friction: Annotated[float, meta("-", "coefficient of friction on the ground", ge=0)]
+    stiffness_N_m: feet.Stiffness = None
+    damping_Ns_m: feet.Damping = None
+
+    @property
+    def springs(self) -> feet.Springs | None:
+        """None: the feet have MuJoCo's contact."""
+        return feet.springs(self.stiffness_N_m, self.damping_Ns_m, self.friction, self.feet_B_m, self.foot_radius_m)
 
 
 class Supply(Config, frozen=True):
@@ -142,6 +150,7 @@ def _check(airframe: Airframe, source: str) -> None:
     rotor_aerodynamics.check(airframe.rotors, source)
     if len(airframe.contact.feet_B_m) < 3:
         raise ConfigError(f"{source}: contact.feet_B_m: expected at least three feet")
+    feet.check(airframe.contact.stiffness_N_m, airframe.contact.damping_Ns_m, source)
     if airframe.rest_height_m <= 0.0:
         raise ConfigError(f"{source}: contact.feet_B_m: expected feet below the centre of mass")
     x, y, z = sorted(airframe.body.inertia_kgm2)
@@ -210,6 +219,8 @@ def build(
         lay(spec, terrain)
     if room is not None:
         furnish(spec, room)
+    if contact.springs is not None:
+        touch_furniture(spec)
     frame = spec.body("frame")
     frame.mass, frame.inertia = airframe.body.mass_kg, airframe.body.inertia_kgm2
     frame.ipos, frame.iquat = [0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]
@@ -224,8 +235,9 @@ def build(
     touches = {"contype": 2, "conaffinity": 1, "friction": [contact.friction, 0.01, 0.001]}
     passes = {"contype": 0, "conaffinity": 0}
     frame.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=contact.body_half_size_m, rgba=[0.2, 0.2, 0.25, 1], **touches)
+    steps = touches if contact.springs is None else {**touches, **SPRUNG}
     for foot in contact.feet_B_m:
-        frame.add_geom(type=sphere, size=[contact.foot_radius_m, 0, 0], pos=foot, rgba=[0.1, 0.1, 0.1, 1], **touches)
+        frame.add_geom(type=sphere, size=[contact.foot_radius_m, 0, 0], pos=foot, rgba=[0.1, 0.1, 0.1, 1], **steps)
     for i, (pos, spin) in enumerate(zip(rotors.pos_B_m, rotors.spin, strict=True)):
         colour = [0.2, 0.4, 0.8, 0.5] if spin > 0 else [0.8, 0.3, 0.2, 0.5]
         frame.add_geom(type=capsule, size=[0.01, 0, 0], fromto=[0, 0, 0, *pos], rgba=[0.3, 0.3, 0.3, 1], **passes)
@@ -339,11 +351,13 @@ def world(
     """At rest on the ground, this far east and north of the origin. `blades`: of an airframe with aerodynamics of its
     rotors, as `blade_loads`."""
     model, of_air = build(airframe, step_s, terrain, room=room), loads(airframe, blades)
+    springs = airframe.contact.springs
+    on = feet.Feet(springs, terrain) if springs is not None else None
     if payload is None:
-        rigid = Rigid(model, of_air)
+        rigid = Rigid(model, of_air, on)
     else:
         together = build(airframe, step_s, terrain, laden(airframe.body, payload), room)
-        rigid = laden_world.LadenLater(model, together, of_air, payload.from_s)
+        rigid = laden_world.LadenLater(model, together, of_air, payload.from_s, on)
     rigid.reset(*_standing(airframe, start_m, terrain))
     rigid.settle(round(step_s * NS))
     if math.hypot(*rigid.state(0).vel_W) > AT_REST_M_S and (terrain is None or isinstance(terrain, Flat)):

@@ -36,8 +36,9 @@ from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
+from aeroloop.sim.touchdown import touch_down
 from aeroloop.sim.turning_earth import on_earth
-from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
 from aeroloop.world.surroundings import Surroundings
@@ -157,7 +158,7 @@ def vehicle(
         surroundings=motion,
         sense=sensing,
         lost=leaves(bound_m),
-        contact=TouchDown(motion.touching).contact,
+        contact=touch_down(motion.touching, world.feet, publish["event"]),
         switch=sensors.switch,
         rows=MultirotorRows(publish, airframe.rotors.count),
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,

@@ -16,6 +16,7 @@ from aeroloop.core.frames import GRAVITY_M_S2, Vec
 from aeroloop.core.signals import NS, Air
 from aeroloop.families.multirotor.payload import Laden, Payload
 from aeroloop.models.rotors import Rotors
+from aeroloop.world.feet import Feet
 from aeroloop.world.rigid import Loads, Rigid
 
 
@@ -31,9 +32,14 @@ class LadenLater(Rigid[RotorEffort]):
     """A world with another model of its body from a time on."""
 
     def __init__(
-        self, model: mujoco.MjModel, laden_model: mujoco.MjModel, loads: Loads[RotorEffort], from_s: float
+        self,
+        model: mujoco.MjModel,
+        laden_model: mujoco.MjModel,
+        loads: Loads[RotorEffort],
+        from_s: float,
+        feet: Feet | None = None,
     ) -> None:
-        super().__init__(model, loads)
+        super().__init__(model, loads, feet)
         self._laden: mujoco.MjModel | None = laden_model
         self._t_ns, self._from_ns = 0, round(from_s * NS)
 

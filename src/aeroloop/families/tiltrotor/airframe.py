@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import math
 from importlib import resources
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from aeroloop.core.frames import Vec3
 from aeroloop.models.tiltrotor import Parameters
-from aeroloop.world.ground import Ground, lay
+from aeroloop.world import feet
+from aeroloop.world.feet import Springs
+from aeroloop.world.ground import SPRUNG, Ground, lay
 from aeroloop.world.multibody import Drag
 from aeroloop.world.terrain import Flat
 
 FILE = "families/tiltrotor/model.xml"
 DRAG_CENTRE = "drag_centre"
+SIDES = ("right", "left")
+DISC_KG = 1e-9
+"""MuJoCo needs a mass; that of a rotor is in its pod's."""
+ARMATURE_KGM2 = 1.0
+FASTER = 100.0
+"""A disc of so much less inertia, turning so much faster, has the same momentum. MuJoCo would refuse a pod that is left
+with no possible inertia, as those of the CAD values are without a disc of 2e-5 kg m2."""
 
 
 def build(
@@ -25,9 +35,10 @@ def build(
     *,
     in_air: bool = False,
     strength: tuple[float, float] = (1.0, 1.0),
+    sprung: bool = False,
 ) -> mujoco.MjModel:
     """`in_air`: with the three actuators of the drag, after those of the aircraft. `strength`: factors on the rotors'
-    thrusts and torques."""
+    thrusts and torques. `sprung`: the legs have springs, and no contact of MuJoCo."""
     spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
     spec.option.timestep = step_s
     # A NaN state must persist: MuJoCo would reset the aircraft to the origin and continue.
@@ -48,14 +59,51 @@ def build(
         # A rotor's force acts along the pod's z axis and its torque about it, in proportion.
         torque_m = strength[i] * p.spin[i] * p.drag_to_thrust_m
         spec.actuator(f"thrust_{side}").gear = [0.0, 0.0, strength[i], 0.0, 0.0, torque_m]
+        if p.rotor_inertia_kgm2:
+            _add_rotor(spec, side, pod, p.rotor_inertia_kgm2)
     if in_air:
         fuselage.add_site(name=DRAG_CENTRE, pos=p.drag_centre_B_m)
         for axis in range(3):
             force = spec.add_actuator(name=f"drag_{'xyz'[axis]}", trntype=mujoco.mjtTrn.mjTRN_SITE, target=DRAG_CENTRE)
             force.gear = [*(float(axis == i) for i in range(3)), 0.0, 0.0, 0.0]
+    if in_air and p.rotor_drag_Ns2_m:
+        for side in SIDES:
+            for axis in range(2):
+                name, site = f"rotor_drag_{side}_{'xy'[axis]}", f"rotor_{side}"
+                force = spec.add_actuator(name=name, trntype=mujoco.mjtTrn.mjTRN_SITE, target=site)
+                force.gear = [*(float(axis == i) for i in range(3)), 0.0, 0.0, 0.0]
+    if p.rotor_inertia_kgm2:
+        for side in SIDES:
+            joint = mujoco.mjtTrn.mjTRN_JOINT
+            spec.add_actuator(name=f"spin_{side}", trntype=joint, target=f"spin_{side}").gear[0] = 1.0
+    if sprung:
+        for geom in _legs(spec):
+            geom.contype, geom.conaffinity = SPRUNG["contype"], SPRUNG["conaffinity"]
     if terrain is not None and not isinstance(terrain, Flat):
         lay(spec, terrain)
     return spec.compile()
+
+
+def _legs(spec: mujoco.MjSpec) -> list[Any]:
+    return [geom for geom in spec.body("fuselage").geoms if geom.classname.name == "leg" and geom.name != "belly"]
+
+
+def springs(stiffness_N_m: float | None, damping_Ns_m: float | None) -> Springs | None:
+    """At the lower ends of the legs; None without stiffness."""
+    spec = mujoco.MjSpec.from_string(resources.files("aeroloop").joinpath(FILE).read_text(encoding="utf-8"))
+    legs = _legs(spec)
+    ends_B_m = tuple((float(x), float(y), float(z)) for x, y, z in (leg.fromto[3:] for leg in legs))
+    return feet.springs(stiffness_N_m, damping_Ns_m, float(legs[0].friction[0]), ends_B_m, float(legs[0].size[0]))
+
+
+def _add_rotor(spec: mujoco.MjSpec, side: str, pod: Any, inertia_kgm2: float) -> None:
+    """A disc that turns, out of the inertia of its pod. A large armature keeps its speed relative to the pod: it adds
+    inertia to that motion alone, without momentum."""
+    disc = np.array([0.5, 0.5, 1.0]) * inertia_kgm2 / FASTER
+    pod.inertia = np.array(pod.inertia) - disc
+    rotor = pod.add_body(name=f"disc_{side}", mass=DISC_KG, ipos=[0.0, 0.0, 0.0], inertia=disc)
+    rotor.explicitinertial = True
+    rotor.add_joint(name=f"spin_{side}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1], armature=ARMATURE_KGM2)
 
 
 def drag(p: Parameters) -> Drag:

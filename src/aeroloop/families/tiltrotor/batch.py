@@ -29,8 +29,8 @@ from aeroloop.core.scenario import with_value
 from aeroloop.core.signals import SENSOR_COUNT
 from aeroloop.families.tiltrotor.batch_channels import STATE
 from aeroloop.families.tiltrotor.batch_mpc import FALLBACKS, PredictiveControl
-from aeroloop.families.tiltrotor.design import Design, design, flight_law, parameters, scaled
-from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
+from aeroloop.families.tiltrotor.design import Design, flight_law, of_scenario, parameters, scaled
+from aeroloop.families.tiltrotor.scenario import Rotors, TiltrotorScenario
 from aeroloop.families.tiltrotor.start import start_W
 from aeroloop.ground.trajectories import build as build_path
 from aeroloop.models import tiltrotor
@@ -124,6 +124,7 @@ def _check(scenario: TiltrotorScenario) -> None:
         "changes": bool(scenario.changes),
         "world.earth_rotation": aircraft.world.earth_rotation,
         "world.objects": bool(aircraft.world.objects or aircraft.world.scene),
+        "vehicle.rotors": aircraft.vehicle.rotors != Rotors(),
         "world.drag": aircraft.world.has_drag,
         "world.terrain": aircraft.world.terrain != Level(),
         "sensors.fitted": bool(aircraft.sensors.fitted),
@@ -142,7 +143,7 @@ class _Tiltrotor:
         control = scenario.controller.control
         self._step_s = scenario.aircraft.world.step_s
         self._steps = round(control.period_s / self._step_s)
-        self._plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+        self._plan = of_scenario(scenario)
         self._law = flight_law(control, self._plan)
         self._predictive = _predictive(scenario, self._plan)
         self._params = ca.SX.sym("params", len(PARAMETERS))

@@ -15,20 +15,23 @@ from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, Command, Effort, Place, Truth
 from aeroloop.families.tiltrotor import airframe
 from aeroloop.families.tiltrotor.batch_channels import CHANNELS
-from aeroloop.families.tiltrotor.design import parameters, scaled
+from aeroloop.families.tiltrotor.design import parameters, simulated
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
 from aeroloop.families.tiltrotor.scenario import ROTORS, SERVOS, TiltrotorScenario
 from aeroloop.families.tiltrotor.sensing import Sensing
 from aeroloop.families.tiltrotor.start import start_W
+from aeroloop.families.tiltrotor.turning_rotors import TurningRotors
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.recorded_motion import Source, recorded
+from aeroloop.sim.touchdown import touch_down
 from aeroloop.sim.turning_earth import on_earth
-from aeroloop.sim.vehicle import Body, Driven, Stages, TouchDown, Vehicle
+from aeroloop.sim.vehicle import Body, Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
 from aeroloop.world.earth import Earth
+from aeroloop.world.feet import Feet
 from aeroloop.world.ground import Ground
 from aeroloop.world.multibody import Dragged, Multibody
 from aeroloop.world.surroundings import GroundHeight, Surroundings
@@ -51,9 +54,15 @@ def build_world(scenario: TiltrotorScenario, ground: Ground | None = None) -> tu
     p = parameters(scenario.aircraft.vehicle.parameters)
     q_eq, u_eq, _ = equilibrium(p)
     table, scale = scenario.aircraft.world, scenario.aircraft.vehicle.scale
-    flown = scaled(p, scale.mass, scale.inertia)
+    flown = simulated(scenario)
     strength = scale.thrust_right, scale.thrust_left
-    world = Multibody(airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength))
+    legs = scenario.aircraft.vehicle.legs
+    springs = airframe.springs(legs.stiffness_N_m, legs.damping_Ns_m)
+    on = Feet(springs, ground) if springs is not None else None
+    sprung = springs is not None
+    model = airframe.build(flown, table.step_s, ground, in_air=table.has_drag, strength=strength, sprung=sprung)
+    turning = flown.rotor_inertia_kgm2 or flown.rotor_drag_Ns2_m
+    world = TurningRotors(model, flown, on) if turning else Multibody(model, on)
     attitude = quat_from_euler(float(q_eq[3]), float(q_eq[4]), table.start_yaw_rad)
     pos_W, vel_W = start_W(scenario)
     world.reset(pos_W, attitude, (float(q_eq[6]), float(q_eq[7])), vel_W=vel_W)
@@ -129,7 +138,7 @@ def vehicle(
         surroundings=around,
         sense=sense,
         lost=lambda truth: out_of_control(truth, table.bound_m),
-        contact=TouchDown(lambda: world.touching).contact,
+        contact=touch_down(lambda: world.touching, world.feet, publish["event"]),
         switch=sensing.switch,
         rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
         measure=sensing.measure,

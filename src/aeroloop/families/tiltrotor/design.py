@@ -83,6 +83,25 @@ def scaled(p: tiltrotor.Parameters, mass: Any, inertia: Any) -> tiltrotor.Parame
     )
 
 
+def modelled(scenario: TiltrotorScenario) -> tiltrotor.Parameters:
+    """The aircraft as the law's design has it."""
+    vehicle = scenario.aircraft.vehicle
+    return replace(parameters(vehicle.parameters), rotor_inertia_kgm2=vehicle.rotors.designed_kgm2)
+
+
+def simulated(scenario: TiltrotorScenario) -> tiltrotor.Parameters:
+    """The aircraft that flies."""
+    p, vehicle = parameters(scenario.aircraft.vehicle.parameters), scenario.aircraft.vehicle
+    rotors = vehicle.rotors
+    flown = scaled(p, vehicle.scale.mass, vehicle.scale.inertia)
+    axial = min(inertia[2] for inertia in flown.pod_inertia_kgm2)
+    if rotors.inertia_kgm2 >= axial:
+        raise ConfigError(
+            f"vehicle.rotors.inertia_kgm2: expected less than that of a pod with its rotor, {axial:g} kg m2"
+        )
+    return replace(flown, rotor_inertia_kgm2=rotors.inertia_kgm2, rotor_drag_Ns2_m=rotors.drag_Ns2_m)
+
+
 @dataclass(frozen=True)
 class Design:
     """A flyable law and all intermediate results of its design."""
@@ -164,7 +183,7 @@ def flight_law(control: Control, plan: Design) -> ca.Function:
 def board_law(scenario: TiltrotorScenario) -> tuple[ca.Function | HostLawDesign, Behaviour]:
     """Settings of the board: the law, the aircraft's data and the board's behaviour."""
     control, board = scenario.controller.control, scenario.controller.board
-    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    plan = of_scenario(scenario)
     behaviour = Behaviour(
         period_ns=round(control.period_s * NS),
         hover_command=tuple(plan.u_eq.tolist()),
@@ -199,22 +218,28 @@ def host_law(scenario: TiltrotorScenario, plan: Design) -> HostLawDesign:
 
     if scenario.controller.control.law == "mppi":
         return mppi_law.law(scenario, plan)
-    return nonlinear.host_law(parameters(scenario.aircraft.vehicle.parameters), plan, scenario.controller.control.nmpc)
+    return nonlinear.host_law(modelled(scenario), plan, scenario.controller.control.nmpc)
 
 
 def command_bounds() -> Plausible:
     return parameter_file().plausible.command
 
 
-def design(parameter_set: str, weight_set: str, period_s: float) -> Design:
+def of_scenario(scenario: TiltrotorScenario) -> Design:
+    """The design of its law."""
+    vehicle, control = scenario.aircraft.vehicle, scenario.controller.control
+    return design(vehicle.parameters, control.weights, control.period_s, vehicle.rotors.designed_kgm2)
+
+
+def design(parameter_set: str, weight_set: str, period_s: float, rotor_inertia_kgm2: float = 0.0) -> Design:
     """A copy for each caller, since a law of the user's may write into its arrays."""
-    return deepcopy(_designed(parameter_set, weight_set, period_s))
+    return deepcopy(_designed(parameter_set, weight_set, period_s, rotor_inertia_kgm2))
 
 
 @lru_cache(maxsize=8)
-def _designed(parameter_set: str, weight_set: str, period_s: float) -> Design:
+def _designed(parameter_set: str, weight_set: str, period_s: float, rotor_inertia_kgm2: float) -> Design:
     """Computed once: a worker of a campaign flies one design many times."""
-    p = parameters(parameter_set)
+    p = replace(parameters(parameter_set), rotor_inertia_kgm2=rotor_inertia_kgm2)
     weights = parameter_file().weights
     if weight_set not in weights:
         raise ConfigError(f"control.weights: unknown set {weight_set!r}, expected one of: {', '.join(weights)}")

@@ -18,7 +18,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.redundancy import Health
 from aeroloop.core.scenario_files import find
 from aeroloop.core.signals import NS, WATCHDOG_PERIODS, Event
-from aeroloop.families.tiltrotor.design import Design, design, flight_law, integrators, parameter_file
+from aeroloop.families.tiltrotor.design import Design, flight_law, integrators, of_scenario, parameter_file
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario, load_tiltrotor
 from aeroloop.links.url import DEFAULT_BAUD
 from aeroloop.protocols.interface import TILTROTOR, redundant
@@ -31,9 +31,7 @@ LOCKSTEP, UART, DISCOVERY = "tiltrotor-lockstep-qemu", "tiltrotor-uart-qemu", "t
 
 def generate(scenario: TiltrotorScenario) -> Generated:
     check_period("control.period_s", scenario.controller.control.period_s)
-    plan = design(
-        scenario.aircraft.vehicle.parameters, scenario.controller.control.weights, scenario.controller.control.period_s
-    )
+    plan = of_scenario(scenario)
     function, law = _law(scenario.controller.control, plan)
     table = TILTROTOR
     if scenario.controller.redundancy is not None:

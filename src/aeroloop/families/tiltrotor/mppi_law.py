@@ -18,7 +18,7 @@ from aeroloop.control.toolkit import REFERENCED, YAW
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.families.tiltrotor import rollouts
-from aeroloop.families.tiltrotor.design import Design, parameters
+from aeroloop.families.tiltrotor.design import Design, modelled
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.models import linear
 
@@ -67,7 +67,7 @@ def sampling(settings: SampledPredictive, period_s: float, seed: int) -> mppi.Sa
 def loop(scenario: TiltrotorScenario, own: rollouts.Regulator) -> Loop:
     """The rollouts' program."""
     settings = scenario.controller.control.mppi
-    model = parameters(scenario.aircraft.vehicle.parameters)
+    model = modelled(scenario)
     return rollouts.loop(model, own, settings.knots, settings.step_s, SUBSTEPS)
 
 

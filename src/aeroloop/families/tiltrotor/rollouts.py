@@ -131,7 +131,8 @@ class _Rollout:
         q, qd = s["stage"][:8], s["stage"][8:]
         M, h, B = tiltrotor.matrices(self._model, q, qd)
         D, LT, order = ca.ldl(M, False)  # symmetric: fewer operations than the QR of `ca.solve`
-        derivative = ca.vertcat(qd, ca.ldl_solve(B @ s["effort"] - h, D, LT, order))
+        force = tiltrotor.applied(self._model, q, qd, s["effort"], B) - h
+        derivative = ca.vertcat(qd, ca.ldl_solve(force, D, LT, order))
         return s.event(
             "stage",
             {"row": row},

@@ -21,6 +21,7 @@ from aeroloop.sensors.fitted import fitted_out
 from aeroloop.sensors.state import TiltrotorSensors
 from aeroloop.sensors.suite import SensorSet
 from aeroloop.world.config import CommonWorld
+from aeroloop.world.feet import Damping, Stiffness
 from aeroloop.world.terrain import Level, TerrainConfig
 from aeroloop.world.wind import WindConfig
 
@@ -41,12 +42,51 @@ class Scale(Config, frozen=True):
     thrust_left: Annotated[float, _factor("the left rotor's thrust and torque")] = 1.0
 
 
+class Rotors(Config, frozen=True):
+    """What the paper's rotors do not have."""
+
+    inertia_kgm2: Annotated[
+        float,
+        meta("kg m2", "inertia of a rotor about its axis; 0: no angular momentum, as in the paper", ge=0, le=1e-2),
+    ] = 0.0
+    drag_Ns2_m: Annotated[
+        float,
+        meta(
+            "N s2/m",
+            "drag of a rotor across its axis, over its speed (rad/s) and that through the air; with the airframe's",
+            ge=0,
+            le=1e-2,
+        ),
+    ] = 0.0
+    designed: Annotated[
+        bool, note("the law's design model has the angular momentum too; that of the published gain has none")
+    ] = False
+
+    @property
+    def designed_kgm2(self) -> float:
+        """Of the design model."""
+        return self.inertia_kgm2 if self.designed else 0.0
+
+
+class Legs(Config, frozen=True):
+    """The four legs on the ground."""
+
+    stiffness_N_m: Stiffness = None
+    damping_Ns_m: Damping = None
+
+    def __post_init__(self) -> None:
+        if (self.stiffness_N_m is None) != (self.damping_Ns_m is None):
+            raise ValueError("stiffness_N_m: expected together with damping_Ns_m, or neither")
+
+
 class Vehicle(Config, frozen=True):
     """The aircraft of the flight."""
 
     kind: Annotated[Literal["tiltrotor"], note("family of aircraft")] = "tiltrotor"
     parameters: Annotated[str, note("parameter set in the vehicle's `params.toml`")] = "cad"
     scale: Annotated[Scale, note("the simulated aircraft over its parameter set")] = Scale()
+    legs: Annotated[Legs, note("springs of its feet on the ground")] = Legs()
+    rotors: Annotated[Rotors, note("angular momentum and drag of the rotors")] = Rotors()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[
         float, meta("m", "distance between them and between their references, in a line to the east", gt=0, le=1000)

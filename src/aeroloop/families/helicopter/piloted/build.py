@@ -16,7 +16,7 @@ from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.families.helicopter import airframe, model
-from aeroloop.families.helicopter.airframe import Helicopter
+from aeroloop.families.helicopter.airframe import SKID_RADIUS_M, Helicopter
 from aeroloop.families.helicopter.build import Controls, Effort, HelicopterMotion, Rows, assembled
 from aeroloop.families.helicopter.channels import pulse_map
 from aeroloop.families.helicopter.faults import ENGINE, SERVOS, TAIL
@@ -34,7 +34,6 @@ RUN_UP, RUN_UP_TORQUE = 0.9, 0.5
 """Below this share of its speed the rotor is run up with this share of the rated torque at most."""
 GOVERNED_MOST = 0.5
 """Largest throttle of the governor's integral."""
-SKID_RADIUS_M = 0.012
 
 
 class GovernedMotion(HelicopterMotion):
@@ -104,7 +103,7 @@ def vehicle(scenario: HelicopterScenario, number: int, publish: Mapping[str, Pub
     def motion(h: Helicopter, rigid: Callable[[Any], Rigid[Controls]], ground_m: float) -> GovernedMotion:
         return GovernedMotion(h, rigid, ((x, y, ground_m), tables.reference.yaw_rad), step_ns)
 
-    return assembled(scenario, streams, (x, y), motion, lambda estimate: PilotedRows(publish))
+    return assembled(scenario, streams, (x, y), motion, lambda estimate: PilotedRows(publish), publish["event"])
 
 
 def pulses(scenario: HelicopterScenario) -> PulseMap:

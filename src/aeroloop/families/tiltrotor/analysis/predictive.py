@@ -16,7 +16,7 @@ from aeroloop.codegen.host import fastest
 from aeroloop.control import mpc
 from aeroloop.core.frames import Vec
 from aeroloop.core.signals import REFERENCE_COUNT, SENSOR_COUNT
-from aeroloop.families.tiltrotor.design import design, flight_law
+from aeroloop.families.tiltrotor.design import flight_law, of_scenario
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.recording.log import Log
 
@@ -26,7 +26,7 @@ COLUMNS = (Column("", "name"), Column("Value"))
 def status(scenario: TiltrotorScenario, log: Log) -> Vec:
     """(n, 2) What flew in each period, and the residual, of the law evaluated again."""
     control = scenario.controller.control
-    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    plan = of_scenario(scenario)
     run: Evaluator = fastest(flight_law(control, plan))
     sensors, setpoints = log.rows["sensors"], log.rows["setpoint"]
     if not len(sensors) or not len(setpoints):

@@ -30,7 +30,7 @@ from aeroloop.core.signals import Event, ResetCause
 from aeroloop.families.tiltrotor.analysis import link_budget, predictive
 from aeroloop.families.tiltrotor.analysis.plots import flight_pictures
 from aeroloop.families.tiltrotor.analysis.timing import measured
-from aeroloop.families.tiltrotor.design import design, flight_law
+from aeroloop.families.tiltrotor.design import flight_law, of_scenario
 from aeroloop.families.tiltrotor.scenario import TiltrotorScenario
 from aeroloop.ground.config import Spiral
 from aeroloop.recording.log import Log
@@ -76,7 +76,7 @@ def delay_margin(scenario: TiltrotorScenario) -> DelayMargin | None:
     control = scenario.controller.control
     if control.host_only:
         return None
-    plan = design(scenario.aircraft.vehicle.parameters, control.weights, control.period_s)
+    plan = of_scenario(scenario)
     radius = (
         plan.own_delay_radius(flight_law(control, plan))
         if control.law_file or control.predictive
