@@ -8,8 +8,9 @@ the supplement's propeller; they are written in body axes forward, right, down a
     s  = 1 - L(-M (alpha - alpha0)) L(M (alpha + alpha0)),   L(x) = 1/(1 + exp(-x))
 
 The literature has two drags. Polar: CD = CDp + (CL0 + CLa alpha)^2/(pi e AR). Linear: CD = CD0 + CDa alpha. Both here
-add CDq q c/2V + CDde |de|; the file selects one. With the polar the Aerosonde trims at its published values (20 m/s:
-5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle of 0.62.
+add CDq q c/2V + CDde |de|, or CDde de with `elevator_signed`; the file selects one. With the polar the Aerosonde trims at
+its published values (20 m/s: 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle
+of 0.62.
 
 Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: zero airspeed is no special case.
 """
@@ -116,7 +117,8 @@ def _wrench_B(state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, p: P
 
     pressure = density * p.wing.area_m2 / 2
     lift = pressure * symmetric(_lift(alpha, p) + p.lift.elevator * elevator, p.lift.pitch_rate)
-    drag = pressure * symmetric(_drag(alpha, p) + p.drag.elevator * ca.fabs(elevator), p.drag.pitch_rate)
+    deflected = elevator if p.drag.elevator_signed else ca.fabs(elevator)
+    drag = pressure * symmetric(_drag(alpha, p) + p.drag.elevator * deflected, p.drag.pitch_rate)
     thrust, shaft = _propeller(speed, throttle, density, p.propulsion)
     force = ca.vertcat(
         thrust + lift * ca.sin(alpha) - drag * ca.cos(alpha),
@@ -168,9 +170,21 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
 
     The motor's torque K ((V - K W)/R - i0) equals the propeller's rho n^2 D^5 CQ(J): a quadratic in the speed W.
     """
+    d = m.diameter_m
+    n = _turns(speed, throttle, density, m, m.torque_fit)
+    if m.advance_range is not None:
+        n, speed = _within(n, speed, throttle, density, m, m.advance_range)
+    (t0, t1, t2), (q0, q1, q2) = m.thrust_fit, m.torque_fit
+    thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)
+    shaft = density * d**3 * (q0 * (d * n) ** 2 + q1 * d * n * speed + q2 * speed**2)
+    return thrust, shaft
+
+
+def _turns(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion, fit: tuple[float, float, float]) -> ca.SX:
+    """Turns a second in equilibrium, with that fit of the torque."""
     constant = 60 / (2 * math.pi * m.speed_constant_rpm_V)  # V s/rad, and N m/A
     d, turn = m.diameter_m, 2 * math.pi
-    (t0, t1, t2), (q0, q1, q2) = m.thrust_fit, m.torque_fit
+    q0, q1, q2 = fit
     a = density * d**5 * q0 / turn**2
     b = density * d**4 * q1 / turn * speed + constant**2 / m.resistance_ohm
     c = density * d**3 * q2 * speed**2 - constant * (m.voltage_V * throttle / m.resistance_ohm - m.idle_A)
@@ -178,10 +192,27 @@ def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> 
     # -2c/(b + root) is (root - b)/2a, and also valid without air. A propeller does not turn backwards: it stops. A
     # maximum would ignore a throttle that is NaN; the absolute value does not.
     wanted = -2 * c / ca.fmax(b + root, TINY) / turn
-    n = (wanted + ca.fabs(wanted)) / 2
-    thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)
-    shaft = density * d**3 * (q0 * (d * n) ** 2 + q1 * d * n * speed + q2 * speed**2)
-    return thrust, shaft
+    return (wanted + ca.fabs(wanted)) / 2
+
+
+def _within(
+    n: ca.SX, speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion, limits: tuple[float, float]
+) -> tuple[ca.SX, ca.SX]:
+    """Turns and airspeed at which the fits are evaluated, with J clamped to its range.
+
+    Above the range (a propeller that windmills or stands) forces keep to the airspeed: those of n = V/(J_max D), so
+    the thrust is rho V^2 D^2 CT(J_max)/J_max^2. Below it (close to standing still) they keep to the turns: it is
+    rho n^2 D^4 CT(J_min), in equilibrium with the motor. Both are continuous, and thrust never falls while throttle
+    rises, as long as 2 CT0 + CT1 J > 0 in the range.
+    """
+    low, high = limits
+    if low > 0.0:
+        q0, q1, q2 = m.torque_fit
+        slow = _turns(speed, throttle, density, m, (q0 + q1 * low + q2 * low**2, 0.0, 0.0))
+        below = speed < low * m.diameter_m * slow
+        n, speed = ca.if_else(below, slow, n), ca.if_else(below, low * m.diameter_m * slow, speed)
+    windmilling = speed / (high * m.diameter_m)
+    return ca.if_else(n < windmilling, windmilling, n), speed
 
 
 def _inertia_B(p: Parameters) -> ca.DM | ca.SX:

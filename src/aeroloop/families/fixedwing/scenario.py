@@ -52,9 +52,13 @@ class FixedWing(Config, frozen=True):
     """The aircraft of the flight."""
 
     kind: Annotated[Literal["fixedwing"], note("family of aircraft")] = "fixedwing"
-    airframe: Annotated[str, note("`aerosonde`, `anaconda`, or the path of your own parameter file (.toml)")] = (
-        "aerosonde"
-    )
+    airframe: Annotated[
+        str,
+        note(
+            "`aerosonde`, `aerosonde-parasitic` (with a realistic drag), `anaconda`, or the path of your own parameter "
+            "file (.toml)"
+        ),
+    ] = "aerosonde"
     scale: Annotated[Scale, note("the simulated aircraft over its airframe file")] = Scale()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[

@@ -125,7 +125,9 @@ def _guess(airframe: Airframe, speed: float, climb: float, turn: float, density:
     lift, pitch = airframe.lift, airframe.pitch
     alpha = min(max((needed - lift.zero) / lift.alpha, -0.3), 0.8 * airframe.stall.angle_rad)
     elevator = -(pitch.zero + pitch.alpha * alpha) / pitch.elevator
-    return np.array([alpha, -bank_left, -(alpha + climb), 0.0, elevator, 0.0, 0.6])
+    # Where a propeller that windmills is clamped, its thrust has no derivative by throttle: start above.
+    throttle = 0.6 if airframe.propulsion.advance_range is None else 1.0
+    return np.array([alpha, -bank_left, -(alpha + climb), 0.0, elevator, 0.0, throttle])
 
 
 def _refuse(airframe: Airframe, asked: str, z: list[float], worst: float) -> None:
