@@ -8,9 +8,8 @@ the supplement's propeller; they are written in body axes forward, right, down a
     s  = 1 - L(-M (alpha - alpha0)) L(M (alpha + alpha0)),   L(x) = 1/(1 + exp(-x))
 
 The literature has two drags. Polar: CD = CDp + (CL0 + CLa alpha)^2/(pi e AR). Linear: CD = CD0 + CDa alpha. Both here
-add CDq q c/2V + CDde |de|, or CDde de with `elevator_signed`; the file selects one. With the polar the Aerosonde trims at
-its published values (20 m/s: 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle
-of 0.62.
+add CDq q c/2V + CDde |de|, or CDde de with `elevator_signed`; the file selects one. With the polar the Aerosonde trims
+at its published values (20 m/s: 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need 0.62.
 
 Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: zero airspeed is no special case.
 """

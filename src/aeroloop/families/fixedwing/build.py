@@ -11,7 +11,7 @@ import casadi as ca
 import msgspec
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
-from aeroloop.actuators.servos import Servos, SurfaceEffort
+from aeroloop.actuators.servos import HingedServos, Servos, SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import leaves
@@ -89,6 +89,8 @@ def assembled(
         world.state(0),
         ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
+    if airframe.servos.hinges is not None:
+        servos = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
     faults = actuator_faults(servos)
 
     def carry(values: tuple[float, ...]) -> None:
@@ -125,6 +127,12 @@ def assembled(
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)
+
+
+def _pressure_Pa(world: FlightModel, around: Surroundings) -> float:
+    """Dynamic pressure at the aircraft."""
+    air = around.air
+    return 0.5 * air.density_kg_m3 * sum((v - w) ** 2 for v, w in zip(world.state(0).vel_W, air.wind_W, strict=True))
 
 
 class Body(Protocol):
