@@ -20,11 +20,22 @@ import math
 
 import casadi as ca
 
-from aeroloop.models import integrate, rigid_body
+from aeroloop.models import integrate, landing_gear, rigid_body
 from aeroloop.models.fixedwing_tables import Lateral, LinearDrag, Parameters, Propulsion, Symmetric
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 
-__all__ = ["CONTROLS", "INPUTS", "Parameters", "airdata", "derivative", "dynamics", "forces", "state_dot", "step"]
+__all__ = [
+    "CONTROLS",
+    "INPUTS",
+    "Parameters",
+    "airdata",
+    "derivative",
+    "dynamics",
+    "forces",
+    "state_dot",
+    "step",
+    "step_on_ground",
+]
 
 CONTROLS = 4
 """Aileron, elevator, rudder (rad), throttle (0..1)."""
@@ -49,10 +60,22 @@ def state_dot(p: Parameters) -> ca.Function:
     )
 
 
-def derivative(p: Parameters, state: ca.SX, controls: ca.SX, wind_W: ca.SX, density: ca.SX, gravity: ca.SX) -> ca.SX:
-    """Of the state; mass, inertia and coefficients of `p` may be symbols."""
+def derivative(
+    p: Parameters,
+    state: ca.SX,
+    controls: ca.SX,
+    wind_W: ca.SX,
+    density: ca.SX,
+    gravity: ca.SX,
+    plane: ca.SX | None = None,
+) -> ca.SX:
+    """Of the state; mass, inertia and coefficients of `p` may be symbols. With the `plane` of the ground, as
+    landing_gear.PLANE, the gear's forces too."""
     quat, rate_B = state[QUAT], state[RATE]
     force_B, torque_B = _wrench_B(state, controls, wind_W, density, p)
+    if plane is not None:
+        of_gear = landing_gear.wrench_B(p.gear, state, controls[2], plane)
+        force_B, torque_B = force_B + of_gear[0], torque_B + of_gear[1]
     accel_W = rigid_body.rotation(quat) @ force_B / p.body.mass_kg - ca.vertcat(0, 0, gravity)
     # The product of inertia couples roll and yaw; rigid_body's principal axes have none.
     inertia = _inertia_B(p)
@@ -73,6 +96,15 @@ def step(p: Parameters) -> ca.Function:
     after = integrate.rk4(dynamics(p))(state, u, dt)
     after[QUAT] /= ca.norm_2(after[QUAT])
     return ca.Function("fixedwing_step", [state, u, dt], [after], ["state", "u", "dt_s"], ["state_after"])
+
+
+def step_on_ground(p: Parameters) -> ca.Function:
+    """The same near the ground, whose plane follows gravity in the input."""
+    state, u, dt = ca.SX.sym("state", STATES), ca.SX.sym("u", INPUTS + landing_gear.PLANE), ca.SX.sym("dt")
+    dot = derivative(p, state, u[:4], u[4:7], u[7], u[8], u[INPUTS:])
+    after = integrate.rk4(ca.Function("on_ground", [state, u], [dot]))(state, u, dt)
+    after[QUAT] /= ca.norm_2(after[QUAT])
+    return ca.Function("fixedwing_step_on_ground", [state, u, dt], [after], ["state", "u", "dt_s"], ["state_after"])
 
 
 def forces(p: Parameters) -> ca.Function:

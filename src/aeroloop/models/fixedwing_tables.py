@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.models.landing_gear import Wheel
 
 Positive = Annotated[float, meta("-", "positive", gt=0)]
 Alpha = Annotated[float, meta("1/rad", "derivative by angle of attack", ge=-1000, le=1000)]
@@ -129,7 +130,7 @@ class Propulsion(Config, frozen=True):
             raise ValueError("advance_range: expected its first number to be less than its second")
 
 
-class Parameters(Config, frozen=True):
+class Parameters(Config, frozen=True, kw_only=True):
     """Airframe parameters of the design model."""
 
     body: Annotated[Body, note("mass and its distribution")]
@@ -142,3 +143,6 @@ class Parameters(Config, frozen=True):
     roll: Annotated[Lateral, note("rolling moment coefficient Cl; positive: right wing down")]
     yaw: Annotated[Lateral, note("yawing moment coefficient Cn; positive: nose to the right")]
     propulsion: Annotated[Propulsion, note("motor and propeller")]
+    gear: Annotated[
+        tuple[Wheel, ...], note("wheels and skids; without them a flight that touches the ground ends as crashed")
+    ] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aeroloop.batch.flights import Plan
 from aeroloop.core.errors import ConfigError
+from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.batch_loop import OFFSET, PARAMETERS, SCALES, STEADY, W20, WingLoop
 from aeroloop.families.fixedwing.batch_sampling import sensors, steps
 from aeroloop.families.fixedwing.batch_table import table
@@ -55,6 +56,8 @@ def _check(scenario: FixedWingScenario) -> None:
         "operator": bool(scenario.controller.operator),
         "link.to_board": link.to_board.active,
         "link.to_plant": link.to_plant.active,
+        "launch.by": aircraft.launch.by not in ("", "air"),
+        "vehicle.airframe (gear)": bool(airframes.load(aircraft.vehicle.airframe).gear),
         "vehicle.count": aircraft.vehicle.count > 1,
         "world.earth_rotation": world.earth_rotation,
         "world.objects": bool(world.objects or world.scene),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 import msgspec
@@ -37,10 +37,18 @@ from aeroloop.world.flight_model import FlightModel, Height, Runner
 from aeroloop.world.surroundings import InAir, Surroundings
 from aeroloop.world.wind import Wind
 
+if TYPE_CHECKING:
+    from aeroloop.families.fixedwing.wheels import Wheels
+
 
 def vehicle(
     scenario: FixedWingScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[SurfaceEffort, RigidState]:
+    if scenario.aircraft.launch.by not in ("", "air"):
+        from aeroloop.families.fixedwing.launch import of_board  # it builds on this module
+
+        start, carried = of_board(scenario)
+        return assembled(scenario, start, _random_streams(scenario), FixedWingRows(publish), carried, throttle=0.0)
     mission = scenario.aircraft.mission
     start_m = places(scenario).start_m
     dx, dy, dz = scenario.aircraft.world.start_offset_W
@@ -82,21 +90,22 @@ def assembled(
     # A scaled aircraft is interpreted: compiling equations that one flight needs would take longer than the flight.
     world, servos = build_world(airframe, start, fastest if airframe is nominal else Evaluator, at=flying)
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
-    around = Surroundings(
-        Earth(scenario.aircraft.world.home),
-        atmosphere,
-        wind,
-        world.state(0),
-        ground_of(scenario.aircraft.world.terrain).grid().height_m,
-    )
+    ground = ground_of(scenario.aircraft.world.terrain).grid().height_m
+    around = Surroundings(Earth(scenario.aircraft.world.home), atmosphere, wind, world.state(0), ground)
     if airframe.servos.hinges is not None:
         servos = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
     faults = actuator_faults(servos)
 
+    in_air: Body = InAir(world, around)
+    wheels = _wheels(airframe, world, around, in_air, ground) if airframe.gear else None
+
     def carry(values: tuple[float, ...]) -> None:
         """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
         heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
-        world.exchange(Evaluator(fixedwing.step(msgspec.structs.replace(airframe, body=heavier))))
+        laden = msgspec.structs.replace(airframe, body=heavier)
+        world.exchange(Evaluator(fixedwing.step(laden)))
+        if wheels is not None:
+            wheels.exchange(Evaluator(fixedwing.step_on_ground(laden)))
 
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
@@ -105,7 +114,11 @@ def assembled(
     def crashed(t_ns: int, state: RigidState) -> str | None:
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
-    body = carried(world, InAir(world, around))
+    def collapsed(t_ns: int, state: RigidState) -> str | None:
+        assert wheels is not None
+        return "crashed" if wheels.broken else crashed(t_ns, state)
+
+    body = carried(world, in_air if wheels is None else wheels)
 
     def restart() -> None:
         servos.reset(flying.controls)
@@ -116,7 +129,7 @@ def assembled(
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=leaves(bound_m),
-        contact=crashed,
+        contact=crashed if wheels is None else collapsed,
         switch=sensors.switch,
         rows=rows,
         actuators=faults,
@@ -127,6 +140,12 @@ def assembled(
     still = SurfaceEffort(flying.controls, saturated=False, rate_limited=False, not_finite=False)
     step_ns = round(scenario.aircraft.world.step_s * NS)
     return Vehicle(stages, step_ns=step_ns, command=flying.controls, first_effort=still)
+
+
+def _wheels(airframe: Airframe, world: FlightModel, around: Surroundings, in_air: Body, ground: Height) -> Wheels:
+    from aeroloop.families.fixedwing.wheels import Wheels  # it builds on this module
+
+    return Wheels(airframe.gear, world, around, in_air, Evaluator(fixedwing.step_on_ground(airframe)), ground)
 
 
 def _pressure_Pa(world: FlightModel, around: Surroundings) -> float:
