@@ -120,8 +120,10 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "literature does: body axes forward, right, down; positive aileron rolls right, positive elevator pitches the "
         "nose down, positive rudder yaws left. Files to copy: "
         "[aerosonde.toml](../src/aeroloop/families/fixedwing/aerosonde.toml), "
+        "[aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml), "
         "[anaconda.toml](../src/aeroloop/families/fixedwing/anaconda.toml), "
-        "[skyhunter.toml](../examples/aircraft/skyhunter.toml).",
+        "[skyhunter.toml](../examples/aircraft/skyhunter.toml), "
+        "[aerosonde-wheels.toml](../examples/aircraft/aerosonde-wheels.toml).",
         fixedwing_airframe.Airframe,
     ),
     "Helicopters": (
@@ -209,6 +211,10 @@ def airframe_markdown() -> str:
         "A multirotor, fixed wing or helicopter of your own is a TOML file; no code goes with it. Every number has its",
         "unit in its name. A key that is not listed here is an error, so is one that is missing or out of range.",
         "[new-aircraft.md](new-aircraft.md) describes the first steps.",
+        "",
+        'With `base = "NAME"` at its top a file has all tables of that included airframe, and its own keys in place of',
+        "theirs: [aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml) is an example.",
+        "A list replaces the whole list; a table with another `kind` replaces the whole table.",
     ]
     for part, (words, kind) in AIRFRAMES.items():
         lines += ["", f"## {part}", "", words]
