@@ -212,8 +212,8 @@ def airframe_markdown() -> str:
         "unit in its name. A key that is not listed here is an error, so is one that is missing or out of range.",
         "[new-aircraft.md](new-aircraft.md) describes the first steps.",
         "",
-        'With `base = "NAME"` at its top a file has all tables of that included airframe, and its own keys in place of',
-        "theirs: [aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml) is an example.",
+        'With `base = "NAME"` at its top a file has all tables of that included airframe, and its own keys in place',
+        "of theirs, as [aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml) has.",
         "A list replaces the whole list; a table with another `kind` replaces the whole table.",
     ]
     for part, (words, kind) in AIRFRAMES.items():

@@ -52,8 +52,11 @@ def test_every_key_of_the_airframe_files_that_are_named_is_on_the_page(part: str
         for table, content in tomllib.loads(file.read_text("utf-8")).items():
             if table == parameter_files.BASE:
                 continue
-            section = next(text for text in own.split("\n### ") if f"[{table}]" in text.partition("\n")[0])
-            keys = {key for entry in (content if isinstance(content, list) else [content]) for key in entry}
+            entries = content if isinstance(content, list) else [content]
+            kind = f'kind = "{entries[0]["kind"]}"' if "kind" in entries[0] else ""
+            heads = {text.partition("\n")[0]: text for text in own.split("\n### ")}
+            section = next(text for head, text in heads.items() if f"[{table}]" in head and kind in head)
+            keys = {key for entry in entries for key in entry}
             assert all(f"| `{key}` |" in section for key in keys if key != "kind"), f"{file.name}: {table}"
     assert "each > 0" in own
 
