@@ -122,6 +122,8 @@ def assembled(
 
     def restart() -> None:
         servos.reset(flying.controls)
+        if wheels is not None:
+            wheels.broken = False
         body.restart()  # type: ignore[attr-defined]
 
     stages = Stages(
