@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.actuators.servos import HingedServos, Limits, Servos
+from aeroloop.actuators.servos import DeadBand, HingedServos, Limits, Servos
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 
@@ -166,3 +166,27 @@ def test_rising_speed_pushes_a_surface_back_at_the_servos_rate() -> None:
 
 def test_without_hinges_the_reach_is_the_travel() -> None:
     assert LIMITS.reach(1e6) == (LIMITS.low, LIMITS.high)
+
+
+def test_a_dead_band_makes_stairs_of_a_ramp_and_leaves_larger_steps_as_they_are() -> None:
+    """A ramp over n bands is followed in n jumps, each when the command has left the band."""
+    quick = convert(GOOD | {"lag_s": [0.0] * 4, "rate_per_s": [1000.0] * 4}, Limits, "test")
+    banded = DeadBand(Servos(quick), (0.01, 0.0, 0.0, 0.0))
+    places = []
+    for step in range(1001):
+        command = 0.1 * step / 1000
+        banded.step((command, command, 0.0, 0.0), MS)
+        assert abs(banded.controls[0] - command) <= 0.01 + 1e-12
+        assert banded.controls[1] == pytest.approx(command)
+        places.append(banded.controls[0])
+    assert len(set(places)) == 1 + int(0.1 / 0.0101)
+    banded.step((-0.3, 0.0, 0.0, 0.0), MS)
+    assert banded.controls[0] == pytest.approx(-0.3)
+    banded.reset((0.2, 0.0, 0.0, 0.0))
+    banded.step((0.205, 0.0, 0.0, 0.0), MS)
+    assert banded.controls[0] == 0.2
+
+
+def test_a_dead_band_does_not_hide_a_command_that_is_nan() -> None:
+    banded = DeadBand(Servos(LIMITS), (0.1,) * 4)
+    assert banded.step((math.nan, 0.0, 0.0, 0.0), MS).not_finite

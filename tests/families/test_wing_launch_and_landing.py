@@ -235,3 +235,18 @@ def test_in_the_air_wheels_change_no_bit() -> None:
         log = fly_inline(plan).logs[0]
         ends.append(log.rows["truth"])
     assert (ends[0] == ends[1]).all()
+
+
+def test_a_flight_with_a_dead_band_holds_its_height_within_a_little_more(tmp_path: Path) -> None:
+    file = tmp_path / "coarse.toml"
+    file.write_text('base = "aerosonde"\n[servos]\ndead_band = [0.005, 0.005, 0.005, 0.02]\n')
+    sets = ("duration_s=20", "checks=[]", "world.wind.turbulence.w20_m_s=0")
+    plan = scenario_files.load(scenario_files.find("fixedwing-circle"), (*sets, f'vehicle.airframe="{file}"'))
+    log = fly_inline(plan).logs[0]
+    elevators = [set(log.column("effort", "elevator_rad")[-100:])]
+    plan = scenario_files.load(scenario_files.find("fixedwing-circle"), sets)
+    elevators.append(set(fly_inline(plan).logs[0].column("effort", "elevator_rad")[-100:]))
+    assert len(elevators[0]) < len(elevators[1])  # it stands still at times
+    assert np.abs(log.column("truth", "z_m")[-100:] - 660.0).max() < 3.0
+    with pytest.raises(ConfigError, match=r"vehicle.airframe \(servos.dead_band\): a batch"):
+        flights.plan("fixedwing-circle", (f'vehicle.airframe="{file}"',))

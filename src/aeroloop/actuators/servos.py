@@ -26,6 +26,7 @@ from aeroloop.core.signals import NS
 from aeroloop.core.wing_signals import SURFACES, WingCommand
 
 Rate = Annotated[float, meta("1/s", "rate limit, in the servo's own unit per second", gt=0)]
+Band = Annotated[float, meta("-", "in the servo's own unit; 0: none", ge=0)]
 STILL_PA = 1e-3
 """Avoids the division by the dynamic pressure of still air."""
 Lag = Annotated[float, meta("s", "time constant; 0: none", ge=0, le=10)]
@@ -58,6 +59,10 @@ class Limits(Config, frozen=True):
     high: Annotated[WingCommand, meta("rad and ratio", "upper limit of each servo")]
     rate_per_s: Annotated[tuple[Rate, Rate, Rate, Rate], meta("rad/s and 1/s", "rate limit of each")]
     lag_s: Annotated[tuple[Lag, Lag, Lag, Lag], meta("s", "time constant of each; 0: none")]
+    dead_band: Annotated[
+        tuple[Band, Band, Band, Band] | None,
+        meta("rad and ratio", "change of a command that its servo does not follow; left out: every change is followed"),
+    ] = None
     hinges: Annotated[
         Hinges | None, note("hinge moments that limit the surfaces; left out: the travel is the same at every speed")
     ] = None
@@ -139,6 +144,27 @@ class Servos:
         return _four(
             [min(max(float(value), low), high) for value, (low, high, _, _) in zip(controls, self._limits, strict=True)]
         )
+
+
+class DeadBand:
+    """Servos that follow a command that differs by more than their dead band from the one that they last followed."""
+
+    def __init__(self, servos: Servos, band: Sequence[float]) -> None:
+        self._servos, self._band = servos, tuple(band)
+        self._followed = servos.controls
+
+    @property
+    def controls(self) -> WingCommand:
+        return self._servos.controls
+
+    def reset(self, controls: Sequence[float]) -> None:
+        self._servos.reset(controls)
+        self._followed = self._servos.controls
+
+    def step(self, command: Sequence[float], dt_ns: int) -> SurfaceEffort:
+        rows = zip(command, self._followed, self._band, strict=True)
+        self._followed = _four([was if abs(wanted - was) <= band else wanted for wanted, was, band in rows])
+        return self._servos.step(self._followed, dt_ns)
 
 
 class HingedServos(Servos):

@@ -48,7 +48,7 @@ def plan(scenario: FixedWingScenario) -> Plan:
 def _check(scenario: FixedWingScenario) -> None:
     aircraft, link = scenario.aircraft, scenario.link
     world, mission, wind = aircraft.world, aircraft.mission, aircraft.world.wind
-    own = aircraft.aboard
+    own, airframe = aircraft.aboard, airframes.load(aircraft.vehicle.airframe)
     assert own.imu and own.magnetometer and own.barometer and own.gnss and own.airspeed  # the scenario's own check
     refused = {
         "faults": bool(scenario.planned),
@@ -57,7 +57,8 @@ def _check(scenario: FixedWingScenario) -> None:
         "link.to_board": link.to_board.active,
         "link.to_plant": link.to_plant.active,
         "launch.by": aircraft.launch.by not in ("", "air"),
-        "vehicle.airframe (gear)": bool(airframes.load(aircraft.vehicle.airframe).gear),
+        "vehicle.airframe (gear)": bool(airframe.gear),
+        "vehicle.airframe (servos.dead_band)": airframe.servos.dead_band is not None,
         "vehicle.count": aircraft.vehicle.count > 1,
         "world.earth_rotation": world.earth_rotation,
         "world.objects": bool(world.objects or world.scene),

@@ -11,7 +11,7 @@ import casadi as ca
 import msgspec
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
-from aeroloop.actuators.servos import HingedServos, Servos, SurfaceEffort
+from aeroloop.actuators.servos import DeadBand, HingedServos, Servos, SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import leaves
@@ -88,12 +88,15 @@ def assembled(
     if throttle is not None:
         flying = replace(flying, controls=(*flying.controls[:3], throttle))
     # A scaled aircraft is interpreted: compiling equations that one flight needs would take longer than the flight.
-    world, servos = build_world(airframe, start, fastest if airframe is nominal else Evaluator, at=flying)
+    world, own = build_world(airframe, start, fastest if airframe is nominal else Evaluator, at=flying)
+    servos: Servos | DeadBand = own
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest)
     ground = ground_of(scenario.aircraft.world.terrain).grid().height_m
     around = Surroundings(Earth(scenario.aircraft.world.home), atmosphere, wind, world.state(0), ground)
     if airframe.servos.hinges is not None:
-        servos = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
+        servos = own = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
+    if airframe.servos.dead_band is not None:
+        servos = DeadBand(own, airframe.servos.dead_band)
     faults = actuator_faults(servos)
 
     in_air: Body = InAir(world, around)
@@ -164,7 +167,7 @@ class Body(Protocol):
     def step(self, effort: SurfaceEffort, dt_ns: int, /) -> None: ...
 
 
-def actuator_faults(servos: Servos) -> ActuatorFaults:
+def actuator_faults(servos: Servos | DeadBand) -> ActuatorFaults:
     """Faults of surfaces act on the angle, those of the motor on the voltage ratio."""
 
     def held(index: int) -> Callable[[], float]:
