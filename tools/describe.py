@@ -112,8 +112,7 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "[iris.toml](../src/aeroloop/families/multirotor/iris.toml), "
         "[hexarotor.toml](../src/aeroloop/families/multirotor/hexarotor.toml), "
         "[rfly.toml](../src/aeroloop/families/multirotor/rfly.toml), "
-        "[octo-coax.toml](../examples/aircraft/octo-coax.toml). The table `[rotors.aerodynamics]` is described in "
-        "[rotor-aerodynamics.md](rotor-aerodynamics.md); `iris-aero` has it.",
+        "[octo-coax.toml](../examples/aircraft/octo-coax.toml).",
         multirotor_airframe.Airframe,
     ),
     "Fixed wings": (
@@ -121,8 +120,10 @@ AIRFRAMES: dict[str, tuple[str, type[Any]]] = {
         "literature does: body axes forward, right, down; positive aileron rolls right, positive elevator pitches the "
         "nose down, positive rudder yaws left. Files to copy: "
         "[aerosonde.toml](../src/aeroloop/families/fixedwing/aerosonde.toml), "
+        "[aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml), "
         "[anaconda.toml](../src/aeroloop/families/fixedwing/anaconda.toml), "
-        "[skyhunter.toml](../examples/aircraft/skyhunter.toml).",
+        "[skyhunter.toml](../examples/aircraft/skyhunter.toml), "
+        "[aerosonde-wheels.toml](../examples/aircraft/aerosonde-wheels.toml).",
         fixedwing_airframe.Airframe,
     ),
     "Helicopters": (
@@ -211,8 +212,9 @@ def airframe_markdown() -> str:
         "unit in its name. A key that is not listed here is an error, so is one that is missing or out of range.",
         "[new-aircraft.md](new-aircraft.md) describes the first steps.",
         "",
-        'A file with `base = "NAME"` has the keys of that file, an included one by its name or your own by a relative',
-        "path, and its own in their place: tables key by key, lists as a whole.",
+        'With `base = "NAME"` at its top a file has all tables of that included airframe, and its own keys in place',
+        "of theirs, as [aerosonde-parasitic.toml](../src/aeroloop/families/fixedwing/aerosonde-parasitic.toml) has.",
+        "A list replaces the whole list; a table with another `kind` replaces the whole table.",
     ]
     for part, (words, kind) in AIRFRAMES.items():
         lines += ["", f"## {part}", "", words]

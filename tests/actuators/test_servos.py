@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aeroloop.actuators.servos import Limits, Servos
+from aeroloop.actuators.servos import DeadBand, HingedServos, Limits, Servos
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError
 
@@ -121,3 +121,72 @@ def test_begins_within_its_stops() -> None:
 def test_limits_that_make_no_sense_are_refused(key: str, value: list[float], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         convert({**GOOD, key: value}, Limits, "test")
+
+
+HINGED = convert(
+    GOOD
+    | {
+        "hinges": {
+            "torque_Nm": [0.1, 0.05, 0.2],
+            "area_m2": [0.02, 0.04, 0.02],
+            "chord_m": [0.05, 0.06, 0.05],
+            "moment_1_rad": [0.5, 0.6, 0.5],
+        }
+    },
+    Limits,
+    "test",
+)
+
+
+@pytest.mark.parametrize("speed_m_s", [0.0, 10.0, 20.0, 30.0, 50.0])
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_a_servo_holds_a_surface_as_far_as_its_torque_goes(speed_m_s: float, side: float) -> None:
+    """|d| = T/(q S c Ch), or the travel where that is less."""
+    pressure_Pa = 0.5 * 1.225 * speed_m_s**2
+    servos = HingedServos(HINGED, lambda: pressure_Pa, (0.0,) * 4)
+    for _ in range(10):
+        effort = servos.step((side, side, side, 1.0), 1000 * MS)
+    factors = ((0.1, 0.02 * 0.05 * 0.5), (0.05, 0.04 * 0.06 * 0.6), (0.2, 0.02 * 0.05 * 0.5))
+    held = [torque / (pressure_Pa * factor) if pressure_Pa else math.inf for torque, factor in factors]
+    expected = [side * min(0.4, most) for most in held]
+    assert effort.controls == pytest.approx([*expected, 1.0], rel=1e-9)
+    if speed_m_s == 20.0:
+        assert abs(effort.controls[1]) == pytest.approx(0.05 / (245.0 * 0.00144))  # 8 of 23 deg
+
+
+def test_rising_speed_pushes_a_surface_back_at_the_servos_rate() -> None:
+    pressure_Pa = 0.0
+    servos = HingedServos(HINGED, lambda: pressure_Pa, (0.0, -0.4, 0.0, 0.0))
+    assert not servos.step((0.0, -0.4, 0.0, 0.0), 10 * MS).saturated
+    pressure_Pa = 500.0
+    effort = servos.step((0.0, -0.4, 0.0, 0.0), 10 * MS)
+    assert effort.saturated and effort.rate_limited
+    assert servos.controls[1] == pytest.approx(-0.4 + 5.0 * 0.01)
+
+
+def test_without_hinges_the_reach_is_the_travel() -> None:
+    assert LIMITS.reach(1e6) == (LIMITS.low, LIMITS.high)
+
+
+def test_a_dead_band_makes_stairs_of_a_ramp_and_leaves_larger_steps_as_they_are() -> None:
+    """A ramp over n bands is followed in n jumps, each when the command has left the band."""
+    quick = convert(GOOD | {"lag_s": [0.0] * 4, "rate_per_s": [1000.0] * 4}, Limits, "test")
+    banded = DeadBand(Servos(quick), (0.01, 0.0, 0.0, 0.0))
+    places = []
+    for step in range(1001):
+        command = 0.1 * step / 1000
+        banded.step((command, command, 0.0, 0.0), MS)
+        assert abs(banded.controls[0] - command) <= 0.01 + 1e-12
+        assert banded.controls[1] == pytest.approx(command)
+        places.append(banded.controls[0])
+    assert len(set(places)) == 1 + int(0.1 / 0.0101)
+    banded.step((-0.3, 0.0, 0.0, 0.0), MS)
+    assert banded.controls[0] == pytest.approx(-0.3)
+    banded.reset((0.2, 0.0, 0.0, 0.0))
+    banded.step((0.205, 0.0, 0.0, 0.0), MS)
+    assert banded.controls[0] == 0.2
+
+
+def test_a_dead_band_does_not_hide_a_command_that_is_nan() -> None:
+    banded = DeadBand(Servos(LIMITS), (0.1,) * 4)
+    assert banded.step((math.nan, 0.0, 0.0, 0.0), MS).not_finite

@@ -115,6 +115,23 @@ def test_a_flight_of_the_bench_with_its_noise(plan: flights.Plan, engine: Engine
     assert made["airspeed_error_max_m_s"][0] > 0.5 and made["est_pos_rms_m"][0] > 0.05  # there was wind and noise
 
 
+def test_a_clamped_propeller_and_hinges_fly_as_on_the_bench(tmp_path: Path, cache: Path) -> None:
+    """Servos so weak that they hold little more than the elevator of a turn, and less aileron than gusts need."""
+    file = tmp_path / "weak.toml"
+    file.write_text(
+        'base = "aerosonde-parasitic"\n[servos.hinges]\ntorque_Nm = [0.01, 0.065, 0.05]\n'
+        "area_m2 = [0.02, 0.02, 0.02]\n"
+        "chord_m = [0.05, 0.05, 0.05]\nmoment_1_rad = [0.6, 0.6, 0.6]\n"
+    )
+    sets = [f'vehicle.airframe="{file}"', f"noise.flight={FLIGHT}", "duration_s=11", 'noise.generator="philox"']
+    bench = flown_on_the_bench(tmp_path / "run", sets)
+    weak = flights.plan("fixedwing-circle", tuple(sets))
+    engine = Engine(weak.loop, cache=cache)
+    made = engine.fly(flights.columns(weak, {}, 1), weak.table, np.array([SEED]), flights=np.array([FLIGHT])).metrics
+    assert bench["saturated_steps"] > 0.0
+    assert_near(weak, made, bench)
+
+
 @pytest.mark.soak
 def test_positions_and_attitudes_of_the_bench(plan: flights.Plan, cache: Path, tmp_path: Path) -> None:
     """20 s with noise, turbulence and another mass: within 1 mm and 0.1 deg at any time."""

@@ -21,7 +21,7 @@ from aeroloop.families.fixedwing.trim import trim
 PERIOD_S, HEIGHT_M = 0.05, 500.0
 PLACE = {name: i for i, (name, _) in enumerate(ESTIMATE)}
 KEPT = {name: i for i, (name, _) in enumerate(MEMORY)}
-DYNAMICS = {name: wing_dynamics(load(name)) for name in ("aerosonde", "anaconda")}
+DYNAMICS = {name: wing_dynamics(load(name)) for name in names()}
 AEROSONDE = DYNAMICS["aerosonde"]
 SPEED_M_S = AEROSONDE.airspeed_m_s
 

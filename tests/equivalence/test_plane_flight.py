@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pytest
 from pymavlink.dialects.v20 import common as mavlink
 
@@ -71,6 +73,20 @@ def test_every_sensor_and_the_commands_are_logged(flown: PlaneFlight) -> None:
     assert len(flown.log.rows["gnss"]) == pytest.approx(10 * (END_S - 3.0), rel=0.05)
     events = flown.log.column("event", "code")
     assert Event.AUTOPILOT_ANSWERED in events
+
+
+def test_it_takes_off_from_its_wheels() -> None:
+    """The take-off run ends in the climb, and no step of it looks strange to the autopilot."""
+    wheels = Path(__file__).resolve().parents[2] / "examples" / "aircraft" / "aerosonde-wheels.toml"
+    flight = fly_plane(15.0, f'vehicle.airframe="{wheels}"', "launch.by=ground")
+    log = flight.log
+    t_s, z_m, ground_m, speed = (log.column("truth", name) for name in ("t_s", "z_m", "ground_m", "airspeed_m_s"))
+    assert flight.ended == "completed"
+    assert flight.peer.finish() == []
+    lift_off = int(np.flatnonzero(z_m - ground_m > 0.6)[0])
+    assert 2.0 < t_s[lift_off] - TAKEOFF_S < 6.0
+    assert speed[lift_off] > 17.0  # it stalls below 14
+    assert z_m[-1] - ground_m[-1] > 15.0
 
 
 def test_with_the_wrong_sign_of_a_surface_it_crashes() -> None:

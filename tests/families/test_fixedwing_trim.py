@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from aeroloop.actuators.servos import Hinges
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.core.errors import ConfigError
 from aeroloop.families.fixedwing import airframe
@@ -137,3 +138,14 @@ def test_the_table_says_it_in_words() -> None:
     assert text.startswith("trim at 20 m/s: angle of attack 5.9 deg, elevator -15.5 deg, throttle 0.57")
     for word in ("short period", "phugoid", "Dutch roll", "roll", "spiral"):
         assert word in text
+
+
+def test_an_elevator_that_its_servo_cannot_hold_is_refused() -> None:
+    weak = Hinges(torque_Nm=(1.0, 0.01, 1.0), area_m2=(0.02,) * 3, chord_m=(0.05,) * 3, moment_1_rad=(0.5,) * 3)
+    hinged = replace(AEROSONDE, servos=replace(AEROSONDE.servos, hinges=weak))
+    held_deg = math.degrees(0.01 / (0.5 * DENSITY * 400 * 0.02 * 0.05 * 0.5))
+    with pytest.raises(
+        ConfigError, match=rf"-15\.5 deg of elevator, expected -{held_deg:.1f} deg to {held_deg:.1f} deg"
+    ):
+        trim(hinged, 20.0)
+    assert trim(hinged, 35.0) == trim(AEROSONDE, 35.0)  # it needs 0.2 deg there

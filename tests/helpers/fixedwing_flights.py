@@ -16,7 +16,7 @@ from aeroloop.families.fixedwing.trim import GRAVITY_M_S2
 from aeroloop.models import fixedwing
 from aeroloop.models.fixedwing import Parameters
 
-NAMES = ["aerosonde", "anaconda"]
+NAMES = ["aerosonde", "aerosonde-parasitic", "anaconda"]
 AEROSONDE = airframe.load("aerosonde")
 STILL: Vec3 = (0.0, 0.0, 0.0)
 DENSITY = 1.2682

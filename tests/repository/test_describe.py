@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from aeroloop.core import scenario_files
+from aeroloop.core import parameter_files, scenario_files
 from aeroloop.core.router_streams import ROUTER_STREAMS
 from aeroloop.core.signals import Event
 from aeroloop.core.stream import KEYS, Field, Stream
@@ -49,8 +49,14 @@ def test_every_key_of_the_airframe_files_that_are_named_is_on_the_page(part: str
     files = [DOCS / link for link in re.findall(r"\((\S+\.toml)\)", words)]
     assert len(files) >= (1 if part == "Helicopters" else 3)
     for file in files:
-        for table, keys in tomllib.loads(file.read_text("utf-8")).items():
-            section = next(text for text in own.split("\n### ") if f"`[{table}]`" in text.partition("\n")[0])
+        for table, content in tomllib.loads(file.read_text("utf-8")).items():
+            if table == parameter_files.BASE:
+                continue
+            entries = content if isinstance(content, list) else [content]
+            kind = f'kind = "{entries[0]["kind"]}"' if "kind" in entries[0] else ""
+            heads = {text.partition("\n")[0]: text for text in own.split("\n### ")}
+            section = next(text for head, text in heads.items() if f"[{table}]" in head and kind in head)
+            keys = {key for entry in entries for key in entry}
             assert all(f"| `{key}` |" in section for key in keys if key != "kind"), f"{file.name}: {table}"
     assert "each > 0" in own
 

@@ -6,16 +6,15 @@ from typing import Any
 
 import casadi as ca
 
-from aeroloop.actuators.servos import Limits
+from aeroloop.actuators.servos import STILL_PA, Limits
 
 
-def servos(limits: Limits, at: Any, command: Any, dt_s: float) -> tuple[Any, Any, Any]:
+def servos(limits: Limits, at: Any, command: Any, dt_s: float, pressure_Pa: Any = None) -> tuple[Any, Any, Any]:
     """(positions (4,), finite command (4,)) -> positions after `dt_s`, their means, and whether a command was beyond a
-    limit."""
+    limit. The dynamic pressure counts where the surfaces have hinge moments."""
     after, mean, beyond = [], [], ca.SX(0)
-    for index, (low, high, rate, lag) in enumerate(
-        zip(limits.low, limits.high, limits.rate_per_s, limits.lag_s, strict=True)
-    ):
+    lows, highs = _reach(limits, pressure_Pa)
+    for index, (low, high, rate, lag) in enumerate(zip(lows, highs, limits.rate_per_s, limits.lag_s, strict=True)):
         begin, wanted = at[index], command[index]
         target = ca.fmin(ca.fmax(wanted, low), high)
         beyond = ca.logic_or(beyond, ca.logic_or(wanted < low, wanted > high))
@@ -28,3 +27,12 @@ def servos(limits: Limits, at: Any, command: Any, dt_s: float) -> tuple[Any, Any
         after.append(target - rest)
         mean.append((swept + target * left_s - (way - rest) * lag) / dt_s)
     return ca.vertcat(*after), ca.vertcat(*mean), beyond
+
+
+def _reach(limits: Limits, pressure_Pa: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    if limits.hinges is None:
+        return limits.low, limits.high
+    held = [value / ca.fmax(pressure_Pa, STILL_PA) for value in limits.hinges.held_rad_Pa]
+    low = [ca.fmax(value, -most) for value, most in zip(limits.low, held, strict=False)]
+    high = [ca.fmin(value, most) for value, most in zip(limits.high, held, strict=False)]
+    return (*low, limits.low[-1]), (*high, limits.high[-1])

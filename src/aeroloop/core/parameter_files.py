@@ -1,7 +1,7 @@
 """Aircraft defined by a parameter file: those of the project by name, your own by path.
 
-A file with `base = "NAME"` has the keys of another one, by name or by a path relative to itself, and its own in their
-place. Tables are combined key by key; a list is replaced as a whole.
+A file with `base = "NAME"` has the tables of that included airframe, and its own keys in place of theirs. A table whose
+`kind` is another one replaces the base's whole table: its keys have another meaning.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from aeroloop.core.errors import ConfigError
 
 C = TypeVar("C", bound=Config)
 BASE = "base"
-"""Key of an airframe's file."""
+"""Key of the included airframe that a file changes."""
 
 
 def names(folder: str) -> list[str]:
@@ -39,40 +39,34 @@ def load(name: str, folder: str, kind: type[C]) -> tuple[C, str]:
         raise ConfigError(
             f"vehicle.airframe: unknown airframe {name!r}, expected a .toml file or one of: {', '.join(names(folder))}"
         )
-    airframe: C = _converted(_read(path, folder, source), kind, source)
+    airframe: C = _converted(read_text(path), path, folder, kind, source)
     return airframe, source
 
 
-def _read(path: Path, folder: str, source: str) -> tuple[tuple[str, Path], ...]:
-    """Content and path of the file and of those it is based on, the last one first."""
-    found = [(read_text(path), path)]
-    while (base := parse_toml(*found[0]).get(BASE)) is not None:
-        if not isinstance(base, str):
-            raise ConfigError(f"{source}: {BASE}: expected the name or path of an airframe, not {base!r}")
-        if base.endswith(".toml"):
-            path = path.parent / base
-        elif base in names(folder):
-            path = Path(str(resources.files("aeroloop").joinpath(f"{folder}/{base}.toml")))
-        else:
-            known = ", ".join(names(folder))
-            raise ConfigError(f"{source}: {BASE}: unknown airframe {base!r}, expected a .toml file or one of: {known}")
-        if any(path.resolve() == each.resolve() for _, each in found):
-            raise ConfigError(f"{source}: {BASE}: {base} is based on itself")
-        found.insert(0, (read_text(path), path))
-    return tuple(found)
-
-
 @lru_cache(maxsize=32)
-def _converted(texts: tuple[tuple[str, Path], ...], kind: type[Config], source: str) -> Any:
+def _converted(text: str, path: Path, folder: str, kind: type[Config], source: str) -> Any:
     """Cached by its content: every part of a flight loads its aircraft's file."""
-    table: dict[str, Any] = {}
-    for text, path in texts:
-        table = _combined(table, {key: value for key, value in parse_toml(text, path).items() if key != BASE})
-    return convert(table, kind, source)
+    return convert(_whole(parse_toml(text, path), folder, source), kind, source)
 
 
-def _combined(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    return below | {
-        key: _combined(below[key], value) if isinstance(value, dict) and isinstance(below.get(key), dict) else value
-        for key, value in above.items()
-    }
+def _whole(table: dict[str, Any], folder: str, source: str) -> dict[str, Any]:
+    """With the tables of its base."""
+    if BASE not in table:
+        return table
+    own = dict(table)
+    name, known = own.pop(BASE), names(folder)
+    if name not in known:
+        raise ConfigError(f"{source}: {BASE}: expected one of: {', '.join(known)}, not {name!r}")
+    inherited = Path(str(resources.files("aeroloop").joinpath(f"{folder}/{name}.toml")))
+    return _merged(_whole(parse_toml(read_text(inherited), inherited), folder, f"{folder}/{name}.toml"), own)
+
+
+def _merged(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in own.items():
+        was = base.get(key)
+        if isinstance(was, dict) and isinstance(value, dict) and value.get("kind", was.get("kind")) == was.get("kind"):
+            merged[key] = _merged(was, value)
+        else:
+            merged[key] = value
+    return merged

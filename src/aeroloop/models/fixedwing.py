@@ -8,8 +8,8 @@ the supplement's propeller; they are written in body axes forward, right, down a
     s  = 1 - L(-M (alpha - alpha0)) L(M (alpha + alpha0)),   L(x) = 1/(1 + exp(-x))
 
 The literature has two drags. Polar: CD = CDp + (CL0 + CLa alpha)^2/(pi e AR). Linear: CD = CD0 + CDa alpha. Both here
-add CDq q c/2V + CDde |de|; the file selects one. With the polar the Aerosonde trims at its published values (20 m/s:
-5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need a throttle of 0.62.
+add CDq q c/2V + CDde |de|, or CDde de with `elevator_signed`; the file selects one. With the polar the Aerosonde trims
+at its published values (20 m/s: 5.9 deg, elevator -15.5 deg, throttle 0.57); with the linear one it would need 0.62.
 
 Rates enter as V q c/2 instead of V^2 q c/2V, so nothing is divided by the airspeed: zero airspeed is no special case.
 Where gust rates are an input, the rates of forces and moments are those relative to the rotating air.
@@ -21,7 +21,7 @@ import math
 
 import casadi as ca
 
-from aeroloop.models import integrate, rigid_body
+from aeroloop.models import integrate, landing_gear, rigid_body
 from aeroloop.models.fixedwing_tables import Lateral, LinearDrag, Parameters, Propulsion, Symmetric
 from aeroloop.models.rigid_body import QUAT, RATE, STATES, VEL
 
@@ -36,6 +36,7 @@ __all__ = [
     "propeller_speed",
     "state_dot",
     "step",
+    "step_on_ground",
 ]
 
 CONTROLS = 4
@@ -71,11 +72,16 @@ def derivative(
     density: ca.SX,
     gravity: ca.SX,
     gust_rate_W: ca.SX | None = None,
+    plane: ca.SX | None = None,
 ) -> ca.SX:
     """Of the state; mass, inertia and coefficients of `p` may be symbols. Without `gust_rate_W` the air does not
-    rotate, and the expressions have no term for it: their results do not change by a bit."""
+    rotate, and the expressions have no term for it: their results do not change by a bit. With the `plane` of the
+    ground, as landing_gear.PLANE, the gear's forces too."""
     quat, rate_B = state[QUAT], state[RATE]
     force_B, torque_B = _wrench_B(state, controls, wind_W, density, p, gust_rate_W)
+    if plane is not None:
+        of_gear = landing_gear.wrench_B(p.gear, state, controls[2], plane)
+        force_B, torque_B = force_B + of_gear[0], torque_B + of_gear[1]
     accel_W = rigid_body.rotation(quat) @ force_B / p.body.mass_kg - ca.vertcat(0, 0, gravity)
     # The product of inertia couples roll and yaw; rigid_body's principal axes have none.
     inertia = _inertia_B(p)
@@ -112,6 +118,13 @@ def _step(name: str, dynamics: ca.Function) -> ca.Function:
     after = integrate.rk4(dynamics)(state, u, dt)
     after[QUAT] /= ca.norm_2(after[QUAT])
     return ca.Function(name, [state, u, dt], [after], ["state", "u", "dt_s"], ["state_after"])
+
+
+def step_on_ground(p: Parameters) -> ca.Function:
+    """The same near the ground, whose plane follows gravity in the input."""
+    state, u = ca.SX.sym("state", STATES), ca.SX.sym("u", INPUTS + landing_gear.PLANE)
+    dot = derivative(p, state, u[:4], u[4:7], u[7], u[8], plane=u[INPUTS:])
+    return _step("fixedwing_step_on_ground", ca.Function("on_ground", [state, u], [dot]))
 
 
 def forces(p: Parameters) -> ca.Function:
@@ -160,7 +173,8 @@ def _wrench_B(
 
     pressure = density * p.wing.area_m2 / 2
     lift = pressure * symmetric(_lift(alpha, p) + p.lift.elevator * elevator, p.lift.pitch_rate)
-    drag = pressure * symmetric(_drag(alpha, p) + p.drag.elevator * ca.fabs(elevator), p.drag.pitch_rate)
+    deflected = elevator if p.drag.elevator_signed else ca.fabs(elevator)
+    drag = pressure * symmetric(_drag(alpha, p) + p.drag.elevator * deflected, p.drag.pitch_rate)
     thrust, shaft = _propeller(speed, throttle, density, p.propulsion)
     force = ca.vertcat(
         thrust + lift * ca.sin(alpha) - drag * ca.cos(alpha),
@@ -210,7 +224,7 @@ def _drag(alpha: ca.SX, p: Parameters) -> ca.SX:
 def propeller_speed(m: Propulsion) -> ca.Function:
     """(airspeed, throttle, density) -> speed of the propeller (rad/s)."""
     speed, throttle, density = (ca.SX.sym(name) for name in ("airspeed", "throttle", "density"))
-    turns = _turns(speed, throttle, density, m)
+    turns, _ = _turns_in_range(speed, throttle, density, m)
     return ca.Function(
         "propeller_speed",
         [speed, throttle, density],
@@ -222,22 +236,28 @@ def propeller_speed(m: Propulsion) -> ca.Function:
 
 def _propeller(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> tuple[ca.SX, ca.SX]:
     """Thrust (N) and torque at the shaft (N m), in equilibrium of motor and propeller."""
+    n, speed = _turns_in_range(speed, throttle, density, m)
     d = m.diameter_m
     (t0, t1, t2), (q0, q1, q2) = m.thrust_fit, m.torque_fit
-    n = _turns(speed, throttle, density, m)
     thrust = density * d**2 * (t0 * (d * n) ** 2 + t1 * d * n * speed + t2 * speed**2)
     shaft = density * d**3 * (q0 * (d * n) ** 2 + q1 * d * n * speed + q2 * speed**2)
     return thrust, shaft
 
 
-def _turns(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> ca.SX:
-    """Turns of the propeller a second.
+def _turns_in_range(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> tuple[ca.SX, ca.SX]:
+    """Turns of the propeller a second, and the airspeed at which its fits are evaluated."""
+    n = _turns(speed, throttle, density, m, m.torque_fit)
+    return (n, speed) if m.advance_range is None else _within(n, speed, throttle, density, m, m.advance_range)
+
+
+def _turns(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion, fit: tuple[float, float, float]) -> ca.SX:
+    """Turns a second in equilibrium, with that fit of the torque.
 
     The motor's torque K ((V - K W)/R - i0) equals the propeller's rho n^2 D^5 CQ(J): a quadratic in the speed W.
     """
     constant = 60 / (2 * math.pi * m.speed_constant_rpm_V)  # V s/rad, and N m/A
     d, turn = m.diameter_m, 2 * math.pi
-    q0, q1, q2 = m.torque_fit
+    q0, q1, q2 = fit
     a = density * d**5 * q0 / turn**2
     b = density * d**4 * q1 / turn * speed + constant**2 / m.resistance_ohm
     c = density * d**3 * q2 * speed**2 - constant * (m.voltage_V * throttle / m.resistance_ohm - m.idle_A)
@@ -246,6 +266,26 @@ def _turns(speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion) -> ca.S
     # maximum would ignore a throttle that is NaN; the absolute value does not.
     wanted = -2 * c / ca.fmax(b + root, TINY) / turn
     return (wanted + ca.fabs(wanted)) / 2
+
+
+def _within(
+    n: ca.SX, speed: ca.SX, throttle: ca.SX, density: ca.SX, m: Propulsion, limits: tuple[float, float]
+) -> tuple[ca.SX, ca.SX]:
+    """Turns and airspeed at which the fits are evaluated, with J clamped to its range.
+
+    Above the range (a propeller that windmills or stands) forces keep to the airspeed: those of n = V/(J_max D), so
+    the thrust is rho V^2 D^2 CT(J_max)/J_max^2. Below it (close to standing still) they keep to the turns: it is
+    rho n^2 D^4 CT(J_min), in equilibrium with the motor. Both are continuous, and thrust never falls while throttle
+    rises, as long as 2 CT0 + CT1 J > 0 in the range.
+    """
+    low, high = limits
+    if low > 0.0:
+        q0, q1, q2 = m.torque_fit
+        slow = _turns(speed, throttle, density, m, (q0 + q1 * low + q2 * low**2, 0.0, 0.0))
+        below = speed < low * m.diameter_m * slow
+        n, speed = ca.if_else(below, slow, n), ca.if_else(below, low * m.diameter_m * slow, speed)
+    windmilling = speed / (high * m.diameter_m)
+    return ca.if_else(n < windmilling, windmilling, n), speed
 
 
 def _inertia_B(p: Parameters) -> ca.DM | ca.SX:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from aeroloop.core.config import Config, meta, note
 from aeroloop.core.frames import Vec3
+from aeroloop.models.landing_gear import Wheel
 
 Positive = Annotated[float, meta("-", "positive", gt=0)]
 Alpha = Annotated[float, meta("1/rad", "derivative by angle of attack", ge=-1000, le=1000)]
@@ -20,7 +21,13 @@ RollRate = Annotated[float, meta("1/rad", "derivative by dimensionless roll rate
 YawRate = Annotated[float, meta("1/rad", "derivative by dimensionless yaw rate, r b / 2V", ge=-1000, le=1000)]
 Aileron = Annotated[float, meta("1/rad", "derivative by aileron deflection", ge=-1000, le=1000)]
 Elevator = Annotated[float, meta("1/rad", "derivative by elevator deflection", ge=-1000, le=1000)]
+SIGNED = (
+    "times the signed elevator deflection, as Beard & McLain have it: an elevator that is up (negative) then reduces "
+    "the drag"
+)
 Rudder = Annotated[float, meta("1/rad", "derivative by rudder deflection", ge=-1000, le=1000)]
+
+AdvanceRatio = Annotated[float, meta("-", "V/(n D)", ge=0, le=10)]
 
 
 class Body(Config, frozen=True):
@@ -73,7 +80,8 @@ class PolarDrag(Config, frozen=True, tag="polar", tag_field="kind"):
     parasitic: Annotated[float, meta("-", "without lift", ge=0, le=10)]
     oswald: Annotated[float, meta("-", "span efficiency e", gt=0, le=2)]
     pitch_rate: PitchRate
-    elevator: Annotated[float, meta("-", "times the absolute elevator deflection", ge=0, le=10)]
+    elevator: Annotated[float, meta("1/rad", "times the absolute elevator deflection", ge=0, le=10)]
+    elevator_signed: Annotated[bool, note(SIGNED)] = False
 
 
 class LinearDrag(Config, frozen=True, tag="linear", tag_field="kind"):
@@ -82,7 +90,8 @@ class LinearDrag(Config, frozen=True, tag="linear", tag_field="kind"):
     zero: Annotated[float, meta("-", "at zero angle of attack", ge=0, le=10)]
     alpha: Alpha
     pitch_rate: PitchRate
-    elevator: Annotated[float, meta("-", "times the absolute elevator deflection", ge=0, le=10)]
+    elevator: Annotated[float, meta("1/rad", "times the absolute elevator deflection", ge=0, le=10)]
+    elevator_signed: Annotated[bool, note(SIGNED)] = False
 
 
 class Lateral(Config, frozen=True):
@@ -107,9 +116,21 @@ class Propulsion(Config, frozen=True):
     idle_A: Annotated[float, meta("A", "current without load", ge=0)]
     voltage_V: Annotated[float, meta("V", "voltage at full throttle", gt=0)]
     spin: Annotated[Literal[-1, 0, 1], meta("-", "1: clockwise seen from behind; 0: a pair whose torques cancel")]
+    advance_range: Annotated[
+        tuple[AdvanceRatio, AdvanceRatio] | None,
+        meta(
+            "-",
+            "range of the advance ratio J in which both fits hold; outside it thrust and torque are those of its ends "
+            "(docs/fixedwing.md); left out: the fits hold for every J",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.advance_range is not None and not self.advance_range[0] < self.advance_range[1]:
+            raise ValueError("advance_range: expected its first number to be less than its second")
 
 
-class Parameters(Config, frozen=True):
+class Parameters(Config, frozen=True, kw_only=True):
     """Airframe parameters of the design model."""
 
     body: Annotated[Body, note("mass and its distribution")]
@@ -122,3 +143,6 @@ class Parameters(Config, frozen=True):
     roll: Annotated[Lateral, note("rolling moment coefficient Cl; positive: right wing down")]
     yaw: Annotated[Lateral, note("yawing moment coefficient Cn; positive: nose to the right")]
     propulsion: Annotated[Propulsion, note("motor and propeller")]
+    gear: Annotated[
+        tuple[Wheel, ...], note("wheels and skids; without them a flight that touches the ground ends as crashed")
+    ] = ()

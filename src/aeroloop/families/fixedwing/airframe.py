@@ -25,7 +25,7 @@ class Cruise(Config, frozen=True):
     density_kg_m3: Annotated[float, meta("kg/m3", "air density for which trims are stated", gt=0)]
 
 
-class Airframe(Parameters, frozen=True):
+class Airframe(Parameters, frozen=True, kw_only=True):
     """One parameter file: data of the design model and of the rest of the aircraft."""
 
     servos: Annotated[Limits, note("travel, rate and lag of surfaces and throttle")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aeroloop.batch.flights import Plan
 from aeroloop.core.errors import ConfigError
+from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.batch_loop import OFFSET, PARAMETERS, SCALES, STEADY, W20, WingLoop
 from aeroloop.families.fixedwing.batch_sampling import sensors, steps
 from aeroloop.families.fixedwing.batch_table import table
@@ -48,7 +49,7 @@ def plan(scenario: FixedWingScenario) -> Plan:
 def _check(scenario: FixedWingScenario) -> None:
     aircraft, link = scenario.aircraft, scenario.link
     world, mission, wind = aircraft.world, aircraft.mission, aircraft.world.wind
-    own = aircraft.aboard
+    own, airframe = aircraft.aboard, airframes.load(aircraft.vehicle.airframe)
     assert own.imu and own.magnetometer and own.barometer and own.gnss and own.airspeed  # the scenario's own check
     refused = {
         "faults": bool(scenario.planned),
@@ -56,6 +57,9 @@ def _check(scenario: FixedWingScenario) -> None:
         "operator": bool(scenario.controller.operator),
         "link.to_board": link.to_board.active,
         "link.to_plant": link.to_plant.active,
+        "launch.by": aircraft.launch.by not in ("", "air"),
+        "vehicle.airframe (gear)": bool(airframe.gear),
+        "vehicle.airframe (servos.dead_band)": airframe.servos.dead_band is not None,
         "vehicle.count": aircraft.vehicle.count > 1,
         "world.earth_rotation": world.earth_rotation,
         "world.objects": bool(world.objects or world.scene),

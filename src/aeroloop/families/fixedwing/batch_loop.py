@@ -305,7 +305,8 @@ class WingLoop:
 
     def _begin(self) -> ca.Function:
         s = self._parts
-        after, mean, beyond = servos(self._airframe.servos, s["servos"], s["command"], self._step_s)
+        pressure_Pa = 0.5 * s["density"] * ca.sumsqr(s["x"][VEL] - s["wind_W"])
+        after, mean, beyond = servos(self._airframe.servos, s["servos"], s["command"], self._step_s, pressure_Pa)
         zero = ca.SX.zeros(STATES)
         changes = {"servos": after, "controls": mean, "beyond": beyond, "stage": s["x"], "slope": zero}
         return s.event("begin", {}, changes)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import casadi as ca
 import msgspec
 
 from aeroloop.actuators.faults import ActuatorFaults, Channel
-from aeroloop.actuators.servos import Servos, SurfaceEffort
+from aeroloop.actuators.servos import DeadBand, HingedServos, Servos, SurfaceEffort
 from aeroloop.codegen.evaluate import Evaluator
 from aeroloop.codegen.host import fastest
 from aeroloop.core.bounds import leaves
@@ -38,10 +38,18 @@ from aeroloop.world.flight_model import FlightModel, FlightModelInGusts, Height,
 from aeroloop.world.surroundings import InAir, Surroundings
 from aeroloop.world.wind import Wind, shaped_at
 
+if TYPE_CHECKING:
+    from aeroloop.families.fixedwing.wheels import Wheels
+
 
 def vehicle(
     scenario: FixedWingScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[SurfaceEffort, RigidState]:
+    if scenario.aircraft.launch.by not in ("", "air"):
+        from aeroloop.families.fixedwing.launch import of_board  # it builds on this module
+
+        start, carried = of_board(scenario)
+        return assembled(scenario, start, _random_streams(scenario), FixedWingRows(publish), carried, throttle=0.0)
     mission = scenario.aircraft.mission
     start_m = places(scenario).start_m
     dx, dy, dz = scenario.aircraft.world.start_offset_W
@@ -86,24 +94,30 @@ def assembled(
         flying = replace(flying, controls=(*flying.controls[:3], throttle))
     # A scaled aircraft is interpreted: compiling equations that one flight needs would take longer than the flight.
     run, feels_rates = fastest if airframe is nominal else Evaluator, scenario.aircraft.world.wind.turbulence.rates
-    world, servos = build_world(airframe, start, run, at=flying, in_gusts=feels_rates)
+    world, own = build_world(airframe, start, run, at=flying, in_gusts=feels_rates)
+    servos: Servos | DeadBand = own
     wind = Wind(scenario.aircraft.world.wind, streams.generator("wind"), fastest, airframe.wing.span_m)
     if isinstance(world, FlightModelInGusts):
         world.air_rate_W = lambda: wind.rate_W
         rows.log_gust_rates(world.air_rate_W)
-    around = Surroundings(
-        Earth(scenario.aircraft.world.home),
-        atmosphere,
-        wind,
-        world.state(0),
-        ground_of(scenario.aircraft.world.terrain).grid().height_m,
-    )
+    ground = ground_of(scenario.aircraft.world.terrain).grid().height_m
+    around = Surroundings(Earth(scenario.aircraft.world.home), atmosphere, wind, world.state(0), ground)
+    if airframe.servos.hinges is not None:
+        servos = own = HingedServos(airframe.servos, lambda: _pressure_Pa(world, around), flying.controls)
+    if airframe.servos.dead_band is not None:
+        servos = DeadBand(own, airframe.servos.dead_band)
     faults = actuator_faults(servos)
+
+    in_air: Body = InAir(world, around)
+    wheels = _wheels(airframe, world, around, in_air, ground) if airframe.gear else None
 
     def carry(values: tuple[float, ...]) -> None:
         """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
         heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
-        world.exchange(Evaluator(_step(feels_rates)(msgspec.structs.replace(airframe, body=heavier))))
+        laden = msgspec.structs.replace(airframe, body=heavier)
+        world.exchange(Evaluator(_step(feels_rates)(laden)))
+        if wheels is not None:
+            wheels.exchange(Evaluator(fixedwing.step_on_ground(laden)))
 
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
@@ -112,10 +126,16 @@ def assembled(
     def crashed(t_ns: int, state: RigidState) -> str | None:
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
-    body = carried(world, InAir(world, around))
+    def collapsed(t_ns: int, state: RigidState) -> str | None:
+        assert wheels is not None
+        return "crashed" if wheels.broken else crashed(t_ns, state)
+
+    body = carried(world, in_air if wheels is None else wheels)
 
     def restart() -> None:
         servos.reset(flying.controls)
+        if wheels is not None:
+            wheels.broken = False
         body.restart()  # type: ignore[attr-defined]
 
     moving, sense = recorded(
@@ -129,7 +149,7 @@ def assembled(
         surroundings=around,
         sense=sense,
         lost=leaves(bound_m),
-        contact=crashed,
+        contact=crashed if wheels is None else collapsed,
         switch=sensors.switch,
         rows=rows,
         actuators=faults,
@@ -156,6 +176,18 @@ def propeller_speed(
     return speed
 
 
+def _wheels(airframe: Airframe, world: FlightModel, around: Surroundings, in_air: Body, ground: Height) -> Wheels:
+    from aeroloop.families.fixedwing.wheels import Wheels  # it builds on this module
+
+    return Wheels(airframe.gear, world, around, in_air, Evaluator(fixedwing.step_on_ground(airframe)), ground)
+
+
+def _pressure_Pa(world: FlightModel, around: Surroundings) -> float:
+    """Dynamic pressure at the aircraft."""
+    air = around.air
+    return 0.5 * air.density_kg_m3 * sum((v - w) ** 2 for v, w in zip(world.state(0).vel_W, air.wind_W, strict=True))
+
+
 class Body(Protocol):
     """What the servos drive."""
 
@@ -164,7 +196,7 @@ class Body(Protocol):
     def step(self, effort: SurfaceEffort, dt_ns: int, /) -> None: ...
 
 
-def actuator_faults(servos: Servos) -> ActuatorFaults:
+def actuator_faults(servos: Servos | DeadBand) -> ActuatorFaults:
     """Faults of surfaces act on the angle, those of the motor on the voltage ratio."""
 
     def held(index: int) -> Callable[[], float]:

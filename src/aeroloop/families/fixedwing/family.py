@@ -16,7 +16,7 @@ PILOTED = {
     "page": "aeroloop.families.fixedwing.piloted.page:PAGE",
     "route": "aeroloop.families.fixedwing.route:MISSION",
 }
-"""With an external autopilot it starts on a catapult and finds no way of its own."""
+"""With an external autopilot it starts on a catapult or its wheels and finds no way of its own."""
 
 ROW = Family(
     name="fixedwing",

@@ -52,9 +52,13 @@ class FixedWing(Config, frozen=True):
     """The aircraft of the flight."""
 
     kind: Annotated[Literal["fixedwing"], note("family of aircraft")] = "fixedwing"
-    airframe: Annotated[str, note("`aerosonde`, `anaconda`, or the path of your own parameter file (.toml)")] = (
-        "aerosonde"
-    )
+    airframe: Annotated[
+        str,
+        note(
+            "`aerosonde`, `aerosonde-parasitic` (with a realistic drag), `anaconda`, or the path of your own parameter "
+            "file (.toml)"
+        ),
+    ] = "aerosonde"
     scale: Annotated[Scale, note("the simulated aircraft over its airframe file")] = Scale()
     count: Annotated[int, meta("-", "number of aircraft, each with its own board and link", ge=1, le=16)] = 1
     spacing_m: Annotated[
@@ -120,16 +124,26 @@ class Mission(Config, frozen=True):
 
 
 class Launch(Config, frozen=True):
-    """The catapult on which an aircraft with an external autopilot stands until its motor runs."""
+    """How the flight begins: in the air, or held on a catapult or on its wheels until its motor runs."""
 
+    by: Annotated[
+        Literal["", "air", "catapult", "ground"],
+        note(
+            "`air`: trimmed on the first circle, its own board only; `catapult`: on a rail; `ground`: on the wheels of "
+            "its airframe, an external autopilot only; without it air for its own board, catapult for an external "
+            "autopilot"
+        ),
+    ] = ""
     height_m: Annotated[float, meta("m", "height of the aircraft on the catapult above ground", gt=0, le=100)] = 2.0
-    heading_deg: Annotated[float, meta("deg", "direction of the rail, clockwise from north", ge=-360, le=360)] = 0.0
+    heading_deg: Annotated[
+        float, meta("deg", "direction of rail or take-off run, clockwise from north", ge=-360, le=360)
+    ] = 0.0
     pitch_deg: Annotated[float, meta("deg", "inclination of the rail", ge=0, le=45)] = 12.0
     length_m: Annotated[float, meta("m", "length of the rail", gt=0, le=100)] = 12.0
     speed_m_s: Annotated[
         float, meta("m/s", "speed at the end of the rail; 0: the airspeed of the mission", ge=0, le=100)
     ] = 0.0
-    throttle: Annotated[float, meta("-", "throttle at which the catapult releases it", gt=0, le=1)] = 0.3
+    throttle: Annotated[float, meta("-", "throttle at which catapult or chocks release it", gt=0, le=1)] = 0.3
 
 
 class FixedWingTables(FamilyTables, frozen=True):
@@ -143,7 +157,7 @@ class FixedWingTables(FamilyTables, frozen=True):
     sensors: Annotated[WingFittedSensors, note("the sensors")] = WingFittedSensors()
     planner: Annotated[PlannerSettings, note("how a path is planned")] = PlannerSettings()
     mission: Annotated[Mission, note("start, goal and height of the flight")] = Mission()
-    launch: Annotated[Launch, note("catapult, for an external autopilot")] = Launch()
+    launch: Annotated[Launch, note("catapult or take-off from the ground")] = Launch()
 
     def __post_init__(self) -> None:
         missing = [name for name in NEEDED if name not in self.sensors.fitted or getattr(self.sensors, name) is None]

@@ -81,7 +81,7 @@ def trim(
     z = [float(value) for value in solved.x]
     residual, _, vel_W, rate_B = (np.array(value).ravel() for value in equations(z))
     worst = float(np.abs(residual).max())
-    _refuse(airframe, asked, z, worst)
+    _refuse(airframe, asked, z, worst, 0.5 * density * speed**2)
     return Trim(
         speed,
         climb_rad,
@@ -125,15 +125,17 @@ def _guess(airframe: Airframe, speed: float, climb: float, turn: float, density:
     lift, pitch = airframe.lift, airframe.pitch
     alpha = min(max((needed - lift.zero) / lift.alpha, -0.3), 0.8 * airframe.stall.angle_rad)
     elevator = -(pitch.zero + pitch.alpha * alpha) / pitch.elevator
-    return np.array([alpha, -bank_left, -(alpha + climb), 0.0, elevator, 0.0, 0.6])
+    # Where a propeller that windmills is clamped, its thrust has no derivative by throttle: start above.
+    throttle = 0.6 if airframe.propulsion.advance_range is None else 1.0
+    return np.array([alpha, -bank_left, -(alpha + climb), 0.0, elevator, 0.0, throttle])
 
 
-def _refuse(airframe: Airframe, asked: str, z: list[float], worst: float) -> None:
+def _refuse(airframe: Airframe, asked: str, z: list[float], worst: float, pressure_Pa: float) -> None:
     if not worst <= RESIDUAL or abs(z[0]) >= airframe.stall.angle_rad:
         raise ConfigError(
             f"trim: the airframe cannot fly at {asked}: expected lift and thrust to balance; no solution found"
         )
-    for name, value, low, high in zip(SURFACES, z[3:], airframe.servos.low, airframe.servos.high, strict=True):
+    for name, value, low, high in zip(SURFACES, z[3:], *airframe.servos.reach(pressure_Pa), strict=True):
         if not low <= value <= high:
             raise ConfigError(
                 f"trim: the airframe cannot fly at {asked}: it would need {_shown(name, value)} of {name}, "
