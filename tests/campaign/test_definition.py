@@ -38,6 +38,8 @@ def test_shipped_campaigns_are_read_by_name(path: Path) -> None:
     [
         ({"fligths": 3}, "fligths: unknown key (did you mean 'flights'?), expected one of: name, "),
         ({"design": "sobel"}, "design: invalid enum value 'sobel', expected one of: grid, lhs, random, sobol"),
+        ({"loop": "hil"}, "loop: invalid enum value 'hil', expected one of: mil, pil, sil"),
+        ({"engine": "gpu"}, "engine: invalid enum value 'gpu', expected one of: batch, bench"),
         ({"scenario": "quad-winds"}, "scenario: unknown scenario 'quad-winds' (did you mean 'quad-wind'?)"),
         ({"scenario": "quad-free"}, "pilot.source: ground stations join in real time only"),
         ({"flights": None}, "flights: missing; expected the number of flights of a random design"),

@@ -120,6 +120,7 @@ def test_times_are_on_steps_of_the_simulation() -> None:
         ({"lasts_s": []}, "lasts_s: expected at least one duration; inf for the rest of the flight"),
         ({"at": {"lin": [2, 49, 20_000]}}, "at.lin: expected two times, the earlier first, and 2 to 10000 of them"),
         ({"order": 3}, "order: invalid enum value 3, expected one of: 1, 2"),
+        ({"lasts_s": ["infinite"]}, "lasts_s[0]: invalid enum value 'infinite', expected one of: inf, a number"),
     ],
 )
 def test_what_is_wrong_is_named(keys: dict[str, Any], expected: str) -> None:
