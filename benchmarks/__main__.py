@@ -51,6 +51,7 @@ from benchmarks import (
     thesis_tables,
     topics,
     vehicle_step,
+    video,
     world_objects,
 )
 from benchmarks.measure import Aim, Outcome, Row, Spread
@@ -79,6 +80,7 @@ BENCHMARKS: dict[str, Callable[[bool], Outcome]] = {
     "hil-router": hil_router.run,
     "dashboard-timing": dashboard_timing.run,
     "camera-timing": camera_timing.run,
+    "video": video.run,
     "pty-answer": pty_answer.run,
     "codec": codec.run,
     "dataflash-rows": dataflash_rows.run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import platform
@@ -12,11 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 from aeroloop.api.flying import verified
-from aeroloop.api.scenarios import named
+from aeroloop.api.scenarios import ScenarioPlan, named
 from aeroloop.batch import flights
 from aeroloop.batch.engine import Engine
 from aeroloop.batch.loop import source
@@ -30,6 +32,22 @@ from aeroloop.models import tiltrotor as model
 
 GUARD_S = 240
 SHORT_CYCLES = 250
+NOISE = ("sensors.pos_std_m=0.003", "sensors.vel_std_m_s=0.005", "sensors.angle_std_rad=0.001")
+OTHERS = {
+    "vehicle_scale_mass": 1.02,
+    "vehicle_scale_inertia": 0.9,
+    "vehicle_scale_thrust_left": 0.99,
+    "link_to_plant_delay_s": 0.0055,
+    "world_start_offset_W_0": 0.02,
+}
+OTHERS_ON_BENCH = (
+    "vehicle.scale.mass=1.02",
+    "vehicle.scale.inertia=0.9",
+    "vehicle.scale.thrust_left=0.99",
+    "link.to_plant.delay_s=0.0055",
+    "world.start_offset_W=[0.02, 0.0, 0.0]",
+)
+SEED, FLIGHT = 5, 98_296
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +68,12 @@ def rows(count: int, **changes: Any) -> np.ndarray:
         index = next(i for i, name in enumerate(names) if name.replace(".", "_").replace("[", "_").rstrip("]") == key)
         table[:, index] = column
     return table
+
+
+def on_bench(*changes: str) -> ScenarioPlan:
+    """The same flight there."""
+    source = ('noise.generator="philox"', f"noise.flight={FLIGHT}", f"seed={SEED}", 'loop="mil"')
+    return named("tiltrotor-spiral").changed((*changes, *source))
 
 
 def scattered(count: int) -> np.ndarray:
@@ -82,26 +106,41 @@ def test_the_spiral_of_the_bench(plan: flights.Plan, engine: Engine, tmp_path: P
 
 def test_a_flight_is_flown_again_on_the_bench_with_its_own_noise() -> None:
     """Delay within a plant step, other masses and thrusts, an offset, and noise: 20 s within 0.05 mm and 0.001 deg."""
-    noise = ("sensors.pos_std_m=0.003", "sensors.vel_std_m_s=0.005", "sensors.angle_std_rad=0.001", "duration_s=20.04")
-    plan = flights.plan("tiltrotor-spiral", noise)
-    own = rows(
-        1,
-        vehicle_scale_mass=1.02,
-        vehicle_scale_inertia=0.9,
-        vehicle_scale_thrust_left=0.99,
-        link_to_plant_delay_s=0.0055,
-        world_start_offset_W_0=0.02,
-    )
-    made = Engine(plan.loop).fly(own, plan.table, np.array([5]), flights=np.array([98296])).metrics
-    keys = {name: float(value) for name, value in zip(tiltrotor.PARAMETERS[:5], own[0], strict=False)}
-    changes = [f"{key}={value}" for key, value in keys.items()] + ["world.start_offset_W=[0.02, 0.0, 0.0]", "seed=5"]
-    source = ['noise.generator="philox"', "noise.flight=98296", 'loop="mil"']
-    bench = flown_of(verified(named("tiltrotor-spiral").changed((*noise, *changes, *source))))[0]["metrics"]
+    plan = flights.plan("tiltrotor-spiral", (*NOISE, "duration_s=20.04"))
+    made = Engine(plan.loop).fly(rows(1, **OTHERS), plan.table, np.array([SEED]), flights=np.array([FLIGHT])).metrics
+    bench = flown_of(verified(on_bench("duration_s=20.04", *NOISE, *OTHERS_ON_BENCH)))[0]["metrics"]
     for name in ("pos_x_rms_m", "pos_y_rms_m", "pos_z_rms_m", "pos_max_m"):
         assert float(made[name][0]) == pytest.approx(bench[name], abs=5e-5), name
     for name in ("roll_max_deg", "pitch_max_deg", "yaw_max_deg"):
         assert float(made[name][0]) == pytest.approx(bench[name], abs=1e-3), name
     assert made["flown_s"][0] == pytest.approx(bench["flown_s"], abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("changes", "settings"),
+    [({}, ()), pytest.param(OTHERS, (*NOISE, *OTHERS_ON_BENCH), marks=pytest.mark.soak)],  # metrics of both: above
+    ids=["scenario", "changed"],
+)
+def test_positions_and_attitudes_of_the_bench(
+    changes: dict[str, float], settings: tuple[str, ...], plan: flights.Plan, tmp_path: Path
+) -> None:
+    """20 s: within 1 mm and 0.1 deg at any time; seen 0.059 mm and 0.0008 deg."""
+    own = flights.plan("tiltrotor-spiral", NOISE) if changes else plan
+    state = ca.SX.sym("state", own.loop.state_count)
+    finish = ca.Function("finish", [state], [state[:6]], ["state"], ["metrics"])  # the state begins with the motion
+    probe = Engine(dataclasses.replace(own.loop, finish=finish, metrics=tuple("xyzabc")), cache=tmp_path)
+    _, log = flown_of(verified(on_bench("duration_s=20.04", *settings)))
+    truth, names = log.rows["truth"], ("x_m", "y_m", "z_m", "roll_rad", "pitch_rad", "yaw_rad")
+    wanted = [log.columns["truth"].index(name) for name in names]
+    period_s = own.loop.steps_per_cycle * truth[1, 0]
+    for cycle in range(1, round(20.0 / period_s) + 1, 40):
+        table = own.table[: cycle + 1]
+        made = probe.fly(rows(1, **changes), table, np.array([SEED]), flights=np.array([FLIGHT])).metrics
+        t_s = changes.get("link_to_plant_delay_s", 0.0) + cycle * period_s  # a cycle ends when sensors are read
+        bench = [np.interp(t_s, truth[:, 0], truth[:, column]) for column in wanted]
+        off = np.array([float(value[0]) for value in made.values()]) - bench
+        assert np.linalg.norm(off[:3]) < 1e-3, t_s
+        assert np.degrees(np.abs(off[3:]).max()) < 0.1, t_s
 
 
 def test_lanes_and_threads_do_not_change_a_bit(plan: flights.Plan, engine: Engine, tmp_path: Path) -> None:

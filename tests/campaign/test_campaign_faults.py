@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from campaign_runs import PATIENCE_S, processes, rows, rows_flown, start, wait_for, write_files
+from campaign_runs import PATIENCE_S, left_behind, processes, rows, rows_flown, start, wait_for, write_files
 from campaign_tables import TABLE, outcome
 
 import aeroloop
@@ -25,7 +25,6 @@ from aeroloop.campaign.store import Store
 from aeroloop.campaign.worker import Report, Task
 from aeroloop.core.errors import DISK_FULL, EXIT_LINK, StorageError
 from aeroloop.core.paths import process_folder, runtime_dir
-from aeroloop.realtime.limits import SHARED_MEMORY
 
 WORKER = "aeroloop.campaign.worker"
 MOMENTS, FLIGHTS = 20, 60
@@ -79,14 +78,6 @@ def killed_at_random(folder: Path, kills: int, flights: int, seed: int, own: str
     expected = rows(folder / "peace")
     assert [row[0] for row in rows(folder / "out")] == [row[0] for row in expected]
     assert rows(folder / "out") == expected
-
-
-def left_behind(runtime: Path, seen: set[str]) -> list[str]:
-    """Folders and files of flights but for locks, their shared memory, and sockets that are still bound."""
-    folders = [path.name for path in runtime.iterdir() if path.suffix != ".lock"]
-    memory = [path.name for path in SHARED_MEMORY.iterdir() if any(path.name.startswith(f"{name}_") for name in seen)]
-    sockets = [line for line in Path("/proc/net/unix").read_text().splitlines() if str(runtime) in line]
-    return [*folders, *memory, *sockets]
 
 
 def test_killed_at_a_few_moments(tmp_path: Path) -> None:

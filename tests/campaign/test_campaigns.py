@@ -60,6 +60,12 @@ def test_what_was_flown_is_not_flown_again_and_more_flights_go_on(tmp_path: Path
     assert (len(fewer.flown), fewer.not_counted) == (3, (0, 4))
 
 
+def test_planning_tells_how_many_flights_are_planned(tmp_path: Path) -> None:
+    told: list[str] = []
+    campaign(tmp_path, flights=120).run(workers=1, limit=0, told=lambda progress: told.append(progress.words))
+    assert told == ["100 of 120 flights planned"]
+
+
 def test_another_edition_is_kept_and_not_counted(flown: Path) -> None:
     store = Store(flown, writes=True)
     store.plan([("0" * 24, 1, {}, 1)], "of another law")

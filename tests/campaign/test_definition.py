@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from aeroloop.campaign import definition
-from aeroloop.campaign.design import design_of, flights
+from aeroloop.campaign.design import flights
+from aeroloop.campaign.design_size import MOST_FLIGHTS, design_of
+from aeroloop.campaign.parameter import MOST_LEVELS, MOST_SAMPLES, Parameter
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.paths import CAMPAIGNS
 
@@ -36,6 +38,8 @@ def test_shipped_campaigns_are_read_by_name(path: Path) -> None:
     [
         ({"fligths": 3}, "fligths: unknown key (did you mean 'flights'?), expected one of: name, "),
         ({"design": "sobel"}, "design: invalid enum value 'sobel', expected one of: grid, lhs, random, sobol"),
+        ({"loop": "hil"}, "loop: invalid enum value 'hil', expected one of: mil, pil, sil"),
+        ({"engine": "gpu"}, "engine: invalid enum value 'gpu', expected one of: batch, bench"),
         ({"scenario": "quad-winds"}, "scenario: unknown scenario 'quad-winds' (did you mean 'quad-wind'?)"),
         ({"scenario": "quad-free"}, "pilot.source: ground stations join in real time only"),
         ({"flights": None}, "flights: missing; expected the number of flights of a random design"),
@@ -51,6 +55,7 @@ def test_shipped_campaigns_are_read_by_name(path: Path) -> None:
         ({"parameter": [uniform(WIND, 0, 1)], "design": "grid", "flights": None}, f"{WIND}: is drawn; expected `grid`"),
         ({"check": [{"rate": "pos_rms", "at_least": 0.5}]}, "unknown rate 'pos_rms' (did you mean 'pos_rms_m'?)"),
         ({"check": [{"at_least": 1.5}]}, "check[0].at_least: expected"),
+        ({"search": {"key": "duration_s", "from": 1, "to": 2, "pass_rate": 0.0}}, "search.pass_rate: expected"),
         ({"search": {"key": "duration_ss", "from": 1, "to": 2}}, "search.key: duration_ss: unknown key (did you"),
     ],
 )
@@ -62,6 +67,91 @@ def test_errors_name_file_key_and_expectation(changes: dict[str, Any], words: st
     assert text.startswith("campaign in code: ")
     assert words in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"flights": 10_000_000}, "flights: the design has 10000000; expected at most 100000 with engine ="),
+        ({"flights": 100_000, "design": "sobol"}, "flights: the design has 131072; expected at most 100000"),
+        ({"flights": 10**12}, "flights: expected `int` <= 10000000"),
+        ({"parameter": [{"key": WIND, "lin": [0, 0.01, 10**11]}]}, f"{WIND}: lin: expected 2 to {MOST_LEVELS} values"),
+        (
+            {"parameter": [{"key": WIND, "lin": [0, 1, 3000]}, {"key": MASS, "lin": [0, 1, 300_000]}]},
+            "parameter: the grids ask for 900000000 flights with 1 seeds_per_point; expected at most 100000",
+        ),
+        (
+            {
+                "design": "grid",
+                "flights": None,
+                "seeds_per_point": 100,
+                "parameter": [{"key": WIND, "lin": [0, 1, 2000]}],
+            },
+            "parameter: the grids ask for 200000 flights with 100 seeds_per_point",
+        ),
+        (
+            {"engine": "batch", "flights": 10_000_000, "design": "sobol", "parameter": [uniform(WIND, 0, 1)]},
+            "flights: the design has 16777216; expected at most 10000000 with engine =",
+        ),
+        (
+            {
+                "engine": "batch",
+                "flights": None,
+                "sensitivity": {"samples": 1 << 20},
+                "parameter": [uniform(f"world.wind.steady_W[{index}]", 0, 1) for index in range(8)],
+            },
+            "sensitivity.samples: asks for 10485760 flights with 8 parameters; expected at most 10000000",
+        ),
+        (
+            {
+                "flights": None,
+                "search": {
+                    "keys": [
+                        {"key": WIND, "from": 0, "to": 1, "scan": 1000},
+                        {"key": MASS, "from": 0, "to": 1, "scan": 100},
+                    ]
+                },
+            },
+            "search.scan: its 100000 points ask for at least 300000 flights; expected at most 100000",
+        ),
+    ],
+)
+def test_too_many_flights_are_refused_before_any_is_planned(
+    changes: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No list of levels is made to count them."""
+    monkeypatch.setattr(Parameter, "levels", property(lambda self: pytest.fail("levels are listed")))
+    given = {key: value for key, value in table(**changes).items() if value is not None}
+    with pytest.raises(ConfigError) as refused:
+        definition.read(given)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_as_many_flights_as_are_allowed_are_read() -> None:
+    most = MOST_FLIGHTS["bench"]
+    assert design_of(definition.read(table(flights=most)).definition).flights == most
+
+
+def test_of_many_levels_a_few_are_tried_with_the_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    load = definition.CampaignFile._load
+    monkeypatch.setattr(
+        definition.CampaignFile, "_load", lambda self, changes: (loaded.append(changes), load(self, changes))
+    )
+    given = table(design="grid", parameter=[{"key": MASS, "lin": [0.0, 9.0, 90_000]}])
+    del given["flights"]
+    definition.read(given)
+    assert len(loaded) == MOST_SAMPLES
+    assert (loaded[0], loaded[-1]) == ((f"{MASS}=0.0",), (f"{MASS}=9.0",))
+
+
+def test_the_worst_value_of_a_long_list_is_tried_with_the_scenario() -> None:
+    grid = [1.0] * 501
+    grid[277] = -1.0
+    given = table(design="grid", parameter=[{"key": MASS, "grid": grid}])
+    del given["flights"]
+    with pytest.raises(ConfigError, match=r"parameter\[0\].key: world.wind.turbulence.w20_m_s: expected"):
+        definition.read(given)
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:

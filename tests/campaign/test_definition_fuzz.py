@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aeroloop.campaign import definition
-from aeroloop.campaign.design import design_of
+from aeroloop.campaign.design_size import design_of
 from aeroloop.core.errors import ConfigError
 
 WIND = "world.wind.steady_W[0]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from aeroloop.analysis.statistics import Array
 from aeroloop.api.scenarios import scenario
 from aeroloop.campaign import definition
+from aeroloop.campaign.design_size import MOST_FLIGHTS
 from aeroloop.campaign.fault_sweep import Flight, Single, cases, possible, singles
 from aeroloop.campaign.flight_phases import CLIMB, CRUISE, GROUND, LAND, TURN, Stretch, phase_at, phases, times_in
 from aeroloop.campaign.sweep_file import Sweep
@@ -71,6 +73,28 @@ def test_pairs_are_of_different_faults_at_the_same_time() -> None:
     assert all(a["from_s"] == b["from_s"] for a, b in pairs)
 
 
+def test_a_sweep_is_counted_before_its_faults_are_combined(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: dict[str, Any] = {"target": ["rotor"], "kind": ["dead", "weak"], "value": {"rotor.weak": [0.2, 0.5]}}
+    large = sweep(**keys, at={"lin": [2, 49, 9000]}, order=2)
+    monkeypatch.setattr(Single, "entry", lambda self, at_s, lasts_s: pytest.fail("faults are combined"))
+    with pytest.raises(ConfigError) as refused:
+        flown(large)
+    assert str(refused.value) == (
+        f"sweep: asks for {1 + (6 + 13) * 9000} flights; expected at most 100000, of fewer faults, times or pairs"
+    )
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_the_count_of_a_sweep_is_that_of_its_flights(order: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: dict[str, Any] = {"target": ["rotor"], "value": {"rotor.weak": [0.2, 0.5]}, "lasts_s": [1, 2]}
+    asked = sweep(**keys, at=[1.0, 2.0, 3.0], order=order)
+    free, found = 3, len(flown(asked))
+    for most, refused in ((free * (1 + found), False), (free * (1 + found) - 1, True)):
+        monkeypatch.setitem(MOST_FLIGHTS, "bench", most)
+        with pytest.raises(ConfigError, match="sweep: asks for") if refused else nullcontext():
+            cases([asked], KNOWN, FLIGHT, free=free)
+
+
 def test_two_sweeps_of_the_same_fault_fly_it_once() -> None:
     one = sweep(target=["battery"], at=[1.0, 2.0])
     assert len(flown(one, one, sweep(target=["battery"], at=[2.0, 3.0]))) == 3
@@ -94,7 +118,9 @@ def test_times_are_on_steps_of_the_simulation() -> None:
         ({"at": {"lin": [1, 2, 3], "per_phase": 2}}, "at: expected `lin`, or `phases` and `per_phase`, not both"),
         ({"at": []}, "at: expected at least one time, none below 0"),
         ({"lasts_s": []}, "lasts_s: expected at least one duration; inf for the rest of the flight"),
-        ({"order": 3}, "order: "),
+        ({"at": {"lin": [2, 49, 20_000]}}, "at.lin: expected two times, the earlier first, and 2 to 10000 of them"),
+        ({"order": 3}, "order: invalid enum value 3, expected one of: 1, 2"),
+        ({"lasts_s": ["infinite"]}, "lasts_s[0]: invalid enum value 'infinite', expected one of: inf, a number"),
     ],
 )
 def test_what_is_wrong_is_named(keys: dict[str, Any], expected: str) -> None:

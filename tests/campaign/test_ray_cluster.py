@@ -14,11 +14,11 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from campaign_runs import processes, rows, rows_flown, start, wait_for, write_files
+from campaign_runs import left_behind, processes, rows, rows_flown, start, wait_for, write_files
 
 import aeroloop
 
@@ -34,12 +34,30 @@ class Cluster:
     mark: str
     port: int
     client_port: int
+    seen: set[str] = field(default_factory=set)  # names in the runtime folder while flights were in the air
+
+    @property
+    def runtime(self) -> Path:
+        """Of all nodes and drivers; its path is short, for sockets."""
+        return self.folder / "r" / "aeroloop"
+
+    def flown(self, out: Path) -> int:
+        """How many are in the database by now."""
+        self.seen.update(path.name for path in self.runtime.glob("*-*"))
+        return len(rows_flown(out))
+
+    def check_nothing_is_left(self) -> None:
+        """No worker, and no folder, shared memory or socket of a flight."""
+        wait_for(lambda: not processes(f"AEROLOOP_CLUSTER={self.mark}", WORKER))
+        assert self.seen, "there was something to leave behind"
+        assert left_behind(self.runtime, self.seen) == []
 
     @property
     def env(self) -> dict[str, str]:
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(self.folder / "token")}
         patient = {"RAY_raylet_start_wait_time_s": "60"}
-        return {**os.environ, **token, **patient, "RAY_USAGE_STATS_ENABLED": "0", "AEROLOOP_CLUSTER": self.mark}
+        ours = {"XDG_RUNTIME_DIR": str(self.runtime.parent), "AEROLOOP_CLUSTER": self.mark}
+        return {**os.environ, **token, **patient, **ours, "RAY_USAGE_STATS_ENABLED": "0"}
 
     @property
     def address(self) -> str:
@@ -128,7 +146,7 @@ def test_whoever_is_killed_on_a_node_no_flight_is_lost(
     write_files(tmp_path, FLIGHTS)
     driver = start(tmp_path, "--on", cluster.address, env=cluster.env)
     for flown in sorted(moments.sample(range(1, FLIGHTS // 2), 1 if victim == RAYLET else 3)):
-        wait_for(lambda flown=flown: len(rows_flown(tmp_path / "out")) >= flown)
+        wait_for(lambda flown=flown: cluster.flown(tmp_path / "out") >= flown)
         wait_for(lambda: cluster.of("n", victim))
         os.kill(moments.choice(cluster.of("n", victim)), signal.SIGKILL)
         if victim == RAYLET:
@@ -136,7 +154,7 @@ def test_whoever_is_killed_on_a_node_no_flight_is_lost(
     _, told = driver.communicate(timeout=600)
     assert driver.returncode == 0, told
     assert [row[:2] + row[3:] for row in rows(tmp_path / "out")] == [row[:2] + row[3:] for row in expected]  # type: ignore[index]
-    wait_for(lambda: not processes(f"AEROLOOP_CLUSTER={cluster.mark}", WORKER))
+    cluster.check_nothing_is_left()
 
 
 def test_a_raylet_killed_at_twenty_random_moments(cluster: Cluster, tmp_path: Path) -> None:
@@ -152,7 +170,7 @@ def test_a_raylet_killed_at_twenty_random_moments(cluster: Cluster, tmp_path: Pa
             if not cluster.of("n", RAYLET):
                 cluster.second()
             aim = len(rows_flown(out)) + moments.randrange(1, 8)
-            wait_for(lambda a=aim, o=out, d=driver: len(rows_flown(o)) >= a or d.poll() is not None, within_s=600)
+            wait_for(lambda a=aim, o=out, d=driver: cluster.flown(o) >= a or d.poll() is not None, within_s=600)
             if driver.poll() is None:
                 for pid in cluster.of("n", RAYLET):
                     os.kill(pid, signal.SIGKILL)
@@ -161,7 +179,7 @@ def test_a_raylet_killed_at_twenty_random_moments(cluster: Cluster, tmp_path: Pa
         _, told = ended.result(timeout=900)
         assert driver.returncode == 0, told
         assert rows(out) == expected
-    wait_for(lambda: not processes(f"AEROLOOP_CLUSTER={cluster.mark}", WORKER))
+    cluster.check_nothing_is_left()
 
 
 def test_a_killed_driver_leaves_no_worker_and_loses_no_flight(
@@ -172,7 +190,7 @@ def test_a_killed_driver_leaves_no_worker_and_loses_no_flight(
     before: dict[str, tuple[object, ...]] = {}
     for flown in (3, 12, 25):
         driver = start(tmp_path, "--on", cluster.address, env=cluster.env)
-        wait_for(lambda flown=flown: len(rows_flown(tmp_path / "out")) >= flown)
+        wait_for(lambda flown=flown: cluster.flown(tmp_path / "out") >= flown)
         moments.random()
         driver.kill()
         driver.communicate()
@@ -184,6 +202,7 @@ def test_a_killed_driver_leaves_no_worker_and_loses_no_flight(
     _, told = driver.communicate(timeout=600)
     assert driver.returncode == 0, told
     assert rows(tmp_path / "out") == expected
+    cluster.check_nothing_is_left()
 
 
 def test_a_wrong_token_and_another_build_are_refused(cluster: Cluster, tmp_path: Path) -> None:

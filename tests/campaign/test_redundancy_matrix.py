@@ -14,10 +14,12 @@ from typer.testing import Result as Ran
 from aeroloop.campaign import redundancy_failures, redundancy_page
 from aeroloop.campaign import redundancy_matrix as matrix
 from aeroloop.campaign.redundancy_failures import BY_NAME, COMBINATIONS, FAILURES, TIMES_S, Cell, cells
-from aeroloop.campaign.redundancy_matrix import DETECTED, NO_EFFECT, NONE_LEFT, REFUSED, RESOLVED, WRONG, Flown, Result
+from aeroloop.campaign.redundancy_flown import FLIGHTS, Flown
+from aeroloop.campaign.redundancy_matrix import DETECTED, NO_EFFECT, NONE_LEFT, REFUSED, RESOLVED, WRONG, Result
 from aeroloop.cli import app as cli
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import BOARDS
+from aeroloop.core.scenario import Scenario
 from aeroloop.exchanges.redundant import ALL_GONE
 
 SHORT = ("--failures", "dead,bias of 1 N,wrong image", "--at", "0.3,0.45", "--lasts", "0.5", "--workers", "1")
@@ -81,6 +83,45 @@ def test_bad_usage_is_one_sentence(arguments: tuple[str, ...], expected: str) ->
     result = run(*arguments)
     assert isinstance(result.exception, ConfigError)
     assert expected in str(result.exception) and "\n" not in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "more", "flown_again"),
+    [
+        (False, (), ["dead", "wrong image"]),
+        (True, (), ["none", "dead", "wrong image"]),
+        (False, ("--seed", "2"), ["none", "dead", "wrong image"]),
+    ],
+    ids=["complete", "damaged", "another seed"],
+)
+def test_a_matrix_that_was_interrupted_goes_on_where_it_ended(
+    damaged: bool, more: tuple[str, ...], flown_again: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same results as in one go."""
+    short = ("--failures", "dead,wrong image", "--at", "0.2", "--lasts", "0.1", "--workers", "1")
+    for module in (redundancy_failures, redundancy_page):
+        monkeypatch.setattr(module, "COMBINATIONS", FLOWN[:1])
+    assert run(*short, *more, "--out", tmp_path / "whole").exit_code == 0
+    assert not (tmp_path / "whole" / FLIGHTS).exists()
+    fly, begun, folder = matrix._fly, list[str](), tmp_path / "parts"
+
+    def followed(cell: Cell, plan: Scenario) -> Flown:
+        begun.append(cell.failure)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return fly(cell, plan)
+
+    monkeypatch.setattr(matrix, "_fly", followed)
+    stopped = run(*short, "--out", folder)
+    assert begun == ["none", "dead"] and "goes on" in stopped.stderr and not (folder / "report.html").exists()
+    if damaged:
+        (file,) = (folder / FLIGHTS).iterdir()
+        file.write_bytes(b"damaged")
+    assert run(*short, *more, "--out", folder).exit_code == 0
+    assert begun[2:] == flown_again
+    for name in ("summary.json", "report.html"):
+        assert (folder / name).read_text() == (tmp_path / "whole" / name).read_text()
+    assert "exists already" in str(run(*short, "--out", folder).exception)
 
 
 def test_every_failure_of_the_specification_is_planned() -> None:

@@ -14,6 +14,7 @@ import tomli_w
 
 from aeroloop.campaign.store import DATABASE, Store
 from aeroloop.core.errors import ConfigError
+from aeroloop.realtime.limits import SHARED_MEMORY
 
 SHORT: dict[str, Any] = {
     "name": "short",
@@ -89,6 +90,14 @@ def processes(marked: str, words: str = "") -> list[int]:
         except OSError:
             continue
     return found
+
+
+def left_behind(runtime: Path, seen: set[str]) -> list[str]:
+    """Folders and files of flights but for locks, their shared memory, and sockets that are still bound."""
+    folders = [path.name for path in runtime.iterdir() if path.suffix != ".lock"]
+    memory = [path.name for path in SHARED_MEMORY.iterdir() if any(path.name.startswith(f"{name}_") for name in seen)]
+    sockets = [line for line in Path("/proc/net/unix").read_text().splitlines() if str(runtime) in line]
+    return [*folders, *memory, *sockets]
 
 
 def wait_for(condition: Callable[[], Any], within_s: float = PATIENCE_S) -> None:

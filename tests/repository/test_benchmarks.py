@@ -94,6 +94,7 @@ ROWS = {
             *(f"router: {signal}, delay, {of}" for signal in HIL_SIGNALS for of in ("median", "99th percentile")),
         )
     ),
+    "video": ("film of 1.2 s: wall time", "film of 1.2 s: processor time"),
     "pty-answer": ("median, ordinary priority", "99th percentile, ordinary priority"),
     "codec": ("answer, there and back", "actuators, there and back"),
     "dataflash-rows": ("rows", "memory"),

@@ -41,6 +41,19 @@ def test_in_lockstep_the_router_between_plant_and_board_changes_no_bit(tmp_path:
     assert max(links["lost"]) == max(links["dropped"]) == max(links["bad_checksums"]) == 0
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("transport", ["pty", "tcp", "udp"])
+def test_the_whole_mission_through_the_router_is_that_without_it(transport: str, tmp_path: Path) -> None:
+    """66 s; above, its first second over a pty."""
+    kind = socket.SOCK_DGRAM if transport == "udp" else socket.SOCK_STREAM
+    url = "pty://" if transport == "pty" else f"{transport}://127.0.0.1:{free_port(kind)}"
+    routed = aeroloop.fly("quad-mission", link=url, set={"router.hil": True}, out=tmp_path / "routed")
+    (direct,) = fly_inline(aeroloop.scenario("quad-mission").plan).logs
+    assert routed.error is None and routed.log_sha256 == log_sha256(direct)
+    links = routed.log["router_link"]
+    assert max(links["lost"]) == max(links["dropped"]) == max(links["bad_checksums"]) == 0
+
+
 class Station:
     """A ground station on UDP: it notes what comes, and sends a heartbeat and one order to arm."""
 

@@ -19,10 +19,11 @@ from aeroloop.batch import flights
 from aeroloop.batch.engine import Engine, Target
 from aeroloop.campaign import rare
 from aeroloop.campaign.batch_table import FlightColumns, Kept
-from aeroloop.campaign.definition import CampaignFile, Definition, Parameter, extremes
+from aeroloop.campaign.definition import CampaignFile, Definition, extremes
 from aeroloop.campaign.design import Columns, quantiles
 from aeroloop.campaign.driver import Progress, Told
 from aeroloop.campaign.identity import DIGITS, flight_key
+from aeroloop.campaign.parameter import Parameter
 from aeroloop.campaign.statistics import Array
 from aeroloop.campaign.store import Block, Store
 from aeroloop.core.errors import ConfigError

@@ -15,7 +15,8 @@ from aeroloop.campaign.batch_flights import BatchFlights, kept_of
 from aeroloop.campaign.batch_judged import BatchJudged
 from aeroloop.campaign.batch_table import FlightColumns, LazyRows, of_blocks
 from aeroloop.campaign.definition import Definition
-from aeroloop.campaign.design import Columns, PlannedFlight, columns, design_of, draws
+from aeroloop.campaign.design import Columns, PlannedFlight, columns, draws
+from aeroloop.campaign.design_size import design_of
 from aeroloop.campaign.driver import Driver, Progress, Told
 from aeroloop.campaign.local_workers import LocalWorkers
 from aeroloop.campaign.places import default_workers

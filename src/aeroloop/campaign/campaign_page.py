@@ -15,7 +15,7 @@ from aeroloop.analysis.page import Document
 from aeroloop.analysis.section import Block, Column, Facts, Figures, Note, Section, Table, Text, check_grade, code
 from aeroloop.analysis.summary import versions
 from aeroloop.campaign import fault_page, kept
-from aeroloop.campaign.design import design_of
+from aeroloop.campaign.design_size import design_of
 from aeroloop.campaign.judgement import Judged, percent
 from aeroloop.campaign.store import Row
 from aeroloop.campaign.tree_section import tree_blocks

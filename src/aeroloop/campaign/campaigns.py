@@ -23,7 +23,8 @@ from aeroloop.campaign import definition as files
 from aeroloop.campaign import fault_campaign, kept
 from aeroloop.campaign.bench_search import boundary_of_flights
 from aeroloop.campaign.definition import CampaignFile, Definition
-from aeroloop.campaign.design import PlannedFlight, design_of, flights
+from aeroloop.campaign.design import PlannedFlight, flights
+from aeroloop.campaign.design_size import design_of
 from aeroloop.campaign.driver import Driver, Progress, Told, counted
 from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.judgement import Judged, Worst
@@ -136,7 +137,8 @@ class Campaign:
             if self.definition.sweep:
                 planned = fault_campaign.planned(self.file, store, self.edition)
                 total = len(planned)
-            tasks = self.planned(store, planned)
+            driver.progress.total = total
+            tasks = self.planned(store, planned, driver.planning)
             driver.progress = counted(store, total, count)
             waiting = [tasks[row.key] for row in store.rows(PLANNED)][:limit]
             if waiting:
@@ -152,13 +154,18 @@ class Campaign:
             run(store, self, target, limit, told)
             return judged(store)
 
-    def planned(self, store: Store, planned: Iterator[PlannedFlight] | Sequence[PlannedFlight]) -> dict[str, Task]:
-        """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses."""
-        return {task.key: task for task in self.tasks(store, list(planned))}
+    def planned(
+        self, store: Store, planned: Sequence[PlannedFlight], told: Callable[[int], None] = lambda count: None
+    ) -> dict[str, Task]:
+        """Tasks by key, written into the store; ConfigError names the flight whose values the scenario refuses.
+        `told`: how many there are so far."""
+        return {task.key: task for task in self.tasks(store, planned, told)}
 
-    def tasks(self, store: Store, planned: Sequence[PlannedFlight]) -> list[Task]:
+    def tasks(
+        self, store: Store, planned: Sequence[PlannedFlight], told: Callable[[int], None] = lambda count: None
+    ) -> list[Task]:
         """In the order of the flights; two that are the same have the same key."""
-        scenario, tasks = self.file.scenario, []
+        scenario, tasks = self.file.scenario, list[Task]()
         table = None if scenario.table is None else dict(scenario.table)
         for each in planned:
             changes = (*scenario.changes, *self.file.changes(each.values, each.seed))
@@ -171,6 +178,7 @@ class Campaign:
             if self.definition.sweep:
                 free = (*scenario.changes, *fault_campaign.fault_free(self.file, each.values, each.seed))
             left = str(kept.place(self.folder.resolve(), each.number))
+            told(len(tasks))
             tasks.append(Task(key, str(scenario.path.resolve()), changes, self.edition, table, free, left))
         rows = [(task.key, each.number, each.values, each.seed) for task, each in zip(tasks, planned, strict=True)]
         store.plan(rows, self.edition)

@@ -19,6 +19,8 @@ from msgspec import Meta
 from aeroloop.analysis.checks import required
 from aeroloop.api.scenarios import ScenarioPlan, named
 from aeroloop.campaign.batch_file import Rare, SobolIndices
+from aeroloop.campaign.design_size import MOST_FLIGHTS, check_size
+from aeroloop.campaign.parameter import Parameter, Value
 from aeroloop.campaign.search_file import Search
 from aeroloop.campaign.sweep_file import Sweep, with_endless
 from aeroloop.core.config import Config, convert, meta, note, override, read_toml
@@ -31,58 +33,12 @@ from aeroloop.core.suggest import did_you_mean
 if TYPE_CHECKING:
     from aeroloop.batch.flights import Plan as BatchPlan
 
-Value = float | int | str | bool
 PASSED = "passed"
 """The rate of flights that ended as planned and met all checks."""
 CAMPAIGN_DIRS = (Path(), Path("campaigns"), CAMPAIGNS)
 """Where names are searched: first the user's own files, then the shipped ones."""
 IN_CODE = Path("campaign in code")
 _ELEMENT = re.compile(r"(.+)\[(\d+)\]")
-MOST_FLIGHTS = 10_000_000
-
-
-class Normal(Config, frozen=True, kw_only=True):
-    mean: Annotated[float, note("Mean")]
-    std: Annotated[float, Meta(gt=0.0, description="Standard deviation")]
-    clip: Annotated[tuple[float, float] | None, note("Values beyond these two are set to the nearer one")] = None
-
-
-class Parameter(Config, frozen=True, kw_only=True):
-    """One key of the scenario and its values: exactly one of `normal`, `uniform`, `choice`, `grid` and `lin`."""
-
-    key: Annotated[str, Meta(min_length=1, description="Key of the scenario")]
-    normal: Annotated[Normal | None, note("Normal distribution")] = None
-    uniform: Annotated[tuple[float, float] | None, note("Uniform distribution: from, to")] = None
-    choice: Annotated[tuple[Value, ...], Meta(min_length=1, description="One of these values")] | None = None
-    weights: Annotated[tuple[float, ...] | None, note("Relative frequencies of the choices")] = None
-    grid: Annotated[tuple[Value, ...], Meta(min_length=1, description="Each of these values")] | None = None
-    lin: Annotated[tuple[float, float, int] | None, note("From, to, number of evenly spaced values")] = None
-
-    def __post_init__(self) -> None:
-        kinds = ("normal", "uniform", "choice", "grid", "lin")
-        given = [kind for kind in kinds if getattr(self, kind) is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"{self.key}: expected exactly one of {', '.join(kinds)}, not {' and '.join(given) or 'none'}"
-            )
-        for bounds in (self.uniform, self.normal.clip if self.normal else None, self.lin and self.lin[:2]):
-            if bounds and not bounds[0] < bounds[1]:
-                raise ValueError(f"{self.key}: expected the smaller value first, not {list(bounds)}")
-        if self.lin and self.lin[2] < 2:
-            raise ValueError(f"{self.key}: lin: expected at least 2 values, not {self.lin[2]}")
-        if self.weights is not None:
-            if self.choice is None or len(self.weights) != len(self.choice):
-                raise ValueError(f"{self.key}: weights: expected one for each value of choice")
-            if min(self.weights) < 0.0 or not sum(self.weights) > 0.0:
-                raise ValueError(f"{self.key}: weights: expected numbers of at least 0, one of them above 0")
-
-    @property
-    def levels(self) -> tuple[Value, ...] | None:
-        """The values of a grid; None if the parameter is drawn."""
-        if self.lin is not None:
-            start, stop, count = self.lin
-            return tuple(start + (stop - start) * index / (count - 1) for index in range(count))
-        return self.grid
 
 
 class RateCheck(Config, frozen=True, kw_only=True):
@@ -99,7 +55,9 @@ class Definition(Config, frozen=True, kw_only=True):
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", description="Name of the campaign")]
     summary: Annotated[str, note("One line for people")] = ""
     scenario: Annotated[str | dict[str, Any], note("Name or file of the scenario, relative to this file")]
-    flights: Annotated[int, meta("-", "Number of flights; a grid has its own", ge=1, le=MOST_FLIGHTS)] | None = None
+    flights: (
+        Annotated[int, meta("-", "Number of flights; a grid has its own", ge=1, le=MOST_FLIGHTS["batch"])] | None
+    ) = None
     seed: Annotated[int, meta("-", "Seed of the draws and of the flights' noise", ge=0, lt=2**53)] = 1
     design: Annotated[Literal["random", "lhs", "sobol", "grid"], note("How the parameters are drawn")] = "random"
     seeds_per_point: Annotated[int, meta("-", "Noise seeds flown at each point", ge=1, le=10000)] = 1
@@ -122,7 +80,7 @@ class Definition(Config, frozen=True, kw_only=True):
         keys += self.search.names if self.search else ()
         if twice := [key for key in keys if keys.count(key) > 1]:
             raise ValueError(f"{twice[0]}: two parameters have this key; expected one")
-        drawn = [parameter.key for parameter in self.parameter if parameter.levels is None]
+        drawn = [parameter.key for parameter in self.parameter if parameter.count is None]
         self._check_batch()
         if self.sweep and self.search:
             raise ValueError("sweep: expected no `search` in the same file")
@@ -139,8 +97,9 @@ class Definition(Config, frozen=True, kw_only=True):
                 )
         elif self.flights is None and not self.own_number:
             raise ValueError(f"flights: missing; expected the number of flights of a {self.design} design")
-        if self.search and any(parameter.levels is not None for parameter in self.parameter):
+        if self.search and any(parameter.count is not None for parameter in self.parameter):
             raise ValueError("search: expected parameters that are drawn, without `grid` and `lin`")
+        check_size(self)
 
     @property
     def own_number(self) -> bool:
@@ -245,11 +204,7 @@ def rates_of(scenario: ScenarioPlan) -> tuple[str, ...]:
 def extremes(definition: Definition) -> Iterator[tuple[str, str, tuple[Value, ...]]]:
     """Where a key is, the key, and values that the scenario must take."""
     for index, parameter in enumerate(definition.parameter):
-        where, normal = f"parameter[{index}].key", parameter.normal
-        values = parameter.levels or parameter.choice or parameter.uniform
-        if normal is not None:
-            values = normal.clip or (normal.mean,)
-        yield where, parameter.key, tuple(values or ())
+        yield f"parameter[{index}].key", parameter.key, parameter.samples
     if definition.search:
         for index, axis in enumerate(definition.search.axes):
             where = f"search.keys[{index}].key" if definition.search.keys else "search.key"

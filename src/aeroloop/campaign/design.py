@@ -9,14 +9,15 @@ combination.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.campaign.definition import Definition, Parameter, Value
+from aeroloop.campaign.definition import Definition
+from aeroloop.campaign.design_size import design_of
+from aeroloop.campaign.parameter import Parameter, Value
 from aeroloop.core.errors import ConfigError
 
 Array = NDArray[np.float64]
@@ -44,37 +45,6 @@ class Columns:
 
     def part(self, first: int, end: int) -> Columns:
         return Columns({key: own[first:end] for key, own in self.values.items()}, self.noise[first:end])
-
-
-@dataclass(frozen=True)
-class Design:
-    points: int  # drawn; each is flown at all combinations of the grids, with each of its noise seeds
-    combinations: int
-    seeds_per_point: int
-    remark: str = ""  # for the user, where the number is another one than in the file
-
-    @property
-    def flights(self) -> int:
-        return self.points * self.combinations * self.seeds_per_point
-
-
-def design_of(definition: Definition) -> Design:
-    if definition.sensitivity is not None:
-        return Design(definition.sensitivity.samples * (len(definition.parameter) + 2), 1, 1)
-    combinations = math.prod(len(levels) for _, levels in _grids(definition))
-    each = combinations * definition.seeds_per_point
-    if definition.design == "grid" or definition.sweep:  # of a sweep: the fault-free flights
-        return Design(1, combinations, definition.seeds_per_point)
-    wanted = definition.flights or 0
-    points = math.ceil(wanted / each)
-    if definition.design == "sobol":
-        points = 1 << max(0, points - 1).bit_length()
-    design = Design(points, combinations, definition.seeds_per_point)
-    if design.flights == wanted:
-        return design
-    why = "a Sobol design needs a power of two" if definition.design == "sobol" else "each point is flown completely"
-    remark = f"{design.flights} flights instead of {wanted}: {why} ({points} points of {each} {_noun(each)})"
-    return Design(points, combinations, definition.seeds_per_point, remark)
 
 
 def flights(definition: Definition, *, philox: bool = False) -> Iterator[PlannedFlight]:
@@ -127,8 +97,9 @@ def sobol_columns(definition: Definition) -> Columns:
 
 
 def _numbers(key: str, values: Sequence[Value]) -> Array:
-    if any(isinstance(value, str | bool) for value in values[:1000]):
-        raise ConfigError(f"{key}: a batch varies numbers, not {values[0]!r}; expected engine = bench")
+    for value in values:
+        if isinstance(value, str | bool):
+            raise ConfigError(f"{key}: a batch varies numbers, not {value!r}; expected engine = bench")
     return np.array(values, float)
 
 
@@ -140,7 +111,7 @@ def noise_seed(seed: int, point: int, repeat: int = 0) -> int:
 
 def draws(definition: Definition, points: int) -> dict[str, Sequence[Value]]:
     """Values of the drawn parameters at each point, by key."""
-    drawn = sorted((each for each in definition.parameter if each.levels is None), key=lambda each: each.key)
+    drawn = sorted((each for each in definition.parameter if each.count is None), key=lambda each: each.key)
     if not drawn:
         return {}
     if definition.design in ("sobol", "lhs"):
@@ -193,7 +164,3 @@ def _values(parameter: Parameter, uniform: Array) -> Sequence[Value]:
 def _grids(definition: Definition) -> list[tuple[str, tuple[Value, ...]]]:
     found = ((parameter.key, parameter.levels) for parameter in definition.parameter)
     return [(key, levels) for key, levels in found if levels is not None]
-
-
-def _noun(count: int) -> str:
-    return "flight" if count == 1 else "flights"

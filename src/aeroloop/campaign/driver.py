@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median, quantiles
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from aeroloop.campaign.worker import Report, Task
 from aeroloop.core.errors import DISK_FULL, EXIT_USAGE, ConfigError, StorageError
 
 POLL_S = 1.0
+PLANNED_A_TIME = 100
 RECENT = 50
 """Flights from which the remaining time is estimated."""
 
@@ -31,6 +32,7 @@ class Progress:
     done: int = 0  # with those given up
     failed: int = 0
     gave_up: int = 0
+    planned: int | None = None  # flights so far, while they are planned
     until: int | None = None  # where this run ends before all are done
     last: str = ""
     recent_s: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
@@ -51,6 +53,8 @@ class Progress:
 
     @property
     def words(self) -> str:
+        if self.planned is not None:
+            return f"{self.planned} of {self.total} flights planned"
         text = f"{self.done} of {self.total} flights, {self.failed} failed, {self.gave_up} gave up"
         if self.per_s is not None:
             text += f", {self.per_s:.2g}/s"
@@ -91,6 +95,11 @@ class Driver:
     retries: int
     progress: Progress
     told: Told = lambda progress: None
+
+    def planning(self, count: int) -> None:
+        """Tell now and then how many flights are planned."""
+        if count and count % PLANNED_A_TIME == 0:
+            self.told(replace(self.progress, planned=count))
 
     def fly(self, tasks: Iterable[Task], workers: Workers) -> None:
         """All of them; each result is in the store before the next one is counted."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ import msgspec
 
 from aeroloop.campaign.definition import Definition
 from aeroloop.campaign.design import PlannedFlight, flights
+from aeroloop.campaign.design_size import MOST_FLIGHTS, design_of
 from aeroloop.campaign.flight_phases import GROUND, PHASES, Stretch, times_in
 from aeroloop.campaign.sweep_file import Amount, At, Sweep
 from aeroloop.core.errors import ConfigError
@@ -76,9 +78,9 @@ def possible(scenario: Scenario) -> tuple[Offer, ...]:
 
 def sweep_flights(definition: Definition, known: Sequence[Offer], flight: Flight) -> list[PlannedFlight]:
     """The fault-free flights, then those with faults."""
+    found = cases(definition.sweep, known, flight, free=design_of(definition).flights)
     free = list(flights(definition))
     numbers = itertools.count(len(free) + 1)
-    found = cases(definition.sweep, known, flight)
 
     def with_faults(values: Mapping[str, Any], case: list[Entry]) -> dict[str, Any]:
         return {**values, FAULTS: case}
@@ -88,26 +90,48 @@ def sweep_flights(definition: Definition, known: Sequence[Offer], flight: Flight
     ]
 
 
-def cases(sweeps: Sequence[Sweep], known: Sequence[Offer], flight: Flight) -> list[list[Entry]]:
-    """The faults of each flight, without repetitions; ConfigError names the key of a sweep that has none."""
-    found: dict[str, list[Entry]] = {}
+def cases(sweeps: Sequence[Sweep], known: Sequence[Offer], flight: Flight, *, free: int = 1) -> list[list[Entry]]:
+    """The faults of each flight, without repetitions; ConfigError names the key of a sweep that has none, or too many.
+    `free`: fault-free flights, each of which is flown with all of these faults."""
+    parts = []
     for index, sweep in enumerate(sweeps):
         try:
-            for case in _of_sweep(sweep, known, flight):
-                found.setdefault(str(msgspec.json.encode(case, order="sorted")), case)
+            parts.append(_Part(sweep, singles(sweep, known), times(sweep, flight)))
         except ConfigError as error:
             raise ConfigError(f"sweep[{index}].{error}") from None
+    count, most = free * (1 + sum(part.count for part in parts)), MOST_FLIGHTS["bench"]
+    if count > most:
+        raise ConfigError(f"sweep: asks for {count} flights; expected at most {most}, of fewer faults, times or pairs")
+    found: dict[str, list[Entry]] = {}
+    for case in itertools.chain.from_iterable(part.cases() for part in parts):
+        found.setdefault(str(msgspec.json.encode(case, order="sorted")), case)
     return list(found.values())
 
 
-def _of_sweep(sweep: Sweep, known: Sequence[Offer], flight: Flight) -> Iterator[list[Entry]]:
-    found, at_s = singles(sweep, known), times(sweep, flight)
-    for single, lasts_s, t_s in itertools.product(found, sweep.durations_s, at_s):
-        yield [single.entry(t_s, lasts_s)]
-    if sweep.order == 2:
-        pairs = [(a, b) for a, b in itertools.combinations(found, 2) if a.where != b.where]
-        for (a, b), lasts_s, t_s in itertools.product(pairs, sweep.durations_s, at_s):
-            yield [a.entry(t_s, lasts_s), b.entry(t_s, lasts_s)]
+@dataclass(frozen=True)
+class _Part:
+    """What one sweep combines."""
+
+    sweep: Sweep
+    found: Sequence[Single]
+    at_s: Sequence[float]
+
+    @property
+    def count(self) -> int:
+        """The number of cases: faults and, with order 2, pairs of two that are not values of the same fault."""
+        alone, pairs = len(self.found), 0
+        if self.sweep.order == 2:
+            same = Counter(single.where for single in self.found)
+            pairs = math.comb(alone, 2) - sum(math.comb(values, 2) for values in same.values())
+        return (alone + pairs) * len(self.sweep.durations_s) * len(self.at_s)
+
+    def cases(self) -> Iterator[list[Entry]]:
+        for single, lasts_s, t_s in itertools.product(self.found, self.sweep.durations_s, self.at_s):
+            yield [single.entry(t_s, lasts_s)]
+        if self.sweep.order == 2:
+            pairs = [(a, b) for a, b in itertools.combinations(self.found, 2) if a.where != b.where]
+            for (a, b), lasts_s, t_s in itertools.product(pairs, self.sweep.durations_s, self.at_s):
+                yield [a.entry(t_s, lasts_s), b.entry(t_s, lasts_s)]
 
 
 def singles(sweep: Sweep, known: Sequence[Offer]) -> list[Single]:

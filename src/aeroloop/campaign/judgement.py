@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from aeroloop.analysis.section import Section
 from aeroloop.analysis.summary import json_safe, versions
-from aeroloop.campaign.definition import PASSED, Definition, RateCheck, Value
+from aeroloop.campaign.definition import PASSED, Definition, RateCheck
 from aeroloop.campaign.fault_matrix import FaultResults, results
 from aeroloop.campaign.fault_page import table_of as fault_table
 from aeroloop.campaign.flight_phases import Stretch
+from aeroloop.campaign.parameter import Value
 from aeroloop.campaign.search import Boundary
 from aeroloop.campaign.statistics import (
     Array,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,10 @@ from aeroloop.analysis.checks import evaluate
 from aeroloop.analysis.family import metrics_of
 from aeroloop.analysis.statistics import Array
 from aeroloop.analysis.track import ANGLES, POSITION
+from aeroloop.campaign.identity import edition_of, flight_key
 from aeroloop.campaign.pooled import in_processes
 from aeroloop.campaign.redundancy_failures import BY_NAME, NONE, Cell, Failure, planned
+from aeroloop.campaign.redundancy_flown import Flown, keep, kept
 from aeroloop.core.config import convert
 from aeroloop.core.errors import ConfigError, LinkError
 from aeroloop.core.fault_offers import check_planned
@@ -54,21 +57,6 @@ class Setting(NamedTuple):
     loop: str
     seed: int
     duration_s: float  # of each flight
-
-
-@dataclass(frozen=True)
-class Flown:
-    """What is compared of a flight."""
-
-    cell: Cell
-    refused: str  # why it did not start, or that every board has disconnected
-    ended: str
-    command: Array  # (n, 1 + m) cycle and thrusts
-    truth: Array  # (n, 7) time, position, angles
-    held: float
-    blamed: tuple[int, ...]
-    disagreed: bool
-    failed: frozenset[str]  # metrics of checks
 
 
 @dataclass(frozen=True)
@@ -108,8 +96,22 @@ def scenario_of(cell: Cell, setting: Setting) -> Scenario:
     return plan
 
 
-def fly(cell: Cell, setting: Setting) -> Flown:
+def fly(cell: Cell, setting: Setting, folder: Path | None = None) -> Flown:
+    """`folder`: of flights that are not flown again. One that was refused is: a busy machine may have been the
+    reason."""
     plan = scenario_of(cell, setting)
+    if folder is None:
+        return _fly(cell, plan)
+    file = folder / f"{flight_key(plan, edition_of(plan))}.npz"
+    found = kept(file, cell)
+    if found is None:
+        found = _fly(cell, plan)
+        if not found.refused:
+            keep(file, found)
+    return found
+
+
+def _fly(cell: Cell, plan: Scenario) -> Flown:
     try:
         flight = fly_inline(plan)
     except LinkError as error:
@@ -149,9 +151,14 @@ def _blamed(log: Log) -> tuple[int, ...]:
 
 
 def fly_all(
-    wanted: Sequence[Cell], setting: Setting, *, workers: int | None, told: Callable[[Cell], None]
+    wanted: Sequence[Cell],
+    setting: Setting,
+    folder: Path | None = None,
+    *,
+    workers: int | None,
+    told: Callable[[Cell], None],
 ) -> list[Flown]:
-    return in_processes(fly, wanted, (setting,), workers=workers, told=told)
+    return in_processes(fly, wanted, (setting, folder), workers=workers, told=told)
 
 
 def judged(flown: Sequence[Flown]) -> list[Result]:

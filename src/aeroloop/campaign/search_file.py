@@ -49,7 +49,7 @@ class Search(Config, frozen=True, kw_only=True, rename={"from_": "from"}):
     resolution: Resolution | None = None
     scan: Scan | None = None
     keys: Annotated[tuple[SearchKey, ...], note("Two keys, each with its range, in place of key, from and to")] = ()
-    pass_rate: Annotated[float, meta("-", "Rate at the boundary", gt=0.0, lt=1.0)] = 0.95
+    pass_rate: Annotated[float, meta("-", "Rate at the boundary", ge=1e-6, le=1.0 - 1e-6)] = 0.95
     most_per_point: Annotated[int, meta("-", "Flights at one point at most", ge=3, le=10000)] = 200
 
     def __post_init__(self) -> None:

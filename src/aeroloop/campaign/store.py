@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from aeroloop.campaign.definition import Value
+from aeroloop.campaign.parameter import Value
 from aeroloop.core.errors import DISK_FULL, ConfigError, StorageError, not_written
 
 DATABASE = "campaign.db"

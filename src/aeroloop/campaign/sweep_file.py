@@ -16,6 +16,8 @@ from aeroloop.core.suggest import did_you_mean
 Amount = float | Vec3
 ENDLESS: Literal["inf"] = "inf"
 """A duration to the end of the flight. TOML's number of this name becomes a text, as JSON has no such number."""
+MOST_TIMES = 10_000
+"""Of one `at.lin`."""
 
 
 class At(Config, frozen=True, kw_only=True):
@@ -30,8 +32,10 @@ class At(Config, frozen=True, kw_only=True):
             if self.phases or self.per_phase is not None:
                 raise ValueError("at: expected `lin`, or `phases` and `per_phase`, not both")
             start_s, end_s, count = self.lin
-            if not 0.0 <= start_s < end_s or count < 2:
-                raise ValueError(f"at.lin: expected two times, the earlier first, and at least 2, not {self.lin}")
+            if not 0.0 <= start_s < end_s or not 2 <= count <= MOST_TIMES:
+                raise ValueError(
+                    f"at.lin: expected two times, the earlier first, and 2 to {MOST_TIMES} of them, not {self.lin}"
+                )
 
 
 class Sweep(Config, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from aeroloop.cli import progress
-from aeroloop.cli.console import plain
+from aeroloop.cli.console import plain, print_note
 from aeroloop.core.errors import EXIT_CHECK_FAILED, EXIT_OK, ConfigError
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ def redundancy_matrix(
     workers: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Flights at a time; one for each processor.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for the results; must not exist yet.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the results: a new one, or one that was interrupted.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print summary.json alone on standard output.")] = False,
 ) -> None:
     """Fly every failure of a board, at several times, against standby and vote of two and three boards, and write who
@@ -57,7 +60,7 @@ def redundancy_matrix(
     from aeroloop.api.flying import RUNS
     from aeroloop.campaign import redundancy_failures, redundancy_page
     from aeroloop.campaign import redundancy_matrix as matrix
-    from aeroloop.campaign.sync_table import make_folder
+    from aeroloop.campaign.redundancy_flown import FLIGHTS
     from aeroloop.flight.results import as_text
 
     wanted = [name.strip() for name in failures.split(",") if name.strip()]
@@ -72,23 +75,40 @@ def redundancy_matrix(
     setting = matrix.Setting(scenario, loop, seed, times_s[-1] + lasts)
     matrix.scenario_of(cells[0], setting)  # refused before a folder is made
     folder = out or RUNS / f"redundancy-matrix-{datetime.now():%Y%m%d-%H%M%S}"
-    make_folder(folder)
+    _make_folder(folder)
     done = 0
-    with progress.counted("redundancy-matrix", len(cells), "flights") as told:
+    try:
+        with progress.counted("redundancy-matrix", len(cells), "flights") as told:
 
-        def flown(cell: Cell) -> None:
-            nonlocal done
-            done += 1
-            told(done, f"{cell.mode} {cell.boards} {cell.failure}, {cell.at_s:g} s")
+            def flown(cell: Cell) -> None:
+                nonlocal done
+                done += 1
+                told(done, f"{cell.mode} {cell.boards} {cell.failure}, {cell.at_s:g} s")
 
-        results = matrix.judged(matrix.fly_all(cells, setting, workers=workers, told=flown))
+            flights = matrix.fly_all(cells, setting, folder / FLIGHTS, workers=workers, told=flown)
+    except KeyboardInterrupt:
+        print_note(f"interrupted: what was flown is in {folder}; the same command with --out {folder} goes on")
+        raise
+    results = matrix.judged(flights)
     about = f"{len(cells)} flights of {scenario} on {loop}, seed {seed}; failures at {at.replace(',', ', ')} s."
     report = redundancy_page.write(folder, results, about)
+    shutil.rmtree(folder / FLIGHTS)
     if as_json:
         sys.stdout.write(as_text(redundancy_page.summary(results, about)))
     else:
         _show(results, report)
     raise typer.Exit(EXIT_OK if all(one.ok for one in results) else EXIT_CHECK_FAILED)
+
+
+def _make_folder(folder: Path) -> None:
+    """A new one, unless it has flights and no report yet."""
+    from aeroloop.campaign.redundancy_flown import FLIGHTS
+    from aeroloop.campaign.sync_table import make_folder
+    from aeroloop.flight.results import REPORT
+
+    if not (folder / FLIGHTS).is_dir() or (folder / REPORT).exists():
+        make_folder(folder)
+        make_folder(folder / FLIGHTS)
 
 
 def _times_s(text: str) -> tuple[float, ...]:

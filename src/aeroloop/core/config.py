@@ -124,10 +124,24 @@ def _choices_at(kind: type[Struct], key: str) -> list[str]:
     tables = _tables_at(kind, parent)
     if len(tables) > 1:  # the key is the tag of a union of tables
         return [str(table.__struct_config__.tag) for table in tables]
-    info = _fields(tables[0]).get(last) if tables else None
+    return _listed(_fields(tables[0]).get(last)) if tables else []
+
+
+def _listed(info: Any) -> list[str]:
+    """The values of a type that lists them, also where the key may be left out, or may be a number instead."""
+    if isinstance(info, msgspec.inspect.Metadata):
+        return _listed(info.type)
     if isinstance(info, msgspec.inspect.VarTupleType):
-        info = info.item_type
+        return _listed(info.item_type)
+    if isinstance(info, msgspec.inspect.UnionType):
+        own = [value for member in info.types for value in _listed(member)]
+        return [*own, "a number"] if own and any(map(_is_number, info.types)) else own
     return [str(value) for value in info.values] if isinstance(info, msgspec.inspect.LiteralType) else []
+
+
+def _is_number(info: Any) -> bool:
+    bare = info.type if isinstance(info, msgspec.inspect.Metadata) else info
+    return isinstance(bare, msgspec.inspect.FloatType | msgspec.inspect.IntType)
 
 
 def _tables_at(kind: type[Struct], key: str) -> list[type[Struct]]:
