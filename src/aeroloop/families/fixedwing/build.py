@@ -20,6 +20,7 @@ from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import Airframe, scaled
+from aeroloop.families.fixedwing.balance import WingForces
 from aeroloop.families.fixedwing.planning_map import ground_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables, Scale
@@ -29,6 +30,7 @@ from aeroloop.models import fixedwing
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
 from aeroloop.world.atmosphere import Atmosphere
@@ -95,6 +97,8 @@ def assembled(
         """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
         heavier = msgspec.structs.replace(airframe.body, mass_kg=airframe.body.mass_kg + values[0])
         world.exchange(Evaluator(fixedwing.step(msgspec.structs.replace(airframe, body=heavier))))
+        if forces is not None:
+            forces.carry(values[0])
 
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
@@ -104,13 +108,18 @@ def assembled(
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
     body = carried(world, InAir(world, around))
+    forces = None
+    if scenario.log.balance:
+        forces = WingForces(airframe, world, around, lambda: not getattr(body, "airborne", True))
+    ledger = RigidLedger(forces, turn_W) if forces is not None else None
+    turning = on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace)
 
     def restart() -> None:
         servos.reset(flying.controls)
         body.restart()  # type: ignore[attr-defined]
 
     stages = Stages(
-        motion=on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
+        motion=balanced(turning, ledger, rows.balance),
         surroundings=around,
         sense=lambda state, effort: sensors.sample(state, around.air, around.place),
         lost=leaves(bound_m),

@@ -18,6 +18,7 @@ from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import rotor_law
 from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.multirotor.balance import RotorForces
 from aeroloop.families.multirotor.batch_channels import drawn
 from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
@@ -33,6 +34,7 @@ from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Stages, TouchDown, Vehicle
@@ -143,14 +145,17 @@ def vehicle(
         if drive is not None:
             drive.restart()
 
+    rows = MultirotorRows(publish, airframe.rotors.count)
+    turning = on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace)
+    ledger = RigidLedger(RotorForces(moved, motion, world), turn_W) if scenario.log.balance else None
     stages: Stages[RotorEffort, RigidState] = Stages(
-        motion=on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace),
+        motion=balanced(turning, ledger, rows.balance),
         surroundings=motion,
         sense=sense,
         lost=leaves(bound_m),
         contact=TouchDown(motion.touching).contact,
         switch=sensors.switch,
-        rows=MultirotorRows(publish, airframe.rotors.count),
+        rows=rows,
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,
         restart=restart,
         changes={

@@ -1,0 +1,213 @@
+"""Whether a flight obeyed mechanics, from its log alone: the stream `balance` of a flight with `log.balance`.
+
+Forces in the log are those of the force models at the start, middle and end of each step; motion is the integrator's.
+Here forces are integrated by Simpson's rule and compared with the motion (h: the step, v, L: velocity of the centre of
+mass and angular momentum about it, f, M: force without gravity and moment, W: the earth's rate):
+
+    (v1 - v0)/h = mean(R f)/m + g - 2 W x (x1 - x0)/h          force
+    (L1 - L0)/h = mean(R M) - W x L                            moment
+    (x1 - x0)/h = v0 + h (a_start + 2 a_middle)/6              position
+    log(q0^-1 q1)/h = mean(w) + h/12 w0 x w1                   attitude
+    (T1 - T0)/h = P + m g (x1 - x0)/h                          energy
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from aeroloop.core.balance_streams import AT, AXES, NAME
+from aeroloop.core.frames import Vec, rotation_rows
+from aeroloop.recording.log import Log
+
+RELATIVE = 1e-6
+"""Limit of the balances, of the largest term in the flight."""
+UNIT_NORM = 1e-9
+SAME_S = 1e-9
+
+Kind = Literal["rms", "largest"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the table. Numbers are in `unit`; `of` is the largest of the terms that balance, which the relative
+    value refers to."""
+
+    name: str
+    unit: str
+    rms: float
+    largest: float
+    at_s: float  # time of the largest
+    limit: float  # of the largest
+    of: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        return self.largest <= self.limit  # False for NaN
+
+
+class Steps:
+    """The judged steps of one aircraft, as arrays with a row for each."""
+
+    def __init__(self, log: Log, vehicle: int) -> None:
+        self._rows = log.rows[NAME][log.column(NAME, "vehicle") == vehicle]
+        self._names = log.columns[NAME]
+        step_s, supported = self._all("step_s"), self._all("supported")
+        self.count, self.supported = int(np.sum(step_s > 0.0)), int(np.sum((step_s > 0.0) & (supported != 0.0)))
+        self._now = np.flatnonzero((step_s > 0.0) & (supported == 0.0))
+        self._now = self._now[self._now > 0]
+        self.h_s, self.t_s = self.at("step_s"), self.at("t_s")
+
+    @property
+    def judged(self) -> int:
+        return len(self._now)
+
+    def has(self, column: str) -> bool:
+        return column in self._names
+
+    def _all(self, column: str) -> Vec:
+        found: Vec = self._rows[:, self._names.index(column)]
+        return found
+
+    def at(self, column: str) -> Vec:
+        """At the end of each step."""
+        return self._all(column)[self._now]
+
+    def before(self, column: str) -> Vec:
+        """At its start: a row always precedes, if need be one of length 0."""
+        return self._all(column)[self._now - 1]
+
+    def axes(self, name: str, unit: str) -> Vec:
+        return np.stack([self.at(f"{name}_{axis}_{unit}") for axis in AXES], axis=-1)
+
+    def both(self, *columns: str) -> tuple[Vec, Vec]:
+        """Vectors of these columns at start and end."""
+        ends = tuple(np.stack([take(column) for column in columns], axis=-1) for take in (self.before, self.at))
+        return ends[0], ends[1]
+
+
+def examined(log: Log, vehicle: int = 0) -> list[Finding]:
+    """Every line for one aircraft."""
+    steps = Steps(log, vehicle)
+    found: list[Finding] = []
+    if not steps.judged:
+        return found
+    if steps.has("mass_kg"):
+        found += _rigid(steps)
+    found.append(_energy(steps))
+    if steps.has("mass_kg"):
+        found += _other_streams(log, steps, vehicle)
+    return found
+
+
+def _finding(name: str, unit: str, steps: Steps, residual: Vec, of: Vec | None, limit: float = RELATIVE) -> Finding:
+    """With terms `of` the balance the limit is relative to their largest."""
+    size = np.linalg.norm(residual, axis=-1) if residual.ndim > 1 else np.abs(residual)
+    largest_of = None if of is None else float(np.max(np.linalg.norm(of, axis=-1) if of.ndim > 1 else np.abs(of)))
+    worst = int(np.argmax(size))
+    return Finding(
+        name,
+        unit,
+        float(np.sqrt(np.mean(size**2))),
+        float(size[worst]),
+        float(steps.t_s[worst]),
+        limit if largest_of is None else limit * largest_of,
+        largest_of,
+    )
+
+
+def _rigid(steps: Steps) -> list[Finding]:
+    h, mass = steps.h_s[:, None], steps.at("mass_kg")[:, None]
+    x0, x1 = steps.both("x_m", "y_m", "z_m")
+    v0, v1 = steps.both("vx_m_s", "vy_m_s", "vz_m_s")
+    q0, q1 = steps.both("qw", "qx", "qy", "qz")
+    w0, w1 = steps.both(*(f"rate_{axis}_rad_s" for axis in AXES))
+    L0, L1 = steps.both(*(f"spin_{axis}_Nms" for axis in AXES))
+    q1 = np.where(np.sum(q0 * q1, axis=-1, keepdims=True) < 0.0, -q1, q1)
+    wd0, wd1 = steps.axes("rate_dot_start", "rad_s2"), steps.axes("rate_dot_end", "rad_s2")
+    gravity, turn = steps.axes("gravity", "m_s2"), steps.axes("turn", "rad_s")
+    qm = 0.5 * (q0 + q1) + h / 8.0 * (_quat_dot(q0, w0) - _quat_dot(q1, w1))
+    qm /= np.linalg.norm(qm, axis=-1, keepdims=True)
+    attitudes = (q0, qm, q1)
+
+    def in_world(name: str, unit: str) -> list[Vec]:
+        return [_turned(q, steps.axes(f"{name}_{at}", unit)) for q, at in zip(attitudes, AT, strict=True)]
+
+    forces, moments = in_world("force", "N"), in_world("moment", "Nm")
+    coriolis = -2.0 * np.cross(turn, (x1 - x0) / h)
+    dv, felt = (v1 - v0) / h, _simpson(forces) / mass
+    start, middle, _ = (force / mass + gravity + coriolis for force in forces)
+    dL, moment = (L1 - L0) / h, _simpson(moments)
+    wm = 0.5 * (w0 + w1) + h / 8.0 * (wd0 - wd1)
+    turned = _rotation_vector(q0, q1) / h
+    norms = np.abs(np.linalg.norm(q1, axis=-1) - 1.0)
+    return [
+        _finding("force", "m/s2", steps, dv - felt - gravity - coriolis, np.concatenate([felt, gravity, dv])),
+        _finding(
+            "moment",
+            "N m",
+            steps,
+            dL - moment + np.cross(turn, 0.5 * (L0 + L1)),
+            np.concatenate([moment, dL, *moments]),
+        ),
+        _finding(
+            "position",
+            "m/s",
+            steps,
+            (x1 - x0) / h - v0 - h * (start + 2.0 * middle) / 6.0,
+            np.concatenate([v0, v1]),
+        ),
+        _finding(
+            "attitude",
+            "rad/s",
+            steps,
+            turned - _simpson([w0, wm, w1]) - h / 12.0 * np.cross(w0, w1),
+            np.concatenate([w0, w1]),
+        ),
+        _finding("quaternion", "-", steps, norms, None, UNIT_NORM),
+    ]
+
+
+def _energy(steps: Steps) -> Finding:
+    T0, T1 = steps.before("kinetic_J"), steps.at("kinetic_J")
+    change, power = (T1 - T0) / steps.h_s, steps.at("power_W")
+    weight = np.zeros_like(power)
+    if steps.has("mass_kg"):
+        x0, x1 = steps.both("x_m", "y_m", "z_m")
+        pulled = np.sum(steps.axes("gravity", "m_s2") * (x1 - x0), axis=-1)
+        weight = steps.at("mass_kg") * pulled / steps.h_s
+    return _finding("energy", "W", steps, change - power - weight, np.concatenate([change, power, weight]))
+
+
+def _other_streams(log: Log, steps: Steps, vehicle: int) -> list[Finding]:
+    return []
+
+
+def _simpson(values: list[Vec]) -> Vec:
+    start, middle, end = values
+    return (start + 4.0 * middle + end) / 6.0
+
+
+def _turned(quat: Vec, vectors: Vec) -> Vec:
+    rows = np.array(rotation_rows(quat.T))  # (3, 3, n)
+    turned: Vec = np.einsum("ijn,nj->ni", rows, vectors)
+    return turned
+
+
+def _quat_dot(quat: Vec, rate_B: Vec) -> Vec:
+    w, v = quat[:, :1], quat[:, 1:]
+    return 0.5 * np.concatenate(
+        [-np.sum(v * rate_B, axis=-1, keepdims=True), w * rate_B + np.cross(v, rate_B)], axis=-1
+    )
+
+
+def _rotation_vector(first: Vec, second: Vec) -> Vec:
+    """From the first attitude to the second, in the axes of the body."""
+    (w, v), (s, u) = ((quat[:, :1], quat[:, 1:]) for quat in (first, second))
+    cosine = w * s + np.sum(v * u, axis=-1, keepdims=True)
+    sine = w * u - s * v - np.cross(v, u)
+    size = np.linalg.norm(sine, axis=-1, keepdims=True)
+    half = np.arctan2(size, cosine)
+    return 2.0 * sine * np.where(size > 1e-12, half / np.maximum(size, 1e-300), 1.0)
