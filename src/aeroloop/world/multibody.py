@@ -66,6 +66,15 @@ class Multibody:
         np.subtract(engine.qvel, was, out=self._change)
         self._change *= NS / dt_ns
 
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    def mid_step_air(self, air: Air, dt_s: float) -> tuple[Vec3, Vec3]:
+        """Velocity through the air and rates at which the next step holds its drag."""
+        qpos, qvel = self._engine.qpos.tolist(), self._engine.qvel.tolist()
+        return mid_step(qpos, qvel, self._change.tolist(), air.wind_W, 0.5 * dt_s)
+
     def state(self, t_ns: int) -> Truth:
         x, y, z, qw, qx, qy, qz, tilt_right, tilt_left = self._engine.qpos.tolist()
         vx, vy, vz, p, q, r, rate_right, rate_left = self._engine.qvel.tolist()
