@@ -25,6 +25,8 @@ E = TypeVar("E")
 E_contra = TypeVar("E_contra", contravariant=True)
 S = TypeVar("S")
 STILL: Vec3 = (0.0, 0.0, 0.0)
+NO_FORCES = (0.0,) * 27
+"""Forces, moments and accelerations of a row that begins a step."""
 
 
 class State(NamedTuple):
@@ -37,9 +39,9 @@ class State(NamedTuple):
     spin_W: Vec  # angular momentum about the centre of mass, of the rate relative to inertial space
     kinetic_J: float
 
-    def row(self) -> list[float]:
+    def row(self) -> Row:
         parts = (self.pos_W, self.vel_W, self.quat_WB, self.rate_B, self.spin_W)
-        return [value for part in parts for value in part.tolist()]
+        return tuple(value for part in parts for value in part.tolist())
 
 
 class Stage(NamedTuple):
@@ -52,27 +54,70 @@ class Stage(NamedTuple):
     power_W: float
 
 
+class Entry(Protocol):
+    """One step in the log."""
+
+    @property
+    def begins(self) -> Row:
+        """State from which it begins, and that in which it ends: a step begins where the one before ended, or a row
+        says so."""
+
+    @property
+    def ends(self) -> Row: ...
+    @property
+    def start_row(self) -> Row: ...
+    def step_row(self, dt_s: float) -> Row: ...
+
+
 class Account(NamedTuple):
-    """One step."""
+    """Of an aircraft."""
 
     before: State
     after: State
     stages: tuple[Stage, Stage, Stage]
     mass_kg: float
     supported: bool
-    wind_W: Vec3
-    density_kg_m3: float
+    air: tuple[Vec3, float]  # wind and density
+    turn_W: Vec  # the earth's rotation
+
+    @property
+    def begins(self) -> Row:
+        return self._motion(self.before)
+
+    @property
+    def ends(self) -> Row:
+        return self._motion(self.after)
+
+    @property
+    def start_row(self) -> Row:
+        held = (*self.stages[0].gravity_W.tolist(), *self._surroundings)
+        return (0.0, self.supported, *self.begins, *NO_FORCES, *held, self.before.kinetic_J, 0.0)
+
+    def step_row(self, dt_s: float) -> Row:
+        start, _, end = stages = self.stages
+        acts = [*(stage.force_B for stage in stages), *(stage.moment_B for stage in stages)]
+        acts += [start.rate_dot_B, end.rate_dot_B, end.force_B / self.mass_kg]
+        held = (*mean([stage.gravity_W for stage in stages]).tolist(), *self._surroundings)
+        power_W = mean([stage.power_W for stage in stages])
+        forces = np.concatenate(acts).tolist()
+        return (dt_s, self.supported, *self.ends, *forces, *held, self.after.kinetic_J, power_W)
+
+    def _motion(self, state: State) -> Row:
+        return self.mass_kg, *state.row()
+
+    @property
+    def _surroundings(self) -> Row:
+        wind_W, density_kg_m3 = self.air
+        return *self.turn_W.tolist(), *wind_W, density_kg_m3
 
 
 class Ledger(Protocol[E_contra]):
     """A family's account of its steps."""
 
-    turn_W: Vec
-
     def begin(self, dt_s: float) -> None:
         """Before a step: keep the motion, and what is held over the step."""
 
-    def end(self, effort: E_contra) -> Account: ...
+    def end(self, effort: E_contra) -> Entry: ...
 
 
 class Balanced(Generic[E, S]):
@@ -82,19 +127,17 @@ class Balanced(Generic[E, S]):
         self.motion, self._ledger, self._log = motion, ledger, log
         self.state = motion.state
         self._t_ns = 0
-        self._last: list[float] = []
+        self._last: Row = ()
 
     def drive(self, command: Row, dt_ns: int) -> E:
         self._ledger.begin(dt_ns / NS)
         effort = self.motion.drive(command, dt_ns)
-        account = self._ledger.end(effort)
-        turn_W = self._ledger.turn_W
-        begins = _state_row(account, account.before)
-        if begins != self._last:
-            self._log(self._t_ns, _start_row(account, turn_W))
+        entry = self._ledger.end(effort)
+        if entry.begins != self._last:
+            self._log(self._t_ns, entry.start_row)
         self._t_ns += dt_ns
-        self._last = _state_row(account, account.after)
-        self._log(self._t_ns, _step_row(account, turn_W, dt_ns / NS))
+        self._last = entry.ends
+        self._log(self._t_ns, entry.step_row(dt_ns / NS))
         return effort
 
 
@@ -103,51 +146,8 @@ def balanced(motion: Motion[E, S], ledger: Ledger[E] | None, log: Callable[[int,
     return motion if ledger is None else Balanced(motion, ledger, log)
 
 
-def _state_row(account: Account, state: State) -> list[float]:
-    return [account.mass_kg, *state.row(), state.kinetic_J]
-
-
-def _start_row(account: Account, turn_W: Vec) -> Row:
-    nothing = (0.0,) * 27
-    first = account.stages[0]
-    held = (*first.gravity_W.tolist(), *turn_W.tolist(), *account.wind_W, account.density_kg_m3)
-    return (
-        0.0,
-        account.supported,
-        account.mass_kg,
-        *account.before.row(),
-        *nothing,
-        *held,
-        account.before.kinetic_J,
-        0.0,
-    )
-
-
-def _step_row(account: Account, turn_W: Vec, dt_s: float) -> Row:
-    start, _, end = stages = account.stages
-    forces = np.concatenate(
-        [
-            *(stage.force_B for stage in stages),
-            *(stage.moment_B for stage in stages),
-            start.rate_dot_B,
-            end.rate_dot_B,
-            end.force_B / account.mass_kg,
-            _mean([stage.gravity_W for stage in stages]),
-            turn_W,
-        ]
-    )
-    power_W = _mean([stage.power_W for stage in stages])
-    return (
-        *(dt_s, account.supported, account.mass_kg),
-        *account.after.row(),
-        *forces.tolist(),
-        *account.wind_W,
-        account.density_kg_m3,
-        *(account.after.kinetic_J, power_W),
-    )
-
-
-def _mean(values: Sequence[Any]) -> Any:
+def mean(values: Sequence[Any]) -> Any:
+    """Over a step, by Simpson's rule."""
     start, middle, end = values
     return (start + 4.0 * middle + end) / 6.0
 
@@ -212,7 +212,7 @@ class RigidLedger(Generic[E]):
 
     def __init__(self, forces: Forces[E], turn_W: Vec3 | None) -> None:
         self._forces = forces
-        self.turn_W: Vec = np.array(turn_W or STILL)
+        self._turn_W: Vec = np.array(turn_W or STILL)
         self._kept: Kept
 
     def begin(self, dt_s: float) -> None:
@@ -227,7 +227,8 @@ class RigidLedger(Generic[E]):
         start, end = self._stage(effort, body, before), self._stage(effort, body, after)
         middle = self._stage(effort, body, self._middle(body, (before, start), (after, end), kept.dt_s))
         supported = kept.supported or forces.supported
-        return Account(before, after, (start, middle, end), body.mass_kg, supported, *forces.air)
+        stages = start, middle, end
+        return Account(before, after, stages, body.mass_kg, supported, forces.air, self._turn_W)
 
     def _state(self, motion: Moving, body: Body) -> State:
         R_WB, rate_B = _rotation(motion.quat_WB), np.array(motion.rate_B)
@@ -237,7 +238,7 @@ class RigidLedger(Generic[E]):
 
     def _at(self, body: Body, pos_W: Vec, vel_W: Vec, quat_WB: Vec, rate_B: Vec) -> State:
         R_WB = _rotation(quat_WB)
-        inertial_B = rate_B + R_WB.T @ self.turn_W
+        inertial_B = rate_B + R_WB.T @ self._turn_W
         spin_B = body.inertia_kgm2 @ inertial_B
         kinetic_J = 0.5 * float(body.mass_kg * vel_W @ vel_W + inertial_B @ spin_B)
         return State(pos_W, vel_W, quat_WB, rate_B, R_WB @ spin_B, kinetic_J)
@@ -245,7 +246,7 @@ class RigidLedger(Generic[E]):
     def _stage(self, effort: E, body: Body, at: State) -> Stage:
         R_WB = _rotation(at.quat_WB)
         force_B, moment_B, gravity_W = self._forces.loads(effort, at)
-        turn_B = R_WB.T @ self.turn_W
+        turn_B = R_WB.T @ self._turn_W
         inertial_B, spin_B = at.rate_B + turn_B, R_WB.T @ at.spin_W
         euler_B = np.linalg.solve(body.inertia_kgm2, moment_B - np.cross(inertial_B, spin_B))
         rate_dot_B = euler_B + np.cross(at.rate_B, turn_B)
@@ -258,7 +259,7 @@ class RigidLedger(Generic[E]):
 
         def accel_W(state: State, stage: Stage) -> Vec:
             pushed: Vec = _rotation(state.quat_WB) @ stage.force_B / body.mass_kg + stage.gravity_W
-            return pushed - 2.0 * np.cross(self.turn_W, state.vel_W)
+            return pushed - 2.0 * np.cross(self._turn_W, state.vel_W)
 
         quat = middle_quat(was.quat_WB, was.rate_B, now.quat_WB, now.rate_B, dt_s)
         pos_W = 0.5 * (was.pos_W + now.pos_W) + eighth_s * (was.vel_W - now.vel_W)

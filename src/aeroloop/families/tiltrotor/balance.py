@@ -33,14 +33,12 @@ class Motion(NamedTuple):
 class TiltrotorLedger:
     """`sim.balance.Ledger` of a tilt-rotor."""
 
-    def __init__(
-        self, world: Multibody, air: tuple[Surroundings, Drag | None] | None, turn_W: Vec3 | None
-    ) -> None:
+    def __init__(self, world: Multibody, air: tuple[Surroundings, Drag | None] | None, turn_W: Vec3 | None) -> None:
         """`air`: what surrounds it, and its drag in it."""
         self._world, self._air = world, air
         self._model, self._clearance = world.engine.model, Clearance(world.engine.model)
         self._data = mujoco.MjData(self._model)
-        self.turn_W: Vec = np.array(turn_W or STILL)
+        self._turn_W: Vec = np.array(turn_W or STILL)
 
     def begin(self, dt_s: float) -> None:
         self._dt_s, self._was = dt_s, self._motion()
@@ -63,7 +61,8 @@ class TiltrotorLedger:
         _, middle, _ = self._at(self._middle(was, was_accel, now, now_accel), ctrl)
         supported = self._near or self._clearance.near(now.qpos)
         mass_kg = float(self._model.body_subtreemass[AIRFRAME])
-        return Account(before, after, (start, middle, end), mass_kg, supported, *self._held_air)
+        stages = start, middle, end
+        return Account(before, after, stages, mass_kg, supported, self._held_air, self._turn_W)
 
     def _motion(self) -> Motion:
         return Motion(self._world.engine.qpos.copy(), self._world.engine.qvel.copy())
@@ -111,4 +110,3 @@ class TiltrotorLedger:
         rate_dot_B = data.qacc[RATE].copy()
         stage = Stage(R_WB.T @ force_W, R_WB.T @ moment_W, rate_dot_B, model.opt.gravity.copy(), power_W)
         return state, stage, data.qacc.copy()
-
