@@ -151,23 +151,16 @@ def _rigid(steps: Steps) -> list[Finding]:
     q0, q1 = steps.both("qw", "qx", "qy", "qz")
     w0, w1 = steps.both(*(f"rate_{axis}_rad_s" for axis in AXES))
     L0, L1 = steps.both(*(f"spin_{axis}_Nms" for axis in AXES))
-    q1 = np.where(np.sum(q0 * q1, axis=-1, keepdims=True) < 0.0, -q1, q1)
     wd0, wd1 = steps.axes("rate_dot_start", "rad_s2"), steps.axes("rate_dot_end", "rad_s2")
     gravity, turn = steps.axes("gravity", "m_s2"), steps.axes("turn", "rad_s")
-    qm = 0.5 * (q0 + q1) + h / 8.0 * (_quat_dot(q0, w0) - _quat_dot(q1, w1))
-    qm /= np.linalg.norm(qm, axis=-1, keepdims=True)
-    attitudes = (q0, qm, q1)
-
-    def in_world(name: str, unit: str) -> list[Vec]:
-        return [_turned(q, steps.axes(f"{name}_{at}", unit)) for q, at in zip(attitudes, AT, strict=True)]
-
-    forces, moments = in_world("force", "N"), in_world("moment", "Nm")
+    attitudes = _attitudes(steps)
+    forces, moments = (_in_world(steps, attitudes, *what) for what in (("force", "N"), ("moment", "Nm")))
     coriolis = -2.0 * np.cross(turn, (x1 - x0) / h)
     dv, felt = (v1 - v0) / h, _simpson(forces) / mass
     start, middle, _ = (force / mass + gravity + coriolis for force in forces)
     dL, moment = (L1 - L0) / h, _simpson(moments)
     wm = 0.5 * (w0 + w1) + h / 8.0 * (wd0 - wd1)
-    turned = _rotation_vector(q0, q1) / h
+    turned = _rotation_vector(q0, attitudes[-1]) / h
     force = dv - felt - gravity - coriolis
     torque = dL - moment + np.cross(turn, 0.5 * (L0 + L1))
     way = (x1 - x0) / h - v0 - h * (start + 2.0 * middle) / 6.0
@@ -229,14 +222,35 @@ def _compared(name: str, unit: str, difference: Vec, t_s: Vec, limit: float) -> 
 
 def _accelerometer(log: Log, steps: Steps, rows: Indices, step: Indices) -> Finding:
     """The mean of measured minus ideal specific force is its bias; the limit is the noise of a sample, by the
-    differences of successive ones."""
-    mean = _simpson([steps.axes(f"force_{at}", "N") for at in AT]) / steps.at("mass_kg")[:, None]
+    differences of successive ones. Ideal is the mean over the step in the body axes at its end."""
+    felt_W, attitude = _felt_W(steps)
+    felt_B = _turned(attitude * (1.0, -1.0, -1.0, -1.0), felt_W)
     measured = np.stack([log.column("imu", name)[rows] for name, *_ in ACCEL], axis=-1)
-    difference = measured - mean[step]
+    difference = measured - felt_B[step]
     noise = float(np.sqrt(np.mean(np.sum(np.diff(difference, axis=0) ** 2, axis=-1)) / 2.0))
     bias = float(np.linalg.norm(np.mean(difference, axis=0)))
     rms = float(np.sqrt(np.mean(np.sum(difference**2, axis=-1))))
     return Finding("accelerometer", "m/s2", rms, bias, float(steps.t_s[step[-1]]), max(SIGMAS * noise, LEAST_BIAS_M_S2))
+
+
+def _attitudes(steps: Steps) -> list[Vec]:
+    """Quaternions at start, middle and end; the middle is that of the cubic through both ends and their rates."""
+    q0, q1 = steps.both("qw", "qx", "qy", "qz")
+    w0, w1 = steps.both(*(f"rate_{axis}_rad_s" for axis in AXES))
+    q1 = np.where(np.sum(q0 * q1, axis=-1, keepdims=True) < 0.0, -q1, q1)
+    qm = 0.5 * (q0 + q1) + steps.h_s[:, None] / 8.0 * (_quat_dot(q0, w0) - _quat_dot(q1, w1))
+    return [q0, qm / np.linalg.norm(qm, axis=-1, keepdims=True), q1]
+
+
+def _in_world(steps: Steps, attitudes: list[Vec], name: str, unit: str) -> list[Vec]:
+    """A vector of body axes at start, middle and end."""
+    return [_turned(q, steps.axes(f"{name}_{at}", unit)) for q, at in zip(attitudes, AT, strict=True)]
+
+
+def _felt_W(steps: Steps) -> tuple[Vec, Vec]:
+    """Mean specific force over each step, and the attitude at its end."""
+    attitudes = _attitudes(steps)
+    return _simpson(_in_world(steps, attitudes, "force", "N")) / steps.at("mass_kg")[:, None], attitudes[-1]
 
 
 def _simpson(values: list[Vec]) -> Vec:

@@ -51,11 +51,11 @@ class RotorForces:
         return self._motion.state(0)
 
     def hold(self, dt_s: float) -> None:
-        motion, air = self._motion.held_motion, self._motion.air
-        self._wind_W, self._density_kg_m3 = air.wind_W, air.density_kg_m3
-        self._gravity_W: Vec = np.array([0.0, 0.0, -self._motion.place.gravity_m_s2])
+        motion = self._motion.held_motion
+        self._wind_W, self._density_kg_m3, gravity_m_s2 = self._motion.held_air
+        self._gravity_W: Vec = np.array([0.0, 0.0, -gravity_m_s2])
         pos_quat, change = motion[:7], motion[13:19]
-        self._vel_air_B, self._rate_B = mid_step(pos_quat, motion[7:13], change, air.wind_W, 0.5 * dt_s)
+        self._vel_air_B, self._rate_B = mid_step(pos_quat, motion[7:13], change, self._wind_W, 0.5 * dt_s)
 
     def loads(self, effort: RotorEffort, at: State) -> Loads:
         values = np.array(self._loads(effort, self._vel_air_B, self._rate_B, self._density_kg_m3))

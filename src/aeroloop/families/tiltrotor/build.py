@@ -125,7 +125,7 @@ def vehicle(
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
     rows = TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate)
-    turning = on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike)
+    turning = on_earth(Driven(actuators, body), table.turn_W, world.whole_inertia_kgm2, world.strike)
     stages = Stages(
         motion=balanced(turning, ledger, rows.balance),
         surroundings=around,
