@@ -136,6 +136,31 @@ def test_a_change_of_mass_begins_anew() -> None:
     assert failing(log) == set()
 
 
+def test_a_restart_begins_anew_on_the_ground() -> None:
+    log = flown(FLIGHTS["multirotor from the ground"], during=Vehicle.restart)
+    step_s, supported = log.column("balance", "step_s"), log.column("balance", "supported")
+    (again,) = np.flatnonzero(step_s == 0.0)[1:]
+    assert not supported[again - 1] and supported[again + 1]
+    assert failing(log) == set()
+
+
+def test_a_catapult_holds_the_wing_until_it_is_released() -> None:
+    log = flown(Flown("fixedwing-px4", 2.0, {}, (0.0, 0.2, 0.0, 0.9)))
+    supported = log.column("balance", "supported") != 0.0
+    released = int(np.argmin(supported[1:])) + 1
+    assert np.all(supported[1:released]) and not np.any(supported[released:])
+    assert log.column("balance", "vx_m_s")[released] ** 2 + log.column("balance", "vy_m_s")[released] ** 2 > 100.0
+    assert failing(log) == set()
+
+
+def test_an_object_that_is_hit_begins_anew() -> None:
+    """The impulse of a collision comes between two steps."""
+    ball = {"name": "ball", "kind": "sphere", "at_m": [0.5, 0.0, 0.8], "size_m": [0.8, 0.8, 0.8]}
+    log = flown(Flown("quad-wind", 1.5, {"world.objects": [ball]}, LIFTED))
+    assert np.sum(log.column("balance", "step_s") == 0.0) > 1
+    assert failing(log) == set()
+
+
 def test_without_the_key_the_log_is_the_same_but_for_the_stream() -> None:
     flight = FLIGHTS["multirotor from the ground"]
     log, plain = flown(flight), flown(flight._replace(settings={"log.balance": False}))

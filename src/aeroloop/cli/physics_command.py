@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -53,7 +54,7 @@ def as_table(found: dict[str, list[Examined]]) -> list[dict[str, Any]]:
             "steps": each.steps,
             "supported": each.supported,
             "ok": each.ok,
-            "lines": [{**_finite(asdict(line)), "relative": line.relative, "ok": line.ok} for line in each.findings],
+            "lines": [_finite({**asdict(line), "relative": line.relative, "ok": line.ok}) for line in each.findings],
         }
         for name, part in found.items()
         for each in part
@@ -61,8 +62,10 @@ def as_table(found: dict[str, list[Examined]]) -> list[dict[str, Any]]:
 
 
 def _finite(line: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no NaN."""
-    return {key: None if isinstance(value, float) and value != value else value for key, value in line.items()}
+    """JSON has neither NaN nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in line.items()
+    }
 
 
 def _show(found: dict[str, list[Examined]]) -> None:
