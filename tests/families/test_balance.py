@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from aeroloop.families.multirotor import build as multirotor_build
 from aeroloop.families.multirotor.balance import RotorForces
 from aeroloop.flight.inline import KeptRows
 from aeroloop.flight.part import built
+from aeroloop.flight.physics_check import check_log
 from aeroloop.recording.log import Log, log_sha256
 from aeroloop.sim.vehicle import Vehicle
 
@@ -209,6 +211,21 @@ def test_a_force_model_that_lacks_a_hundredth_of_the_drag_is_found(monkeypatch: 
 
     monkeypatch.setattr(multirotor_build, "RotorForces", less_brake)
     assert failing(flown(FLIGHTS["multirotor from the ground"])) >= {"force", "moment", "energy"}
+
+
+def test_a_flight_that_never_takes_off_has_nothing_to_check(tmp_path: Path) -> None:
+    log = flown(Flown("quad-wind", 0.2, {}))
+    with pytest.raises(ConfigError, match="nothing to check: ground, stand or catapult held the aircraft in all 50"):
+        check_log(log, tmp_path)
+
+
+def test_a_fleet_has_each_part_by_its_name(tmp_path: Path) -> None:
+    log = flown(Flown("check-case-9", 0.2, {}))
+    parts = {f"{name}/{stream}": rows for name in ("a", "b") for stream, rows in log.rows.items()}
+    streams = tuple(with_values(s, name=f"{name}/{s.name}") for name in ("a", "b") for s in log.streams)
+    columns = {f"{name}/{stream}": names for name in ("a", "b") for stream, names in log.columns.items()}
+    found = check_log(replace(log, rows=parts, streams=streams, columns=columns), tmp_path)
+    assert {name: each.ok for name, (each,) in found.items()} == {"a": True, "b": True}
 
 
 def test_a_family_without_it_is_refused_in_one_sentence() -> None:
