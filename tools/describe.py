@@ -22,6 +22,7 @@ from aeroloop.controllers.pixhawk.virtual_pixhawk import parameters
 from aeroloop.controllers.pose import streams as pose_streams
 from aeroloop.controllers.pose.tables import PoseTables
 from aeroloop.core import scenario, scenario_files
+from aeroloop.core.balance_streams import BALANCE
 from aeroloop.core.camera_streams import CAMERA_STREAMS
 from aeroloop.core.common_streams import CHANGE, COMMON
 from aeroloop.core.router_streams import ROUTER_STREAMS
@@ -161,6 +162,11 @@ STREAM_TABLES: dict[str, tuple[str, tuple[Stream, ...]]] = {
     "Changes": (
         "Added by a flight of aircraft with quantities that can be [changed in flight](simulation.md).",
         (CHANGE,),
+    ),
+    "Balance": (
+        "Added by a flight with `log.balance` ([check-physics.md](check-physics.md)). Of the 3-RRR robot only the "
+        "columns `step_s`, `supported`, `kinetic_J` and `power_W`.",
+        (BALANCE,),
     ),
     "Cameras": ("Added by a flight with [cameras](cameras.md).", CAMERA_STREAMS),
     "Router": ("The state of its links, which belong to no aircraft; in a flight or standalone.", ROUTER_STREAMS),

@@ -14,12 +14,14 @@ from markupsafe import Markup
 from aeroloop.analysis.checks import CheckResult
 from aeroloop.analysis.fleet import of_part
 from aeroloop.analysis.page import number, verdict
+from aeroloop.analysis.physics import Examined
 from aeroloop.api.tables import FlightLog
 from aeroloop.core.errors import EXIT_OK
 from aeroloop.core.fleet import Fleet, Plan, prefix
 from aeroloop.core.scenario import Scenario
 from aeroloop.core.streams import channels
 from aeroloop.flight import results
+from aeroloop.flight.physics_check import check_log
 from aeroloop.recording.log import Log, part_of
 
 
@@ -169,6 +171,11 @@ class Run:
         size_px = kind.panel_size_px if settings.get("instruments") else kind.size_px
         make(self.folder, file, Settings(**{"fps": kind.fps, "size_px": size_px, **settings}))
         return file
+
+    def check_physics(self, within: float | None = None) -> Mapping[str, list[Examined]]:
+        """The lines of `aeroloop check-physics` by the part's name, which is empty where one scenario flew: of each
+        aircraft its `findings`, and whether all are `ok`. ConfigError without `log.balance`."""
+        return check_log(self._log, self.folder, within)
 
     @cached_property
     def figures(self) -> Mapping[str, Figure]:

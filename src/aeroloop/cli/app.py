@@ -29,6 +29,7 @@ from aeroloop.cli import (
     live_commands,
     new_aircraft,
     pad_commands,
+    physics_command,
     progress,
     px4_module_command,
     redundancy_commands,
@@ -244,6 +245,7 @@ def report(
 
 
 app.command("compare", epilog=compare_command.EPILOG)(compare_command.compare)
+app.command("check-physics", epilog=physics_command.EPILOG)(physics_command.check_physics)
 
 
 @app.command()

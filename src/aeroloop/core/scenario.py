@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from typing_extensions import TypeVar
 
 from aeroloop.core import companion
+from aeroloop.core.balance_streams import LogTable
 from aeroloop.core.camera import Camera, lacking
 from aeroloop.core.changes import PlannedChange
 from aeroloop.core.companion import Landing, Pad, Slam
@@ -112,6 +113,7 @@ class Common(Config, frozen=True):
         int, meta("-", "background load: number of processes that each keep a core busy", ge=0, le=64)
     ] = 0
     view: Annotated[View, note("programs that show the flight (docs/flightgear.md)")] = View()
+    log: Annotated[LogTable, note("what is logged beside the usual streams")] = LogTable()
     cameras: Annotated[tuple[Camera, ...], note("cameras of the aircraft (docs/cameras.md)")] = ()
     pad: Annotated[Pad | None, note("landing pad on the ground (docs/precision-landing.md)")] = None
     landing: Annotated[Landing | None, note("landing on the pad (docs/precision-landing.md)")] = None
@@ -287,6 +289,7 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
             or self._cameras_lack()
             or companion.lacking(self.cameras, self.pad, self.landing, self.slam, lockstep=self.lockstep)
             or self._autopilot_lacks()
+            or self._balance_lacks()
             or self.noise.problem(self.seed, has_batch=bool(self.family.batch))
         )
         if missing:
@@ -299,6 +302,11 @@ class Scenario(Common, Generic[A_co, C_co], frozen=True, kw_only=True):
             return f"cameras: {self.kind} has no shape in its row; expected an aircraft with one"
         craft = self.aircraft
         return lacking(self.cameras, lockstep=self.lockstep, step_s=craft.step_s, aircraft=craft.count)
+
+    def _balance_lacks(self) -> str:
+        if not self.log.balance or self.family.balance:
+            return ""
+        return f"log.balance: {self.family.name} logs no balance; expected an aircraft whose family's row names one"
 
     def _autopilot_lacks(self) -> str:
         """Why a landing companion cannot send to the controller."""

@@ -36,6 +36,8 @@ def streams_of(scenario: Scenario) -> Streams:
         streams = (*streams, *(stream for stream in ROUTER_STREAMS if stream not in streams))
     if scenario.family.changes:
         streams = (*streams, CHANGE)
+    if scenario.log.balance:
+        streams = (*streams, part(scenario.family.balance))
     if scenario.cameras:
         streams = (*streams, *CAMERA_STREAMS)
     if scenario.landing is not None and scenario.watched_camera is not None:

@@ -60,6 +60,7 @@ class Family:
     view: str = ""  # (scenario) -> core.view.ShownEffort, for programs that show the flight; default: no actuators
     shape: str = ""  # (scenario) -> core.shape.Shape, for 3D views; default: a box
     setpoint: str = ""  # core.stream.Track of the setpoint; default: the stream `setpoint`
+    balance: str = ""  # core.stream.Stream that its vehicle writes with `log.balance`; default: it cannot
     page: str = ""  # dashboard.family_page.Page: its part of the dashboard; default: the generic page
     faults: str = ""  # (scenario) -> core.fault_offers.Offer, those that can be switched in flight
     changes: str = ""  # (scenario) -> core.changes.ChangeOffer, quantities that can be set in flight

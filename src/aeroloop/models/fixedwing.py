@@ -127,18 +127,16 @@ def step_on_ground(p: Parameters) -> ca.Function:
     return _step("fixedwing_step_on_ground", ca.Function("on_ground", [state, u], [dot]))
 
 
-def forces(p: Parameters) -> ca.Function:
+def forces(p: Parameters, *, in_gusts: bool = False) -> ca.Function:
     """(state, controls, wind_W, density) -> force_B (N) and torque_B (N m) of air and propeller; an accelerometer in
-    the centre of mass measures force_B / mass."""
+    the centre of mass measures force_B / mass. `in_gusts`: the angular velocity of the air is the last input."""
     state, controls = ca.SX.sym("state", STATES), ca.SX.sym("controls", CONTROLS)
     wind_W, density = ca.SX.sym("wind_W", 3), ca.SX.sym("density")
-    return ca.Function(
-        "forces",
-        [state, controls, wind_W, density],
-        list(_wrench_B(state, controls, wind_W, density, p)),
-        ["state", "controls", "wind_W", "density_kg_m3"],
-        ["force_B", "torque_B"],
-    )
+    inputs = {"state": state, "controls": controls, "wind_W": wind_W, "density_kg_m3": density}
+    if in_gusts:
+        inputs["air_rate_W"] = ca.SX.sym("air_rate_W", 3)
+    wrench = _wrench_B(state, controls, wind_W, density, p, inputs.get("air_rate_W"))
+    return ca.Function("forces", list(inputs.values()), list(wrench), list(inputs), ["force_B", "torque_B"])
 
 
 def airdata() -> ca.Function:

@@ -25,3 +25,7 @@ class CommonRows:
 
     def pace(self, t_ns: int, lateness_s: float, missed: int) -> None:
         self._publish["pace"](t_ns / NS, lateness_s, missed)
+
+    def balance(self, t_ns: int, row: Row) -> None:
+        """With `log.balance`; a family that offers it names the stream in its row."""
+        self._publish["balance"](t_ns / NS, *row)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import mujoco
+import numpy as np
 
-from aeroloop.core.frames import Vec3
+from aeroloop.core.frames import Vec, Vec3, rotation_rows
 from aeroloop.core.signals import NS
 
 
@@ -15,7 +16,7 @@ class Engine:
     qvel = (vel_W, rate_B, hinge rates), qacc likewise."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
-        self._model = model
+        self.model = self._model = model
         self._data = mujoco.MjData(model)
         self._dt_ns = 0
         self._body = int(model.jnt_bodyid[0]) if model.njnt else 0
@@ -74,6 +75,13 @@ class Engine:
         """Centre of mass of its first body."""
         x, y, z = (float(value) for value in self._model.body_ipos[1])
         return x, y, z
+
+    @property
+    def mass_properties(self) -> tuple[float, Vec, Vec]:
+        """Of its first body: mass, inertia about the centre of mass in body axes, and where that is."""
+        model = self._model
+        axes = np.array(rotation_rows(model.body_iquat[1]))
+        return float(model.body_mass[1]), axes @ np.diag(model.body_inertia[1]) @ axes.T, np.array(model.body_ipos[1])
 
     @property
     def touching(self) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS, Air, Effort, Truth
 from aeroloop.world.airflow import mid_step
+from aeroloop.world.earth_rotation import Rows
 from aeroloop.world.engine import Engine
 from aeroloop.world.feet import Feet
 from aeroloop.world.surroundings import Surroundings
@@ -70,6 +71,15 @@ class Multibody:
         np.subtract(engine.qvel, was, out=self._change)
         self._change *= NS / dt_ns
 
+    @property
+    def engine(self) -> Engine:
+        return self._engine
+
+    def mid_step_air(self, air: Air, dt_s: float) -> tuple[Vec3, Vec3]:
+        """Velocity through the air and rates at which the next step holds its drag."""
+        qpos, qvel = self._engine.qpos.tolist(), self._engine.qvel.tolist()
+        return mid_step(qpos, qvel, self._change.tolist(), air.wind_W, 0.5 * dt_s)
+
     def state(self, t_ns: int) -> Truth:
         x, y, z, qw, qx, qy, qz, tilt_right, tilt_left = self._engine.qpos.tolist()
         vx, vy, vz, p, q, r, rate_right, rate_left = self._engine.qvel.tolist()
@@ -95,6 +105,23 @@ class Multibody:
     @property
     def inertia_kgm2(self) -> Vec3:
         return self._engine.inertia_kgm2
+
+    @property
+    def whole_inertia_kgm2(self) -> Rows:
+        """Of all bodies as they are, about their common centre of mass, in body axes."""
+        model = self._engine.model
+        data = mujoco.MjData(model)
+        data.qpos[:] = self._engine.qpos
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        inertia_W = np.zeros((3, 3))
+        for body in range(1, model.nbody):
+            axes, arm = data.ximat[body].reshape(3, 3), data.xipos[body] - data.subtree_com[1]
+            inertia_W += axes @ np.diag(model.body_inertia[body]) @ axes.T
+            inertia_W += model.body_mass[body] * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+        R_WB = data.xmat[1].reshape(3, 3)
+        x, y, z = (tuple(row) for row in (R_WB.T @ inertia_W @ R_WB).tolist())
+        return x, y, z
 
     @property
     def touching(self) -> bool:

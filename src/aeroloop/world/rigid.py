@@ -18,9 +18,10 @@ from typing import Generic, TypeVar
 
 import mujoco
 
-from aeroloop.core.frames import Quat, Vec3
+from aeroloop.core.frames import Quat, Vec, Vec3
 from aeroloop.core.signals import NS, Air, RigidState
 from aeroloop.world.airflow import mid_step
+from aeroloop.world.clearance import Clearance
 from aeroloop.world.engine import Engine
 from aeroloop.world.feet import Feet
 
@@ -45,6 +46,7 @@ class Rigid(Generic[E]):
         self.low_m = _low_m(model)
         """Height of the body's origin below which a part of it may touch the ground within two steps."""
         self._high = False
+        self._clearance: Clearance | None = None  # made when first asked for
         self._per_s = 0.0  # of the last step
         self.kick_W: Vec3 = NO_KICK  # acceleration by an impact at the end of the last step
         self._qpos: list[float]
@@ -88,6 +90,11 @@ class Rigid(Generic[E]):
     @property
     def inertia_kgm2(self) -> Vec3:
         return self._engine.inertia_kgm2
+
+    @property
+    def mass_properties(self) -> tuple[float, Vec, Vec]:
+        """Mass, inertia about the centre of mass in body axes, and the centre of mass from the body's origin."""
+        return self._engine.mass_properties
 
     def exchange(self, model: mujoco.MjModel) -> None:
         """Continue the present motion with another model of the aircraft, which has the same actuators."""
@@ -151,6 +158,15 @@ class Rigid(Generic[E]):
     def touching(self) -> bool:
         """Whether anything touches the ground."""
         return not self._high and (self._engine.touching or (self.feet is not None and self.feet.touching))
+
+    @property
+    def near_ground(self) -> bool:
+        """Whether any part is so near that the next step may touch."""
+        if self._high:
+            return False
+        if self._clearance is None:
+            self._clearance = Clearance(self._engine.model)
+        return self._clearance.near(self._qpos)
 
     def _read_all(self) -> None:
         self._qpos, self._qvel = self._engine.qpos.tolist(), self._engine.qvel.tolist()

@@ -20,6 +20,7 @@ from aeroloop.core.scenario import ControllerTables, Scenario
 from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import Airframe, scaled
+from aeroloop.families.fixedwing.balance import WingForces
 from aeroloop.families.fixedwing.planning_map import ground_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables, Scale
@@ -29,6 +30,7 @@ from aeroloop.models import fixedwing
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
 from aeroloop.sensors.suite import Suite
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.turning_earth import on_earth
 from aeroloop.sim.vehicle import Driven, Stages, Vehicle
@@ -118,6 +120,8 @@ def assembled(
         world.exchange(Evaluator(_step(feels_rates)(laden)))
         if wheels is not None:
             wheels.exchange(Evaluator(fixedwing.step_on_ground(laden)))
+        if forces is not None:
+            forces.carry(values[0])
 
     turn_W = scenario.aircraft.world.turn_W
     sensors = Suite(scenario.aircraft.aboard, streams, turn_W)
@@ -132,6 +136,13 @@ def assembled(
 
     body = carried(world, in_air if wheels is None else wheels)
 
+    def supported() -> bool:
+        return not getattr(body, "airborne", True) or (wheels is not None and wheels.near_ground)
+
+    forces = WingForces(airframe, world, around, supported) if scenario.log.balance else None
+    ledger = RigidLedger(forces, turn_W) if forces is not None else None
+    turning = on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace)
+
     def restart() -> None:
         servos.reset(flying.controls)
         if wheels is not None:
@@ -139,7 +150,7 @@ def assembled(
         body.restart()  # type: ignore[attr-defined]
 
     moving, sense = recorded(
-        on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
+        balanced(turning, ledger, rows.balance),
         lambda state, effort: sensors.sample(state, around.air, around.place, ground_m=around.ground_m),
         sensors.history,
         Source(around, accel_of_state, propeller_speed(airframe, world, around)),

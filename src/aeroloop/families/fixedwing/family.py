@@ -22,6 +22,7 @@ ROW = Family(
     name="fixedwing",
     tables="aeroloop.families.fixedwing.scenario:FixedWingTables",
     streams="aeroloop.families.fixedwing.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:BALANCE",
     analysis="aeroloop.families.fixedwing.analysis.summary:ANALYSIS",
     sections="aeroloop.families.fixedwing.analysis.report:sections",
     faults="aeroloop.families.fixedwing.scenario:fault_offers",

@@ -50,11 +50,16 @@ class Wheels:
         self._run = run
         self._before, self._input, self._dt_s = run.inputs
 
+    @property
+    def near_ground(self) -> bool:
+        """Whether a step may reach the ground; not with a position that is NaN."""
+        return self._world.state(0).pos_W[2] - self._around.ground_m <= self._reach_m
+
     def step(self, effort: SurfaceEffort, dt_ns: int) -> None:
-        state = self._world.state(0)
-        if not state.pos_W[2] - self._around.ground_m <= self._reach_m:  # NaN flies on
+        if not self.near_ground:
             self._flying.step(effort, dt_ns)
             return
+        state = self._world.state(0)
         air, gravity_m_s2 = self._around.air, self._around.place.gravity_m_s2
         plane = self._plane(state.pos_W)
         self._input[:] = (*effort.controls, *air.wind_W, air.density_kg_m3, gravity_m_s2, *plane)

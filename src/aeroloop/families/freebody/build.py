@@ -15,8 +15,10 @@ from aeroloop.core.faults import Switch, Switched
 from aeroloop.core.frames import Quat, Vec3, frd_from_flu, quat_from_euler, quat_product
 from aeroloop.core.signals import NS
 from aeroloop.families.freebody import equations
+from aeroloop.families.freebody.balance import FallForces
 from aeroloop.families.freebody.scenario import FreeBodyScenario, FreeBodyTables
 from aeroloop.models.rigid_body import POS, QUAT, RATE, VEL
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, Vehicle
@@ -89,13 +91,18 @@ def lost(state: State) -> bool:
 def vehicle(
     scenario: FreeBodyScenario, number: int, publish: Mapping[str, Callable[..., None]]
 ) -> Vehicle[None, State]:
+    fall, rows = Fall(scenario.aircraft), Rows(publish)
+    ledger = None
+    if scenario.log.balance:
+        forces = FallForces(scenario.aircraft, fall)
+        ledger = RigidLedger(forces, forces.turn_W)
     stages: Stages[None, State] = Stages(
-        motion=Fall(scenario.aircraft),
+        motion=balanced(fall, ledger, rows.balance),
         surroundings=None,
         sense=lambda state, effort: [],
         lost=lost,
         contact=lambda t_ns, state: None,
         switch=no_faults,
-        rows=Rows(publish),
+        rows=rows,
     )
     return Vehicle(stages, step_ns=round(scenario.aircraft.world.step_s * NS), command=())

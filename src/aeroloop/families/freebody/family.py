@@ -8,6 +8,7 @@ ROW = Family(
     name="freebody",
     tables="aeroloop.families.freebody.scenario:FreeBodyTables",
     streams="aeroloop.families.freebody.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:BALANCE",
     vehicle="aeroloop.families.freebody.build:vehicle",
     controllers={"none": "aeroloop.controllers.none.row:ROW"},
     analysis="aeroloop.families.freebody.analysis:ANALYSIS",

@@ -15,6 +15,7 @@ from aeroloop.core.signals import NS, NavEstimate, RigidState
 from aeroloop.core.stream import Publish
 from aeroloop.families.helicopter import airframe, model, reference, world
 from aeroloop.families.helicopter.airframe import Helicopter
+from aeroloop.families.helicopter.balance import RotorcraftForces
 from aeroloop.families.helicopter.faults import HelicopterFaults
 from aeroloop.families.helicopter.reference import Reference
 from aeroloop.families.helicopter.rotors import Flow, RotorSystem, State
@@ -23,6 +24,7 @@ from aeroloop.families.helicopter.sensing import Instruments, Sensing
 from aeroloop.families.helicopter.streams import LOG_HZ
 from aeroloop.sensors.noise import Streams
 from aeroloop.sensors.rows import row_of
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
@@ -73,6 +75,8 @@ class HelicopterMotion:
         tilt_x, tilt_y = state[model.TILT]
         inflow, tail_inflow = state[model.INFLOW]
         self._h, self._dt_s = h, 0.0
+        self.loads_B: Sequence[float] = (0.0,) * 6
+        """Force and torque that the last step held."""
         self.rotors = RotorSystem(h, (tilt_x, tilt_y, inflow, tail_inflow, h.head.speed_rad_s))
         self.hover: Row = tuple(command.tolist())
         self._servos, self._throttle = Servos(servo_limits(h), self.hover[: model.THROTTLE]), self.hover[model.THROTTLE]
@@ -94,7 +98,8 @@ class HelicopterMotion:
         raise ConfigError("this helicopter cannot be put back to its start in flight")
 
     def _loads(self, controls: Controls, vel_air_B: Vec3, rate_B: Vec3, density_kg_m3: float) -> Sequence[float]:
-        return self.rotors.step(Flow(vel_air_B, rate_B, density_kg_m3, *controls), self._dt_s)
+        self.loads_B = self.rotors.step(Flow(vel_air_B, rate_B, density_kg_m3, *controls), self._dt_s)
+        return self.loads_B
 
     def drive(self, command: Row, dt_ns: int) -> Effort:
         around = self.surroundings
@@ -223,8 +228,11 @@ def assembled(
         met = touched(t_ns, state)
         return "crashed" if met is not None and math.hypot(*state.vel_W) > hard_m_s else met
 
+    logged = rows(sensing.estimate)
+    turning = on_earth(motion, table.turn_W, motion.body.inertia_kgm2, motion.body.displace)
+    ledger = RigidLedger(RotorcraftForces(motion), table.turn_W) if scenario.log.balance else None
     moving_body, sense = recorded(
-        on_earth(motion, table.turn_W, motion.body.inertia_kgm2, motion.body.displace),
+        balanced(turning, ledger, logged.balance),
         lambda state, effort: sensing.sense(state, effort.thrust_N[0]),
         sensing.history,
         Source(around, accel_of_state, RotorSpeeds(h, motion)),
@@ -236,7 +244,7 @@ def assembled(
         lost=lambda state: out_of_control(state, table.bound_m),
         contact=contact,
         switch=sensing.switch,
-        rows=rows(sensing.estimate),
+        rows=logged,
         measure=sensing.measure,
         actuators=HelicopterFaults(motion.rotors),
         changes={"world.wind.steady_W": wind.set_steady, "payload.mass_kg": motion.body.carry},

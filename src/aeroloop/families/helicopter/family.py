@@ -19,6 +19,7 @@ ROW = Family(
     name="helicopter",
     tables="aeroloop.families.helicopter.scenario:HelicopterTables",
     streams="aeroloop.families.helicopter.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:BALANCE",
     vehicle="aeroloop.families.helicopter.build:vehicle",
     each="aeroloop.families.helicopter.scenario:each",
     check="aeroloop.families.helicopter.design:check",

@@ -19,6 +19,7 @@ from aeroloop.families.multirotor import airframe as airframes
 from aeroloop.families.multirotor import motion as motions
 from aeroloop.families.multirotor import rotor_law
 from aeroloop.families.multirotor.airframe import Airframe
+from aeroloop.families.multirotor.balance import RotorForces
 from aeroloop.families.multirotor.batch_channels import drawn
 from aeroloop.families.multirotor.faults import rotor_names
 from aeroloop.families.multirotor.motion import MotionScene, MultirotorMotion, Parts
@@ -34,6 +35,7 @@ from aeroloop.families.multirotor.rows import MultirotorRows
 from aeroloop.families.multirotor.scenario import MultirotorTables, QuadrotorScenario
 from aeroloop.sensors.streams import Streams, streams
 from aeroloop.sensors.suite import Sample, Suite
+from aeroloop.sim.balance import RigidLedger, balanced
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.recorded_motion import Source, accel_of_state, recorded
 from aeroloop.sim.touchdown import touch_down
@@ -147,8 +149,11 @@ def vehicle(
         if drive is not None:
             drive.restart()
 
+    rows = MultirotorRows(publish, airframe.rotors.count)
+    turning = on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace)
+    ledger = RigidLedger(RotorForces(moved, motion, world), turn_W) if scenario.log.balance else None
     moving, sensing = recorded(
-        on_earth(drive or noisy, turn_W, world.inertia_kgm2, motion.displace),
+        balanced(turning, ledger, rows.balance),
         sense,
         sensors.history,
         Source(motion, accel_of_state, lambda effort: effort.speed_rad_s),
@@ -160,7 +165,7 @@ def vehicle(
         lost=leaves(bound_m),
         contact=touch_down(motion.touching, world.feet, publish["event"]),
         switch=sensors.switch,
-        rows=MultirotorRows(publish, airframe.rotors.count),
+        rows=rows,
         actuators=FaultsBehindLaw(faults) if drive is not None else faults,
         restart=restart,
         changes={

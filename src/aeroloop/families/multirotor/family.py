@@ -11,6 +11,7 @@ ROW = Family(
     name="quadrotor",
     tables="aeroloop.families.multirotor.scenario:MultirotorTables",
     streams="aeroloop.families.multirotor.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:BALANCE",
     analysis="aeroloop.families.multirotor.analysis.summary:ANALYSIS",
     sections="aeroloop.families.multirotor.analysis.report:sections",
     faults="aeroloop.families.multirotor.faults:offers",

@@ -110,6 +110,25 @@ class MultirotorMotion:
         return new_tuple(RotorEffort, (row[self._mean], row[self._spin_up], *limits))
 
     @property
+    def free(self) -> bool:
+        """Whether neither ground nor stand holds it."""
+        return self._held_ns <= 0 and (self._high or not self._world.near_ground)
+
+    @property
+    def held_air(self) -> tuple[Vec3, float, float]:
+        """Wind, density and gravity that the next step holds: those of the last point of the grid."""
+        if self._high:
+            x, y, z, density_kg_m3, gravity_m_s2 = _AIR.unpack_from(self._air)
+            return (x, y, z), density_kg_m3, gravity_m_s2
+        air = self._around.air
+        return air.wind_W, air.density_kg_m3, self._around.place.gravity_m_s2
+
+    @property
+    def held_motion(self) -> Sequence[float]:
+        """The motion from which the next step holds its loads, as `Rigid.motion`."""
+        return self._row[:MOTION] if self._high else self._world.motion
+
+    @property
     def speed_rad_s(self) -> Sequence[float]:
         """Present speed of each rotor."""
         return self._row[MOTION : self._at.state] if self._high else self._motors.speed_rad_s

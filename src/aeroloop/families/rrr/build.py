@@ -13,6 +13,8 @@ from aeroloop.core.faults import ROBOT_TARGETS, Switch, Switched
 from aeroloop.core.frames import Quat, Vec3
 from aeroloop.core.signals import NS
 from aeroloop.families.rrr import disturbances
+from aeroloop.families.rrr.balance import EnergyLedger
+from aeroloop.families.rrr.disturbances import Acting
 from aeroloop.families.rrr.faults import MOTORS, BodyFaults, EncoderFaults
 from aeroloop.families.rrr.kinematics import Kinematics, Pose, Reached
 from aeroloop.families.rrr.plants import Multibody, Plant, Reduced
@@ -20,6 +22,7 @@ from aeroloop.families.rrr.reference import Wanted
 from aeroloop.families.rrr.robot import LEGS, PLANE_M, Robot
 from aeroloop.families.rrr.scenario import RobotScenario
 from aeroloop.sensors import noise
+from aeroloop.sim.balance import balanced
 from aeroloop.sim.exchange import Row
 from aeroloop.sim.rows import CommonRows
 from aeroloop.sim.vehicle import Stages, Vehicle
@@ -65,10 +68,14 @@ class RobotMotion:
 
     def drive(self, command: Row, dt_ns: int) -> Effort:
         most = self._robot.torque_max_Nm
-        acts = disturbances.acting(self._robot, self._disturbance, self._t_ns / NS, self._faults.added)
+        acts = self.acting()
         self._plant.step([min(max(torque, -most), most) for torque in command], acts, dt_ns / NS)
         self._t_ns += dt_ns
         return tuple(share * torque for share, torque in zip(acts.shares, self._plant.torque, strict=True))
+
+    def acting(self) -> Acting:
+        """What acts in the next step."""
+        return disturbances.acting(self._robot, self._disturbance, self._t_ns / NS, self._faults.added)
 
     def switch(self, switch: Switch) -> Switched:
         return self._faults.switch(switch, self._t_ns / NS)
@@ -155,14 +162,16 @@ def vehicle(scenario: RobotScenario, number: int, publish: Mapping[str, Callable
     wanted = Wanted(tables.robot, tables.reference)
     plant = WORLDS[tables.world.model](tables.robot, wanted.at(0.0)[0])
     motion, encoders = RobotMotion(scenario, plant), Encoders(scenario, wanted)
+    rows = Rows(publish, wanted)
+    ledger = EnergyLedger(plant, motion.acting, tables.robot.torque_lag_s) if scenario.log.balance else None
     stages = Stages(
-        motion=motion,
+        motion=balanced(motion, ledger, rows.balance),
         surroundings=None,
         sense=lambda state, effort: [],
         lost=lost,
         contact=lambda t_ns, state: None,
         switch=switcher(motion, encoders),
-        rows=Rows(publish, wanted),
+        rows=rows,
         measure=encoders.measure,
         actuators=ActuatorFaults([Channel(name, "rotor") for name in MOTORS]),
     )

@@ -8,6 +8,7 @@ ROW = Family(
     name="rrr",
     tables="aeroloop.families.rrr.scenario:RobotTables",
     streams="aeroloop.families.rrr.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:ENERGY_BALANCE",
     vehicle="aeroloop.families.rrr.build:vehicle",
     check="aeroloop.families.rrr.law:check",
     controllers={"law": "aeroloop.controllers.law.rows:VALUES"},

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -39,11 +39,25 @@ class Plant(Protocol):
 
     def step(self, command: Sequence[float], acts: Acting, dt_s: float) -> None: ...
 
+    @property
+    def coordinates(self) -> tuple[Vec, Vec]:
+        """All coordinates of its equations, and their rates."""
+
+    def work(self, coordinates: Vec, rates: Vec, torque: Vec, acts: Acting) -> Work:
+        """What forces do in this motion; the motion itself stays."""
+
+
+class Work(NamedTuple):
+    kinetic_J: float
+    power_W: float
+    accelerations: Vec
+
 
 class Reduced:
     """Three coordinates, by Runge-Kutta 4."""
 
     def __init__(self, robot: Robot, motion: Sequence[float]) -> None:
+        self._robot = robot
         self._run = fastest(integrate.rk4(dynamics.dynamics(robot)))
         self._state = [*motion, *NOTHING]
         self._kinematics = Kinematics(robot)
@@ -68,9 +82,24 @@ class Reduced:
         self._run()
         self._state = self._run.outputs[0].tolist()
 
+    @property
+    def coordinates(self) -> tuple[Vec, Vec]:
+        state = np.array(self._state)
+        return state[dynamics.POSE], state[dynamics.RATE]
+
+    def work(self, coordinates: Vec, rates: Vec, torque: Vec, acts: Acting) -> Work:
+        mass, h, at_q, q_rate, kinetic_J = dynamics.terms(self._robot)(coordinates, rates, acts.payload)
+        dry, viscous = acts.friction
+        joints = np.array(acts.shares) * torque + acts.load_Nm
+        joints = joints - np.array(dynamics.friction(q_rate, dry, viscous)).ravel()
+        accelerations = np.linalg.solve(np.array(mass), np.array(at_q).T @ joints - np.array(h).ravel())
+        return Work(float(kinetic_J), float(joints @ np.array(q_rate).ravel()), accelerations)
+
 
 class Multibody:
     """Seven bodies in MuJoCo; each leg ends in a constraint at the platform."""
+
+    _other: Any  # data for `work`, made when first needed
 
     def __init__(self, robot: Robot, motion: Sequence[float]) -> None:
         self._robot = robot
@@ -131,6 +160,23 @@ class Multibody:
         model.opt.timestep = dt_s
         mujoco.mj_step(model, data)
 
+    @property
+    def coordinates(self) -> tuple[Vec, Vec]:
+        return self._data.qpos.copy(), self._data.qvel.copy()
+
+    def work(self, coordinates: Vec, rates: Vec, torque: Vec, acts: Acting) -> Work:
+        """Friction is held over a step, as `step` has set it; the forces that close the loops work too, since they
+        yield."""
+        if self._other is None:
+            self._other = mujoco.MjData(self._model)
+        model, data = self._model, self._other
+        data.qpos[:], data.qvel[:], data.act[:] = coordinates, rates, torque
+        data.qfrc_applied[:] = self._data.qfrc_applied
+        mujoco.mj_forward(model, data)
+        mujoco.mj_energyVel(model, data)
+        force = data.qfrc_actuator + data.qfrc_applied + data.qfrc_constraint
+        return Work(float(data.energy[1]), float(force @ rates), data.qacc.copy())
+
     def _carry(self, payload: Sequence[float]) -> None:
         """A new model with the payload, in the same state."""
         was = self._data
@@ -143,6 +189,7 @@ class Multibody:
         self._payload = payload
         self._model: Any = mujoco.MjModel.from_xml_string(model_xml(self._robot, payload))
         self._data: Any = mujoco.MjData(self._model)
+        self._other = None
 
 
 def model_xml(robot: Robot, payload: Sequence[float]) -> str:

@@ -14,6 +14,7 @@ from aeroloop.core.bounds import beyond
 from aeroloop.core.frames import Vec3, quat_from_euler
 from aeroloop.core.signals import NS, Command, Effort, Place, Truth
 from aeroloop.families.tiltrotor import airframe
+from aeroloop.families.tiltrotor.balance import TiltrotorLedger
 from aeroloop.families.tiltrotor.batch_channels import CHANNELS
 from aeroloop.families.tiltrotor.design import parameters, simulated
 from aeroloop.families.tiltrotor.rows import TiltrotorRows
@@ -24,6 +25,7 @@ from aeroloop.families.tiltrotor.turning_rotors import TurningRotors
 from aeroloop.models.tiltrotor import equilibrium
 from aeroloop.sensors.streams import Streams
 from aeroloop.sensors.streams import streams as random_streams
+from aeroloop.sim.balance import balanced
 from aeroloop.sim.collisions import Solid
 from aeroloop.sim.recorded_motion import Source, recorded
 from aeroloop.sim.touchdown import touch_down
@@ -118,8 +120,13 @@ def vehicle(
     rng = np.random.default_rng([scenario.seed, 1])
     sensing = Sensing(scenario.aircraft, start, around, ground_m, streams=streams, rng=rng)
     body: Body[Effort, Truth] = world
+    drag = None
     if around is not None and table.has_drag:
-        body = Dragged(world, airframe.drag(parameters(scenario.aircraft.vehicle.parameters)), around)
+        drag = airframe.drag(parameters(scenario.aircraft.vehicle.parameters))
+        body = Dragged(world, drag, around)
+    ledger = None
+    if scenario.log.balance:
+        ledger = TiltrotorLedger(world, None if around is None else (around, drag), table.turn_W)
     faults = actuator_faults(scenario.aircraft.actuators, actuators)
     changes: dict[str, Callable[[tuple[float, ...]], None]] = {
         "battery.voltage": faults.supply,
@@ -127,11 +134,10 @@ def vehicle(
     }
     if wind is not None and table.has_drag:
         changes["world.wind.steady_W"] = wind.set_steady
+    rows = TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate)
+    turning = on_earth(Driven(actuators, body), table.turn_W, world.whole_inertia_kgm2, world.strike)
     motion, sense = recorded(
-        on_earth(Driven(actuators, body), table.turn_W, world.inertia_kgm2, world.strike),
-        sensing.sense,
-        sensing.history,
-        Source(around, sensing.accel_W, None),
+        balanced(turning, ledger, rows.balance), sensing.sense, sensing.history, Source(around, sensing.accel_W, None)
     )
     stages = Stages(
         motion=motion,
@@ -140,7 +146,7 @@ def vehicle(
         lost=lambda truth: out_of_control(truth, table.bound_m),
         contact=touch_down(lambda: world.touching, world.feet, publish["event"]),
         switch=sensing.switch,
-        rows=TiltrotorRows(publish, round(scenario.controller.control.period_s * NS), sensing.estimate),
+        rows=rows,
         measure=sensing.measure,
         actuators=faults,
         changes=changes,

@@ -8,6 +8,7 @@ ROW = Family(
     name="tiltrotor",
     tables="aeroloop.families.tiltrotor.scenario:TiltrotorTables",
     streams="aeroloop.families.tiltrotor.streams:STREAMS",
+    balance="aeroloop.core.balance_streams:BALANCE",
     analysis="aeroloop.families.tiltrotor.analysis.summary:ANALYSIS",
     sections="aeroloop.families.tiltrotor.analysis.report:sections",
     faults="aeroloop.families.tiltrotor.scenario:fault_offers",
