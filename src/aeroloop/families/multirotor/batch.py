@@ -19,6 +19,7 @@ from aeroloop.core.errors import ConfigError
 from aeroloop.core.frames import Vec
 from aeroloop.core.impairment import Impairment
 from aeroloop.core.signals import NS
+from aeroloop.families.multirotor import airframe, powered
 from aeroloop.families.multirotor import batch_board as board
 from aeroloop.families.multirotor import batch_metrics as metrics
 from aeroloop.families.multirotor import batch_plant as plant
@@ -166,6 +167,7 @@ def check(scenario: BatchScenario) -> None:
         "vehicle.motor_noise": aircraft.vehicle.motor_noise > 0,
         "motors": aircraft.has_drive,
         "payload": aircraft.payload is not None,
+        "battery": powered.file_of(aircraft, airframe.load(aircraft.vehicle.airframe)) is not None,
         "faults": bool(scenario.faults),
         "sensors.faults": bool(aircraft.sensors.faults),
         "changes": bool(scenario.changes),
