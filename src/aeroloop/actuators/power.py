@@ -110,6 +110,7 @@ class Power:
         count = self._rotors.count
         self.battery.reset()
         self._escs = [0.0] * count  # speeds that the ESCs have come to ask for
+        self._on = [False] * count  # a motor that is asked to stop coasts without current
         self.motor_A, self.duty = [0.0] * count, [0.0] * count
 
     def supply(self, fraction: float) -> None:
@@ -130,7 +131,7 @@ class Power:
     ) -> list[float]:
         """The speeds to ask of the motion's motors; what is not finite or not positive stops a motor."""
         self._set_step(dt_ns, density_kg_m3)
-        asked = self._through_escs(asked_rad_s)
+        asked, on = self._through_escs(asked_rad_s), self._on
 
         def targets(voltage_V: float) -> list[float]:
             steady, top = self._steady(asked, voltage_V), self._shaft.steady_rad_s(voltage_V)
@@ -139,7 +140,9 @@ class Power:
         def power_W(voltage_V: float) -> float:
             (up, up_mean), (down, down_mean) = self._gains
             total = 0.0
-            for w, target in zip(now_rad_s, targets(voltage_V), strict=True):
+            for w, target, turns in zip(now_rad_s, targets(voltage_V), on, strict=True):
+                if not turns:
+                    continue
                 way = target - w
                 end, mean = (up, up_mean) if way > 0.0 else (down, down_mean)
                 total += self._drawn(w + mean * way, end * way * NS / dt_ns)[1]
@@ -149,7 +152,10 @@ class Power:
 
     def drew(self, effort: RotorEffort, dt_ns: int) -> None:
         """What the motors did in the step."""
-        drawn = [self._drawn(w, up) for w, up in zip(effort.speed_rad_s, effort.spin_up_rad_s2, strict=True)]
+        drawn = [
+            self._drawn(w, up) if turns else (0.0, 0.0, 0.0)
+            for w, up, turns in zip(effort.speed_rad_s, effort.spin_up_rad_s2, self._on, strict=True)
+        ]
         battery = self.battery
         battery.discharge(sum(power_W for _, power_W, _ in drawn), dt_ns)
         v = battery.voltage_V
@@ -177,6 +183,7 @@ class Power:
         top, way, escs = self._motor.speed_max_rad_s, self._esc_way, self._escs
         for index, speed in enumerate(asked_rad_s):
             wanted = min(max(speed, 0.0), top) if math.isfinite(speed) else 0.0
+            self._on[index] = wanted > 0.0
             escs[index] += way * (wanted - escs[index])
         return escs
 
