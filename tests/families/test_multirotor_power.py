@@ -200,3 +200,11 @@ def test_the_numbers_of_the_table_replace_those_of_the_file() -> None:
     assert found is not None and (found.capacity_Ah, found.resistance_ohm, found.cells) == (2.0, 0.1, 3)
     assert powers.chosen(None, None) is None and powers.chosen(None, found) is found
     assert powers.chosen(powers.BatteryTable(pack="none"), found) is None
+
+
+def test_the_virtual_pixhawk_reads_the_battery_monitor() -> None:
+    """With less charge than it flies with it refuses to arm; its own model of a battery would be full."""
+    low = {"battery.pack": "iris", "battery.charge": 0.15, "duration_s": 7.0}
+    run = aeroloop.fly("quad-hover", set=low)
+    assert run.metrics["armed_s"] == 0.0 and run.metrics["battery_charge_end"] == pytest.approx(0.15, abs=1e-3)
+    assert run.log["autopilot_state"]["battery"][-1] == pytest.approx(0.14, abs=0.011)

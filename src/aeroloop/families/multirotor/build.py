@@ -172,6 +172,7 @@ def vehicle(
             "battery.voltage": faults.supply,
             "payload.mass_kg": motion.carry,
         },
+        battery=power.battery if power is not None else None,
         solid=Solid(world.mass_kg, world.inertia_kgm2, motion.strike),
         see=sensors.see,
     )
