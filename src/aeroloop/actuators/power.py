@@ -38,7 +38,10 @@ class BatteryTable(Config, frozen=True):
     """Which battery is flown with, and in which condition."""
 
     pack: Annotated[
-        str, note("`airframe`: that of the airframe's file; `none`; `iris`; or the path of your own file (.toml)")
+        str,
+        note(
+            "`airframe`: that of the airframe's file; `none`; `iris`, `aerosonde`; or the path of your own file (.toml)"
+        ),
     ] = OF_AIRFRAME
     charge: Annotated[float, meta("-", "state of charge at the start", gt=0, le=1)] = 1.0
     capacity_Ah: Annotated[Annotated[float, Meta(gt=0, le=10000)] | None, meta("Ah", "in place of the file's")] = None

@@ -21,6 +21,7 @@ from aeroloop.core.signals import NS, RigidState
 from aeroloop.families.fixedwing import airframe as airframes
 from aeroloop.families.fixedwing.airframe import Airframe, scaled
 from aeroloop.families.fixedwing.planning_map import ground_of
+from aeroloop.families.fixedwing.powered import ElectricWing, power_of
 from aeroloop.families.fixedwing.rows import FixedWingRows
 from aeroloop.families.fixedwing.scenario import ROTORS, SERVOS, FixedWingScenario, FixedWingTables, Scale
 from aeroloop.families.fixedwing.start_and_goal import places
@@ -89,7 +90,8 @@ def assembled(
         world.state(0),
         ground_of(scenario.aircraft.world.terrain).grid().height_m,
     )
-    faults = actuator_faults(servos)
+    power = power_of(scenario.aircraft, nominal)
+    faults = actuator_faults(servos, power.supply if power is not None else None)
 
     def carry(values: tuple[float, ...]) -> None:
         """Other equations of motion, interpreted: compiling them would take seconds of the flight."""
@@ -103,11 +105,16 @@ def assembled(
     def crashed(t_ns: int, state: RigidState) -> str | None:
         return "crashed" if state.pos_W[2] <= around.ground_m else None
 
-    body = carried(world, InAir(world, around))
+    flying_body: Body = InAir(world, around)
+    if power is not None:
+        flying_body, rows.power = ElectricWing(world, around, power), power
+    body = carried(world, flying_body)
 
     def restart() -> None:
         servos.reset(flying.controls)
         body.restart()  # type: ignore[attr-defined]
+        if power is not None:
+            power.reset()
 
     stages = Stages(
         motion=on_earth(Driven(servos, body), turn_W, airframe.body.inertia_rows_kgm2, world.displace),
@@ -119,6 +126,7 @@ def assembled(
         rows=rows,
         actuators=faults,
         changes={"world.wind.steady_W": wind.set_steady, "battery.voltage": faults.supply, "payload.mass_kg": carry},
+        battery=power.battery if power is not None else None,
         restart=restart if hasattr(body, "restart") else None,
         see=sensors.see,
     )
@@ -135,14 +143,16 @@ class Body(Protocol):
     def step(self, effort: SurfaceEffort, dt_ns: int, /) -> None: ...
 
 
-def actuator_faults(servos: Servos) -> ActuatorFaults:
-    """Faults of surfaces act on the angle, those of the motor on the voltage ratio."""
+def actuator_faults(servos: Servos, supplied: Callable[[float], None] | None = None) -> ActuatorFaults:
+    """Faults of surfaces act on the angle, those of the motor on the voltage ratio. `supplied`: sets the voltage of a
+    simulated battery."""
 
     def held(index: int) -> Callable[[], float]:
         return lambda: servos.controls[index]
 
     surfaces = [Channel(name, "servo", held(index)) for index, name in enumerate(SERVOS)]
-    return ActuatorFaults([*surfaces, *(Channel(name, "rotor", held(len(SERVOS)), _weakened) for name in ROTORS)])
+    rotors = (Channel(name, "rotor", held(len(SERVOS)), _weakened) for name in ROTORS)
+    return ActuatorFaults([*surfaces, *rotors], supplied)
 
 
 def _weakened(throttle: float, fraction: float) -> float:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from aeroloop.actuators.servos import SurfaceEffort
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.signals import RigidState
+from aeroloop.families.fixedwing import powered
 from aeroloop.families.fixedwing.build import Start, assembled, level_flight
 from aeroloop.families.fixedwing.channels import rows
 from aeroloop.families.fixedwing.piloted.catapult import Catapult, Rail
@@ -55,6 +56,7 @@ def check(scenario: PilotedWingScenario) -> None:
     except ConfigError as error:
         why = str(error).removeprefix("trim: ")
         raise ConfigError(f"mission.airspeed_m_s: {why} (vehicle.airframe: {tables.vehicle.airframe})") from None
+    powered.check(tables)
     rows(tables.channels, scenario.flown_by.name)
     if any(tables.world.start_offset_W):
         raise ConfigError("world.start_offset_W: this aircraft starts on its catapult; expected mission.start_m")
