@@ -15,12 +15,15 @@ import aeroloop
 from aeroloop.actuators import power as powers
 from aeroloop.actuators.battery import cell_voltage
 from aeroloop.actuators.electric_motor import Shaft
+from aeroloop.analysis.power_section import power_sections
 from aeroloop.core import scenario_files
 from aeroloop.core.errors import ConfigError
 from aeroloop.core.faults import Switch
 from aeroloop.core.power_streams import PACK
 from aeroloop.families.multirotor import batch, build, checks
+from aeroloop.families.multirotor.analysis.flight import Flight
 from aeroloop.families.multirotor.streams import MOST_ROTORS
+from aeroloop.recording.log import read
 
 HOVER = 0.69
 COLUMNS = tuple(name for name, _, _ in PACK)
@@ -183,7 +186,9 @@ def test_a_restart_recharges_it() -> None:
 def test_what_does_not_fit_is_refused_by_its_key(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"battery\.pack: the airframe's file has no \[battery\]"):
         checks.check(scenario("battery.charge=0.5"))
-    with pytest.raises(ConfigError, match=r"battery\.pack: unknown pack 'irs', expected a \.toml file or one of: iris"):
+    with pytest.raises(
+        ConfigError, match=r"battery\.pack: unknown pack 'irs', expected a \.toml file or one of: aerosonde, iris"
+    ):
         checks.check(scenario("battery.pack=irs"))
     with pytest.raises(ConfigError, match="battery: at the start its motors reach"):
         checks.check(scenario(IRIS, "battery.resistance_ohm=0.5"))
@@ -208,3 +213,13 @@ def test_the_virtual_pixhawk_reads_the_battery_monitor() -> None:
     run = aeroloop.fly("quad-hover", set=low)
     assert run.metrics["armed_s"] == 0.0 and run.metrics["battery_charge_end"] == pytest.approx(0.15, abs=1e-3)
     assert run.log["autopilot_state"]["battery"][-1] == pytest.approx(0.14, abs=0.011)
+    rows, metrics = run.log["power"], run.metrics
+    joules = float(np.sum(rows["voltage_V"] * rows["current_A"] * 0.004))
+    assert (
+        metrics["energy_J"] == pytest.approx(joules, rel=1e-9) and metrics["energy_Wh"] * 3600.0 == metrics["energy_J"]
+    )
+    assert metrics["battery_used_Ah"] == rows["used_Ah"][-1] and metrics["current_max_A"] == rows["current_A"].max()
+    assert metrics["battery_voltage_min_V"] == rows["voltage_V"].min()
+    flight = Flight(read(run.folder / "flight.mcap"), 0)
+    (section,) = power_sections(flight, 4)
+    assert [figure.name for figure in section.blocks[1].pictures] == ["battery", "motors"]  # type: ignore[union-attr]

@@ -8,7 +8,7 @@ from typing import Any
 from aeroloop.analysis.delay_margin import margin_section
 from aeroloop.analysis.labels import times
 from aeroloop.analysis.page import number
-from aeroloop.analysis.power import power_sections
+from aeroloop.analysis.power_section import power_sections
 from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.analysis.vehicle_log import VehicleLog
 from aeroloop.families.fixedwing import airframe, modes

@@ -8,7 +8,7 @@ from typing import Any
 from aeroloop.analysis.common_sections import switched, value_words
 from aeroloop.analysis.labels import TRACKING_NUMBERS, first_few, load_words, times
 from aeroloop.analysis.page import number
-from aeroloop.analysis.power import power_sections
+from aeroloop.analysis.power_section import power_sections
 from aeroloop.analysis.rates_section import rates_section
 from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.controllers.pixhawk.types import Failsafe
