@@ -120,6 +120,18 @@ def test_an_esc_that_sets_the_duty_follows_the_voltage_and_one_that_holds_the_sp
     assert speeds["duty", 0.1] < 0.93 * speeds["duty", 1.0]
 
 
+def test_an_esc_that_holds_the_speed_lets_it_go_when_the_voltage_falls() -> None:
+    rig = Rig(of_motor={"esc": "speed"})
+    rig.run(1050.0, 0.8)
+    assert rig.speed == pytest.approx(1050.0, rel=1e-6)
+    rig.power.supply(0.75)
+    rig.run(1050.0, 0.8)
+    assert FILE.motor is not None
+    volts = rig.power.battery.voltage_V
+    assert rig.speed == pytest.approx(Shaft.of(FILE.motor, TORQUE).steady_rad_s(volts), rel=1e-4)
+    assert rig.speed < 900.0 and rig.power.duty[0] == pytest.approx(1.0, abs=1e-4)
+
+
 def test_at_its_own_voltage_an_esc_gives_the_airframes_speeds() -> None:
     assert FILE.motor is not None
     full_V = Shaft.of(FILE.motor, TORQUE).steady_V(1100.0)
