@@ -8,15 +8,25 @@ import numpy as np
 
 from aeroloop.analysis.drawing import GREY, PANEL_IN, Line, Picture, panels, picture
 from aeroloop.analysis.page import number
-from aeroloop.analysis.power import JOULES_PER_WH, Flown, power_metrics, simulated
+from aeroloop.analysis.power import JOULES_PER_WH, power_metrics, simulated
 from aeroloop.analysis.section import Facts, Figures, Section
+from aeroloop.analysis.vehicle_log import VehicleLog
+from aeroloop.core.power_streams import DUTY
+from aeroloop.core.scenario import Scenario
+from aeroloop.recording.log import Log
 
 
-def power_sections(flight: Flown, motors: int, several: bool = False) -> list[Section]:
+def sections(scenario: Scenario, log: Log) -> list[Section]:
     """Empty without a simulated battery."""
-    if not simulated(flight):
-        return []
+    count = scenario.aircraft.count
+    duties = [name for name in log.columns.get("power", ()) if name.startswith(DUTY)]
+    aircraft = (VehicleLog(log, number) for number in range(count))
+    return [_section(flight, duties, several=count > 1) for flight in aircraft if simulated(flight)]
+
+
+def _section(flight: VehicleLog, duties: Sequence[str], *, several: bool) -> Section:
     own = f"-{flight.number}" if several else ""  # names of figures are anchors of the page
+    motors = sum(bool(np.isfinite(flight.column("power", name)).any()) for name in duties)
     told = power_metrics(flight)
     facts = [
         f"{number(told['energy_Wh'])} Wh",
@@ -26,10 +36,10 @@ def power_sections(flight: Flown, motors: int, several: bool = False) -> list[Se
     ]
     title = f"Power, vehicle {flight.number}" if several else "Power"
     pictures = [_pack(flight, own), _motors(flight, motors, own)]
-    return [Section(f"power{own}", title, [Facts(facts), Figures(pictures)])]
+    return Section(f"power{own}", title, [Facts(facts), Figures(pictures)])
 
 
-def _pack(flight: Flown, own: str) -> Picture:
+def _pack(flight: VehicleLog, own: str) -> Picture:
     def of(label: str, field: str, per: float = 1.0) -> Line:
         return Line(label, flight.column("power", "t_s"), flight.column("power", field) * per)
 
@@ -42,10 +52,10 @@ def _pack(flight: Flown, own: str) -> Picture:
         "charge (%)": [of("state of charge", "charge", 100.0)],
     }
     caption = "Terminal voltage below that of the open circuit, current, energy delivered and state of charge."
-    return picture(f"battery{own}", "Battery", caption, lambda: panels(lines, height_in=4 * PANEL_IN))
+    return picture(f"power-battery{own}", "Battery", caption, lambda: panels(lines, height_in=4 * PANEL_IN))
 
 
-def _motors(flight: Flown, motors: int, own: str) -> Picture:
+def _motors(flight: VehicleLog, motors: int, own: str) -> Picture:
     t_s = flight.column("power", "t_s")
 
     def of(pattern: str) -> list[Line]:
@@ -57,4 +67,4 @@ def _motors(flight: Flown, motors: int, own: str) -> Picture:
     caption = (
         "Current of each motor, which the ESC takes from the battery times its duty; at a duty of 1 it is at its end."
     )
-    return picture(f"motors{own}", "Motors and ESCs", caption, lambda: panels(lines, height_in=3 * PANEL_IN))
+    return picture(f"power-motors{own}", "Motors and ESCs", caption, lambda: panels(lines, height_in=3 * PANEL_IN))

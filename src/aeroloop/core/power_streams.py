@@ -14,12 +14,16 @@ PACK: tuple[Column, ...] = (
 )
 
 
+DUTY = "duty_"
+"""Names of the columns of the ESCs' duties begin with it."""
+
+
 def current_names(motors: int) -> tuple[str, ...]:
     return tuple(f"motor_{i}_A" for i in range(1, motors + 1))
 
 
 def duty_names(motors: int) -> tuple[str, ...]:
-    return tuple(f"duty_{i}" for i in range(1, motors + 1))
+    return tuple(f"{DUTY}{i}" for i in range(1, motors + 1))
 
 
 def power_stream(motors: int, rate_hz: float) -> Stream:

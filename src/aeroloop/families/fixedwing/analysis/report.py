@@ -8,9 +8,7 @@ from typing import Any
 from aeroloop.analysis.delay_margin import margin_section
 from aeroloop.analysis.labels import times
 from aeroloop.analysis.page import number
-from aeroloop.analysis.power_section import power_sections
 from aeroloop.analysis.section import Block, Column, Figures, Listing, Note, Section, Table, Text, bold, flight_sections
-from aeroloop.analysis.vehicle_log import VehicleLog
 from aeroloop.families.fixedwing import airframe, modes
 from aeroloop.families.fixedwing.analysis import claims, operator
 from aeroloop.families.fixedwing.analysis.maps import PlanningTerrain, overview, plan_pictures, top_view
@@ -55,7 +53,6 @@ def sections(scenario: FixedWingScenario, log: Log, summary: Mapping[str, Any]) 
         *_maps(log, ground, summary["metrics"]),
         Section("plans-table", "Path plans", _plans(summary["plans"])),
         *operator.sections(log, scenario),
-        *power_sections(VehicleLog(log, 0), 1),
         margin_section(
             delay_margin(scenario),
             diverged=bool(summary["metrics"]["diverged"]),

@@ -8,7 +8,6 @@ from typing import Any
 from aeroloop.analysis.common_sections import switched, value_words
 from aeroloop.analysis.labels import TRACKING_NUMBERS, first_few, load_words, times
 from aeroloop.analysis.page import number
-from aeroloop.analysis.power_section import power_sections
 from aeroloop.analysis.rates_section import rates_section
 from aeroloop.analysis.section import Block, Column, Figures, Note, Section, Table, Text, bold, flight_sections
 from aeroloop.controllers.pixhawk.types import Failsafe
@@ -51,7 +50,6 @@ def sections(scenario: QuadrotorScenario, log: Log, summary: Mapping[str, Any]) 
         *((_of_vehicle(flight) for flight in aircraft) if several else ()),
         *([Section("vehicles", "Vehicles", [_vehicles(aircraft, summary)])] if several else ()),
         *(section for flight in aircraft for section in rotor_section(flight, scenario)),
-        *(section for flight in aircraft for section in power_sections(flight, flight.rotors, several)),
         *claims.sections(scenario, summary),
         *_tables(scenario, summary, several=several),
     ]
